@@ -9,10 +9,10 @@ import (
 
 // AgentRequest is an approval that an ACP agent asks for.
 type AgentRequest struct {
-	Command *string  // a shell command; "" one that is not told
-	Files   []string // absolute paths that are changed, by the command where there is one; "" one that is not told
-	Tool    string   // any other tool
-	Cwd     string   // the folder that the agent works in
+	Command *string  // a shell command; "" if unknown
+	Files   []string // absolute paths of changed files, also by the command; "" for an unknown one
+	Tool    string   // another tool
+	Cwd     string   // the agent's folder
 	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
 	// policy.escalation itself.
 	OwnBridge bool
@@ -33,8 +33,8 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 		return d
 	case !p.asksEscalation && !u.OwnBridge:
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: method, Rule: ruleEscalation, Reason: "an agent runs in no sandbox, and what it asks leave for would not stay in one", Origin: p.originOrDefault(ruleEscalation),
-			Hint: `to have a person asked, set policy.escalation = "ask"`,
+			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
+			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
 		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String()}}}
@@ -78,7 +78,7 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	for _, m := range parts[1:] {
 		switch {
 		case m.Decision > strict.Decision && m.Decision != rules.Allow, strict.Decision == rules.Allow && m.Decision != rules.Allow:
-			strict = m // what is allowed in part is not allowed
+			strict = m // a request that is allowed in part is not allowed
 		}
 	}
 	return strict

@@ -8,8 +8,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// What an agent asks leave for is held to the rules as what leaves the sandbox, and to
-// policy.escalation unless its own bridge does that.
+// TestDecideAgent checks that rules with escalated = true and policy.escalation decide an agent's
+// request, unless the agent has its own bridge.
 func TestDecideAgent(t *testing.T) {
 	command := func(text string) policy.AgentRequest { return policy.AgentRequest{Command: &text, Cwd: "/w"} }
 	both := func(text, file string) policy.AgentRequest {

@@ -19,7 +19,7 @@ const (
 // response without a timeout, so a forbidden one becomes a refusal and is not dropped.
 func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Response {
-		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
+		return Decision{Verdict: Pass, Message: m.Bytes()} // measured with Codex 0.169: an error declines
 	}
 	return p.checkForm(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
 		return shape.CheckResponse(asked.Method, m.Result)
@@ -31,7 +31,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 	a := answerDecider{p: p, request: asked, m: m, st: st}
 	if m.Truncated() {
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
-			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Hint: "send less",
+			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the response has more values than the bridge reads", Hint: "send less",
 		})}
 	}
 	// The policy may have changed since Codex sent the request.
@@ -39,7 +39,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 		if d.Answer == nil {
 			return Decision{Verdict: Deny, Err: d.Err}
 		}
-		a.recordChange("result", m.Result, d.Answer, ruleMode, "the policy denies it now: "+d.Err.Message)
+		a.recordChange("result", m.Result, d.Answer, ruleMode, "the policy now denies the request: "+d.Err.Message)
 		a.patch.Replace(m.Result, d.Answer)
 		return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
 	}
@@ -67,7 +67,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 		return passed
 	case a.isFull():
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
-			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Hint: "send less that is not allowed",
+			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Hint: "send fewer forbidden values",
 		})}
 	}
 	return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
@@ -124,6 +124,6 @@ next:
 				continue next
 			}
 		}
-		a.drop(a.m.Result, key, "result."+key, ruleUnknown, "no member of this answer in codex "+methods.Measured+"; a later one may act on it")
+		a.drop(a.m.Result, key, "result."+key, ruleUnknown, "this response has no such member in Codex "+methods.Measured+"; a later version may use it")
 	}
 }

@@ -10,9 +10,9 @@ import (
 // decisionNames are the decisions by which a client answers an approval.
 type decisionNames struct {
 	accept, session string
-	decline         []byte   // the refusal that is put in place of what can't stay
-	refusals        []string // pass as they came: nobody has to be offered a no
-	amendments      []string // members of the object forms that change codex's own rules
+	decline         []byte   // replaces a forbidden decision
+	refusals        []string // pass without an offer
+	amendments      []string // object members that change Codex's rules
 }
 
 var (
@@ -38,7 +38,7 @@ func (a *answerDecider) decideApproval(w *decisionNames) {
 	result := a.m.Result
 	v := result.Get("decision")
 	if result.Kind() != rpc.Object || !v.Exists() {
-		a.replace(append(append([]byte(`{"decision":`), w.decline...), '}'), "there is no decision in "+formatValue(result))
+		a.replace(append(append([]byte(`{"decision":`), w.decline...), '}'), "the response has no decision: "+formatValue(result))
 		return
 	}
 	to, rule, reason := a.replacement(w, v)
@@ -71,7 +71,7 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 	if a.st.ThreadRevoked {
 		return w.decline, ruleMode, unverifiedReason
 	}
-	reason = formatValue(v) + " would hold for longer than once, and for more than was asked"
+	reason = formatValue(v) + " would hold longer than once, and for more than this request"
 	switch {
 	case v.Is(w.accept):
 		if at := a.p.questionLeaveReason(a.request.Method, a.request.Params, a.st); at.leaves() && !a.p.asksEscalation {
@@ -80,23 +80,23 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 		if a.offers(w.accept) {
 			return nil, "", ""
 		}
-		return w.decline, ruleProtocol, formatValue(v) + " was not offered"
+		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
 	case v.Is(w.session):
 	case a.isAmendment(w, v):
 		if v.Kind() == rpc.Object && deniesHost(v) {
-			return w.decline, ruleRemember, formatValue(v) + " would be written into codex's own rules"
+			return w.decline, ruleRemember, formatValue(v) + " would change Codex's rules"
 		}
 	default:
-		return w.decline, ruleProtocol, formatValue(v) + " is no decision that codex knows"
+		return w.decline, ruleProtocol, formatValue(v) + " is not a decision of Codex's schema"
 	}
 	at := a.p.questionLeaveReason(a.request.Method, a.request.Params, a.st)
 	switch {
 	case at.leaves() && !a.p.asksEscalation:
 		return w.decline, ruleEscalation, "it would leave the sandbox: " + at.reason
 	case !a.offersKind(v):
-		return w.decline, ruleProtocol, formatValue(v) + " was not offered"
+		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
 	case !a.offers(w.accept):
-		return w.decline, ruleRemember, reason + "; to accept once was not offered"
+		return w.decline, ruleRemember, reason + ", and Codex did not offer to accept once"
 	}
 	return jsonString(w.accept), ruleRemember, reason
 }

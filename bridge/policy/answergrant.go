@@ -17,17 +17,17 @@ func (a *answerDecider) decideGrant() {
 	result := a.m.Result
 	granted := result.Get("permissions")
 	if result.Kind() != rpc.Object || granted.Kind() != rpc.Object {
-		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "there are no permissions in "+formatValue(result))
+		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "the response has no permissions: "+formatValue(result))
 		return
 	}
 	if v := result.Get("scope"); !isUnset(v) && !v.Is("turn") {
-		a.set(result, "scope", "result.scope", jsonString("turn"), ruleRemember, "a grant holds for the turn that asked for it")
+		a.set(result, "scope", "result.scope", jsonString("turn"), ruleRemember, "a grant holds for one turn")
 	}
 	a.dropUnknownMembers("permissions", "scope", "strictAutoReview")
 	if !a.decideAutoReview(result) {
 		// A grant without its condition would be more than the client meant.
 		if granted.Len() > 0 {
-			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "it was granted on the condition of strictAutoReview")
+			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "the client granted it only with strictAutoReview")
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	case isUnset(v), ok && !on, on && slices.Contains(a.p.reviewers, "auto_review"):
 		return true
 	case ok:
-		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers, and would decide in the person's place")
+		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers")
 	default:
 		a.drop(result, key, field, ruleProtocol, "it is not a boolean")
 	}
@@ -66,8 +66,8 @@ func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 type grantFilter struct {
 	a         *answerDecider
 	requested rpc.Value
-	roots     []string // what may be written
-	written   []string // paths that the answer lets be written
+	roots     []string // writable folders
+	written   []string // paths that the response makes writable
 	reasons   []string
 	rule      string
 }
@@ -95,12 +95,12 @@ func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 		case key == "fileSystem" && v.Kind() == rpc.Object:
 			kept[key] = g.files(v)
 		default:
-			g.reject(ruleUnknown, formatValue(v)+" at "+key+" is no permission that is known")
+			g.reject(ruleUnknown, formatValue(v)+" at "+key+" is an unknown permission")
 		}
 	}
 	raw, err := json.Marshal(kept)
 	if err != nil {
-		panic(err) // it holds texts, booleans and JSON
+		panic(err) // texts, booleans and JSON: it can't fail
 	}
 	return raw
 }
@@ -113,9 +113,9 @@ func (g *grantFilter) network(v rpc.Value) bool {
 		g.reject(ruleProtocol, "network is "+formatValue(v))
 	case !enabled:
 	case !g.a.p.network:
-		g.reject(ruleNetwork, "the network is not allowed")
+		g.reject(ruleNetwork, "the policy forbids the network")
 	case !asked:
-		g.reject(ruleProtocol, "nobody has asked for the network")
+		g.reject(ruleProtocol, "Codex did not request the network")
 	default:
 		return true
 	}
@@ -148,7 +148,7 @@ func (g *grantFilter) files(v rpc.Value) map[string]any {
 			}
 			kept[key] = paths
 		default:
-			g.reject(ruleUnknown, formatValue(m)+" at fileSystem."+key+" is no permission that is known")
+			g.reject(ruleUnknown, formatValue(m)+" at fileSystem."+key+" is an unknown permission")
 		}
 	}
 	return kept
@@ -165,7 +165,7 @@ func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 		path, ok := g.path(where.Get("path"), access)
 		return map[string]any{"access": access, "path": map[string]string{"type": "path", "path": path}}, ok
 	}
-	g.reject(ruleRoots, "what "+formatValue(e)+" allows can't be seen")
+	g.reject(ruleRoots, "the rights of "+formatValue(e)+" are unknown")
 	return nil, false
 }
 
@@ -175,22 +175,22 @@ func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	path, err := g.a.st.canonical(text)
 	switch {
 	case !ok || err != nil:
-		g.reject(ruleRoots, formatValue(v)+" can't be judged")
+		g.reject(ruleRoots, formatValue(v)+" can't be resolved")
 	case !g.wasRequested(path, access):
-		g.reject(ruleProtocol, "nobody has asked to "+access+" "+path)
+		g.reject(ruleProtocol, "Codex did not request to "+access+" "+path)
 	case access == "write" && g.a.p.maxLevel == readOnly:
-		g.reject(ruleSandbox, "to write "+path+" is more than read-only")
+		g.reject(ruleSandbox, "writing "+path+" is more than read-only")
 	case access == "write" && g.a.p.maxLevel == workspaceWrite && !withinAny(g.roots, path):
-		g.reject(ruleRoots, path+" lies outside policy.writable_roots")
+		g.reject(ruleRoots, path+" is outside policy.writable_roots")
 	case access == "write" && g.a.p.maxLevel == workspaceWrite && (!writableBelowAny(g.roots, path) || g.a.st.overlapsSensitive(path)):
-		g.reject(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
+		g.reject(ruleSandbox, path+" is protected under workspace-write, and policy.writable_roots does not name it")
 	case access == "write" && g.a.p.maxLevel == workspaceWrite && g.a.p.overlapsProtected(g.a.st, g.roots, path):
-		g.reject(ruleProtected, path+" is, holds or is in something that governs the thread, or a program that runs outside of the sandbox")
+		g.reject(ruleProtected, path+" overlaps a protected path, a policy file, or a program that runs outside the sandbox")
 	case access == "write" && g.overlappingWritable(path) != "":
-		g.reject(ruleRoots, path+" is in "+g.overlappingWritable(path)+" or holds it, and a command could replace the inner folder by a link")
+		g.reject(ruleRoots, path+" is in "+g.overlappingWritable(path)+" or contains it, and a command could replace the inner folder by a link")
 	default:
 		if path != text {
-			g.reject(ruleRoots, formatValue(v)+" is fixed to "+path)
+			g.reject(ruleRoots, formatValue(v)+" becomes its canonical path "+path)
 		}
 		if access == "write" {
 			g.written = append(g.written, path)

@@ -68,7 +68,7 @@ func (a *answerDecider) decideUserInput() {
 	result := a.m.Result
 	answers := result.Get("answers")
 	if answers.Kind() != rpc.Object {
-		a.replace([]byte(`{"answers":{}}`), "there are no answers in "+formatValue(result))
+		a.replace([]byte(`{"answers":{}}`), "the response has no answers: "+formatValue(result))
 		return
 	}
 	for id, v := range answers.Members() {
@@ -86,7 +86,7 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	field := "result.answers." + id
 	list := v.Get("answers")
 	if v.Kind() != rpc.Object || v.Len() != 1 || list.Kind() != rpc.Array {
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is no answer of codex's schema")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not an answer of Codex's schema")
 		return
 	}
 	plain, lasting := true, false
@@ -100,9 +100,9 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	case a.st.ThreadRevoked && list.Len() > 0:
 		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleMode, unverifiedReason)
 	case !plain:
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not one of the answers to choose from")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not one of the offered answers")
 	case lasting:
-		a.set(answers, id, field, []byte(`{"answers":["`+allowOnce+`"]}`), ruleRemember, "codex would ask no more for this tool, whatever its arguments; a consent holds once")
+		a.set(answers, id, field, []byte(`{"answers":["`+allowOnce+`"]}`), ruleRemember, "Codex would not ask about this tool again, for any arguments; consent holds once")
 	}
 }
 
@@ -131,7 +131,7 @@ func (a *answerDecider) decideElicitation() {
 	case meta.Kind() != rpc.Object:
 		a.drop(result, "_meta", "result._meta", ruleProtocol, "it is "+meta.Kind().String()+", not an object")
 	case meta.Get("persist").Exists():
-		a.drop(meta, "persist", "result._meta.persist", ruleRemember, "codex would ask no more for this tool, whatever its arguments; a consent holds once")
+		a.drop(meta, "persist", "result._meta.persist", ruleRemember, "Codex would not ask about this tool again, for any arguments; consent holds once")
 	}
 }
 
@@ -153,7 +153,7 @@ func (a *answerDecider) dropUnaskedContent(result rpc.Value) {
 				return
 			}
 			if !fields.Get(key).Exists() || strings.HasPrefix(key, toolQuestionPrefix) {
-				a.drop(content, key, "result.content."+key, ruleRemember, "the question has no such field, and codex reads a lasting consent from one")
+				a.drop(content, key, "result.content."+key, ruleRemember, "the question has no such field, and Codex would read it as lasting consent")
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// checkAnswer is what holds for every judged answer.
+// checkAnswer checks properties of every decided response.
 func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message, d policy.Decision, st policy.State) {
 	t.Helper()
 	switch d.Verdict {
@@ -24,8 +24,7 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 			t.Errorf("passed, but changed: %+v", d)
 		}
 	case policy.Deny:
-		// Codex gets an error, which is a refusal to it. What is no question about a
-		// tool is not put right.
+		// Codex gets an error and declines. The bridge corrects only answers about tools.
 		if d.Refusal().Rule != "protocol" || asked.Method != "item/tool/requestUserInput" && asked.Method != "mcpServer/elicitation/request" {
 			t.Errorf("denied: %v", d.Err)
 		}
@@ -51,9 +50,8 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 	safeAnswer(t, cfg, asked, again)
 }
 
-// safeAnswer looks at what codex gets, without the code that made it: nothing that
-// holds for longer than once, nothing that was not offered, no permission that was
-// not asked for or that the policy forbids.
+// safeAnswer checks Codex's result without the package's code: nothing lasts, exceeds the offer or
+// the request, or violates the policy.
 func safeAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message) {
 	t.Helper()
 	if m.Kind != rpc.Response {
@@ -200,7 +198,7 @@ var resultForms = []string{
 	`{"answers":{"mcp_tool_call_approval_x":{"answers":["Allow for this session"],"later":1}}}`,
 }
 
-// Whatever is asked and whatever the client answers, what codex gets is safe.
+// TestAnswerLaws checks that Codex gets a safe result for any request and any response.
 func TestAnswerLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, st := drawPolicy(t), drawState(t)

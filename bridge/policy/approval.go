@@ -41,20 +41,20 @@ func (c *decider) decideOmittedApproval() {
 	case c.spec.startsThread:
 		text := c.defaultApproval()
 		if d, err := rpc.ParseValue(text); err != nil || !p.allowsApproval(d.Root()) {
-			c.replaceApproval("left out, it would be codex's own " + string(text) + ", which is not in " + p.approvalList())
+			c.replaceApproval("if omitted, Codex would use its default " + string(text) + ", which is not in " + p.approvalList())
 		} else if c.addsDistrust() && c.st.Defaults.Approval == nil {
-			c.applyApproval(text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
+			c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
 		} else if p.gatesApproval(text) {
 			c.applyApproval(text, "", "")
 		}
 	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
 		// The stored thread gives an omitted value, and the policy allows only one.
-		c.replaceApproval("left out, it would be the thread's own, and only one value is in " + p.approvalList())
+		c.replaceApproval("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
 	case c.spec.opensThread && (!p.granular || len(p.approvals) < 3) && !c.hasAllowedApproval():
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
 		// ignores this field, so nothing compares it with the response.
-		c.applyApproval(jsonString(p.approvals[0]), ruleApproval, "left out, it would be the thread's own, which may be more than "+p.approvalList())
+		c.applyApproval(jsonString(p.approvals[0]), ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
 		c.sent.Approval = nil
 	}
 }

@@ -71,9 +71,9 @@ func (c *argsDecider) decideCommand() {
 		switch {
 		case item.At >= c.ownArgs && item.State == argv.Unknown:
 			// An unknown flag may take the command for its value.
-			c.refuse(c.flagText(item), ruleCommands, "this flag is not known here, and so neither is the command", "write it after the command, or leave it out")
+			c.refuse(c.flagText(item), ruleCommands, "the flag is unknown, so the bridge can't find the command", "write it after the command, or remove it")
 		case item.Name == "" && c.line.Command != "" && item.At >= c.ownArgs:
-			c.refuse("the word "+argText(item.Value), ruleCommands, "it stands before the command "+c.line.Command, "leave it out")
+			c.refuse("the word "+argText(item.Value), ruleCommands, "it precedes the command "+c.line.Command, "remove it")
 		}
 	}
 	switch {
@@ -81,9 +81,9 @@ func (c *argsDecider) decideCommand() {
 	case c.line.Command == "":
 		c.decideTerminal()
 	case c.line.Command == argv.AppServer:
-		c.requireNamed(words, 2, "it would serve an app-server, or reach one, past this policy")
+		c.requireNamed(words, 2, "it would start or reach an app-server without this policy")
 	case slices.Contains(bypassing, c.line.Command):
-		c.requireNamed(words, 1, "it would serve an app-server, or reach one, past this policy")
+		c.requireNamed(words, 1, "it would start or reach an app-server without this policy")
 	default:
 		c.requireAllowed(words, "codex "+strings.Join(words[:1], " "))
 	}
@@ -92,8 +92,8 @@ func (c *argsDecider) decideCommand() {
 // requireAllowed refuses a command that no pattern covers.
 func (c *argsDecider) requireAllowed(words []string, what string) {
 	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) }) {
-		c.refuse(what, ruleCommands, "it runs without this policy, and no pattern of "+c.p.commandList()+" covers it",
-			fmt.Sprintf("add %q to %s where it is meant to be reached", words[0], ruleCommands))
+		c.refuse(what, ruleCommands, "it runs without this policy, and no pattern in "+c.p.commandList()+" covers it",
+			fmt.Sprintf("to allow it, add %q to %s", words[0], ruleCommands))
 	}
 }
 
@@ -103,18 +103,18 @@ func (c *argsDecider) requireNamed(words []string, least int, reason string) {
 	meant := func(g commandGlob) bool { return len(g) >= least && !g.matchesAll() && g.covers(words) }
 	if !slices.ContainsFunc(c.p.commands, meant) {
 		text := strings.Join(words[:least], " ")
-		c.refuse("codex "+argText(text), ruleCommands, reason+"; a pattern for every command does not mean it",
-			fmt.Sprintf("add %q to %s where it is meant to be reached", text, ruleCommands))
+		c.refuse("codex "+argText(text), ruleCommands, reason+"; a pattern for every command does not cover it",
+			fmt.Sprintf("to allow it, add %q to %s", text, ruleCommands))
 	}
 }
 
 // decideTerminal checks Codex without a command. A single word is a prompt in Codex 0.169. Another
 // version may read it as a command, as mcp-server was, so the policy must allow it as both.
 func (c *argsDecider) decideTerminal() {
-	c.requireAllowed([]string{Terminal}, "codex without a command ("+Terminal+")")
+	c.requireAllowed([]string{Terminal}, "Codex without a command ("+Terminal+")")
 	for _, item := range c.line.Items {
 		if item.Name == "" && !strings.ContainsAny(item.Value, " \t\n") && item.At >= c.ownArgs {
-			c.requireAllowed([]string{item.Value}, "codex "+argText(item.Value)+", which another codex may take for a command,")
+			c.requireAllowed([]string{item.Value}, "codex "+argText(item.Value)+", which another version of Codex may read as a command,")
 			return
 		}
 	}

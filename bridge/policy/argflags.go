@@ -28,29 +28,29 @@ var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--sandbox":          (*argsDecider).decideSandbox,
 	"--ask-for-approval": (*argsDecider).decideApproval,
 
-	"--cd":                    dropArg("the folder is what a thread names as its cwd", "name the folder in thread/start"),
-	"--add-dir":               dropArg("what may be written beside the workspace is policy.writable_roots' to say", "name the folder there"),
-	"--image":                 dropArg("beside "+argv.AppServer+" there is no prompt for it to go with", "leave it out"),
-	"--code-mode-host":        dropArg("code would run in a host of the client's choice", "leave it out; codex starts a host of its own"),
-	"--cloud-skills-snapshot": dropArg("skills would come from a file of the client's choice", "leave it out"),
+	"--cd":                    dropArg("a thread's cwd names the folder", "send the folder as cwd of thread/start"),
+	"--add-dir":               dropArg("only policy.writable_roots makes further folders writable", "add the folder to policy.writable_roots"),
+	"--image":                 dropArg(""+argv.AppServer+" takes no prompt", "remove it"),
+	"--code-mode-host":        dropArg("Codex would run code in a host that the client chose", "remove it; Codex starts its own host"),
+	"--cloud-skills-snapshot": dropArg("Codex would read skills from a file that the client chose", "remove it"),
 
-	"--profile":               refuseArg("a profile is a whole configuration", "leave it out; name what you need with -c"),
-	"--remote":                refuseArg("it names another app-server, past the policy", "leave it out"),
-	"--remote-auth-token-env": refuseArg("it names another app-server, past the policy", "leave it out"),
-	"--remote-control":        refuseArg("a second client would steer codex past the policy", "leave it out"),
-	"--managed-daemon":        refuseArg("a second client would steer codex past the policy", "leave it out"),
-	"--worktree":              refuseArg("the folder is what a thread names as its cwd", "leave it out"),
-	"--full-auto":             refuseArg("it switches codex's safety off", "leave it out"),
-	"--startup-sign-out":      refuseArg("it signs out", "leave it out, or use codex logout"),
+	"--profile":               refuseArg("a profile is a whole configuration", "remove it; set single keys with -c"),
+	"--remote":                refuseArg("it names an app-server without this policy", "remove it"),
+	"--remote-auth-token-env": refuseArg("it names an app-server without this policy", "remove it"),
+	"--remote-control":        refuseArg("a second client could control Codex without this policy", "remove it"),
+	"--managed-daemon":        refuseArg("a second client could control Codex without this policy", "remove it"),
+	"--worktree":              refuseArg("a thread's cwd names the folder", "remove it"),
+	"--full-auto":             refuseArg("it disables Codex's protection", "remove it"),
+	"--startup-sign-out":      refuseArg("it signs out", "remove it, or run codex logout"),
 
 	"--strict-config":             passArg,
 	"--no-alt-screen":             passArg,
 	"--no-daemon":                 passArg,
 	"--stdio":                     passArg,
-	"--listen":                    passArg, // stdio://, or it were not the proxy's
+	"--listen":                    passArg, // stdio://; other values do not start the proxy
 	"--analytics-default-enabled": passArg,
 	"--startup-client-info":       passArg,
-	"--ws-auth":                   passArg, // without --listen ws://… they open nothing
+	"--ws-auth":                   passArg, // without --listen ws://… these have no effect
 	"--ws-token-file":             passArg,
 	"--ws-token-sha256":           passArg,
 	"--ws-shared-secret-file":     passArg,
@@ -76,17 +76,17 @@ func (c *argsDecider) decideFlag(item argv.Item) {
 		judge(c, item)
 		return
 	}
-	c.refuse(c.flagText(item), ruleMode, "no rule says what this flag may do", "leave it out, or put it into codex.args, which no rule holds")
+	c.refuse(c.flagText(item), ruleMode, "the policy has no rule for this flag", "remove it, or add it to codex.args, which the policy does not check")
 }
 
 func (c *argsDecider) decideSandbox(item argv.Item) {
 	if l, ok := parseMode(item.Value); !ok || l > c.p.maxLevel {
-		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is more than "+c.p.maxLevel.String(), "ask for that, or for less")
+		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is more than "+c.p.maxLevel.String(), "choose that, or less")
 	}
 }
 
 func (c *argsDecider) decideApproval(item argv.Item) {
 	if !slices.Contains(c.p.approvals, item.Value) {
-		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "ask for one of those")
+		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "choose an allowed value")
 	}
 }

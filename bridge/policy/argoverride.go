@@ -29,7 +29,7 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	}
 	value, ok := parseOverrideValue(text)
 	if !ok {
-		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "its value can't be read with certainty", "write it as TOML, a text in quotes")
+		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
 	c.decideKey(item, key, string(value))
@@ -39,7 +39,7 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 // features.X=true and false, and fail for an unknown name.
 func (c *argsDecider) decideFeature(item argv.Item, value string) {
 	if !utf8.ValidString(item.Value) {
-		c.drop(item, c.flagText(item), ruleKeys, "it is no name", "write it as codex features list does")
+		c.drop(item, c.flagText(item), ruleKeys, "it is not a name", "write it as codex features list does")
 		return
 	}
 	c.decideKey(item, "features."+item.Value, value)
@@ -65,7 +65,7 @@ func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) 
 	line := `{"method":"-c","params":{"config":{` + string(jsonString(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
 	if err != nil || m.Truncated() {
-		return ArgChange{Rule: ruleKeys, Reason: "its value can't be judged", Hint: "set less"}, true
+		return ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, true
 	}
 	judge := &decider{p: p, spec: &methodSpec{}, m: m, params: m.Params}
 	judge.decideTable(m.Params.Get("config"), nil)
@@ -73,20 +73,20 @@ func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) 
 	case judge.err != nil:
 		var r Refusal
 		if json.Unmarshal(judge.err.Data, &r) != nil {
-			return ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "leave it out"}, true
+			return ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "remove it"}, true
 		}
-		return ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: "leave it out, or choose one of those"}, true
+		return ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: "remove it, or choose an allowed value"}, true
 	case len(judge.changes) == 0:
 		return ArgChange{}, false
 	}
 	first := judge.changes[0]
-	fault = ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "leave it out"}
+	fault = ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "remove it"}
 	name := strings.TrimPrefix(first.Field, "params.config.")
 	switch {
 	case first.Rule == ruleKeys && forbiddenReason(splitDots(strings.Split(name, ".")), true) == "":
-		fault.Hint = "leave it out, or add " + argText(name) + " to " + ruleKeys
+		fault.Hint = "remove it, or add " + argText(name) + " to " + ruleKeys
 	case first.Rule != ruleKeys:
-		fault.Hint = "leave it out, or choose one of those"
+		fault.Hint = "remove it, or choose an allowed value"
 	}
 	if name != key {
 		fault.Reason = argText(name) + ": " + fault.Reason

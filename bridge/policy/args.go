@@ -112,7 +112,7 @@ func (c *argsDecider) checkOwnFlag(item argv.Item) {
 		return
 	}
 	if one, ok := c.p.findPin([]string{featuresKey, item.Value}); ok {
-		c.refuse(c.flagText(item)+" "+argText(item.Value), "codex.args", one.reason, "take it out of codex.args, or name "+one.key+" in "+ruleKeys)
+		c.refuse(c.flagText(item)+" "+argText(item.Value), "codex.args", one.reason, "remove it from codex.args, or add "+one.key+" in "+ruleKeys)
 	}
 }
 
@@ -124,14 +124,14 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	case strings.HasPrefix(item.Name, "--dangerously"):
 		// The check below covers this flag.
 	case item.State == argv.Unknown:
-		c.refuse(shown, ruleMode, "this flag is not known here, and what it does can't be judged", "leave it out, or put it into codex.args, which no rule holds")
+		c.refuse(shown, ruleMode, "the flag is unknown", "remove it, or add it to codex.args, which the policy does not check")
 	case item.State == argv.Invalid:
-		c.refuse(shown, ruleMode, "its value is missing, or there is one where none belongs", "write it as codex --help does")
+		c.refuse(shown, ruleMode, "its value is missing, or it takes none", "write it as codex --help does")
 	case item.Name == "":
-		c.refuse("the word "+argText(item.Value), ruleMode, "beside "+argv.AppServer+" there is no place for one", "leave it out")
+		c.refuse("the word "+argText(item.Value), ruleMode, "beside "+argv.AppServer+" takes no such word", "remove it")
 	}
 	if strings.HasPrefix(item.Name, "--dangerously") {
-		c.refuse(shown, ruleMode, "it switches codex's safety off", "leave it out")
+		c.refuse(shown, ruleMode, "it disables Codex's protection", "remove it")
 	}
 }
 

@@ -26,8 +26,8 @@ func argsPolicy(t tester, text string) *policy.Policy {
 	return compile(t, cfg)
 }
 
-// The values of -c as codex 0.169.0 reads them: what reaches its configuration is
-// what is judged. Each case was measured with config/read and its layers.
+// TestOverrides checks that the bridge reads -c as Codex 0.169.0 does. Each case was measured with
+// config/read and its layers.
 func TestOverrides(t *testing.T) {
 	const most = "config_keys = [\"**\"]\nmodels = [\"gpt-5.5\"]"
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// Every flag that argv knows is judged.
+// TestFlags checks that every flag that argv knows has a rule.
 func TestFlags(t *testing.T) {
 	p := argsPolicy(t, "sandbox = \"workspace-write\"\napproval = [\"on-request\"]")
 	for _, c := range []struct {
@@ -182,8 +182,9 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What the operator wrote is not judged, and can't swallow what the client wrote.
-func TestOwnArgs(t *testing.T) {
+// TestOwnArgsPassUnchecked checks that codex.args pass, and can't take a client's argument as a
+// value.
+func TestOwnArgsPassUnchecked(t *testing.T) {
 	p := argsPolicy(t, "")
 	args := []string{"-c", "hooks.x=1", "--yolo", "-c", "hooks.y=1", "app-server"}
 	d := p.DecideArgs(args, 3)
@@ -195,7 +196,7 @@ func TestOwnArgs(t *testing.T) {
 	}
 }
 
-// Off passes everything; audit decides as enforce does.
+// TestArgsModes checks that off passes all arguments, and that audit decides as enforce does.
 func TestArgsModes(t *testing.T) {
 	args := []string{"--yolo", "-c", "a", "app-server"}
 	cfg := contract()
@@ -211,8 +212,8 @@ func TestArgsModes(t *testing.T) {
 	}
 }
 
-// Whatever stands on the command line: what comes through passes when it is judged
-// again, is a part of what came, and says nothing that is never let pass.
+// TestArgsProperty checks that the remaining arguments pass a second decision, are part of the
+// original ones, and have no forbidden key.
 func TestArgsProperty(t *testing.T) {
 	p := argsPolicy(t, `commands = ["*"]`)
 	word := rapid.SampledFrom([]string{
@@ -250,7 +251,7 @@ func TestArgsProperty(t *testing.T) {
 	})
 }
 
-// A later layer's commands never reach what the earlier one's do not.
+// TestCommandLayers checks that a later layer's commands are never more than the earlier one's.
 func TestCommandLayers(t *testing.T) {
 	dir := t.TempDir()
 	managed, user := filepath.Join(dir, "managed"), filepath.Join(dir, "user")
@@ -287,8 +288,8 @@ func TestCommandLayers(t *testing.T) {
 	})
 }
 
-// --enable wins over -c, so that codex.args may not enable what the policy keeps off.
-func TestOwnArgsEnable(t *testing.T) {
+// TestOwnArgsCantEnablePinnedFeature checks codex.args, because --enable wins over -c.
+func TestOwnArgsCantEnablePinnedFeature(t *testing.T) {
 	args := []string{"--enable", "skill_mcp_dependency_install", "--enable=goals", "app-server"}
 	d := argsPolicy(t, "").DecideArgs(args, 3)
 	if d.Verdict != policy.Deny || d.Err.Rule != "codex.args" || !strings.Contains(d.Err.Argument, "skill_mcp_dependency_install") {

@@ -38,8 +38,8 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 //	settings> the threadSettings of a thread/settings/updated, and verified>
 func TestCases(t *testing.T) { playCases(t, "policy", run) }
 
-// playCases plays each case of each file in a folder of testdata: run gives the case
-// back with what was decided in the place of what stood there.
+// playCases runs each case of each file in a folder of testdata. run returns the case with the
+// actual decisions.
 func playCases(t *testing.T, folder string, run func(t *testing.T, text string) string) {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/" + folder + "/*.txt")
@@ -73,7 +73,7 @@ func playCases(t *testing.T, folder string, run func(t *testing.T, text string) 
 
 type testcase struct{ name, text string }
 
-// archive reads the txtar format.
+// archive parses the txtar format.
 func archive(text string) (head string, cases []testcase) {
 	for line := range strings.Lines(text) {
 		name, ok := strings.CutPrefix(line, "-- ")
@@ -100,11 +100,11 @@ type world struct {
 	OpenedIn      string
 	UnknownThread bool
 	Defaults      json.RawMessage
-	// What the user's own configuration and the command line say of projects, and
-	// the folder that codex's configuration was read for.
+	// The projects of the user's own configuration and of the command line, and the
+	// cwd of config/read.
 	Own, Flags map[string]string
 	ConfigCwd  string
-	// What codex has written down of the thread, and the files that govern those of a folder.
+	// The stored sandbox of the thread, and the policy files by folder.
 	StoredSandbox *policy.SandboxSettings
 	PolicyFiles   policyFiles
 	// Programs that run outside of the sandbox, or folders of them.
@@ -115,8 +115,7 @@ type policyFiles map[string][]string
 
 func (f policyFiles) PolicyFiles(folder string) []string { return f[folder] }
 
-// run gives the case back with what was decided in the place of what stood
-// there.
+// run returns the case with the actual decisions.
 func run(t *testing.T, text string) string {
 	t.Helper()
 	cfg, st := contract(), state()
@@ -272,7 +271,7 @@ func refusalOf(err *rpc.Error) (r declineResult) {
 	return r
 }
 
-// checkDecision is what holds for every decision.
+// checkDecision checks properties of every decision.
 func checkDecision(t tester, cfg config.Policy, m *rpc.Message, d policy.Decision, st policy.State) {
 	t.Helper()
 	switch d.Verdict {
@@ -293,7 +292,7 @@ func checkDecision(t tester, cfg config.Policy, m *rpc.Message, d policy.Decisio
 			t.Errorf("error without data: %v %s", d.Err, d.Err.Data)
 		}
 	}
-	// What is decided under audit is what would have been done.
+	// Audit decides as enforce does.
 	cfg.Mode = config.Audit
 	audited := compile(t, cfg).Decide(m, st)
 	if diff := cmp.Diff(marshal(t, d), marshal(t, audited)); diff != "" {
@@ -312,7 +311,7 @@ func checkDecision(t tester, cfg config.Policy, m *rpc.Message, d policy.Decisio
 	checkDiff(t, m.Bytes(), d)
 }
 
-// checkDiff: the rewritten message is the old one but for the changed fields.
+// checkDiff checks that the rewritten message differs from the original only in the changed fields.
 func checkDiff(t tester, before []byte, d policy.Decision) {
 	t.Helper()
 	var a, b any

@@ -14,7 +14,7 @@ func (c *decider) decideWorkspace([]string) {
 	text, ok := v.Text()
 	if !ok {
 		if !isUnset(v) {
-			c.dropField("cwd", ruleRoots, "a cwd is a string")
+			c.dropField("cwd", ruleRoots, "cwd must be a string")
 		}
 		c.decideOmittedWorkspace()
 		return
@@ -22,11 +22,11 @@ func (c *decider) decideWorkspace([]string) {
 	path, err := c.st.ResolveCwd(text)
 	if err != nil {
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots,
-			"the workspace "+formatValue(v)+" can't be judged: "+err.Error(), "send the absolute path of a folder that can be read")
+			"the workspace "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
 		return
 	}
 	if path != text {
-		c.setField("cwd", jsonString(path), ruleRoots, "the workspace is fixed to the folder that this path leads to now")
+		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
 	}
 	c.workspace, c.sent.Workspace = path, path
 }
@@ -45,7 +45,7 @@ func (c *decider) decideOmittedWorkspace() {
 		// Measured with Codex 0.169: the thread works in its last turn's cwd, with that turn's
 		// roots. The bridge does not know the thread, and would take that folder for its workspace.
 		c.workspace, c.sent.Workspace = c.st.OpenedIn, c.st.OpenedIn
-		c.setField("cwd", jsonString(c.workspace), ruleRoots, "a thread that comes back from its file works where it was opened, and not where a turn has moved it")
+		c.setField("cwd", jsonString(c.workspace), ruleRoots, "a thread from a file works in the folder where it was opened, not in its last turn's cwd")
 	}
 }
 
@@ -55,7 +55,7 @@ func (c *decider) decideOmittedWorkspace() {
 // only root. A command of the thread could replace an inner folder by a link.
 func (c *decider) setForkCwd() {
 	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
-	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, and not where a turn has moved that")
+	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
 }
 
 // decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. Under
@@ -72,18 +72,18 @@ func (c *decider) decideTurnCwd([]string) {
 	}
 	text, ok := v.Text()
 	if !ok {
-		c.dropField("cwd", ruleRoots, "a cwd is a string")
+		c.dropField("cwd", ruleRoots, "cwd must be a string")
 		return
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be judged: "+err.Error())
+		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error())
 	case !c.canWorkIn(path) || c.isReplaceable(path) && !c.canLimitRoot(path):
 		c.dropField("cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace)
 		return
 	case path != text:
-		c.setField("cwd", jsonString(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
+		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
 	c.limitsRoot = err == nil && c.canLimitRoot(path)
 	if err == nil && !c.limitsRoot && path != c.workspace {

@@ -59,30 +59,30 @@ type decider struct {
 	params rpc.Value
 	st     State
 
-	patch         *rpc.Patch // nil until something changes
+	patch         *rpc.Patch // nil until the first change
 	changes       []Change
 	err           *rpc.Error
-	needsDefaults bool // State.Defaults is missed
+	needsDefaults bool // State.Defaults is missing
 
-	needsThreadFolder  bool       // State.ThreadFolder is missed
-	needsStoredSandbox bool       // State.StoredSandbox is missed
-	needsLoadedProfile bool       // State.LoadedProfile is missed
-	configCwd          string     // the cwd that State.Defaults should be read for
-	trust              trustLevel // what the user's own configuration says of the folder
-	untrustedFolder    string     // the folder that the overlay makes untrusted
+	needsThreadFolder  bool       // State.ThreadFolder is missing
+	needsStoredSandbox bool       // State.StoredSandbox is missing
+	needsLoadedProfile bool       // State.LoadedProfile is missing
+	configCwd          string     // Decision.ConfigCwd
+	trust              trustLevel // of the folder, in the user's own configuration
+	untrustedFolder    string     // the folder that the overlay distrusts
 
-	workspace     string // canonical; "" unknown
+	workspace     string // canonical; "" if unknown
 	allowedRoots  []string
-	rootsExpanded bool // granted is computed
+	rootsExpanded bool // allowedRoots is set
 
-	level              level          // of a thread request, the most it can come to
-	builtinProfile     bool           // the level comes from a builtin permissions profile
-	turnPolicy         *sandboxPolicy // the workspace-write that a turn names
+	level              level          // the highest level that the opening thread can have
+	builtinProfile     bool           // a builtin permissions profile gives the level
+	turnPolicy         *sandboxPolicy // the workspace-write policy of a turn
 	namesBridgeProfile bool           // a turn names the bridge's profile
-	turnRoots          []string       // its writable roots
-	limitsRoot         bool           // the turn's cwd must not be writable by itself
+	turnRoots          []string       // the writable roots of turnPolicy
+	limitsRoot         bool           // the workspace becomes the turn's only root
 	newlyWritable      []string       // Decision.Writable
-	overlayNamesModel  bool           // the overlay names an allowed model
+	overlayNamesModel  bool           // the overlay has an allowed model
 	required           []requiredKey  // keys that the overlay must have
 	sent               SentSettings
 	gated              *bool // Decision.Gated
@@ -92,7 +92,7 @@ type decider struct {
 func (c *decider) checkRequest() bool {
 	switch {
 	case c.m.Truncated():
-		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than are looked at", "send less")
+		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than the bridge reads", "send less")
 	case c.params.Kind() != rpc.Object:
 		// Measured with Codex 0.169: it answers -32600 "missing field `params`", for null too.
 		c.refuse(rpc.CodeInvalidParams, "params", ruleProtocol, "params is "+c.params.Kind().String(), "send an object")
@@ -100,7 +100,7 @@ func (c *decider) checkRequest() bool {
 	case c.spec.opensThread:
 		c.matchThread()
 	case !c.matchThread():
-		c.refuse(rpc.CodeNotVerified, "params.threadId", ruleMode, "this thread's policy has not been verified", "resume the thread first")
+		c.refuse(rpc.CodeNotVerified, "params.threadId", ruleMode, "the thread's settings are not verified", "resume the thread first")
 	default:
 		c.workspace = c.st.Thread.Workspace
 	}
@@ -119,23 +119,23 @@ func (c *decider) matchThread() bool {
 
 func (c *decider) result() Decision {
 	if c.err == nil && c.needsThreadFolder {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the folder that the thread stands in could not be found out", "send its cwd")
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the bridge could not get the thread's folder from Codex", "send its cwd")
 		return Decision{Verdict: Deny, Err: c.err, NeedsThreadFolder: true}
 	}
 	if c.err == nil && c.needsLoadedProfile {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "Codex was not asked whether it has loaded the thread", "resume the thread again")
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge does not know whether Codex has loaded the thread", "resume the thread again")
 		return Decision{Verdict: Deny, Err: c.err, NeedsLoadedProfile: true}
 	}
 	if c.err == nil && c.needsStoredSandbox {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the thread's sandbox could not be found out", "send sandbox")
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox")
 		return Decision{Verdict: Deny, Err: c.err, NeedsStoredSandbox: true}
 	}
 	if c.err == nil && c.needsDefaults {
-		hint := "name approvalPolicy, approvalsReviewer and permissions"
+		hint := "send approvalPolicy, approvalsReviewer and permissions"
 		if c.p.trust != trustCodex {
-			hint = "see what codex says of its configuration" // whom the user trusts stands nowhere else
+			hint = "find out why config/read fails" // whom the user trusts stands nowhere else
 		}
-		c.refuse(rpc.CodeRefused, "params", ruleMode, "codex's own configuration, which gives the fields that are left out, could not be read", hint)
+		c.refuse(rpc.CodeRefused, "params", ruleMode, "the bridge could not read Codex's configuration, which gives the omitted fields", hint)
 		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ConfigCwd: c.configCwd, Workspace: c.workspace}
 	}
 	if c.err != nil {
@@ -165,7 +165,7 @@ func (c *decider) result() Decision {
 // one message took it 15 seconds.
 const maxChanges = 1000
 
-const tooManyChanges = "more than 1000 things in it would have to be changed"
+const tooManyChanges = "it needs more than 1000 changes"
 
 // set sets a member of object. field is its path below params.
 func (c *decider) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
@@ -190,7 +190,7 @@ func (c *decider) dropField(key, rule, reason string) {
 
 func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
 	if len(c.changes) == maxChanges && c.err == nil {
-		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send less that is not allowed")
+		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send fewer forbidden values")
 	}
 	// The parser reuses the line for its next message.
 	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to})

@@ -11,9 +11,9 @@ type Verdict string
 
 // These are the verdicts.
 const (
-	Pass    Verdict = "pass"    // Codex gets the line as it came
+	Pass    Verdict = "pass"    // Codex gets the original line
 	Rewrite Verdict = "rewrite" // Codex gets Decision.Message
-	Deny    Verdict = "deny"    // Codex gets nothing, the client Decision.Err
+	Deny    Verdict = "deny"    // Codex gets nothing, and the client Decision.Err
 	// Accept: a rule answers a request of Codex in the person's place. Codex gets Decision.Answer,
 	// and the client does not get the request.
 	Accept Verdict = "accept"
@@ -22,11 +22,11 @@ const (
 // Change is one change to a message.
 type Change struct {
 	Field  string          `json:"field"` // "params.config.features.x"
-	Rule   string          `json:"rule"`  // the configuration key, "policy.sandbox"
+	Rule   string          `json:"rule"`  // the configuration key, such as "policy.sandbox"
 	Reason string          `json:"reason"`
 	Origin string          `json:"origin,omitempty"` // "user FILE:LINE"; absent: no file sets the rule
-	From   json.RawMessage `json:"from,omitempty"`   // absent: it was left out
-	To     json.RawMessage `json:"to,omitempty"`     // absent: it was taken out
+	From   json.RawMessage `json:"from,omitempty"`   // absent if the client omitted it
+	To     json.RawMessage `json:"to,omitempty"`     // absent if the bridge removed it
 }
 
 // Decision is the result for one message. It is the same under audit and enforce; Policy.Mode says
@@ -118,12 +118,12 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 type SentSettings struct {
 	Method      string
 	Approval    json.RawMessage // approvalPolicy
-	Gated       *bool           // whether the bridge asks in codex's place; nil: as it did before
+	Gated       *bool           // whether the bridge asks in Codex's place; nil if unchanged
 	Reviewer    json.RawMessage // approvalsReviewer
-	Sandbox     string          // mode, also for a builtin permissions profile
-	Workspace   string          // the canonical folder that the echoed cwd must be
-	CwdWithin   string          // the workspace that an echoed cwd must lie in, when Workspace is ""
-	Project     string          // the folder whose own configuration may be loaded; "" none
-	Profile     Profile         // the profile that the overlay defines
-	ProfileName string          // the variant of it that was named; "" none, or any of a thread that Codex has loaded
+	Sandbox     string          // the mode, also for a builtin permissions profile
+	Workspace   string          // the canonical folder that must equal the echoed cwd
+	CwdWithin   string          // the workspace that must contain the echoed cwd if Workspace is ""
+	Project     string          // the folder whose project configuration Codex may load; "" for none
+	Profile     Profile         // the profile of the overlay
+	ProfileName string          // the variant that the request names; "" for none, or any variant of a loaded thread
 }

@@ -90,7 +90,7 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 	for e := range roots.Elements() {
 		text, ok := e.Text()
 		if !ok {
-			return fmt.Errorf("config/read: sandbox_workspace_write.writable_roots holds %v", e.Kind())
+			return fmt.Errorf("config/read: sandbox_workspace_write.writable_roots contains %v", e.Kind())
 		}
 		d.WritableRoots = append(d.WritableRoots, text)
 	}
@@ -161,8 +161,8 @@ func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 func (c *decider) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
-		c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's own configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge uses for its own",
-			"give the profile [permissions."+d.ReservedProfile+"] another name")
+		c.refuse(rpc.CodeRefused, "params", ruleProtected, "Codex's configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge reserves",
+			"rename the profile [permissions."+d.ReservedProfile+"] another name")
 		return
 	}
 	leaks := p.letsWrite() && !c.builtinProfile
@@ -178,19 +178,19 @@ func (c *decider) requireDefaults() {
 	if leaks && c.level == workspaceWrite && c.opensDefaultNetwork() {
 		c.required = append(c.required, requiredKey{
 			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
-			reason: "codex's own configuration opens the network",
+			reason: "Codex's configuration allows the network",
 		})
 	}
 	if kept, loose := c.allowedDefaultRoots(); leaks && loose {
 		c.required = append(c.required, requiredKey{
 			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: ruleRoots,
-			reason: "codex's own configuration has writable roots outside of policy's",
+			reason: "Codex's configuration has writable roots that the policy does not allow",
 		})
 	}
 	if d.Effort != "" && !p.allowsEffort(d.Effort) {
 		c.required = append(c.required, requiredKey{
 			key: "model_reasoning_effort", raw: jsonString(p.efforts[0]), rule: ruleEfforts,
-			reason: "left out, it would be codex's own " + d.Effort + ", which is not in " + p.effortList(),
+			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList(),
 			// Measured with Codex 0.169: a resume takes the effort from the overlay only if that
 			// names a model.
 			withModel: !c.spec.usesDefaults && isUnset(c.params.Get("model")),

@@ -12,7 +12,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The reason of a refused folder names the file or folder that forbids it.
+// TestReasonsForFolders checks that the reason for a refused folder names the file or folder that
+// forbids it.
 func TestReasonsForFolders(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/srv/lib", "/opt"}
@@ -24,15 +25,15 @@ func TestReasonsForFolders(t *testing.T) {
 	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
 	for params, want := range map[string]string{
 		`"cwd":"/etc"`:            "/etc is outside the workspace and the writable roots",
-		`"cwd":"/srv/out/other"`:  "/srv/out/other is governed by /srv/out/other/.codex-bridge.toml",
-		`"cwd":"/opt/bin/x"`:      "/opt/bin/x is where programs are that run outside of the sandbox",
-		`"cwd":"/opt"`:            "/opt is where programs are that run outside of the sandbox",
+		`"cwd":"/srv/out/other"`:  "/srv/out/other is under the policy file /srv/out/other/.codex-bridge.toml",
+		`"cwd":"/opt/bin/x"`:      "/opt/bin/x is a folder of programs that run outside the sandbox",
+		`"cwd":"/opt"`:            "/opt is a folder of programs that run outside the sandbox",
 		`"cwd":"/usr/opt"`:        "/usr/opt is outside the workspace",
-		`"cwd":"/srv/lib"`:        "/srv/lib is in /srv/lib/a or holds it, which commands could write",
-		`"cwd":"/srv/out/kept"`:   "/srv/out/kept is where Codex or the policy keeps its own files, or holds them",
-		`"cwd":"/srv/out/kept/x"`: "/srv/out/kept/x is where Codex or the policy keeps its own files",
+		`"cwd":"/srv/lib"`:        "/srv/lib is in /srv/lib/a or contains it, which commands could write",
+		`"cwd":"/srv/out/kept"`:   "/srv/out/kept is a folder of Codex or of the policy, or contains one",
+		`"cwd":"/srv/out/kept/x"`: "/srv/out/kept/x is a folder of Codex or of the policy",
 		`"cwd":"/code/proj/.git"`: "/code/proj/.git is in a .git, .codex or .agents folder",
-		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out/sub"]}`:     `"/srv/out/sub" is /srv/out/sub, inside /srv/out, where a command could put a link`,
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out/sub"]}`:     `"/srv/out/sub" is /srv/out/sub, inside /srv/out, where a command could replace it by a link`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/x"]}`:     `is /code/proj/x, inside /code/proj, where`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/.git"]}`:  `is /code/proj/.git, in a .git, .codex or .agents folder`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/home/ada/.codex"]}`: `is /home/ada/.codex, in a .git, .codex or .agents folder`,
@@ -44,14 +45,15 @@ func TestReasonsForFolders(t *testing.T) {
 	}
 }
 
-// The reason for a root of a new thread is not to start a thread.
+// TestReasonForRootOfNewThread checks that the reason for a root of a new thread does not advise to
+// start a thread.
 func TestReasonForRootOfNewThread(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/lib/a"}
 	st := state()
 	st.Thread, st.Writable = nil, []string{"/srv/lib"}
 	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib/a"]}}`), st)
-	const want = `"/srv/lib/a" is /srv/lib/a, in /srv/lib or holds it, which commands could write, and a command could put a link in place of the inner folder`
+	const want = `"/srv/lib/a" is /srv/lib/a, in /srv/lib or contains it, which commands could write, and a command could replace the inner folder by a link`
 	if !slices.ContainsFunc(d.Changes, func(c policy.Change) bool {
 		return c.Field == "params.runtimeWorkspaceRoots" && strings.HasSuffix(c.Reason, want)
 	}) {
@@ -59,7 +61,8 @@ func TestReasonForRootOfNewThread(t *testing.T) {
 	}
 }
 
-// A folder around the workspace is refused with the reason: policy.writable_roots may well name it.
+// TestReasonForFolderAroundWorkspace checks the reason for a folder around the workspace, even if
+// policy.writable_roots names the folder.
 func TestReasonForFolderAroundWorkspace(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"/code", "/srv"}
@@ -74,9 +77,9 @@ func TestReasonForFolderAroundWorkspace(t *testing.T) {
 	}
 }
 
-// A line that changes a protected path at the top of the workspace is left to the sandbox where Codex
-// mounts the path read-only, and only there.
-func TestProtectedPathsThatAreMounted(t *testing.T) {
+// TestMountedProtectedPathsStayInSandbox checks that a line that changes a protected path at the
+// top of the workspace stays in the sandbox only if Codex mounts the path read-only.
+func TestMountedProtectedPathsStayInSandbox(t *testing.T) {
 	cfg := contract()
 	cfg.Sandbox, cfg.ProtectedPaths = "danger-full-access", []string{".git", ".vscode", ".idea"}
 	fence := policy.Profile{Defined: true, Protected: [][]string{{".vscode"}}}
@@ -115,7 +118,7 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 	}
 }
 
-// Of several reasons to deny a call the rule's comes first, then that about the model.
+// TestFirstReasonOfToolCall checks that a rule's reason wins over the model's.
 func TestFirstReasonOfToolCall(t *testing.T) {
 	cfg := contract()
 	cfg.Models = []string{"good"}
@@ -139,8 +142,7 @@ func TestFirstReasonOfToolCall(t *testing.T) {
 	}
 }
 
-// Codex is started with its pins, and threads have the bridge's profile, only where a policy is
-// enforced that lets them write.
+// TestPinsAndProfiles checks that pins and profiles need an enforced policy that allows writing.
 func TestPinsAndProfiles(t *testing.T) {
 	for _, test := range []struct {
 		mode           config.Mode
@@ -162,8 +164,8 @@ func TestPinsAndProfiles(t *testing.T) {
 	}
 }
 
-// A permissions profile of the user's that has a name of the bridge's is found.
-func TestOwnFence(t *testing.T) {
+// TestReservedProfile checks that the bridge finds a user's profile with a reserved name.
+func TestReservedProfile(t *testing.T) {
 	for name, want := range map[string]bool{"codex-bridge": true, "codex-bridge-network": true, "codex-bridges": false, "mine": false, "my-codex-bridge-x": false} {
 		doc, err := rpc.ParseValue([]byte(`{"config":{"permissions":{"other":{},"` + name + `":{}}},"layers":[]}`))
 		if err != nil {
@@ -176,8 +178,9 @@ func TestOwnFence(t *testing.T) {
 	}
 }
 
-// What the overlay of a thread has to have is there, whatever the client has put there.
-func TestOverlayHasAllThatIsWanted(t *testing.T) {
+// TestOverlayHasRequiredKeys checks that the overlay has the required keys for any overlay of the
+// client.
+func TestOverlayHasRequiredKeys(t *testing.T) {
 	cfg := contract()
 	cfg.ProjectTrust = "codex"
 	st := state()
@@ -197,7 +200,8 @@ func TestOverlayHasAllThatIsWanted(t *testing.T) {
 	}
 }
 
-// Rules for a command outside of the workspace count in the writable roots, and inside without them.
+// TestRulesInWritableRoots checks that rules of a command outside the workspace count in the
+// writable roots.
 func TestRulesInWritableRoots(t *testing.T) {
 	cfg := contract()
 	cfg.Gate, cfg.WritableRoots = true, []string{"${workspace}", "/srv/out"}
@@ -217,8 +221,9 @@ func TestRulesInWritableRoots(t *testing.T) {
 	}
 }
 
-// The bridge switches off a feature that the policy pins in a thread's overlay, and reports one change.
-// Other keys of that name, and a features key without a name, have no pin.
+// TestPinnedFeatureInOverlay checks that the bridge disables a pinned feature in a thread's
+// overlay, with one change. Other keys of that name, and a features key without a name, have no
+// pin.
 func TestPinnedFeatureInOverlay(t *testing.T) {
 	const feature = "features.skill_mcp_dependency_install"
 	cfg := contract()
@@ -246,8 +251,8 @@ func TestPinnedFeatureInOverlay(t *testing.T) {
 	}
 }
 
-// A client that opts out of notifications may name 4,096 of them.
-func TestMostOptOuts(t *testing.T) {
+// TestMaxOptOuts checks the limit of 4,096 notifications.
+func TestMaxOptOuts(t *testing.T) {
 	for n, passes := range map[int]bool{0: true, 4096: true, 4097: false} {
 		names := strings.TrimSuffix(strings.Repeat(`"a",`, n), ",")
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"n","version":"1"},"capabilities":{"optOutNotificationMethods":[`+names+`]}}}`), state())
@@ -257,7 +262,8 @@ func TestMostOptOuts(t *testing.T) {
 	}
 }
 
-// A reason shows a value of up to 80 bytes, and the beginning of a longer one.
+// TestReasonShowsShortValues checks that a reason has the whole value up to 80 bytes, and the start
+// of a longer one.
 func TestReasonShowsShortValues(t *testing.T) {
 	for n, want := range map[int]string{
 		78: `"` + strings.Repeat("x", 78) + `" is not in policy.approval`, 79: `"` + strings.Repeat("x", 79) + `… (81 bytes) is not in policy.approval`,
@@ -269,8 +275,8 @@ func TestReasonShowsShortValues(t *testing.T) {
 	}
 }
 
-// An approval is answered with one of the decisions that Codex offers, or with a plain one where it
-// offers none.
+// TestOfferedResults checks that the results are Codex's offered decisions, or the plain ones
+// without an offer.
 func TestOfferedResults(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"availableDecisions":["accept",{"x":{}}]}`: `{"decision":"accept"} {"decision":{"x":{}}}`,
@@ -288,9 +294,10 @@ func TestOfferedResults(t *testing.T) {
 	}
 }
 
-// A patch of protected paths that the bridge can't ask about is denied, unless Codex itself asks about
-// it: it does for all of a patch that changes one file in .git, .codex or .agents.
-func TestPatchThatCodexAsksAboutByItself(t *testing.T) {
+// TestPatchThatCodexAsksAbout checks that a patch of protected paths is denied if the bridge can't
+// ask, unless Codex asks. Codex asks about a whole patch that changes one file in .git, .codex or
+// .agents.
+func TestPatchThatCodexAsksAbout(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation, cfg.ProtectedPaths = "ask", []string{".vscode"}
 	for files, want := range map[string]policy.Verdict{
@@ -317,8 +324,8 @@ func TestPatchThatCodexAsksAboutByItself(t *testing.T) {
 	}
 }
 
-// Rules for files count for the file that a patch leads to, and for the name in the patch where that
-// can't be found out.
+// TestRulesOfPatchedFiles checks that rules for files apply to the target of a patch, and to the
+// name in the patch if the target is unknown.
 func TestRulesOfPatchedFiles(t *testing.T) {
 	cfg := contract()
 	cfg.Rules = []config.Rule{
@@ -338,15 +345,15 @@ func TestRulesOfPatchedFiles(t *testing.T) {
 	}
 }
 
-// A trusted project's folder is named in the overlay where the user's configuration names another folder
-// of the project. The reason names both folders.
+// TestReasonForTrustedSubfolder checks that the overlay has a trusted project's subfolder if the
+// user's configuration trusts another folder of the project.
 func TestReasonForTrustedSubfolder(t *testing.T) {
 	cfg := contract()
 	cfg.ProjectTrust = "user"
 	st := state()
 	st.Defaults = &policy.Defaults{Cwd: "/code/proj/sub", Projects: policy.Projects{Own: map[string]bool{"/code/proj": true}}}
 	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj/sub","approvalPolicy":"on-request","sandbox":"read-only"}}`), st)
-	const want = "the user's own configuration trusts the project; said of this folder, so that nothing is left for codex to write down"
+	const want = "the user's own configuration trusts the project; the overlay repeats it for this folder, so that Codex stores nothing"
 	if len(d.Changes) != 1 || d.Changes[0].Reason != want {
 		t.Errorf("%+v, %v", d.Changes, d.Err)
 	}

@@ -39,7 +39,7 @@ func (p *Policy) questionLeaveReason(method string, params rpc.Value, st State) 
 		return callLeaveReason(st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		if !isUnset(params.Get("grantRoot")) {
-			return leaveReason{ruleRoots, "it is a consent to all changes below " + formatValue(params.Get("grantRoot"))}
+			return leaveReason{ruleRoots, "it allows all changes below " + formatValue(params.Get("grantRoot"))}
 		}
 		return p.patchLeaveReason(method, params, st)
 	}
@@ -51,17 +51,17 @@ func (p *Policy) commandLeaveReason(params rpc.Value, st State) leaveReason {
 	kind := params.Get("kind")
 	switch host := params.Get("networkApprovalContext"); {
 	case !isUnset(host) && p.network:
-		return leaveReason{} // for a person to say
+		return leaveReason{} // a person decides
 	case !isUnset(host):
-		return leaveReason{ruleNetwork, "the network is not allowed: " + formatValue(host)}
+		return leaveReason{ruleNetwork, "the policy forbids the network: " + formatValue(host)}
 	case !isUnset(params.Get("additionalPermissions")):
-		return leaveReason{ruleEscalation, "it asks for more permissions than the sandbox gives"}
+		return leaveReason{ruleEscalation, "it requests more permissions than the sandbox gives"}
 	case !isUnset(params.Get("approvalId")), !isUnset(kind) && !kind.Is("command"):
-		return leaveReason{ruleEscalation, "it is about a part of a call, of which codex does not say where it would run"}
+		return leaveReason{ruleEscalation, "it is about a part of a call, and Codex does not say where that would run"}
 	case strings.HasSuffix(reason, retrySuffix):
-		return leaveReason{ruleEscalation, "it has failed in the sandbox, and would run again outside of it"}
+		return leaveReason{ruleEscalation, "it failed in the sandbox and would run again outside"}
 	case st.Thread != nil && asksForEscalation(st.Thread) && !strings.HasSuffix(reason, userRuleSuffix):
-		return leaveReason{ruleEscalation, "under sandbox_approval codex asks for what would run outside of the sandbox"}
+		return leaveReason{ruleEscalation, "under sandbox_approval, Codex asks about commands outside the sandbox"}
 	}
 	return callLeaveReason(st)
 }
@@ -72,9 +72,9 @@ func callLeaveReason(st State) leaveReason {
 	case rules.Sandboxed:
 		return leaveReason{}
 	case rules.Escalated:
-		return leaveReason{ruleEscalation, "the model asks for it to run outside of the sandbox"}
+		return leaveReason{ruleEscalation, "the model requests to run it outside the sandbox"}
 	}
-	return leaveReason{ruleEscalation, "whether it would run inside of the sandbox can't be found out"}
+	return leaveReason{ruleEscalation, "the bridge can't find out whether it would run in the sandbox"}
 }
 
 // patchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
@@ -82,10 +82,10 @@ func callLeaveReason(st State) leaveReason {
 func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) leaveReason {
 	paths := st.patchPaths(method, params)
 	if len(paths) == 0 {
-		return leaveReason{ruleRoots, "what it changes is not known"}
+		return leaveReason{ruleRoots, "its files are unknown"}
 	}
 	if st.Thread == nil {
-		return leaveReason{ruleRoots, "what its thread may write is not known"}
+		return leaveReason{ruleRoots, "its thread's writable folders are unknown"}
 	}
 	limit := p.maxLevel
 	if own, ok := parseMode(st.Thread.Sandbox); ok {
@@ -98,15 +98,15 @@ func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) lea
 		case text == "":
 			return leaveReason{ruleRoots, "what it changes is not known"}
 		case err != nil:
-			return leaveReason{ruleRoots, clip(text) + " can't be judged: " + err.Error()}
+			return leaveReason{ruleRoots, clip(text) + " can't be resolved: " + err.Error()}
 		case limit == readOnly:
 			return leaveReason{ruleSandbox, "to write " + path + " is more than read-only"}
 		case limit == workspaceWrite && !writableBelowAny(roots, path):
-			return leaveReason{ruleRoots, path + " lies " + outsideReason(path)}
+			return leaveReason{ruleRoots, path + " is " + outsideReason(path)}
 		case st.overlapsSensitive(path):
-			return leaveReason{ruleSandbox, path + " is, or holds, something on which codex or the policy rests"}
+			return leaveReason{ruleSandbox, path + " is, or contains, a file of Codex or of the policy"}
 		case p.isProtected(roots, path):
-			return leaveReason{ruleProtected, path + " lies in one of policy.protected_paths"}
+			return leaveReason{ruleProtected, path + " is in one of policy.protected_paths"}
 		}
 	}
 	return leaveReason{}

@@ -15,9 +15,10 @@ const (
 	fileQuestion    = "item/fileChange/requestApproval"
 )
 
-// An allow rule accepts a command only where the accept keeps it in the sandbox. It does not on a
-// thread that was under an approval policy by which Codex runs an accepted command again outside.
-func TestRerunsAreNotAllowedByRules(t *testing.T) {
+// TestRulesAllowNoReruns checks that an allow rule accepts a command only if the acceptance keeps
+// the command in the sandbox, and not after an approval policy under which Codex runs accepted
+// commands again outside.
+func TestRulesAllowNoReruns(t *testing.T) {
 	cfg := contract()
 	cfg.Rules = []config.Rule{{Tool: "shell", Command: "make", Decision: "allow"}}
 	p := compile(t, cfg)
@@ -51,8 +52,8 @@ func TestRerunsAreNotAllowedByRules(t *testing.T) {
 	}
 }
 
-// Under sandbox_approval Codex asks about what would leave the sandbox, and about what the user's
-// own rules want asked. Only the reason tells which.
+// TestQuestionsUnderSandboxApproval checks that the reason of a question tells whether the command
+// would leave the sandbox or the user's own rules require the question.
 func TestQuestionsUnderSandboxApproval(t *testing.T) {
 	p := compile(t, contract())
 	for _, test := range []struct {
@@ -76,9 +77,9 @@ func TestQuestionsUnderSandboxApproval(t *testing.T) {
 	}
 }
 
-// A patch to Codex's own folder, or to a file on which the policy rests, is refused even where
-// every file may be written, but for a worktree that Codex made there.
-func TestPatchesOfGoverningFiles(t *testing.T) {
+// TestPatchesOfSensitiveFiles checks that a patch to CODEX_HOME or a sensitive path is refused even
+// if all files are writable, except for a worktree of Codex.
+func TestPatchesOfSensitiveFiles(t *testing.T) {
 	cfg := contract()
 	cfg.Sandbox = "danger-full-access"
 	p := compile(t, cfg)

@@ -13,7 +13,8 @@ type examplePaths struct{}
 
 func (examplePaths) Canonical(path string) (string, error) { return path, nil }
 
-// A thread that asks for full access gets the sandbox of the policy, and a method that writes files past the sandbox is refused.
+// A thread that requests full access gets the policy's sandbox. A method that writes files outside
+// the sandbox is refused.
 func ExamplePolicy_Decide() {
 	cfg := config.Default().Policy
 	cfg.Mode, cfg.Sandbox, cfg.ProjectTrust = config.Enforce, "read-only", "codex"

@@ -15,7 +15,7 @@ func (c *decider) decideExecCwd([]string) {
 	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
 	if isUnset(v) {
-		return // codex's own
+		return // Codex's start folder
 	}
 	text, ok := v.Text()
 	if !ok {
@@ -25,11 +25,11 @@ func (c *decider) decideExecCwd([]string) {
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, formatValue(v)+" can't be judged: "+err.Error(), "send the absolute path of a folder that can be read")
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
 	case !withinAny(c.readableFolders(), path):
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" lies "+outsideRoots, "open a thread in that folder first")
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+outsideRoots, "open a thread in that folder first")
 	case path != text:
-		c.setField("cwd", jsonString(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
+		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *decider) decideExecSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
 	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
 	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace})) > 0 {
-		const reason = "such a command could write what governs the threads of its folder"
+		const reason = "the command could write protected files of its folder"
 		if profile.Exists() {
 			c.dropField("permissionProfile", ruleProtected, reason)
 		}
@@ -53,13 +53,13 @@ func (c *decider) decideExecSandbox([]string) {
 		to, rule, reason := c.allowedLevel(asked)
 		switch {
 		case !isUnset(object):
-			c.dropField("permissionProfile", ruleSandbox, "it excludes sandboxPolicy, which is the one that says what it allows")
+			c.dropField("permissionProfile", ruleSandbox, "it conflicts with sandboxPolicy, which counts")
 			c.decideSandboxPolicy(object)
 			return
 		case !ok:
-			to, rule, reason = readOnly, ruleSandbox, "what the profile "+formatValue(profile)+" allows can't be seen"
+			to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 		case to == asked:
-			reason = "said as a sandboxPolicy, which leaves nothing to the user's own configuration"
+			reason = "the bridge sends a sandboxPolicy, so that Codex's configuration has no effect"
 		}
 		// Codex does not echo this sandbox, so the bridge sends all of its members.
 		c.dropField("permissionProfile", rule, reason)
@@ -67,7 +67,7 @@ func (c *decider) decideExecSandbox([]string) {
 		return
 	}
 	if isUnset(object) {
-		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "left out, it would be codex's own default; ask for more where more is needed")
+		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "if omitted, Codex would use its default; send a sandboxPolicy if the command needs more")
 		return
 	}
 	c.decideSandboxPolicy(object)
@@ -98,8 +98,8 @@ func (c *decider) decideExecEnv([]string) {
 			continue
 		}
 		c.refuse(rpc.CodeRefused, "params.env."+name, ruleSandbox,
-			"a variable of the client's can decide which program codex runs as its sandbox",
-			"leave it out, or set it in the command: [\"env\", \"NAME=value\", …]")
+			"an environment variable could change the program that Codex uses as its sandbox",
+			"remove it, or set it in the command: [\"env\", \"NAME=value\", …]")
 		return
 	}
 }

@@ -1,7 +1,7 @@
 package policy
 
-// Judged are the members of a method's params that rules speak of, and those they
-// don't; false when the method is not judged by its fields.
+// Judged returns the checked and the unchecked members of a method's params; false if the package
+// does not check the method's fields.
 func Judged(name string) (judged, plain []string, ok bool) {
 	m := methodTable()[name]
 	if m == nil {
@@ -13,5 +13,5 @@ func Judged(name string) (judged, plain []string, ok bool) {
 	return judged, m.unchecked, true
 }
 
-// JudgedMethods is the number of methods that are judged by their fields.
+// JudgedMethods returns the number of methods whose fields the package checks.
 func JudgedMethods() int { return len(methodTable()) }

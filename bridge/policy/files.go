@@ -21,7 +21,7 @@ func (c *decider) readableFolders() []string {
 	return append(out, c.p.allowed(c.st, "")...)
 }
 
-const outsideRoots = "outside the workspaces of this conversation and policy.writable_roots"
+const outsideRoots = "outside this conversation's workspaces and policy.writable_roots"
 
 // decideReadPath checks the path of a file that a client reads, which no sandbox limits. The bridge
 // sends the canonical path, so that a link in it has no effect.
@@ -35,11 +35,11 @@ func (c *decider) decideReadPath([]string) {
 	path, err := c.st.canonical(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, formatValue(v)+" can't be judged: "+err.Error(), "send the absolute path of something that can be read")
+		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable file or folder")
 	case !withinAny(c.readableFolders(), path):
-		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, path+" lies "+outsideRoots, "open a thread in its folder first")
+		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, path+" is "+outsideRoots, "open a thread in its folder first")
 	case path != text:
-		c.setField("path", jsonString(path), ruleRoots, "the path is fixed to what it leads to now")
+		c.setField("path", jsonString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -91,11 +91,11 @@ func (c *decider) decideReadCwd([]string) {
 	path, err := c.st.canonical(textOf(v))
 	switch {
 	case err != nil:
-		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be judged")
+		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be resolved")
 	case !c.canReadFolder(c.readableFolders(), path):
-		c.dropField("cwd", ruleRoots, path+" lies "+outsideRoots+", or its configuration does")
+		c.dropField("cwd", ruleRoots, path+" is "+outsideRoots+", or its configuration is")
 	case !v.Is(path):
-		c.setField("cwd", jsonString(path), ruleRoots, "the path is fixed to what it leads to now")
+		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *decider) decideReadCwds(fields []string) {
 		return
 	}
 	readable := c.readableFolders()
-	f := pathList{changed: true, refused: true, reasons: []string{field + " is no array of folders"}}
+	f := pathList{changed: true, refused: true, reasons: []string{field + " is not an array of folders"}}
 	if v.Kind() == rpc.Array {
 		f = c.filterPaths(v, func(path string) bool { return c.canReadFolder(readable, path) })
 	}
@@ -134,8 +134,8 @@ func (c *decider) decideMarketplace(fields []string) {
 	path, err := c.st.canonical(textOf(v))
 	switch {
 	case err != nil || !withinAny(readable, path):
-		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, formatValue(v)+" lies "+outsideRoots, "open a thread in its folder first")
+		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, formatValue(v)+" is "+outsideRoots, "open a thread in its folder first")
 	case !v.Is(path):
-		c.setField(field, jsonString(path), ruleRoots, "the path is fixed to what it leads to now")
+		c.setField(field, jsonString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }

@@ -11,8 +11,8 @@ import (
 type pathList struct {
 	kept    []string // canonical
 	changed bool
-	refused bool     // one at least is not among them
-	reasons []string // a reason for each one that did not stay as it was
+	refused bool     // at least one path is missing in kept
+	reasons []string // for each path that changed
 }
 
 // filterPaths returns the canonical paths of an array for which ok returns true.
@@ -25,12 +25,12 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 		case e.Kind() != rpc.String:
 			f.reject(formatValue(e) + " is not a path")
 		case err != nil:
-			f.reject(formatValue(e) + " can't be judged: " + err.Error())
+			f.reject(formatValue(e) + " can't be resolved: " + err.Error())
 		case !ok(path):
 			f.reject(formatValue(e) + " is " + path + ", " + c.barredReason(path))
 		default:
 			if path != text {
-				f.addReason(formatValue(e) + " is fixed to " + path)
+				f.addReason(formatValue(e) + " becomes its canonical path " + path)
 			}
 			f.kept = append(f.kept, path)
 			if path != c.workspace {
@@ -151,20 +151,20 @@ func (c *decider) decideEnvironment(e rpc.Value, n int, f *pathList) ([]byte, bo
 		}
 	}
 	if !e.Get("environmentId").Is("local") {
-		f.reject(at + "only the environment local is known")
+		f.reject(at + "only the environment local is allowed")
 		return nil, false
 	}
-	text, _ := e.Get("cwd").Text() // "" can't be judged either
+	text, _ := e.Get("cwd").Text() // "" has no canonical path
 	cwd, err := c.st.canonical(text)
 	switch {
 	case err != nil:
-		f.reject(at + "its cwd can't be judged")
+		f.reject(at + "its cwd can't be resolved")
 		return nil, false
 	case !c.canWorkIn(cwd) || c.isReplaceable(cwd):
 		f.reject(at + cwd + " is " + c.barredReason(cwd))
 		return nil, false
 	case cwd != text:
-		f.reject(at + formatValue(e.Get("cwd")) + " is fixed to " + cwd)
+		f.reject(at + formatValue(e.Get("cwd")) + " becomes its canonical path " + cwd)
 	}
 	if cwd != c.workspace {
 		c.newlyWritable = append(c.newlyWritable, cwd)

@@ -16,7 +16,7 @@ func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) 
 	case Rewrite:
 		rewritten, err := rpc.ParseMessage(d.Message)
 		if err != nil {
-			return Decision{Verdict: Deny, Err: rpc.Errorf(rpc.CodeInternal, "%s as it was rewritten can't be read: %v", subject, err)}
+			return Decision{Verdict: Deny, Err: rpc.Errorf(rpc.CodeInternal, "the bridge can't read the rewritten %s: %v", subject, err)}
 		}
 		m = rewritten
 	default:
@@ -32,7 +32,7 @@ func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) 
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidParams, Refusal{
 		Method: subject, Rule: ruleProtocol, Field: field, Origin: p.originOrDefault(ruleMode),
-		Reason: fmt.Sprintf("it is %s where codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Hint: "send it in the form of codex's JSON schema",
+		Reason: fmt.Sprintf("it is %s where Codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Hint: "send it in the form of Codex's JSON schema",
 	})}
 }
 
@@ -59,11 +59,11 @@ func (c *decider) dropUnknownFields() {
 		name, ok := c.p.checkedFields[foldName(key)]
 		switch {
 		case ok && key == name:
-			c.dropField(key, ruleMode, "it is not a field of this method, but may become one")
+			c.dropField(key, ruleMode, "this method does not have it, but a later version of Codex may")
 		case ok:
-			c.dropField(key, ruleMode, "it reads like "+name+", which codex may take it for one day")
+			c.dropField(key, ruleMode, "it reads like "+name+", and a later version of Codex may read it as that")
 		case !c.p.allowsUnknown:
-			c.dropField(key, ruleUnknown, "no field of this method in codex "+methods.Measured+"; a later one may act on it")
+			c.dropField(key, ruleUnknown, "this method has no such field in Codex "+methods.Measured+"; a later version may use it")
 		}
 	}
 }

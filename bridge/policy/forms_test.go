@@ -14,7 +14,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// at is the value at a path.
+// at returns the value at a path.
 func at(v rpc.Value, path []string) rpc.Value {
 	for _, name := range path {
 		if v.Kind() == rpc.Array {
@@ -33,7 +33,7 @@ func at(v rpc.Value, path []string) rpc.Value {
 	return v
 }
 
-// permissive allows every method: what is left to refuse a message is its form.
+// permissive allows every method, so that only a message's form can be refused.
 func permissive() config.Policy {
 	p := contract()
 	p.Methods = make(map[string]string)
@@ -43,9 +43,8 @@ func permissive() config.Policy {
 	return p
 }
 
-// Every other form that serde may take for a value of a client's message is refused, or
-// not in the message that Codex gets: of all objects, enums and tagged unions of all
-// methods, and of all answers.
+// TestOtherForms checks that other forms that serde reads as a valid value are refused or removed,
+// for all objects, enums and tagged unions of all methods and responses.
 func TestOtherForms(t *testing.T) {
 	table := shape.Codex()
 	p, st := compile(t, permissive()), state()

@@ -40,13 +40,13 @@ func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 		} else {
 			reason += "; "
 		}
-		reason += "untrusted is kept by the bridge, which asks in codex's place"
+		reason += "Codex is set to on-request; codex-bridge asks before each command"
 	}
 	if rule != "" {
 		c.setField("approvalPolicy", to, rule, reason)
 	}
 	if c.spec.opensThread {
-		c.sent.Approval = bytes.Clone(to) // the line belongs to the parser
+		c.sent.Approval = bytes.Clone(to) // the parser reuses the line
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// What a hook hears of a call is denied, passes, or is for a person to say.
+// TestDecideTool checks that a hook's call is denied, passes, or needs a person.
 func TestDecideTool(t *testing.T) {
 	const (
 		pass = "pass"
@@ -50,10 +50,10 @@ func TestDecideTool(t *testing.T) {
 		"gated, shell not known":      {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, want: ask},
 		"gated, not in the grammar":   {thread: &gated, tool: "Bash", text: "make test # x", escalation: rules.Sandboxed, shell: "bash", want: ask},
 		"gated, denied by a rule":     {thread: &gated, tool: "Bash", text: "git push", escalation: rules.Sandboxed, want: deny, why: "by hand"},
-		"gated, escalated":            {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, want: deny, why: "outside of the sandbox"},
+		"gated, escalated":            {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, want: deny, why: "outside the sandbox"},
 		"escalated, for codex":        {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, requested: true, want: pass},
-		"escalated, perhaps":          {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't be found out"},
-		"a rule asks, perhaps":        {thread: &plain, tool: "Bash", text: "mkdir x", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't be found out"},
+		"escalated, perhaps":          {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't find out"},
+		"a rule asks, perhaps":        {thread: &plain, tool: "Bash", text: "mkdir x", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't find out"},
 		"gated patch":                 {thread: &gated, tool: "apply_patch", text: inside, want: ask},
 		"gated patch, read-only":      {thread: &readOnly, tool: "apply_patch", text: inside, want: deny, why: "more than read-only"},
 		"patch, read-only, shown":     {thread: &readOnly, tool: "apply_patch", text: inside, letsOut: true, want: ask, why: "leaves the sandbox"},
@@ -105,7 +105,7 @@ func TestDecideTool(t *testing.T) {
 		"a rule asks, of a server":    {thread: &plain, tool: "mcp__files__write", want: ask, why: "Files"},
 		"a rule asks, granular":       {thread: &granular, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: ask, why: "Folders"},
 		"a rule asks, codex does":     {thread: &native, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: pass},
-		"a rule asks, nobody":         {thread: &never, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: deny, why: "nobody is asked"},
+		"a rule asks, nobody":         {thread: &never, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: deny, why: "this thread has none"},
 		"not gated":                   {thread: &plain, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: pass},
 		"no sandbox":                  {thread: &full, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: ask, why: "no sandbox"},
 		"no thread":                   {tool: "Bash", text: "mkdir x", want: deny},

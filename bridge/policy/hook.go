@@ -31,7 +31,7 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decisi
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.originOrDefault(ruleSandbox),
-		Hint: "do it by hand, or change that rule of yours for codex",
+		Hint: "run it yourself, or change your rule for Codex",
 	})}
 }
 
@@ -51,7 +51,7 @@ func (p *Policy) DecidePermission(t ToolCall) Decision {
 	case !strings.HasPrefix(t.Name, "mcp__"):
 		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
 	case override == "deny" || override == "ask":
-		refusal.Rule, refusal.Reason = ruleMethods, "a hook allowed the call, and the configuration decides who answers "+toolApproval
+		refusal.Rule, refusal.Reason = ruleMethods, "a hook allowed the call, but policy.methods has a verdict for "+toolApproval
 	default:
 		return Decision{Verdict: Pass}
 	}

@@ -17,7 +17,7 @@ const maxPatchPlaces = 4096
 // sandbox protects such paths only at the top of a workspace.
 func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != fullAccess.String() {
-		return leaveReason{} // Codex asks about what surely runs outside of the sandbox
+		return leaveReason{} // Codex asks about a command that certainly runs outside the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
 	dirs := rules.Dirs{Home: st.Home}
@@ -25,7 +25,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	roots := p.allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
 	if tooLong && slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) }) {
-		return leaveReason{ruleProtected, "it is too long, names too much, or has a patch that can't be read, to tell what it changes in policy.protected_paths"}
+		return leaveReason{ruleProtected, "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
 	}
 	for _, file := range files {
 		if p.changesProtected(file.Path, file.Computed, roots, st) {
@@ -43,7 +43,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
 	places, ok := st.patchPlaces(command, cwd)
 	if !ok {
-		return leaveReason{ruleProtected, "in which folder codex would apply the patch can't be told"}
+		return leaveReason{ruleProtected, "the bridge can't find out the folder of the patch"}
 	}
 	for _, at := range places {
 		if p.changesProtected(at, false, roots, st) {
@@ -175,7 +175,7 @@ func (st State) patchPaths(method string, params rpc.Value) []string {
 func (st State) canonicalPatchPaths(method string, params rpc.Value) []string {
 	paths := st.patchPaths(method, params)
 	if len(paths) == 0 {
-		return []string{""} // not known
+		return []string{""} // unknown
 	}
 	out := make([]string, len(paths))
 	for i, path := range paths {

@@ -40,17 +40,17 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	r := Refusal{Method: row.Method}
 	switch {
 	case verdict == methods.Ask:
-		r.Rule, r.Reason = key, "a person has to be asked about it, by a client that offers the hook permissionRequest or declares that it shows elicitations"
-		r.Hint = `declare it in initialize, as capabilities.bridge.hooks or capabilities.bridge.elicitations, or say "allow" or "deny"`
+		r.Rule, r.Reason = key, "a person must consent, but the client has neither the hook permissionRequest nor elicitations"
+		r.Hint = `declare capabilities.bridge.hooks or capabilities.bridge.elicitations in initialize, or set "allow" or "deny"`
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
-		r.Hint = "take the line out, or say \"allow\""
+		r.Hint = "remove the line, or set \"allow\""
 	case !known:
-		r.Rule, r.Reason = ruleUnknown, "no method of codex "+methods.Measured+", and nobody has judged it"
-		r.Hint = "if you know what it does, set " + key + ` = "allow"`
+		r.Rule, r.Reason = ruleUnknown, "Codex "+methods.Measured+" has no such method"
+		r.Hint = "if you trust it, set " + key + ` = "allow"`
 	default:
 		r.Rule, r.Reason = ruleMethods, row.Why
-		r.Hint = "it acts past the policy; to let it all the same, set " + key + ` = "allow"`
+		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`
 	}
 	r.Origin = p.originOrDefault(r.Rule)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r)}
@@ -75,7 +75,7 @@ func (p *Policy) MethodOrigin(method string) (key, origin string) {
 // method alone decides.
 func (p *Policy) NeedsState(m *rpc.Message) bool {
 	row, verdict, _ := p.methodVerdict(m)
-	if verdict == methods.Ask { // as it is judged once a person has agreed
+	if verdict == methods.Ask { // Decide applies this verdict after consent
 		verdict = row.Override("allow")
 	}
 	switch verdict {
@@ -98,7 +98,7 @@ func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
-		Method: clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "codex drops the message without an answer",
-		Hint: "leave trace out, or send an object whose traceparent and tracestate are strings",
+		Method: clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
+		Hint: "omit trace, or send an object in which traceparent and tracestate are strings",
 	})}, true
 }

@@ -52,7 +52,7 @@ func (c *decider) decideOmittedModel() {
 	case d == nil:
 		c.needsDefaults = c.needsDefaults || c.spec.startsThread
 	case d.Model != "" && !c.p.AllowsModel(d.Model):
-		reason := "left out, it would be codex's own " + d.Model + ", which is not in " + c.p.modelList()
+		reason := "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.modelList()
 		if c.p.model == "" {
 			c.refuseModel("params.model", reason)
 			return
@@ -79,7 +79,7 @@ func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replac
 }
 
 func (c *decider) refuseModel(field, reason string) {
-	c.refuse(rpc.CodeRefused, field, ruleModels, reason, "choose one of those, or add a plain name to the list to be put in its place")
+	c.refuse(rpc.CodeRefused, field, ruleModels, reason, "choose an allowed model, or add a plain name to the list, which then replaces it")
 }
 
 func (p *Policy) modelList() string { return ruleModels + " [" + strings.Join(p.models, ", ") + "]" }
@@ -166,7 +166,7 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 		if p.model == "" {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
-				Origin: p.originOrDefault(ruleModels), Hint: "choose one of those, or add a plain name to the list to be put in its place",
+				Origin: p.originOrDefault(ruleModels), Hint: "choose an allowed model, or add a plain name to the list, which then replaces it",
 			})}
 		}
 		m.Name = p.model

@@ -12,9 +12,9 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// exceeds reads a message for Codex as generously as Codex does (measured: maps
-// and arrays for enums, every form of an overlay key) and says where it asks for
-// more than policy. It shares no code with the package.
+// exceeds returns where a message for Codex requests more than the policy allows. It reads the
+// message as leniently as Codex does (measured: maps and arrays for enums, every form of an overlay
+// key), and shares no code with the package.
 func exceeds(cfg config.Policy, st policy.State, line []byte) []string {
 	var m struct {
 		Method string
@@ -45,7 +45,7 @@ func (o *oracle) fail(format string, args ...any) {
 	o.bad = append(o.bad, fmt.Sprintf(format, args...))
 }
 
-// enum is the variant that codex would take v for.
+// enum returns the variant that Codex reads in v.
 func enum(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -179,7 +179,7 @@ func (o *oracle) sandbox() {
 	}
 }
 
-// ownProfile: the bridge's own profile has the roots and the network that were allowed when it was defined.
+// ownProfile: the bridge's profile has the roots and the network from its definition.
 func (o *oracle) ownProfile(name string) {
 	if strings.Contains(name, "-network") && !o.cfg.Network {
 		o.fail("network of %s", name)
@@ -203,7 +203,7 @@ func (o *oracle) ownProfile(name string) {
 	}
 }
 
-// leaks: codex's own sandbox_workspace_write.
+// leaks checks Codex's own sandbox_workspace_write.
 func (o *oracle) leaks(l int) {
 	if v, set := o.overlay["sandbox_workspace_write.network_access"]; o.st.Defaults.Network && !o.cfg.Network && l == 1 && (!set || v != false) {
 		o.fail("the user's network")
@@ -222,8 +222,8 @@ func (o *oracle) leaks(l int) {
 	}
 }
 
-// noWorkspace tells whether a folder is one that no thread may own: the home, what
-// governs codex and the bridge, and all above.
+// noWorkspace reports whether no thread may own the folder: the home folder, folders of Codex and
+// the bridge, and all folders above.
 func noWorkspace(st policy.State, w string) bool {
 	if w == "/" {
 		return true
@@ -241,17 +241,17 @@ func noWorkspace(st policy.State, w string) bool {
 	return hidden.MatchString(strings.TrimPrefix(w, st.CodexHome+"/worktrees"))
 }
 
-// hidden are the folders from where git and codex run things.
+// hidden are folders from which git and Codex run programs.
 var hidden = regexp.MustCompile(`(?i)/\.(git|codex|agents)(/|$)`)
 
-// holds tells whether a root that may be written makes at writable.
+// holds reports whether a writable root makes at writable.
 func holds(root, at string) bool {
 	root = strings.TrimSuffix(root, "/")
 	rest, ok := strings.CutPrefix(at, root)
 	return ok && (rest == "" || rest[0] == '/') && !hidden.MatchString(rest)
 }
 
-// writable tells whether policy lets a folder be written.
+// writable reports whether the policy lets a folder be written.
 func (o *oracle) writable(at string) bool {
 	for _, r := range o.cfg.WritableRoots {
 		if rest, ok := strings.CutPrefix(r, "${workspace}"); ok {
@@ -417,7 +417,7 @@ func (o *oracle) keys() {
 	}
 }
 
-// flatten is every key that codex would see.
+// flatten returns every key that Codex reads.
 func flatten(at string, v any, out map[string]any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {

@@ -7,9 +7,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// trust: what codex looks up in the table that comes of its configuration and the
-// overlay must be no project that the user does not trust. Every folder from the
-// one that is opened upwards may have a .codex and may be the project's root.
+// trust checks that Codex finds no project that the user does not trust, in its configuration and
+// the overlay. Every folder above the opened one may have a .codex and may be the project's root.
 func (o *oracle) trust() {
 	if o.cfg.ProjectTrust == "codex" {
 		return

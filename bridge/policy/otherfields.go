@@ -17,8 +17,8 @@ func (c *decider) checkLogin([]string) {
 			return
 		}
 	}
-	c.refuse(rpc.CodeRefused, "params.type", ruleMethods, formatValue(v)+" sets the model provider of every conversation in the user's configuration",
-		"sign in with it by hand, without the editor")
+	c.refuse(rpc.CodeRefused, "params.type", ruleMethods, formatValue(v)+" changes the model provider of every conversation",
+		"sign in with codex login in a terminal")
 }
 
 // checkReview checks review/start, and keeps the review on its verified thread.
@@ -29,12 +29,12 @@ func (c *decider) checkLogin([]string) {
 // review.
 func (c *decider) checkReview([]string) {
 	if c.p.requiresUntrusted() && !c.st.Thread.isGated(c.p) {
-		c.refuse(rpc.CodeRefused, "", ruleApproval, "codex runs a review without asking for its commands, and "+c.p.approvalList()+" has each one asked for",
-			"ask for the review in a turn; or add \"on-request\" to policy.approval")
+		c.refuse(rpc.CodeRefused, "", ruleApproval, "Codex runs the commands of a review without a question, and "+c.p.approvalList()+" requires one for each",
+			"request the review in a turn, or add \"on-request\" to policy.approval")
 		return
 	}
 	if v := c.params.Get("delivery"); !isUnset(v) && !v.Is("inline") {
-		c.dropField("delivery", ruleMode, "a review elsewhere would be a turn on a thread that nobody verified")
+		c.dropField("delivery", ruleMode, "a detached review would run in an unverified thread")
 	}
 }
 
@@ -53,7 +53,7 @@ func (c *decider) decideRealtimeModel([]string) {
 // dropInitialItems removes earlier messages that the client claims for a voice session.
 func (c *decider) dropInitialItems([]string) {
 	if !isUnset(c.params.Get("initialItems")) {
-		c.dropField("initialItems", ruleMode, "items of any role, the developer's too: a past that never was")
+		c.dropField("initialItems", ruleMode, "the client could invent earlier messages, also of the developer")
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *decider) dropInitialItems([]string) {
 // policy.project_trust.
 func (c *decider) dropServersThread([]string) {
 	if c.p.trust == trustNever && !isUnset(c.params.Get("threadId")) {
-		c.dropField("threadId", ruleTrust, "for a thread, codex would start the servers that the project's own configuration names")
+		c.dropField("threadId", ruleTrust, "for a thread, Codex would start the servers of the project's configuration")
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *decider) refuseHistory(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
 			c.refuse(rpc.CodeRefused, "params."+field, ruleMode,
-				"a thread is opened by its id, not from a "+field+" that the client brings", "send threadId only")
+				"a thread is opened by its id, not from a "+field+" of the client", "send threadId only")
 			return
 		}
 	}
@@ -85,7 +85,7 @@ func (c *decider) refuseToolOutput(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
 			c.refuse(rpc.CodeRefused, "params."+field, ruleMode,
-				"the output of a tool comes from the tool", "send the text as input")
+				"only a tool may send its output", "send the text as input")
 			return
 		}
 	}
@@ -96,7 +96,7 @@ func (c *decider) refuseToolOutput(fields []string) {
 func (c *decider) dropDisabledPlugins(fields []string) {
 	for _, field := range fields {
 		if v := c.params.Get(field); !isUnset(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
-			c.dropField(field, ruleMode, "with a plugin its hooks would be switched off, and hooks watch the thread")
+			c.dropField(field, ruleMode, "it would disable the plugins' hooks, which check the thread")
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (c *decider) dropDisabledPlugins(fields []string) {
 func (c *decider) dropCapabilityRoots(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
-			c.dropField(field, ruleMode, "capabilities are chosen by codex's own configuration")
+			c.dropField(field, ruleMode, "only Codex's configuration chooses capabilities")
 		}
 	}
 }

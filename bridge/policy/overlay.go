@@ -103,14 +103,14 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	// An inner key with dots must pass in both readings.
 	split := splitDots(path)
 	if reason := forbiddenReason(split, true); reason != "" {
-		c.drop(object, key, field, ruleKeys, "it never passes: "+reason)
+		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+reason)
 		return false
 	}
 	if one, pinned := c.p.findPin(split); pinned {
 		return c.decidePinnedLeaf(object, key, m, name, one, want)
 	}
 	if !c.p.allowsKey(path) || !c.p.allowsKey(split) {
-		c.drop(object, key, field, ruleKeys, "no pattern of policy.config_keys lets it pass")
+		c.drop(object, key, field, ruleKeys, "no pattern in policy.config_keys allows it")
 		return false
 	}
 	return c.decideModelLeaf(object, key, m, split, field, want)

@@ -12,25 +12,25 @@ import (
 // forbiddenKeys are keys that an overlay must not have, regardless of policy.config_keys. Each
 // would override a checked field or disable hooks. A key includes all keys below it.
 var forbiddenKeys = []struct {
-	path   []string // folded
+	path   []string // after foldName
 	reason string
 }{
-	{[]string{"approvalpolicy"}, "the field approvalPolicy is the one that is judged; a default of untrusted here makes codex fail"},
-	{[]string{"sandboxmode"}, "the field sandbox is the one that is judged"},
-	{[]string{"sandboxworkspacewrite"}, "network and writable roots are set by policy.network and policy.writable_roots"},
-	{[]string{"defaultpermissions"}, "the field permissions is the one that is judged"},
-	{[]string{"permissions"}, "a profile made by the client could allow anything"},
-	{[]string{"approvalsreviewer"}, "the field approvalsReviewer is the one that is judged"},
-	{[]string{"projects"}, "trust in a folder, and with it the folder's own configuration, is not the client's to give"},
-	{[]string{"bypasshooktrust"}, "it would run hooks that nobody trusts"},
-	{[]string{"hooks"}, "hooks watch the thread; the client must not add or replace them"},
-	{[]string{"features", "hooks"}, "it switches hooks off"},
+	{[]string{"approvalpolicy"}, "use the field approvalPolicy"},
+	{[]string{"sandboxmode"}, "use the field sandbox"},
+	{[]string{"sandboxworkspacewrite"}, "policy.network and policy.writable_roots set these values"},
+	{[]string{"defaultpermissions"}, "use the field permissions"},
+	{[]string{"permissions"}, "a client's profile could allow anything"},
+	{[]string{"approvalsreviewer"}, "use the field approvalsReviewer"},
+	{[]string{"projects"}, "a client may not trust a folder, which would load the folder's configuration"},
+	{[]string{"bypasshooktrust"}, "Codex would run untrusted hooks"},
+	{[]string{"hooks"}, "hooks check the thread, and a client may not change them"},
+	{[]string{"features", "hooks"}, "it disables hooks"},
 	// Measured with Codex 0.169: it still reads the old names, with a notice.
-	{[]string{"features", "codexhooks"}, "it is the old name of features.hooks and switches hooks off"},
-	{[]string{"features", "pluginhooks"}, "it switches the hooks of plugins off"},
+	{[]string{"features", "codexhooks"}, "it is the old name of features.hooks and disables hooks"},
+	{[]string{"features", "pluginhooks"}, "it disables the hooks of plugins"},
 	// Measured with Codex 0.169: a disabled plugin's hooks do not run.
-	{[]string{"plugins"}, "it switches plugins off, and their hooks with them, or brings one in"},
-	{[]string{"features", "plugins"}, "it switches plugins off, and their hooks with them"},
+	{[]string{"plugins"}, "it disables plugins and their hooks, or adds one"},
+	{[]string{"features", "plugins"}, "it disables plugins and their hooks"},
 	{[]string{"profile"}, "a profile is a whole configuration"},
 	{[]string{"profiles"}, "a profile is a whole configuration"},
 }
@@ -64,7 +64,7 @@ func parseKeyGlob(text string) (keyGlob, error) {
 	g := strings.Split(text, ".")
 	for _, segment := range g {
 		if segment == "" || !doublestar.ValidatePattern(segment) {
-			return nil, fmt.Errorf("%q: %q is not the glob of one segment of a key", text, segment)
+			return nil, fmt.Errorf("%q: %q is not a glob for one segment of a key", text, segment)
 		}
 	}
 	return g, nil

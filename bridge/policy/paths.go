@@ -69,7 +69,7 @@ func Within(root, path string) bool {
 // of a grant.
 var governingFolders = []string{".git", ".codex", ".agents"}
 
-const governingReason = "a .git, .codex or .agents folder, from where git and codex run things"
+const governingReason = "a .git, .codex or .agents folder, from which git and Codex run programs"
 
 // outsideReason returns why a path is not writable below any root.
 func outsideReason(path string) string {
@@ -146,7 +146,7 @@ type errPath string
 func (st State) canonical(path string) (string, error) {
 	switch {
 	case st.Paths == nil:
-		return "", errPath("the file system can't be seen")
+		return "", errPath("the bridge has no access to the file system")
 	case !filepath.IsAbs(path):
 		return "", errPath("it is not an absolute path")
 	case strings.ContainsRune(path, 0):

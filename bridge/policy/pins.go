@@ -15,7 +15,7 @@ var pinnedFeatures = []struct{ feature, reason string }{
 	// Measured with Codex 0.169: a skill of the repository names a command in agents/openai.yaml.
 	// Codex writes it into the user's config.toml as an MCP server and starts it outside the
 	// sandbox, without a question under approval never and full access.
-	{"skill_mcp_dependency_install", "it lets a skill of the repository add an MCP server to the user's configuration and start it"},
+	{"skill_mcp_dependency_install", "it lets a skill of the repository add and start an MCP server"},
 }
 
 const featuresKey = "features"
@@ -81,11 +81,11 @@ func (c *decider) addNestedPins(features rpc.Value) {
 // decidePinnedLeaf sets a pinned key of an overlay to false, and drops a look-alike.
 func (c *decider) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
 	if name != one.key {
-		c.drop(object, key, "config."+name, ruleKeys, "it never passes: "+one.reason)
+		c.drop(object, key, "config."+name, ruleKeys, "the policy never allows it: "+one.reason)
 		return false
 	}
 	if on, isBool := m.Bool(); on || !isBool {
-		c.set(object, key, "config."+name, featureOff, ruleKeys, "it never passes: "+one.reason)
+		c.set(object, key, "config."+name, featureOff, ruleKeys, "the policy never allows it: "+one.reason)
 	}
 	if want != nil && key == one.key {
 		want.present = true

@@ -15,35 +15,35 @@ import (
 // Policy is a compiled [policy] section.
 type Policy struct {
 	mode           config.Mode
-	approvals      []string // without "granular"; the first is the replacement
+	approvals      []string // without "granular"; the first replaces a forbidden value
 	granular       bool     // {"granular": {…}} is allowed
 	maxLevel       level
 	network        bool
 	roots          []root
-	reviewers      []string // guardian_subagent is kept as auto_review
-	models         []string // globs; nil: no rule
-	model          string   // the replacement, "" when no glob is a plain name
-	efforts        []string // nil: no rule
+	reviewers      []string // auto_review stands for guardian_subagent
+	models         []string // globs; nil allows all
+	model          string   // the replacement; "" if no glob is a plain name
+	efforts        []string // nil allows all
 	keys           []keyGlob
-	pins           []pin // features of Codex that stay off
+	pins           []pin // features of Codex that stay disabled
 	pinArgs        []string
 	commands       []commandGlob
 	trust          string     // policy.project_trust
 	gate           bool       // policy.gate
-	asksEscalation bool       // a person is asked about what leaves the sandbox
-	protected      [][]string // policy.protected_paths, by segment
+	asksEscalation bool       // policy.escalation is "ask"
+	protected      [][]string // policy.protected_paths, split into names
 	// protectedByName has the same paths by their first name after foldCase.
 	protectedByName map[string][][]string
-	joint           []*Policy // of tightened: the policies that judge a message together
+	joint           []*Policy // of strictest: the policies that decide together
 
-	allowsUnknown       bool              // methods and fields that nobody has judged pass
+	allowsUnknown       bool              // unknown methods and fields pass
 	overrides           map[string]string // policy.methods
-	deniesToolQuestions bool              // policy.methods denies the questions of MCP servers, also those about tools
+	deniesToolQuestions bool              // policy.methods denies questions of MCP servers, also about tools
 	originOf            OriginFunc
-	rules               *rules.Set // nil: none
+	rules               *rules.Set // nil for none
 
 	methods       map[string]*methodSpec
-	checkedFields map[string]string // folded name of a policed field → its name
+	checkedFields map[string]string // folded name of a checked field → its name
 }
 
 // New compiles cfg. where may be nil; then refusals name no place in the configuration. An error
@@ -88,7 +88,7 @@ func (p *Policy) compileApproval(cfg config.Policy) error {
 	if len(p.approvals) == 0 {
 		// A granular policy can't replace a forbidden value, because no single one is the obvious
 		// choice.
-		return fmt.Errorf("policy.approval: name untrusted, on-request or never: the first of them replaces a forbidden value")
+		return fmt.Errorf("policy.approval: add untrusted, on-request or never; the first of them replaces a forbidden value")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (p *Policy) compileReviewers(cfg config.Policy) error {
 		}
 	}
 	if len(p.reviewers) == 0 {
-		return fmt.Errorf("policy.reviewers: name at least one of user and auto_review")
+		return fmt.Errorf("policy.reviewers: add user or auto_review")
 	}
 	return nil
 }

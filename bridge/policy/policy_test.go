@@ -62,7 +62,7 @@ func TestOffPassesEverything(t *testing.T) {
 	}
 }
 
-// Roots are compared by what they lead to.
+// TestRoots checks that roots are compared by their targets.
 func TestRoots(t *testing.T) {
 	for _, tt := range []struct {
 		roots []string
@@ -95,7 +95,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// A writable root that a link leads elsewhere is reported where it would count.
+// TestLinkedRoots checks that a writable root behind a link is reported if the policy is enforced.
 func TestLinkedRoots(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}/out", "/code/link/sub", "~/tmpfile", "/CODE", "~", "/srv/none", "/code/proj/loop"}
@@ -117,7 +117,7 @@ func TestLinkedRoots(t *testing.T) {
 	}
 }
 
-// Without a view of the file system nothing that needs it is let through.
+// TestNoPaths checks that messages with paths are refused without access to the file system.
 func TestNoPaths(t *testing.T) {
 	st := state()
 	st.Paths = nil
@@ -132,7 +132,7 @@ func TestNoPaths(t *testing.T) {
 	}
 }
 
-func TestThreadOf(t *testing.T) {
+func TestNewThread(t *testing.T) {
 	answer := value(t, `{"thread":{"id":"T","path":"/r"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"},"approvalPolicy":"untrusted"}`)
 	st := state()
 	for _, tt := range []struct {
@@ -189,8 +189,8 @@ func TestDecisionJSON(t *testing.T) {
 		},
 		{
 			`{"id":1,"method":"thread/resume","params":{"threadId":"T","path":"/x"}}`,
-			`{"verdict":"deny","changes":[],"error":{"code":-32010,"message":"thread/resume: params.path: a thread is opened by its id, not from a path that the client brings (policy.mode, default); send threadId only",` +
-				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path that the client brings","field":"params.path","origin":"default","hint":"send threadId only"}}}`,
+			`{"verdict":"deny","changes":[],"error":{"code":-32010,"message":"thread/resume: params.path: a thread is opened by its id, not from a path of the client (policy.mode, default); send threadId only",` +
+				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path of the client","field":"params.path","origin":"default","hint":"send threadId only"}}}`,
 		},
 	} {
 		raw, err := json.Marshal(p.Decide(message(t, tt.line), state()))
@@ -200,8 +200,8 @@ func TestDecisionJSON(t *testing.T) {
 	}
 }
 
-// A decision outlives the parser's next message.
-func TestDecisionKeepsItsOwn(t *testing.T) {
+// TestDecisionKeepsItsBytes checks that a decision stays valid after the parser's next message.
+func TestDecisionKeepsItsBytes(t *testing.T) {
 	line := []byte(`{"id":1,"method":"thread/start","params":{"approvalPolicy":"never","approvalsReviewer":"user","later":"before"}}`)
 	m := message(t, string(line))
 	d := compile(t, contract()).Decide(m, state())
@@ -257,8 +257,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// What sandboxes allow differs where they differ.
-func TestReach(t *testing.T) {
+// TestSummarizeSandbox checks that sandboxes with different rights have different summaries.
+func TestSummarizeSandbox(t *testing.T) {
 	for _, tt := range []struct{ sandbox, profile, want string }{
 		{`{"type":"readOnly","networkAccess":false,"other":1}`, `null`, "read-only"},
 		{`{"type":"readOnly","networkAccess":true}`, `null`, "read-only, network"},

@@ -19,7 +19,7 @@ func (st State) otherPolicyFile(path, workspace string) string {
 	if len(files) == 0 {
 		return ""
 	}
-	folders := []string{workspace, st.StartFolder} // the file of the latter counts in every thread
+	folders := []string{workspace, st.StartFolder} // the policy file of StartFolder counts in every thread
 	if st.Thread != nil {
 		folders = append(folders, st.Thread.Profile.Roots...)
 		if workspace == "" {
@@ -44,17 +44,17 @@ func (c *decider) canWorkIn(path string) bool {
 // barredReason returns why a turn may not work in path.
 func (c *decider) barredReason(path string) string {
 	if c.st.overlapsSensitive(path) && !isGoverning(path) {
-		return "where Codex or the policy keeps its own files, or holds them"
+		return "a folder of Codex or of the policy, or contains one"
 	}
 	if c.reachable(path) {
 		if file := c.otherPolicyFile(path); file != "" {
-			return "governed by " + file + ", and this thread is not; open a thread there"
+			return "under the policy file " + file + ", which does not govern this thread; open a thread there"
 		}
 		if outer := c.enclosingWritable(path); outer != "" {
-			return "inside " + outer + ", where a command could put a link in its place; name " + outer
+			return "inside " + outer + ", where a command could replace it by a link; send " + outer
 		}
 		if other := c.overlappingWritable(path); other != "" {
-			why := "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder"
+			why := "in " + other + " or contains it, which commands could write, and a command could replace the inner folder by a link"
 			if !c.spec.startsThread {
 				why += "; start a thread there"
 			}
@@ -62,10 +62,10 @@ func (c *decider) barredReason(path string) string {
 		}
 	}
 	if path != c.workspace && Within(path, c.workspace) {
-		return "around the workspace " + c.workspace + ", which a command could replace by a link, with what governs it"
+		return "around the workspace " + c.workspace + ", which a command could replace by a link, with its policy files"
 	}
 	if c.st.isInPath(path) || c.st.holdsProgram(path) && writableBelowAny(c.allowed(), path) {
-		return "where programs are that run outside of the sandbox, such as a folder of PATH"
+		return "a folder of programs that run outside the sandbox, such as one of PATH"
 	}
 	return outsideReason(path)
 }

@@ -61,8 +61,8 @@ func parseProfileName(name string) (f profileVariant, ok bool) {
 // none.
 type Profile struct {
 	Defined   bool
-	Roots     []string   // writable roots of Codex's own configuration, in the variant "-roots"
-	Protected [][]string // policy.protected_paths by segment, which Codex mounts read-only
+	Roots     []string   // writable roots of Codex's configuration, in the variant "-roots"
+	Protected [][]string // policy.protected_paths by name, which Codex mounts read-only
 	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
 	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
@@ -119,7 +119,7 @@ func (c *decider) decideProfile([]string) {
 	if loaded && !c.keepLoadedProfile() || !c.sent.Profile.Defined {
 		return
 	}
-	stays := loaded && !c.st.Unsubscribed // in the sandbox that it has
+	stays := loaded && !c.st.Unsubscribed // Codex keeps the thread's sandbox
 	f, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
 	to := c.level
 	switch d := c.st.Defaults; {
@@ -148,7 +148,7 @@ func (c *decider) decideProfile([]string) {
 	}
 	to, _, _ = c.allowedLevel(to)
 	if to != workspaceWrite && c.sent.Sandbox == "" {
-		c.setMode(to, ruleProtected, "left out beside a permissions profile, codex would not know it")
+		c.setMode(to, ruleProtected, "if omitted beside a permissions profile, Codex would not restore it")
 	}
 	if to == workspaceWrite {
 		if d := c.st.Defaults; d != nil && !own && !c.builtinProfile && (c.spec.startsThread || c.sent.Sandbox != "") {
@@ -175,12 +175,12 @@ func (c *decider) keepLoadedProfile() bool {
 		c.sent.Profile = has
 		return true
 	}
-	if c.st.Defaults == nil { // what is needed depends on them
+	if c.st.Defaults == nil { // the needed profile depends on them
 		c.needsDefaults = true
 		return false
 	}
 	c.refuse(rpc.CodeNotVerified, "params.threadId", ruleProtected,
-		"Codex has the thread in memory, and its permissions profile is unknown or does not protect what has to be protected now", "start another thread, or start Codex again and resume this one then")
+		"Codex has the thread in memory with a permissions profile that is unknown or protects too little now", "start another thread, or restart Codex and then resume this one")
 	return false
 }
 
@@ -190,7 +190,7 @@ func (c *decider) openingFolder() string {
 	case c.workspace != "":
 		return c.workspace
 	case t != nil && c.st.LoadedProfile != nil && !c.spec.startsThread:
-		return t.Workspace // Codex may be in another folder, where a turn has moved it
+		return t.Workspace // a turn may have moved Codex to another folder
 	}
 	return c.st.ThreadFolder
 }
@@ -231,7 +231,7 @@ func (c *decider) defineProfile() {
 	c.sent.Profile = Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries}
 	c.required = append(c.required, requiredKey{
 		key: permissionsKey, raw: c.p.profileTable(entries, roots), rule: ruleProtected,
-		reason: "commands must not write what governs the thread",
+		reason: "commands must not write protected paths and policy files",
 	})
 }
 

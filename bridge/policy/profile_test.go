@@ -12,8 +12,9 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// fenceEntries returns the path entries of a new thread's profile; nil if the thread has no profile.
-func fenceEntries(t *testing.T, cfg config.Policy, st policy.State, params string) map[string]any {
+// profileEntries returns the path entries of a new thread's profile; nil if the thread has no
+// profile.
+func profileEntries(t *testing.T, cfg config.Policy, st policy.State, params string) map[string]any {
 	t.Helper()
 	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write"`+params+`}}`), st)
 	if d.Err != nil {
@@ -32,8 +33,8 @@ func fenceEntries(t *testing.T, cfg config.Policy, st policy.State, params strin
 	return m.Params.Config.Permissions["codex-bridge"].Filesystem
 }
 
-// A temporary folder in a folder that commands can write is its own mount, as are the folders between:
-// else a command could put a link in their place.
+// TestTemporaryFoldersInWritableFoldersAreMounts checks that such a folder, and the folders
+// between, are mounts. Otherwise a command could replace them by a link.
 func TestTemporaryFoldersInWritableFoldersAreMounts(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/out"}
@@ -60,14 +61,15 @@ func TestTemporaryFoldersInWritableFoldersAreMounts(t *testing.T) {
 	} {
 		st := state()
 		st.Temps, st.Programs = []policy.TempFolder{{Name: "$TMPDIR", Path: test.temp}}, test.programs
-		if got := fenceEntries(t, cfg, st, test.params); !maps.Equal(got, test.want) {
+		if got := profileEntries(t, cfg, st, test.params); !maps.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
 }
 
-// A folder that commands must not read is in a profile that a thread has for another reason. It is in
-// none where a folder above a protected path may be missing, which Codex could not make then.
+// TestHiddenFolders checks that a hidden folder is in a profile that a thread has for another
+// reason. It is in none if a folder above a protected path may be missing, because Codex could not
+// create that.
 func TestHiddenFolders(t *testing.T) {
 	for name, test := range map[string]struct {
 		protected []string
@@ -83,16 +85,16 @@ func TestHiddenFolders(t *testing.T) {
 		cfg.ProtectedPaths = test.protected
 		st := state()
 		st.Hidden = []string{"/run/codex-bridge"}
-		if got := fenceEntries(t, cfg, st, ""); (got["/run/codex-bridge"] == "deny") != test.hidden {
+		if got := profileEntries(t, cfg, st, ""); (got["/run/codex-bridge"] == "deny") != test.hidden {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
 
-// A thread is refused if Codex's configuration is not known. The error says how to do without it, if that
-// is possible.
-func TestHintWhereDefaultsAreNotKnown(t *testing.T) {
-	for trust, want := range map[string]string{"codex": "name approvalPolicy, approvalsReviewer and permissions", "user": "see what codex says of its configuration", "never": "see what codex says"} {
+// TestHintForUnknownDefaults checks that a thread is refused without Codex's configuration, with a
+// hint.
+func TestHintForUnknownDefaults(t *testing.T) {
+	for trust, want := range map[string]string{"codex": "send approvalPolicy, approvalsReviewer and permissions", "user": "find out why config/read fails", "never": "find out why config/read fails"} {
 		cfg := contract()
 		cfg.ProjectTrust = trust
 		st := state()
@@ -104,8 +106,8 @@ func TestHintWhereDefaultsAreNotKnown(t *testing.T) {
 	}
 }
 
-// No entry of the profile makes a path writable that another entry protects: in Codex "write" wins on the
-// same path, and on a deeper one.
+// TestProfileKeepsReadOnlyPathsReadOnly checks that no entry makes a path writable that another
+// entry protects. In Codex "write" wins on the same path and on a deeper one.
 func TestProfileKeepsReadOnlyPathsReadOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		protected, programs, files []string
@@ -162,13 +164,14 @@ func TestProfileKeepsReadOnlyPathsReadOnly(t *testing.T) {
 		cfg.ProtectedPaths = test.protected
 		st := state()
 		st.Programs, st.PolicyFiles = test.programs, policyFiles{"/code/proj": test.files}
-		if diff := cmp.Diff(test.want, fenceEntries(t, cfg, st, "")); diff != "" {
+		if diff := cmp.Diff(test.want, profileEntries(t, cfg, st, "")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// A folder that the profile has read-only stays so where a temporary folder is in it.
+// TestFolderAboveTemporaryFolderStaysReadOnly checks a read-only folder that contains a temporary
+// one.
 func TestFolderAboveTemporaryFolderStaysReadOnly(t *testing.T) {
 	cfg := contract()
 	cfg.ProtectedPaths = []string{".venv/bin"}
@@ -179,13 +182,14 @@ func TestFolderAboveTemporaryFolderStaysReadOnly(t *testing.T) {
 		"/code/proj/sub": "write", "/code/proj/sub/.venv": "read", "/code/proj/.venv": "read", "/code/proj/.venv/tmp": "write",
 		":workspace_roots": map[string]any{".venv": "read"},
 	}
-	if diff := cmp.Diff(want, fenceEntries(t, cfg, st, "")); diff != "" {
+	if diff := cmp.Diff(want, profileEntries(t, cfg, st, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// An answer is refused if something in the thread's folders has to be protected, and the request defined no profile.
-func TestAnswerToRequestWithoutProfile(t *testing.T) {
+// TestVerifyProfileRequiresProfile checks that a response is refused if paths need protection and
+// the request defined no profile.
+func TestVerifyProfileRequiresProfile(t *testing.T) {
 	const here, home = `{"cwd":"/code/proj"}`, `{"cwd":"/home/ada"}`
 	for name, test := range map[string]struct {
 		protected []string

@@ -46,7 +46,7 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 	}
 	relative := p.relativeEntries(reads)
 	for at, access := range relative {
-		if access == "read" { // also for a turn that works in a subfolder
+		if access == "read" { // also for a turn in a subfolder
 			entries[filepath.Join(folders[0], filepath.FromSlash(at))] = access
 		}
 	}
@@ -111,7 +111,7 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 // the path, and "write" for each folder above it, which makes it a mount of its own. A folder that
 // is read-only in one root is read-only in all.
 func (p *Policy) relativeEntries(reads []string) map[string]string {
-	ends := map[string]bool{} // of paths that are read-only, in lower case
+	ends := map[string]bool{} // ends of read-only paths, in lower case
 	add := func(path string) {
 		names := strings.FieldsFunc(strings.ToLower(path), func(c rune) bool { return c == '/' || c == '\\' })
 		for i := range names {
@@ -121,11 +121,11 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 	for _, read := range reads {
 		add(read)
 	}
-	var own [][]string // what Codex does not protect by itself
+	var own [][]string // paths that Codex does not protect itself
 	for _, segments := range p.protected {
 		if !isGoverning(segments[0]) {
 			own = append(own, segments)
-			add(strings.Join(segments, "/")) // as a turn in a subfolder sees it
+			add(strings.Join(segments, "/")) // relative to a turn's subfolder
 		}
 	}
 	relative := map[string]string{}

@@ -2,14 +2,14 @@ package policy
 
 // setProfile sends the profile in place of field.
 func (c *decider) setProfile(f profileVariant, field string) {
-	const reason = "in this profile of the bridge's, commands can't write what governs the thread"
+	const reason = "the bridge's profile protects policy files and protected paths"
 	if c.params.Get(field).Exists() {
 		c.dropField(field, ruleProtected, reason)
 	} else {
 		c.ensurePatch().Delete(c.params, field)
 	}
 	if c.params.Get(permissionsKey).Is(f.name()) {
-		c.ensurePatch().Set(c.params, permissionsKey, jsonString(f.name())) // it may have been taken out
+		c.ensurePatch().Set(c.params, permissionsKey, jsonString(f.name())) // an earlier rule may have removed it
 		return
 	}
 	c.setField(permissionsKey, jsonString(f.name()), ruleProtected, reason)
@@ -33,13 +33,13 @@ func (c *decider) decideTurnProfile([]string) {
 				f.roots = true
 			default:
 				c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
-					root+" can't be made writable in a turn of this thread, whose sandbox protects what governs it; name it in sandbox_workspace_write.writable_roots of codex's configuration, or open a thread there")
+					root+" can't become writable in a turn of this thread; add it to sandbox_workspace_write.writable_roots in Codex's configuration, or open a thread there")
 			}
 		}
 		if barred := c.forbiddenRoot(t.Profile.Roots); f.roots && barred != "" {
 			f.roots = false
 			c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
-				"the thread's profile would make "+barred+" writable, too, which is not allowed")
+				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
 		c.setProfile(f, "sandboxPolicy")
 	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
@@ -53,13 +53,13 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
 	if f.network && !c.p.network {
 		f.network = false
-		c.setField(field, jsonString(f.name()), ruleNetwork, "the network is not allowed")
+		c.setField(field, jsonString(f.name()), ruleNetwork, "the policy forbids the network")
 	}
 	if barred := c.forbiddenRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
 		f.roots = false
-		reason := "the thread has no writable roots of codex's configuration"
+		reason := "the thread has no writable roots from Codex's configuration"
 		if barred != "" {
-			reason = "it makes " + barred + " writable, which is not allowed"
+			reason = "it makes " + barred + " writable, which the policy forbids"
 		}
 		c.setField(field, jsonString(f.name()), ruleRoots, reason)
 	}

@@ -42,11 +42,11 @@ func (d *Defaults) parseProjects(result rpc.Value) error {
 	if layers.Kind() != rpc.Array && !isUnset(layers) {
 		return fmt.Errorf("config/read: layers is %v", layers.Kind())
 	}
-	for layer := range layers.Elements() { // the first wins over those behind it
+	for layer := range layers.Elements() { // an earlier layer wins
 		name := layer.Get("name")
 		kind, _ := name.Get("type").Text()
 		if !slices.Contains(ownLayers, kind) {
-			continue // sessionFlags are the client's, project is the repository's
+			continue // clients write sessionFlags, and repositories write project
 		}
 		if file, ok := name.Get("file").Text(); ok && kind == "user" && d.Projects.File == "" {
 			d.Projects.File = file

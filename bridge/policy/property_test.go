@@ -17,8 +17,8 @@ var sixMethods = []string{
 	"thread/start", "thread/resume", "thread/fork", "turn/start", "thread/settings/update", "turn/settings/update",
 }
 
-// pieces are what adversarial messages are made of: for each member the values
-// that codex takes, those that it takes in an unexpected shape, and nonsense.
+// pieces are the members of adversarial messages: for each the values that Codex reads, those that
+// it reads in another form, and nonsense.
 var pieces = map[string][]string{
 	"approvalPolicy": {
 		`"untrusted"`, `"on-request"`, `"never"`, `"\u006eever"`, `{"never":null}`, `["never"]`, `"on-failure"`, `null`, `{}`, `7`,
@@ -142,7 +142,7 @@ func drawProjects(t *rapid.T, name string) map[string]string {
 	return rapid.MapOfN(rapid.SampledFrom(projectFolders), rapid.SampledFrom([]string{"trusted", "untrusted"}), 0, 3).Draw(t, name)
 }
 
-// merge is a projects table; what stands behind wins.
+// merge returns a projects table; the last value of a key wins.
 func merge(tables ...map[string]string) string {
 	all := map[string]any{}
 	for _, table := range tables {
@@ -205,8 +205,8 @@ func drawLine(t *rapid.T) string {
 	return fmt.Sprintf(`{"id":1,"method":%q,"params":{%s}}`, method, strings.Join(members, ","))
 }
 
-// TestNothingExceeds: whatever is asked, what Codex gets stays inside policy,
-// and the laws of checkDecision hold.
+// TestNothingExceeds checks that Codex's messages stay inside the policy for any request, and the
+// properties of checkDecision.
 func TestNothingExceeds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, st, line := drawPolicy(t), drawState(t), drawLine(t)
@@ -220,7 +220,7 @@ func TestNothingExceeds(t *testing.T) {
 		}
 		d := p.Decide(m, st)
 		if d.NeedsDefaults && d.ConfigCwd != "" {
-			// What the project itself sets plays no part here.
+			// The project's own configuration is empty.
 			st.Defaults.Cwd = d.ConfigCwd
 			d = p.Decide(m, st)
 		}

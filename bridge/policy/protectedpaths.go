@@ -121,13 +121,13 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 	}
 	for _, folder := range append(folders, st.Workspaces...) {
 		if folder != "" && folder != path && Within(path, folder) {
-			return true // Codex protects .git and its like at the top of what it grants alone
+			return true // Codex protects .git and the like only at the top of a granted folder
 		}
 	}
 	var protected []string
 	for _, folder := range folders {
 		for _, segments := range p.protected {
-			if folder != "" && !isGoverning(segments[0]) { // Codex keeps those from a grant that does not name them
+			if folder != "" && !isGoverning(segments[0]) { // Codex excludes those from a grant that does not name them
 				protected = append(protected, filepath.Join(append([]string{folder}, segments...)...))
 			}
 		}

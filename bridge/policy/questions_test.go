@@ -9,7 +9,7 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// The file that a person is sent to is the user's own, and of several the one that wins.
+// TestProjectsFile checks that a hint names the user's own file, and of several the one that wins.
 func TestProjectsFile(t *testing.T) {
 	d, err := policy.ParseDefaults(value(t, `{"config":{},"layers":[
 		{"name":{"type":"sessionFlags","file":"/flags"},"config":{}},
@@ -25,7 +25,7 @@ func TestProjectsFile(t *testing.T) {
 	}
 }
 
-// A protected path without a name protects nothing, and not everything.
+// TestEmptyProtectedPath checks that a protected path without a name protects nothing.
 func TestEmptyProtectedPath(t *testing.T) {
 	cfg := contract()
 	cfg.ProtectedPaths = []string{"", "/", ".git", "a/b"}
@@ -39,7 +39,8 @@ func TestEmptyProtectedPath(t *testing.T) {
 	}
 }
 
-// A root in a home folder that is not known counts for nothing; the others do.
+// TestRootsWithoutHome checks that a root in an unknown home folder allows nothing, and other roots
+// count.
 func TestRootsWithoutHome(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"~/notes", "/srv/data"}
@@ -63,7 +64,7 @@ func TestRootsWithoutHome(t *testing.T) {
 	}
 }
 
-// A protected name counts below a writable root, not in the path that leads to it.
+// TestProtectedNameAboveRoot checks that a protected name counts only below a writable root.
 func TestProtectedNameAboveRoot(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/.git/data", "/srv"}
@@ -78,8 +79,8 @@ func TestProtectedNameAboveRoot(t *testing.T) {
 	}
 }
 
-// Rules are asked about the command of a question, also where the question is about a host; a
-// question about a host alone has none, and one without either could be about any.
+// TestRulesOfQuestions checks that rules apply to the command of a question, also of one about a
+// host. A question about a host alone has no command, and one without either may be about any.
 func TestRulesOfQuestions(t *testing.T) {
 	cfg := contract()
 	cfg.Network, cfg.Escalation, cfg.WritableRoots = true, "ask", []string{"/code/proj"}
@@ -120,7 +121,8 @@ func TestRulesOfQuestions(t *testing.T) {
 	}
 }
 
-// A rule that allows files accepts a patch outside of the writable roots only if it is escalated.
+// TestAllowRulesOfPatchesThatLeave checks that a rule accepts a patch outside the writable roots
+// only with escalated = true.
 func TestAllowRulesOfPatchesThatLeave(t *testing.T) {
 	for escalated, want := range map[bool]policy.Verdict{false: policy.Rewrite, true: policy.Accept} {
 		cfg := contract()
@@ -134,8 +136,8 @@ func TestAllowRulesOfPatchesThatLeave(t *testing.T) {
 	}
 }
 
-// A rule that allows files accepts a patch in the writable roots if the thread is known to have a sandbox that
-// lets it write them, or to have none.
+// TestAllowRulesOfPatchesThatStay checks that a rule accepts a patch in the writable roots if the
+// thread's known sandbox lets the thread write them, or if it has none.
 func TestAllowRulesOfPatchesThatStay(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation = "ask"

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge/userrules"
 )
 
-// What people read names the flag, the key and the fix.
+// TestTextsOfArgs checks that messages name the flag, the key and the fix.
 func TestTextsOfArgs(t *testing.T) {
 	long := strings.Repeat("x", 61)
 	for _, test := range []struct {
@@ -19,15 +19,15 @@ func TestTextsOfArgs(t *testing.T) {
 		flag, mend string
 		reason     string // part of it
 	}{
-		{[]string{"-c", "hooks.x=1", "app-server"}, "-c hooks.x", "leave it out", ""},
-		{[]string{"-chooks.x=1", "app-server"}, "-c hooks.x", "leave it out", ""},
-		{[]string{"--config=hooks.x=1", "app-server"}, "--config hooks.x", "leave it out", ""},
-		{[]string{"-c", "tui.x=1", "app-server"}, "-c tui.x", "leave it out, or add tui.x to policy.config_keys", ""},
-		{[]string{"-c", "tui={x=1}", "app-server"}, "-c tui", "leave it out, or add tui.x to policy.config_keys", "tui.x: "},
-		{[]string{"-c", `approval_policy="never"`, "app-server"}, "-c approval_policy", "leave it out", ""},
-		{[]string{"-c", `model="x"`, "app-server"}, "-c model", "leave it out, or choose one of those", ""},
-		{[]string{"--enable", "apps", "app-server"}, "--enable apps", "leave it out, or add features.apps to policy.config_keys", "no pattern"},
-		{[]string{"--disable", "apps", "app-server"}, "--disable apps", "leave it out, or add features.apps to policy.config_keys", "no pattern"},
+		{[]string{"-c", "hooks.x=1", "app-server"}, "-c hooks.x", "remove it", ""},
+		{[]string{"-chooks.x=1", "app-server"}, "-c hooks.x", "remove it", ""},
+		{[]string{"--config=hooks.x=1", "app-server"}, "--config hooks.x", "remove it", ""},
+		{[]string{"-c", "tui.x=1", "app-server"}, "-c tui.x", "remove it, or add tui.x to policy.config_keys", ""},
+		{[]string{"-c", "tui={x=1}", "app-server"}, "-c tui", "remove it, or add tui.x to policy.config_keys", "tui.x: "},
+		{[]string{"-c", `approval_policy="never"`, "app-server"}, "-c approval_policy", "remove it", ""},
+		{[]string{"-c", `model="x"`, "app-server"}, "-c model", "remove it, or choose an allowed value", ""},
+		{[]string{"--enable", "apps", "app-server"}, "--enable apps", "remove it, or add features.apps to policy.config_keys", "no pattern"},
+		{[]string{"--disable", "apps", "app-server"}, "--disable apps", "remove it, or add features.apps to policy.config_keys", "no pattern"},
 		{[]string{"-c", long + "=1", "app-server"}, `-c "` + long[:60] + `…"`, "", ""},
 		{[]string{"-c", long[:60] + "=1", "app-server"}, "-c " + long[:60], "", ""},
 		{[]string{"-c", "a b=1", "app-server"}, `-c "a b"`, "", ""},
@@ -61,7 +61,7 @@ func TestTextsOfArgs(t *testing.T) {
 	}
 }
 
-func TestAllCommands(t *testing.T) {
+func TestAllowsAllCommands(t *testing.T) {
 	for commands, want := range map[string]bool{`"*"`: true, `"**"`: true, `"* *"`: false, `"exec"`: false, `"exec", "*"`: true, ``: false, `"* list"`: false, `"a*"`: false} {
 		if got := argsPolicy(t, "commands = ["+commands+"]").AllowsAllCommands(); got != want {
 			t.Errorf("[%s]: got %v, want %v", commands, got, want)
@@ -69,7 +69,7 @@ func TestAllCommands(t *testing.T) {
 	}
 }
 
-// Codex drops a message whose trace it can't read.
+// TestTraceThatCodexDrops checks messages with a trace that Codex can't read.
 func TestTraceThatCodexDrops(t *testing.T) {
 	p := compile(t, contract())
 	for trace, passes := range map[string]bool{
@@ -83,8 +83,8 @@ func TestTraceThatCodexDrops(t *testing.T) {
 	}
 }
 
-// Commands that a client runs by itself are held to the rules, by each of their methods.
-func TestRulesOfOwnCommands(t *testing.T) {
+// TestRulesOfClientCommands checks that the rules apply to a client's commands, by each method.
+func TestRulesOfClientCommands(t *testing.T) {
 	cfg := contract()
 	cfg.Methods = map[string]string{"process/spawn": "allow", "thread/shellCommand": "allow", "command/exec": "allow", "model/list": "allow"}
 	cfg.Rules = []config.Rule{
@@ -131,7 +131,7 @@ func TestRulesOfOwnCommands(t *testing.T) {
 	}
 }
 
-// A rule's answer says what it is about, in short.
+// TestReasonsOfRules checks that a rule's reason names the command briefly.
 func TestReasonsOfRules(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation = "ask"
@@ -177,9 +177,9 @@ func TestReasonsOfRules(t *testing.T) {
 	if d := ask(fileQuestion, `{"threadId":"T","itemId":"i"}`); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "Not that file: /code/proj/a") {
 		t.Errorf("by a link: %v %v", d.Verdict, d.Err)
 	}
-	// What leaves the sandbox is marked, and what codex said stays.
+	// The mark precedes Codex's own reason.
 	st.Escalation = rules.Escalated
-	for said, want := range map[string]string{`"please"`: "outside of the sandbox. please", `""`: "outside of the sandbox", `null`: "outside of the sandbox", `1`: "outside of the sandbox"} {
+	for said, want := range map[string]string{`"please"`: "outside the sandbox. please", `""`: "outside the sandbox", `null`: "outside the sandbox", `1`: "outside the sandbox"} {
 		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"ls","reason":`+said+`}`)
 		var marked string
 		if err := json.Unmarshal(d.ShownReason, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {
@@ -188,9 +188,9 @@ func TestReasonsOfRules(t *testing.T) {
 	}
 }
 
-// A command that the user's own rules of codex let out is kept inside, unless the thread has no
-// sandbox.
-func TestConfine(t *testing.T) {
+// TestConfineCommand checks that a command stays inside if the user's rules for Codex allow it,
+// unless the thread has no sandbox.
+func TestConfineCommand(t *testing.T) {
 	own := &userrules.Set{Rules: []userrules.Rule{{File: "user.rules", Line: 1, Decision: userrules.Allow, Pattern: [][]string{{"make"}}}}}
 	inside := &policy.Thread{ID: "T", Sandbox: "workspace-write"}
 	full := &policy.Thread{ID: "T", Sandbox: "danger-full-access"}
@@ -222,8 +222,8 @@ func TestConfine(t *testing.T) {
 	}
 }
 
-// The person is told where to say that a project is trusted.
-func TestTrustMend(t *testing.T) {
+// TestTrustHint checks that the hint has the file and the lines that trust a project.
+func TestTrustHint(t *testing.T) {
 	cfg := contract()
 	cfg.ProjectTrust = "user"
 	st := state()
@@ -245,7 +245,7 @@ func TestTrustMend(t *testing.T) {
 	}
 }
 
-// What is changed in a message is explained, in bounds.
+// TestReasonsOfChanges checks that changes have a reason of bounded length.
 func TestReasonsOfChanges(t *testing.T) {
 	ten := func(format string) string {
 		var all []string
@@ -264,15 +264,15 @@ func TestReasonsOfChanges(t *testing.T) {
 		"ten roots":           {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + ten(`"/etc/%"`) + `]}`, []string{`"/etc/7" is`, "; and more"}, `"/etc/8"`},
 		"nine roots":          {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + strings.TrimSuffix(ten(`"/etc/%"`), `,"/etc/9"`) + `]}`, []string{"; and more"}, "and more; and more"},
 		"the second entry":    {"", "turn/start", `{"threadId":"T","input":[],"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"local","cwd":1}]}`, []string{"entry 1: "}, "entry 0"},
-		"untrusted, gated":    {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"never"}`, []string{`"never" is not in policy.approval [untrusted, on-request]; untrusted is kept by the bridge`}, ""},
-		"untrusted by itself": {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"untrusted"}`, []string{"untrusted is kept by the bridge"}, "; untrusted"},
-		"the home folder":     {"", "thread/start", `{"cwd":"/home/ada","sandbox":"workspace-write"}`, []string{"the workspace /home/ada is, or holds, the home folder"}, ""},
+		"untrusted, gated":    {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"never"}`, []string{`"never" is not in policy.approval [untrusted, on-request]; Codex is set to on-request`}, ""},
+		"untrusted by itself": {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"untrusted"}`, []string{"Codex is set to on-request"}, "; untrusted"},
+		"the home folder":     {"", "thread/start", `{"cwd":"/home/ada","sandbox":"workspace-write"}`, []string{"the workspace /home/ada is, or contains, the home folder"}, ""},
 		"no writable root":    {`writable_roots = ["/srv"]`, "thread/start", `{"cwd":"/code/proj","sandbox":"workspace-write"}`, []string{"the workspace /code/proj is in none of the writable roots"}, ""},
-		"protected":           {`protected_paths = [".vscode"]`, "thread/start", `{"cwd":"/code/proj/.vscode/x","sandbox":"workspace-write"}`, []string{"lies in one of policy.protected_paths, or is on the way to one; open a folder above it"}, ""},
-		"a known name":        {"", "turn/start", `{"threadId":"T","input":[],"sandbox":"read-only"}`, []string{"it is not a field of this method"}, "reads like"},
+		"protected":           {`protected_paths = [".vscode"]`, "thread/start", `{"cwd":"/code/proj/.vscode/x","sandbox":"workspace-write"}`, []string{"is in, or leads to, one of policy.protected_paths; open a folder above it"}, ""},
+		"a known name":        {"", "turn/start", `{"threadId":"T","input":[],"sandbox":"read-only"}`, []string{"this method does not have it"}, "reads like"},
 		"a similar name":      {"", "turn/start", `{"threadId":"T","input":[],"sandbox_policy":1}`, []string{"it reads like sandboxPolicy"}, ""},
 		"trust of the user":   {`project_trust = "user"`, "thread/start", `{"cwd":"/code/proj"}`, []string{"the user's own configuration does not trust /code/proj"}, `"never"`},
-		"trust of nobody":     {`project_trust = "never"`, "thread/start", `{"cwd":"/code/proj"}`, []string{`never counts under policy.project_trust "never"`}, "does not trust"},
+		"trust of nobody":     {`project_trust = "never"`, "thread/start", `{"cwd":"/code/proj"}`, []string{`its .codex configuration never counts`}, "does not trust"},
 	} {
 		st := state()
 		d := argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
@@ -293,7 +293,7 @@ func TestReasonsOfChanges(t *testing.T) {
 	}
 }
 
-// A grant's reasons have the same bound.
+// TestReasonsOfGrants checks the same for grants.
 func TestReasonsOfGrants(t *testing.T) {
 	st := state()
 	paths := strings.TrimSuffix(strings.Repeat(`"/etc/x",`, 10), ",")
@@ -304,7 +304,7 @@ func TestReasonsOfGrants(t *testing.T) {
 	}
 }
 
-// A folder is usable or not by itself, whatever else is near it.
+// TestUsableWorkspaces checks that only the folder itself decides whether it is usable.
 func TestUsableWorkspaces(t *testing.T) {
 	for _, test := range []struct{ home, cwd, want string }{
 		{"/home/ada", "/home/ada", "read-only"}, {"/home/ada", "/home", "read-only"}, {"/home/ada", "/", "read-only"}, {"/home/ada", "/home/ada/p", "workspace-write"},
@@ -323,7 +323,7 @@ type oddPaths string
 
 func (o oddPaths) Canonical(string) (string, error) { return string(o), nil }
 
-// A path that JSON can't carry, or that is relative, can't be judged.
+// TestOddPaths checks that a relative path, or one that JSON can't express, has no canonical form.
 func TestOddPaths(t *testing.T) {
 	for path, denied := range map[oddPaths]bool{"/code/proj": false, "rel": true, "/a\xff": true} {
 		st := state()
@@ -335,8 +335,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// Where the thread's bridge asks stays so while nothing is sent, and a thread runs without its
-// profile only under workspace-write.
+// TestThreadKeepsItsState checks that a gated thread stays gated if nothing is sent, and that
+// LacksProfile needs workspace-write.
 func TestThreadKeepsItsState(t *testing.T) {
 	st := state()
 	st.Thread.Gated = true
@@ -363,7 +363,7 @@ func TestThreadKeepsItsState(t *testing.T) {
 	}
 }
 
-// An allow rule accepts what stays in the sandbox, and nothing that leaves it.
+// TestAllowRulesKeepInside checks that an allow rule accepts only actions that stay in the sandbox.
 func TestAllowRulesKeepInside(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation, cfg.Network = "ask", true
@@ -392,7 +392,8 @@ func TestAllowRulesKeepInside(t *testing.T) {
 	}
 }
 
-// A patch that leaves the sandbox is asked about by the bridge only where the bridge asks.
+// TestPatchesWithoutGate checks that the bridge asks about a patch that leaves the sandbox only if
+// it asks at all.
 func TestPatchesWithoutGate(t *testing.T) {
 	for gate, want := range map[bool]bool{true: true, false: false} {
 		cfg := contract()
@@ -407,7 +408,7 @@ func TestPatchesWithoutGate(t *testing.T) {
 	}
 }
 
-// A question that Codex may ask one day is for the user's configuration to say.
+// TestUnknownQuestions checks that policy.unknown_methods decides about unknown requests of Codex.
 func TestUnknownQuestions(t *testing.T) {
 	for override, want := range map[string]policy.Verdict{"allow": policy.Pass, "ask": policy.Pass, "deny": policy.Deny, "": policy.Deny} {
 		cfg := contract()
@@ -420,7 +421,8 @@ func TestUnknownQuestions(t *testing.T) {
 	}
 }
 
-// The question about a tool of an MCP server is denied where the configuration denies elicitations.
+// TestToolQuestionIsDeniedAsElicitation checks that denied elicitations include the question about
+// an MCP tool.
 func TestToolQuestionIsDeniedAsElicitation(t *testing.T) {
 	const question = `{"threadId":"T","questions":[{"id":"mcp_tool_call_approval_call-1"}]}`
 	for _, test := range []struct {
@@ -440,8 +442,8 @@ func TestToolQuestionIsDeniedAsElicitation(t *testing.T) {
 	}
 }
 
-// The bridge asks in codex's place under enforce alone, and only where the policy says so.
-func TestGates(t *testing.T) {
+// TestGateEnabled checks that the bridge asks in Codex's place only under enforce with the gate.
+func TestGateEnabled(t *testing.T) {
 	for _, gate := range []bool{false, true} {
 		for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 			cfg := contract()
@@ -453,8 +455,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A message that a person is asked about is judged as it is after a yes.
-func TestJudgesWhatIsAsked(t *testing.T) {
+// TestNeedsStateWithConsent checks that a message with the verdict ask is judged as after consent.
+func TestNeedsStateWithConsent(t *testing.T) {
 	cfg := contract()
 	cfg.Methods = map[string]string{"model/list": "ask", "turn/start": "ask", "skills/list": "deny"}
 	p := compile(t, cfg)

@@ -71,7 +71,7 @@ func (p *Policy) originOrDefault(rule string) string {
 		return o
 	}
 	if o := p.ruleOrigin(ruleMode); o != "" {
-		return "default; policy is in force by " + o
+		return "default; the policy is enabled by " + o
 	}
 	return "default"
 }

@@ -71,7 +71,7 @@ func (c *decider) canLimitRoot(path string) bool {
 func (c *decider) limitRootToWorkspace(v rpc.Value) {
 	const field = "runtimeWorkspaceRoots"
 	to := jsonArray([]string{c.workspace})
-	c.recordChange(field, v, to, ruleRoots, "a command could replace the turn's cwd by a link, so that the workspace is the root, and not the cwd")
+	c.recordChange(field, v, to, ruleRoots, "a command could replace the turn's cwd by a link, so the workspace becomes the root")
 	c.ensurePatch().Set(c.params, field, to)
 }
 
@@ -104,7 +104,7 @@ func (c *decider) innerRoot() string {
 	}
 	roots := t.Roots
 	if isUnset(c.params.Get("cwd")) && t.Cwd != "" {
-		roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and that folder is writable by itself
+		roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and the cwd is writable
 	}
 	for _, root := range roots {
 		if folder := c.overlappingWritable(root); folder != "" && folder == t.Workspace {

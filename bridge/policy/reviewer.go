@@ -47,10 +47,10 @@ func (c *decider) decideReviewer([]string) {
 			name = "user" // measured
 		}
 		if !slices.Contains(p.reviewers, normalizeReviewer(name)) {
-			c.replaceReviewer("left out, it would be codex's own " + name + ", which is not in " + p.reviewerList())
+			c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.reviewerList())
 		}
 	case c.spec.opensThread && len(p.reviewers) == 1:
-		c.replaceReviewer("left out, it would be the thread's own, and only one value is in " + p.reviewerList())
+		c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.reviewerList())
 	}
 }
 

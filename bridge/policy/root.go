@@ -11,8 +11,8 @@ import (
 // root is one entry of policy.writable_roots.
 type root struct {
 	base rootBase
-	rest string // below the base; the whole path of a literal one
-	text string // as it was configured
+	rest string // below the base; for a literal root the whole path
+	text string // as configured
 }
 
 type rootBase uint8
@@ -149,29 +149,29 @@ func (st State) unusableReason(workspace string) string {
 	// Ignoring case is the stricter choice.
 	folder := strings.ToLower(workspace)
 	if filepath.Dir(workspace) == workspace || st.Home != "" && Within(folder, strings.ToLower(st.Home)) {
-		return "is, or holds, the home folder or the whole file system; open a folder inside"
+		return "is, or contains, the home folder or the whole file system; open a folder inside"
 	}
 	project := workspace
 	if home := strings.ToLower(st.CodexHome); home != "" && overlaps(folder, home) {
 		if !st.isWorktree(workspace) {
-			return "is, holds or lies in codex's own folder " + st.CodexHome + "; open another folder"
+			return "overlaps Codex's folder " + st.CodexHome + "; open another folder"
 		}
-		project = workspace[len(st.CodexHome):] // which is itself called .codex
+		project = workspace[len(st.CodexHome):] // CODEX_HOME itself is named .codex
 	}
 	if isGoverning(project) {
-		return "lies in " + governingReason + "; open the project's own folder"
+		return "is in " + governingReason + "; open the project's own folder"
 	}
 	for _, kept := range st.Sensitive {
 		if overlaps(folder, strings.ToLower(kept)) {
-			return "is, holds or lies in " + kept + ", on which the policy rests; open another folder"
+			return "overlaps " + kept + ", which commands must not write; open another folder"
 		}
 	}
 	if st.isInPath(workspace) {
-		return "lies in a folder of PATH, from which codex runs programs; remove that from PATH, or open another folder"
+		return "is in a folder of PATH, from which Codex runs programs; remove that from PATH, or open another folder"
 	}
 	for _, link := range st.Links {
 		if Within(folder, strings.ToLower(link)) {
-			return "holds the link " + link + ", through which a program is found that runs outside of the sandbox, or $TMPDIR; name what it leads to"
+			return "contains the link " + link + ", which leads to a program outside the sandbox or to $TMPDIR; use its target instead"
 		}
 	}
 	return ""
@@ -187,10 +187,10 @@ func (c *decider) reachable(path string) bool {
 
 func (p *Policy) reachable(st *State, allowed []string, workspace, path string) bool {
 	if workspace != "" && Within(workspace, path) && (p.protectsBeyondCodex(path[len(workspace):]) || st.isInPath(path)) || path != workspace && p.leadsToProtected(path) {
-		return false // named itself, it would be writable
+		return false // a root is writable as a whole
 	}
 	if path != workspace && workspace != "" && Within(path, workspace) {
-		return false // Codex would protect what governs in that folder, and not in the workspace
+		return false // Codex would protect that folder's .git, and not the workspace's
 	}
 	return workspace != "" && WritableBelow(workspace, path) ||
 		writableBelowAny(allowed, path) && !st.overlapsSensitive(path) && !st.holdsProgram(path) && !p.protectsBeyondCodex(relativeToRoot(allowed, path))

@@ -12,12 +12,12 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// legacy are members that codex takes and its schema has no more.
+// legacy are members that Codex reads and its schema no longer has.
 var legacy = []string{"persistExtendedHistory", "personality"}
 
-// Every client method whose row says rewrite or gate is judged by its fields, and
-// no other; the row names just the fields that decide; and every field of codex's
-// schema is either judged or known to be harmless. A new field breaks this test.
+// TestJudgedFields checks that exactly the client methods with the verdict rewrite or gate have
+// checked fields, that their row names these, and that every field of Codex's schema is checked or
+// known. A new field breaks this test.
 func TestJudgedFields(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/schema/" + methods.Measured + ".json")
 	if err != nil {

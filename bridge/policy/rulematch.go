@@ -27,7 +27,7 @@ func (p *Policy) ruleMatch(method string, params rpc.Value, st State, at leaveRe
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		reach = p.patchEscalation(at, st)
 	case "mcpServer/elicitation/request":
-		reach = rules.Sandboxed // a tool of a server is in no sandbox that it could leave
+		reach = rules.Sandboxed // a server's tool has no sandbox to leave
 	}
 	return p.match(method, params, st, reach), reach
 }
@@ -41,7 +41,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 	case "item/commandExecution/requestApproval":
 		text, ok := params.Get("command").Text()
 		if !ok && params.Get("networkApprovalContext").Kind() == rpc.Object {
-			return rules.Match{} // about a host, not a command
+			return rules.Match{} // the question is about a host
 		}
 		if !ok {
 			text = unreadableLine
@@ -60,7 +60,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 		return p.rules.Files(changes, reach, dirs)
 	case "mcpServer/elicitation/request":
 		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
-			break // a question of the server's own
+			break // the server itself asks
 		}
 		server, _ := params.Get("serverName").Text()
 		tool, _ := params.Get("_meta").Get("tool_name").Text()
@@ -110,7 +110,7 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 
 // ruleRefusal returns the refusal by a rule, with the answer for Codex.
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
-	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or do it by hand"}
+	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if r.Reason == "" {
 		r.Reason = "a rule says " + m.Decision.String()
 	}
@@ -157,9 +157,9 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 	}
 	dirs := p.ruleDirs(st, m.Params)
 	var match rules.Match
-	if runsCommand(m.Method) && m.Truncated() { // codex would read more words of it than are kept here
+	if runsCommand(m.Method) && m.Truncated() { // Codex would read more words than the parser kept
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
-			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Hint: "send less",
+			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than the bridge reads", Hint: "send less",
 		})}, true
 	}
 	switch m.Method {

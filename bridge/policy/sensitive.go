@@ -10,7 +10,7 @@ import (
 
 // SensitivePath is a file or folder that commands must not write, such as the bridge's state.
 type SensitivePath struct {
-	Name string // for people, such as "the state folder"
+	Name string // for messages, such as "the state folder"
 	Path string // canonical
 	Hint string // how the user moves it
 }
@@ -18,7 +18,7 @@ type SensitivePath struct {
 // TempFolder is a temporary folder of Codex. Commands of every workspace-write thread can write
 // there, unless Codex's configuration or a turn excludes it.
 type TempFolder struct {
-	Name string // for people: "/tmp" or "$TMPDIR"
+	Name string // for messages: "/tmp" or "$TMPDIR"
 	Path string // canonical
 	// Relative reports that the path is relative to each command's folder, and so may be anywhere.
 	Relative bool
@@ -36,7 +36,7 @@ func (e *SensitivePathError) Error() string { return e.Problem() + "; " + e.Hint
 func (e *SensitivePathError) Problem() string {
 	temp := e.Temp.Name
 	if e.Temp.Relative {
-		return temp + " is a relative path, which Codex sees from the folder of each command and lets sandboxed commands write"
+		return temp + " is a relative path, which Codex resolves in the folder of each command and lets sandboxed commands write"
 	}
 	if temp != e.Temp.Path {
 		temp += " (" + e.Temp.Path + ")"
@@ -44,7 +44,7 @@ func (e *SensitivePathError) Problem() string {
 	if Within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Sensitive.Path)) {
 		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 	}
-	return fmt.Sprintf("%s %s holds %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
+	return fmt.Sprintf("%s %s contains %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 }
 
 // Hint returns how to fix it.

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-func TestExposed(t *testing.T) {
+func TestCheckSensitivePaths(t *testing.T) {
 	tmp, tmpdir := policy.TempFolder{Name: "/tmp", Path: "/tmp"}, policy.TempFolder{Name: "$TMPDIR", Path: "/home/ada/Temp"}
 	for name, test := range map[string]struct {
 		place string
@@ -24,8 +24,8 @@ func TestExposed(t *testing.T) {
 		"the folder":     {"/tmp", []policy.TempFolder{tmp}, "the thing /tmp is in /tmp, where Codex lets sandboxed commands write; move it"},
 		"inside":         {"/tmp/x/y", []policy.TempFolder{tmp}, "the thing /tmp/x/y is in /tmp, where Codex lets sandboxed commands write; move it"},
 		"another case":   {"/home/ada/TEMP/x", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada/TEMP/x is in $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
-		"above":          {"/home/ada", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada holds $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
-		"a relative one": {"/home/ada", []policy.TempFolder{{Name: "$TMPDIR", Path: "/start/x", Relative: true}}, "$TMPDIR is a relative path, which Codex sees from the folder of each command and lets sandboxed commands write; set TMPDIR to an absolute path, or unset it"},
+		"above":          {"/home/ada", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada contains $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
+		"a relative one": {"/home/ada", []policy.TempFolder{{Name: "$TMPDIR", Path: "/start/x", Relative: true}}, "$TMPDIR is a relative path, which Codex resolves in the folder of each command and lets sandboxed commands write; set TMPDIR to an absolute path, or unset it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, mode := range []config.Mode{config.Enforce, config.Audit} {
@@ -53,8 +53,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// A command is denied once a folder that Codex lets commands write leads elsewhere.
-func TestFolderThatLeadsElsewhere(t *testing.T) {
+// TestRedirectedFolder checks that a command is denied after a writable folder leads elsewhere.
+func TestRedirectedFolder(t *testing.T) {
 	cfg := config.Default().Policy
 	cfg.Mode = config.Enforce
 	p, err := policy.New(cfg, nil)
@@ -80,8 +80,9 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// A root that the policy allows is not writable where it holds what the policy rests on.
-func TestRootsThatHoldWhatGoverns(t *testing.T) {
+// TestRootsWithSensitivePaths checks that a writable root is not writable if it contains a
+// sensitive path.
+func TestRootsWithSensitivePaths(t *testing.T) {
 	st := state()
 	for root, kept := range map[string]bool{
 		st.Home + "/other":      true,

@@ -19,22 +19,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// model is codex as far as its threads go: what is in force in each, by the fields
-// that reached it. It takes all that codex takes, and knows of no policy.
+// model simulates Codex's threads: it applies all settings that it gets, without a policy.
 type model struct {
 	threads map[string]*effective
 	opened  int
 }
 
-// effective is what is in force in a thread.
+// effective has the settings of a thread.
 type effective struct {
 	approval, reviewer string
 	sandbox            map[string]any // sandboxPolicy
 	cwd                string
 }
 
-// apply is what codex makes of a message; the id of the thread that it opens, if it
-// does.
+// apply applies a message as Codex does. It returns the id of a thread that the message opens.
 func (c *model) apply(method string, p map[string]any, st policy.State) string {
 	id, _ := p["threadId"].(string)
 	t := c.threads[id]
@@ -63,7 +61,7 @@ func (c *model) apply(method string, p map[string]any, st policy.State) string {
 	return id
 }
 
-// take reads the fields as generously as codex does.
+// take reads fields as leniently as Codex does.
 func (t *effective) take(p map[string]any, st policy.State) {
 	if v := p["approvalPolicy"]; v != nil {
 		t.approval = enum(v)
@@ -95,7 +93,7 @@ func (t *effective) take(p map[string]any, st policy.State) {
 	}
 }
 
-// unsafe says where what is in force is beyond the policy.
+// unsafe returns where the settings exceed the policy.
 func (t *effective) unsafe(cfg config.Policy) string {
 	kind := enum(t.sandbox)
 	switch {
@@ -111,8 +109,8 @@ func (t *effective) unsafe(cfg config.Policy) string {
 	return ""
 }
 
-// beside says where a message that acts beside the threads asks for more than
-// policy. It shares no code with the package.
+// beside returns where a message without a thread requests more than the policy allows. It shares
+// no code with the package.
 func beside(cfg config.Policy, st policy.State, method string, p map[string]any) string {
 	readable := func(v any) bool {
 		text, _ := v.(string)
@@ -181,8 +179,8 @@ func beside(cfg config.Policy, st policy.State, method string, p map[string]any)
 	return ""
 }
 
-// execWrites is a folder that command/exec may write, against the policy: those that
-// are named, and the one that codex was started in (measured).
+// execWrites returns a forbidden folder that command/exec may write: a named one, or Codex's start
+// folder (measured).
 func execWrites(cfg config.Policy, st policy.State, sandbox map[string]any) string {
 	roots, _ := sandbox["writableRoots"].([]any)
 	o := oracle{cfg: cfg, st: st, workspace: st.StartFolder}
@@ -194,7 +192,7 @@ func execWrites(cfg config.Policy, st policy.State, sandbox map[string]any) stri
 	return ""
 }
 
-// more are values for the members of the methods that pieces does not know.
+// more are values for members that pieces does not have.
 var more = map[string][]string{
 	"command":           {`["ls"]`, `"ls"`, `[]`},
 	"permissionProfile": {`":danger-full-access"`, `":workspace"`, `"dev"`, `null`, `{":danger-full-access":null}`},
@@ -229,8 +227,7 @@ var clientMethods = sync.OnceValues(func() ([]string, map[string][]string) {
 	return names, members
 })
 
-// drawCall is a message of any method, known or not, with members that it has,
-// members that others have, and nonsense.
+// drawCall draws a message of any method with members of this and other methods, and nonsense.
 func drawCall(t *rapid.T) string {
 	names, members := clientMethods()
 	method := rapid.SampledFrom(names).Draw(t, "method")
@@ -285,10 +282,9 @@ func pieceNames() []string {
 	return names
 }
 
-// TestSequences plays random conversations of all methods against a codex that
-// does whatever it is told. Whatever the client sends, and in whatever order: no
-// refused method reaches codex, no turn a thread that was not verified, and in no
-// thread is more in force than policy allows.
+// TestSequences plays random conversations of all methods against a model that obeys every message.
+// No refused method reaches Codex, no turn runs in an unverified thread, and no thread exceeds the
+// policy.
 func TestSequences(t *testing.T) {
 	names, _ := clientMethods()
 	var mu sync.Mutex
@@ -301,7 +297,7 @@ func TestSequences(t *testing.T) {
 		}
 		cfg.Methods = overrides
 		p := compile(t, cfg)
-		// T was made by somebody else, with everything; nobody has verified it.
+		// Another client opened T with full access, and the bridge has not verified it.
 		codex := &model{threads: map[string]*effective{"T": {
 			approval: "never", reviewer: "auto_review", sandbox: map[string]any{"type": "dangerFullAccess"}, cwd: "/",
 		}}}
@@ -379,7 +375,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// verify does what the guard does with codex's answer.
+// verify verifies Codex's response as the guard does.
 func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy.SentSettings, st policy.State, verified map[string]*policy.Thread) {
 	delete(verified, id)
 	approval := json.RawMessage(`"` + is.approval + `"`)

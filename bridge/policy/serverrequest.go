@@ -41,7 +41,7 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 	reason := "it would leave the sandbox: " + at.reason
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.originOrDefault(ruleEscalation),
-		Hint: `do it by hand, or set policy.escalation = "ask"`,
+		Hint: `run it yourself, or set policy.escalation = "ask"`,
 	})
 	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
 }
@@ -101,7 +101,7 @@ func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 
 // unverifiedReason is the reason why nothing runs in an unverified thread. A running turn continues
 // when the policy changes, or when Codex reports forbidden settings.
-const unverifiedReason = "the bridge does not know what is allowed in this thread: its settings are not verified, or the policy no longer allows them"
+const unverifiedReason = "the bridge does not know the thread's rights: its settings are not verified, or the policy no longer allows them"
 
 // isUnverified reports whether a tool call comes from an unverified thread.
 func (st State) isUnverified() bool { return st.Thread == nil && !st.CodexInternal }
@@ -157,7 +157,7 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		return Decision{Verdict: Pass}
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleUnknown, Reason: "codex " + methods.Measured + " asks no such thing, and nobody has judged what an answer would allow",
-		Origin: p.originOrDefault(ruleUnknown), Hint: "use codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
+		Method: method, Rule: ruleUnknown, Reason: "Codex " + methods.Measured + " has no such request",
+		Origin: p.originOrDefault(ruleUnknown), Hint: "use Codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
 	})}
 }

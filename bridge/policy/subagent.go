@@ -10,7 +10,7 @@ import (
 // roles, from Codex's configuration, or from its own last turn.
 type AgentSettings struct {
 	Models, Efforts []string
-	UnknownReason   string // why they can't be told; "" they are known
+	UnknownReason   string // why they are unknown; "" if they are known
 }
 
 // SpawnsAgent reports whether a tool call of that name starts an agent. Measured with Codex 0.169:
@@ -53,11 +53,11 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 		})
 	}
 	if st.Agent == nil || st.Agent.UnknownReason != "" {
-		reason := "the agent's model can't be told"
+		reason := "the agent's model is unknown"
 		if st.Agent != nil {
 			reason += ": " + st.Agent.UnknownReason
 		}
-		return refuse("tool_input", ruleModels, reason, "go on without that agent")
+		return refuse("tool_input", ruleModels, reason, "continue without that agent")
 	}
 	models, efforts := settingsOfAgent(st.Agent.Models), settingsOfAgent(st.Agent.Efforts)
 	if spawns {
@@ -65,17 +65,17 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 	}
 	for _, one := range models {
 		if p.models != nil && !(one.plain && p.AllowsModel(one.name)) {
-			return refuse("tool_input.model", ruleModels, one.shown+" is not in "+p.modelList(), "leave the model out, or choose one of those")
+			return refuse("tool_input.model", ruleModels, one.shown+" is not in "+p.modelList(), "omit the model, or choose an allowed one")
 		}
 	}
 	for _, one := range efforts {
 		if p.efforts != nil && !(one.plain && p.allowsEffort(one.name)) {
-			return refuse("tool_input.reasoning_effort", ruleEfforts, one.shown+" is not in "+p.effortList(), "choose one of those")
+			return refuse("tool_input.reasoning_effort", ruleEfforts, one.shown+" is not in "+p.effortList(), "choose an allowed value")
 		}
 	}
 	if p.efforts != nil && len(models) > 0 && len(efforts) == 0 {
 		// Measured with Codex 0.169: a named model brings its own effort.
-		return refuse("tool_input.reasoning_effort", ruleEfforts, "a model is named and no effort, which would be the model's own", "name one of "+p.effortList())
+		return refuse("tool_input.reasoning_effort", ruleEfforts, "without an effort, the model would use its own", "name one of "+p.effortList())
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 // agentSetting is a model or an effort of an agent.
 type agentSetting struct {
 	name, shown string
-	plain       bool // it is a text
+	plain       bool // it is a string
 }
 
 func settingsOfAgent(names []string) (out []agentSetting) {

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The agents that the model starts get models and efforts that are allowed, or are denied.
+// TestAgentSettings checks that an agent is denied unless its models and efforts are allowed.
 func TestAgentSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool, input     string
@@ -23,11 +23,11 @@ func TestAgentSettings(t *testing.T) {
 		"a model":              {tool: "spawn_agent", input: `{"model":"b"}`, models: []string{"a"}, agent: &policy.AgentSettings{}, want: `"b" is not in policy.models`},
 		"no text":              {tool: "spawn_agent", input: `{"model":["a"]}`, models: []string{"a"}, agent: &policy.AgentSettings{}, want: "is not in policy.models"},
 		"an effort":            {tool: "teamspawn_agent", input: `{"reasoning_effort":"max"}`, efforts: []string{"low"}, agent: &policy.AgentSettings{}, want: `"max" is not in policy.efforts`},
-		"an effort unsaid":     {tool: "spawn_agent", input: `{"model":"b"}`, efforts: []string{"low"}, agent: &policy.AgentSettings{}, want: "no effort"},
+		"an effort unsaid":     {tool: "spawn_agent", input: `{"model":"b"}`, efforts: []string{"low"}, agent: &policy.AgentSettings{}, want: "without an effort"},
 		"a role's model":       {tool: "spawn_agent", input: `{}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"a", "b"}}, want: `the agent's "b"`},
 		"a role's effort":      {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{Efforts: []string{"max"}}, want: `the agent's "max"`},
-		"not known":            {tool: "spawn_agent", input: `{}`, models: []string{"a"}, want: "can't be told"},
-		"not to be read":       {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{UnknownReason: "why not"}, want: "the agent's model can't be told: why not"},
+		"not known":            {tool: "spawn_agent", input: `{}`, models: []string{"a"}, want: "is unknown"},
+		"not to be read":       {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{UnknownReason: "why not"}, want: "the agent's model is unknown: why not"},
 		"neither named":        {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{}},
 		"another thread":       {tool: "multi_agent_v1resume_agent", input: `{"id":"x","model":"b"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"a"}}},
 		"another thread's":     {tool: "multi_agent_v1resume_agent", input: `{"id":"x"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"b"}}, want: `the agent's "b"`},
@@ -59,8 +59,8 @@ func TestAgentSettings(t *testing.T) {
 	}
 }
 
-// A hook's allow stands for tools of MCP servers, where the configuration does not say who
-// answers their approvals.
+// TestDecidePermission checks that a hook's allow counts only for MCP tools, and not if
+// policy.methods has a verdict for their approvals.
 func TestDecidePermission(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool, override string

@@ -153,7 +153,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	folder, err := st.canonical(text)
 	cwd := folder
 	if id == "" || err != nil {
-		return nil, fmt.Errorf("the answer has no thread.id, or no cwd that can be judged")
+		return nil, fmt.Errorf("the response has no thread.id, or no valid cwd")
 	}
 	if sent != nil && sent.CwdWithin != "" {
 		// A turn had moved the cwd of a known thread.

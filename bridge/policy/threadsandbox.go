@@ -12,7 +12,7 @@ func (c *decider) decideThreadSandbox([]string) {
 	switch {
 	case !isUnset(mode):
 		if !isUnset(profile) {
-			c.dropField("permissions", ruleSandbox, "it excludes sandbox, which is the one that says what it allows")
+			c.dropField("permissions", ruleSandbox, "it conflicts with sandbox, which counts")
 		}
 		c.decideMode(mode)
 	case !isUnset(profile):
@@ -40,10 +40,10 @@ func (c *decider) decideProfileName(v rpc.Value) {
 	if _, own := parseProfileName(textOf(v)); own {
 		// A client may send the profile that it saw in a response. The bridge decides its meaning
 		// again.
-		c.dropField("permissions", ruleProtected, "it is the bridge's own profile, which stands for workspace-write")
+		c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means workspace-write")
 		to, rule, reason := c.allowedLevel(workspaceWrite)
 		if to == workspaceWrite {
-			rule, reason = ruleProtected, "it stands for workspace-write"
+			rule, reason = ruleProtected, "it means workspace-write"
 		}
 		c.setMode(to, rule, reason)
 		return
@@ -51,7 +51,7 @@ func (c *decider) decideProfileName(v rpc.Value) {
 	to, rule, reason := c.allowedLevel(asked)
 	switch {
 	case !ok:
-		reason, rule = "what the profile "+formatValue(v)+" allows can't be seen", ruleSandbox
+		reason, rule = "the rights of the profile "+formatValue(v)+" are unknown", ruleSandbox
 		c.dropField("permissions", rule, reason)
 		c.setMode(readOnly, rule, reason)
 	case to != asked:
@@ -93,7 +93,7 @@ func (c *decider) workspaceForbiddenReason() string {
 		return "the workspace " + c.workspace + " " + why
 	}
 	if c.p.isInProtected(c.workspace) {
-		return "the workspace " + c.workspace + " lies in one of policy.protected_paths, or is on the way to one; open a folder above it"
+		return "the workspace " + c.workspace + " is in, or leads to, one of policy.protected_paths; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }
@@ -105,22 +105,22 @@ func (c *decider) decideOmittedSandbox() {
 	case d != nil:
 		asked, profiled, ok := d.level()
 		if !ok {
-			c.setMode(readOnly, ruleSandbox, "left out, it would be codex's own profile "+d.Permissions+", and what that allows can't be seen")
+			c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
 			return
 		}
 		if to, rule, reason := c.allowedLevel(asked); to != asked {
-			c.setMode(to, rule, "left out, it could be codex's own default: "+reason)
+			c.setMode(to, rule, "if omitted, Codex may use its default: "+reason)
 			return
 		}
 		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
 			// Measured with Codex 0.169: the default is read-only in a folder without an entry, and
 			// workspace-write in a folder with one, trusted or not.
-			c.setMode(readOnly, ruleTrust, "left out, a project that is kept untrusted would get workspace-write, an unknown one read-only")
+			c.setMode(readOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
 			return
 		}
 		c.level, c.builtinProfile = asked, profiled
 	case c.p.maxLevel == readOnly:
-		c.setMode(readOnly, ruleSandbox, "left out, it would be codex's own default, and only read-only is allowed")
+		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
 	default:
 		c.needsDefaults, c.level = true, c.p.maxLevel
 	}
@@ -134,7 +134,7 @@ func (c *decider) decideResumedSandbox() {
 	c.level = p.maxLevel
 	switch {
 	case p.maxLevel == readOnly:
-		c.setMode(readOnly, ruleSandbox, "left out, it would be the thread's own or codex's own, and only read-only is allowed")
+		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
@@ -144,7 +144,7 @@ func (c *decider) decideResumedSandbox() {
 				to, _, _ = c.allowedLevel(last)
 			}
 		}
-		c.setMode(to, ruleSandbox, "left out, it may become codex's own default, which is more than is allowed")
+		c.setMode(to, ruleSandbox, "if omitted, Codex may use its default, which the policy does not allow")
 	}
 }
 

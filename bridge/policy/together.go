@@ -34,7 +34,7 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 		for _, p := range judging {
 			m, err := rpc.ParseMessage(d.Message)
 			if err != nil {
-				return Decision{Verdict: Deny, Err: rpc.Errorf(rpc.CodeInternal, "the message as it was rewritten can't be read: %v", err)}
+				return Decision{Verdict: Deny, Err: rpc.Errorf(rpc.CodeInternal, "the bridge can't read the rewritten message: %v", err)}
 			}
 			e := decide(p, m, with)
 			if e.Verdict == Deny {
@@ -50,7 +50,7 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 		}
 		judging, with, last = enforced, enforced, changes
 	}
-	m, _ := rpc.ParseMessage(first.Message) // it was parsed in the first round
+	m, _ := rpc.ParseMessage(first.Message) // the first round parsed it
 	return Decision{Verdict: Deny, Err: contradictionError(m.Method, last)}
 }
 
@@ -67,7 +67,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	} else {
 		e.Verdict = Pass
 	}
-	if e.Gated == nil || d.Gated != nil && *d.Gated { // the bridge asks if one of the policies wants that
+	if e.Gated == nil || d.Gated != nil && *d.Gated { // one policy suffices
 		e.Gated = d.Gated
 	}
 	if same {
@@ -80,7 +80,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	if e.Sent != nil && d.Sent != nil {
 		e.Sent.Gated = e.Gated
 		if d.Sent.Approval == nil && m.Params.Get("approvalPolicy").Exists() {
-			e.Sent.Approval = nil // put there by an earlier policy, which does not compare it
+			e.Sent.Approval = nil // from an earlier policy, which does not compare it
 		}
 	}
 	return e
@@ -89,7 +89,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 // contradictionError refuses a message that policies change against each other.
 func contradictionError(method string, changes []Change) *rpc.Error {
 	one := changes[0]
-	reason := "policies that count for this thread contradict each other: " + one.Reason
+	reason := "the policies of this thread contradict each other: " + one.Reason
 	for _, other := range changes[1:] {
 		if other.Field == one.Field && other.Reason != one.Reason {
 			reason += "; and then " + other.Reason

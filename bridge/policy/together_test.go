@@ -13,7 +13,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// drawTogether is drawPolicy with what several policies can disagree about beside.
+// drawTogether is drawPolicy with keys on which policies can differ.
 func drawTogether(t *rapid.T) config.Policy {
 	cfg := drawPolicy(t)
 	cfg.Gate = rapid.Bool().Draw(t, "gate")
@@ -21,7 +21,7 @@ func drawTogether(t *rapid.T) config.Policy {
 	return cfg
 }
 
-// drawTightened returns cfg as a policy file of a workspace may tighten it.
+// drawTightened returns cfg as a workspace's policy file may tighten it.
 func drawTightened(t *rapid.T, cfg config.Policy) config.Policy {
 	change := func(name string) bool { return rapid.Bool().Draw(t, "tighten "+name) }
 	some := func(name string, all []string) []string {
@@ -51,7 +51,7 @@ func drawTightened(t *rapid.T, cfg config.Policy) config.Policy {
 	return cfg
 }
 
-// together has policies decide about a message. Codex's configuration is the same for all folders.
+// together has policies decide a message. Codex's configuration is the same for all folders.
 func together(t tester, cfgs []config.Policy, m *rpc.Message, st policy.State) policy.Decision {
 	policies := make([]*policy.Policy, len(cfgs))
 	for i, cfg := range cfgs {
@@ -82,7 +82,7 @@ func drawTogetherState(t *rapid.T) policy.State {
 	return st
 }
 
-// readOnlyPaths are the protected paths of the profile that a message defines.
+// readOnlyPaths returns the protected paths of the profile that a message defines.
 func readOnlyPaths(line []byte) (paths []string) {
 	var m struct {
 		Params struct {
@@ -103,7 +103,8 @@ func readOnlyPaths(line []byte) (paths []string) {
 
 var trustScale = []string{"codex", "user", "never"}
 
-// Whatever is asked, what Codex gets after several policies have judged it stays inside of each of them.
+// TestSeveralPoliciesAreAsStrictAsEach checks that a message that several policies decided stays
+// inside each of them.
 func TestSeveralPoliciesAreAsStrictAsEach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfgs := []config.Policy{drawTogether(t), drawTogether(t)}
@@ -126,7 +127,7 @@ func TestSeveralPoliciesAreAsStrictAsEach(t *testing.T) {
 		readOnly := slices.ContainsFunc(cfgs, func(cfg config.Policy) bool { return cfg.Sandbox == "read-only" })
 		protected := readOnlyPaths(d.Message)
 		for _, cfg := range cfgs {
-			alone := together(t, []config.Policy{cfg}, m, st) // denied, if another policy has to put in place what is left out
+			alone := together(t, []config.Policy{cfg}, m, st) // denied if another policy must set an omitted field
 			for _, path := range readOnlyPaths(alone.Message) {
 				if !readOnly && !slices.Contains(protected, path) {
 					t.Fatalf("%s is not protected\n%s\n%s\n%+v", path, line, d.Message, cfgs)
@@ -144,7 +145,8 @@ func TestSeveralPoliciesAreAsStrictAsEach(t *testing.T) {
 	})
 }
 
-// Policies of which each tightens the one before never contradict each other, in whatever order they judge.
+// TestTightenedPolicyContradictsNone checks that policies never contradict each other in any order
+// if each tightens the one before.
 func TestTightenedPolicyContradictsNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := drawTogether(t)
@@ -162,7 +164,7 @@ func TestTightenedPolicyContradictsNone(t *testing.T) {
 	})
 }
 
-// The error for policies that contradict each other says what each of them wants.
+// TestContradictionNamesBothPolicies checks the error for policies that contradict each other.
 func TestContradictionNamesBothPolicies(t *testing.T) {
 	low, high := contract(), contract()
 	low.Efforts, high.Efforts = []string{"low"}, []string{"high"}
@@ -174,7 +176,7 @@ func TestContradictionNamesBothPolicies(t *testing.T) {
 	}
 	m := message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],"effort":"high"}}`)
 	d := policy.DecideTogether(policies, decide(policies[0], m, nil), decide)
-	const want = `turn/start: params.effort: policies that count for this thread contradict each other: "high" is not in policy.efforts [low]; ` +
+	const want = `turn/start: params.effort: the policies of this thread contradict each other: "high" is not in policy.efforts [low]; ` +
 		`and then "low" is not in policy.efforts [high] (policy.efforts); make the policy files of the thread's folders allow one value in common; ` +
 		`if the configuration has changed, open the thread again`
 	if d.Err == nil || d.Err.Message != want {
@@ -182,8 +184,8 @@ func TestContradictionNamesBothPolicies(t *testing.T) {
 	}
 }
 
-// Two policies with the same values in another order agree.
-func TestPoliciesAgreeInSpiteOfTheOrder(t *testing.T) {
+// TestPoliciesAgreeInAnyOrder checks that two policies agree if their lists differ only in order.
+func TestPoliciesAgreeInAnyOrder(t *testing.T) {
 	for name, keys := range map[string][]string{"key not allowed": nil, "key allowed": {"model_reasoning_*"}} {
 		a, b := contract(), contract()
 		a.ConfigKeys, b.ConfigKeys = keys, keys

@@ -12,10 +12,10 @@ import (
 // also those without a question.
 type ToolCall struct {
 	ID    string    // of the call
-	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
+	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, or a dynamic tool
 	Input rpc.Value // {"command": …} for Bash and apply_patch
 	Cwd   string
-	Model string // that makes the call; "" unknown
+	Model string // the calling model; "" if unknown
 	// Shell is the shell of a command, "bash", "zsh" or "sh"; "" if unknown. Flags are its flags.
 	// Both come from the model's call, because the hook does not get them.
 	Shell, Flags string
@@ -42,7 +42,7 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 		case m.Decision == rules.Deny:
 			d = p.ruleRefusal(method, m)
 		case m.Decision == rules.Ask && !asks:
-			m.Why = strings.TrimPrefix(m.Why+"; a rule wants this asked, and nobody is asked in this thread: policy.gate asks where approvalPolicy is not never", "; ")
+			m.Why = strings.TrimPrefix(m.Why+"; the rule wants a question, and this thread has none; use policy.gate and another approvalPolicy than never", "; ")
 			d = p.ruleRefusal(method, m)
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 		d = p.refuseUnverified(method)
 	}
 	if where := st.redirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
-		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere, and codex would let that be written; start another thread"})
+		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere, and commands could write there; start another thread"})
 	}
 	if err := p.checkSubagent(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
@@ -115,7 +115,7 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 	} else {
 		dirs.Workspace = st.Thread.Workspace
 		if st.Thread.Sandbox == fullAccess.String() {
-			escalation = rules.Escalated // there is none
+			escalation = rules.Escalated // no sandbox
 		}
 	}
 	dirs.Cwd, _ = st.canonical(t.Cwd)

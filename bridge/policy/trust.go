@@ -89,7 +89,7 @@ func (c *decider) projectFolder() (folder string, ok bool) {
 		c.needsThreadFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
 		return c.st.ThreadFolder, !c.needsThreadFolder
 	case c.workspace == "" && c.p.trust != trustCodex:
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder that codex was started in is not known", "send a cwd")
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "Codex's start folder is unknown", "send a cwd")
 		return "", false
 	}
 	return c.workspace, true
@@ -104,13 +104,13 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 			// Measured with Codex 0.169: in a subfolder of a linked worktree that is itself
 			// trusted, Codex would still store the main worktree as trusted.
 			levels.add(folder, trusted)
-			reason += "; said of this folder, so that nothing is left for codex to write down"
+			reason += "; the overlay repeats it for this folder, so that Codex stores nothing"
 		}
 	} else if folder != "" {
 		c.untrustedFolder = folder
-		reason = `its own .codex configuration never counts under policy.project_trust "never"`
+		reason = `under policy.project_trust "never", its .codex configuration never counts`
 		if c.p.trust == trustUser {
-			reason = "the user's own configuration does not trust " + folder + ", and opening a thread must not"
+			reason = "the user's own configuration does not trust " + folder + ", and a new thread must not trust it"
 		}
 		c.addUntrusted(&levels, folder)
 	}
@@ -121,10 +121,10 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 		}
 	}
 	for _, key := range projects.Others {
-		levels.add(key, untrusted) // by -c; that is the client's, not the user's
+		levels.add(key, untrusted) // the client may have set it by -c
 	}
 	if reason == "" {
-		reason = "it is not for the user's own configuration alone to say what is trusted"
+		reason = "only the user's own configuration may trust projects"
 	}
 	return levels, reason
 }
@@ -134,7 +134,7 @@ func (c *decider) addUntrusted(levels *trustTable, folder string) {
 	const most = 256
 	for n := 0; ; n++ {
 		if n == most {
-			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder lies deeper than "+fmt.Sprint(most)+" folders, too deep to be judged", "open a folder further up")
+			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder is deeper than "+fmt.Sprint(most)+" folders, which is too deep", "open a folder further up")
 			return
 		}
 		levels.add(folder, untrusted)
@@ -157,7 +157,7 @@ func (c *decider) userTrust(folder string) trustLevel {
 	if c.st.Repositories != nil {
 		roots, err := c.st.Repositories.Roots(folder)
 		if err != nil && c.p.trust == trustUser {
-			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "what project "+folder+" belongs to can't be found out: "+err.Error(),
+			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the bridge can't find the repository of "+folder+": "+err.Error(),
 				"make its .git readable, or open another folder")
 			return trustUnset
 		}
@@ -235,12 +235,12 @@ func (t *trustTable) json() json.RawMessage {
 // TrustHint returns how the user can have Codex load the configuration of project.
 func (p *Policy) TrustHint(project string, st State) string {
 	if p.trust == trustNever {
-		return `policy.project_trust is "never" in the configuration of codex-bridge: no project's own configuration counts. ` +
-			`With "user", those count that the user's own codex configuration trusts.`
+		return `policy.project_trust is "never" in the configuration of codex-bridge: Codex loads no project's configuration.  ` +
+			`With "user", it loads those of projects that your Codex configuration trusts.`
 	}
 	file := "codex's config.toml"
 	if st.Defaults != nil && st.Defaults.Projects.File != "" {
 		file = st.Defaults.Projects.File
 	}
-	return "If you trust what is in it, add these lines to " + file + ":\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
+	return "If you trust the project, add these lines to " + file + ":\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
 }

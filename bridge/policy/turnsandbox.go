@@ -12,7 +12,7 @@ func (c *decider) decideTurnSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !isUnset(object) {
 		if !isUnset(profile) {
-			c.dropField("permissions", ruleSandbox, "it excludes sandboxPolicy, which is the one that says what it allows")
+			c.dropField("permissions", ruleSandbox, "it conflicts with sandboxPolicy, which counts")
 		}
 		c.decideSandboxPolicy(object)
 		return
@@ -34,7 +34,7 @@ func (c *decider) decideTurnSandbox([]string) {
 		c.turnPolicy = &sandboxPolicy{level: to}
 	}
 	if !ok {
-		to, rule, reason = readOnly, ruleSandbox, "what the profile "+formatValue(profile)+" allows can't be seen"
+		to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 	}
 	if !ok || to != asked {
 		c.dropField("permissions", rule, reason)
@@ -65,11 +65,11 @@ func (c *decider) requestsWorkspaceWrite() bool {
 // sandboxPolicy has the members of a sandboxPolicy that the bridge could read.
 type sandboxPolicy struct {
 	level      level
-	external   bool // externalSandbox: somebody else confines codex, codex itself does not
+	external   bool // externalSandbox: another program confines Codex
 	network    bool
 	noTmpdir   bool
 	noSlashTmp bool
-	invalid    []string // members that don't belong there, or not in their shape
+	invalid    []string // unknown members, or of another form
 }
 
 func (o sandboxPolicy) json() []byte {
@@ -124,7 +124,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	}
 	if !ok {
 		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
-		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is none of the four kinds of sandboxPolicy")
+		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is not one of the four types of sandboxPolicy")
 		return
 	}
 	o.read(v)
@@ -147,14 +147,14 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		c.turnPolicy = &o
 	}
 	for _, key := range o.invalid {
-		c.drop(v, key, field+"."+key, ruleSandbox, "it does not belong there, or not in this shape")
+		c.drop(v, key, field+"."+key, ruleSandbox, "this type of sandboxPolicy has no such member, or it has another form")
 	}
 	if o.network && !c.p.network {
 		to := []byte("false")
 		if o.external {
 			to = jsonString("restricted")
 		}
-		c.set(v, "networkAccess", field+".networkAccess", to, ruleNetwork, "the network is not allowed")
+		c.set(v, "networkAccess", field+".networkAccess", to, ruleNetwork, "the policy forbids the network")
 	}
 	roots := v.Get("writableRoots")
 	if o.level != workspaceWrite || roots.Kind() != rpc.Array {

@@ -15,7 +15,7 @@ func isUnset(v rpc.Value) bool {
 }
 
 func jsonString(text string) []byte {
-	raw, _ := json.Marshal(text) // can't fail for a string
+	raw, _ := json.Marshal(text) // a string can't fail
 	return raw
 }
 

@@ -54,7 +54,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	}
 	sent := &SentSettings{}
 	if st.Thread == nil || st.Thread.Workspace == "" {
-		e.fail("cwd", ruleMode, "this thread's policy has not been verified", nil, nil)
+		e.fail("cwd", ruleMode, "the thread's settings are not verified", nil, nil)
 		return e.err
 	}
 	sent.CwdWithin, e.gated, e.expectedProfile = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
@@ -70,9 +70,9 @@ type verifier struct {
 	p               *Policy
 	st              State
 	method          string
-	at              string // where the fields stand
+	at              string // the path of the fields
 	err             *rpc.Error
-	gated           bool // the bridge asks in codex's place
+	gated           bool // the bridge asks in Codex's place
 	expectedProfile Profile
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
@@ -103,7 +103,7 @@ func (e *verifier) failValue(field, rule, reason string, v rpc.Value) {
 func (e *verifier) checkCwd(sent *SentSettings) {
 	folder, err := e.st.canonical(textOf(e.cwd))
 	if err != nil {
-		e.failValue("cwd", ruleRoots, "the working folder can't be judged", e.cwd)
+		e.failValue("cwd", ruleRoots, "the bridge can't resolve the cwd", e.cwd)
 		return
 	}
 	e.folder, e.workspace = folder, folder
@@ -113,9 +113,9 @@ func (e *verifier) checkCwd(sent *SentSettings) {
 	e.allowed = e.p.allowed(e.st, e.workspace)
 	switch {
 	case sent.Workspace != "" && folder != sent.Workspace:
-		e.fail("cwd", ruleRoots, "codex works in another folder than was sent", jsonString(sent.Workspace), cloneRaw(e.cwd))
+		e.fail("cwd", ruleRoots, "Codex uses another cwd than the bridge sent", jsonString(sent.Workspace), cloneRaw(e.cwd))
 	case sent.CwdWithin != "" && !e.reachable(folder):
-		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", jsonString(sent.CwdWithin), cloneRaw(e.cwd))
+		e.fail("cwd", ruleRoots, "Codex's cwd is outside the thread's workspace and the writable roots", jsonString(sent.CwdWithin), cloneRaw(e.cwd))
 	}
 }
 
@@ -129,7 +129,7 @@ func (e *verifier) checkFields() {
 	p := e.p
 	switch {
 	case e.gated && e.approval.Is(gatedApproval) && !p.gate:
-		e.failValue("approvalPolicy", ruleGate, "codex does not ask, and the bridge does no more", e.approval)
+		e.failValue("approvalPolicy", ruleGate, "neither Codex nor the bridge asks any more", e.approval)
 	case e.gated && e.approval.Is(gatedApproval):
 	case !p.allowsApproval(e.approval):
 		e.failValue("approvalPolicy", ruleApproval, formatEchoed(e.approval)+" is not in "+p.approvalList(), e.approval)
@@ -177,21 +177,21 @@ func (e *verifier) checkCollaboration(v rpc.Value) {
 func (e *verifier) compareSent(sent *SentSettings) {
 	if sent.Approval != nil {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
-			e.fail("approvalPolicy", ruleApproval, "codex asks less than was sent", sent.Approval, cloneRaw(e.approval))
+			e.fail("approvalPolicy", ruleApproval, "Codex asks less than the sent value requires", sent.Approval, cloneRaw(e.approval))
 		}
 	}
 	if sent.Reviewer != nil {
 		d, err := rpc.ParseValue(sent.Reviewer)
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) {
-			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, cloneRaw(e.reviewer))
+			e.fail("approvalsReviewer", ruleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, cloneRaw(e.reviewer))
 		}
 	}
 	id := e.profile.Get("id")
 	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !e.isBridgeProfile(textOf(id))) {
-		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", jsonString(sent.ProfileName), cloneRaw(e.profile))
+		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	}
 	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked {
-		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
+		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
 	}
 }
 
@@ -218,7 +218,7 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	}
 	profile := result.Get("activePermissionProfile")
 	e := verifier{p: p, st: st, method: sent.Method, at: "result."}
-	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects what governs the thread", nil, cloneRaw(profile))
+	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files and protected paths", nil, cloneRaw(profile))
 	return e.err
 }
 

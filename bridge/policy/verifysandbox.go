@@ -17,7 +17,7 @@ func (e *verifier) level() level {
 func (e *verifier) checkSandbox() {
 	p, v, l := e.p, e.sandbox, e.level()
 	if l > p.maxLevel {
-		e.failValue(e.sandboxName, ruleSandbox, "the sandbox in force is more than "+p.maxLevel.String(), v)
+		e.failValue(e.sandboxName, ruleSandbox, "the sandbox is more than "+p.maxLevel.String(), v)
 		return
 	}
 	if l == fullAccess {
@@ -25,7 +25,7 @@ func (e *verifier) checkSandbox() {
 	}
 	if open := v.Get("networkAccess"); !p.network && open.Exists() {
 		if on, ok := open.Bool(); on || !ok {
-			e.failValue(e.sandboxName+".networkAccess", ruleNetwork, "the network is open", v)
+			e.failValue(e.sandboxName+".networkAccess", ruleNetwork, "the sandbox allows the network", v)
 		}
 	}
 	if l != workspaceWrite {
@@ -33,10 +33,10 @@ func (e *verifier) checkSandbox() {
 	}
 	// Measured with Codex 0.169: the cwd is writable without being listed.
 	if !writableBelowAny(e.allowed, e.folder) || !writableBelowAny(e.allowed, e.workspace) {
-		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
+		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" is writable, but is in none of the writable roots", v)
 	}
 	if p.isInProtected(e.folder) || p.isInProtected(e.workspace) {
-		e.failValue(e.sandboxName, ruleProtected, "the working folder "+e.folder+" may be written and lies in one of policy.protected_paths, or is on the way to one", v)
+		e.failValue(e.sandboxName, ruleProtected, "the working folder "+e.folder+" is writable and is in, or leads to, one of policy.protected_paths", v)
 	}
 	e.checkWritable(v.Get("writableRoots"))
 }
@@ -45,22 +45,22 @@ func (e *verifier) checkSandbox() {
 // workspace roots lists /tmp among them if excludeSlashTmp is false. So temporary folders pass.
 func (e *verifier) checkWritable(v rpc.Value) {
 	if v.Kind() != rpc.Array {
-		e.failValue(e.sandboxName+".writableRoots", ruleRoots, "the writable roots can't be judged", v)
+		e.failValue(e.sandboxName+".writableRoots", ruleRoots, "the bridge can't read the writable roots", v)
 		return
 	}
 	for r := range v.Elements() {
 		text := textOf(r)
 		path, err := e.st.canonical(text)
 		if err == nil && path != e.workspace && Within(path, e.workspace) && !slices.Contains(e.expectedProfile.Roots, path) && !e.isTemporary(text, path) {
-			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" is around the workspace "+e.workspace+", whose protected files Codex would let be written", v)
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" contains the workspace "+e.workspace+", so that Codex would not protect the workspace's files", v)
 			return
 		}
 		if err != nil || (!writableBelowAny(e.allowed, path) || e.st.overlapsSensitive(path)) && !e.isTemporary(text, path) {
-			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" may be written and is in none of the writable roots", v)
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" is writable, but is in none of the writable roots", v)
 			return
 		}
 		if e.st.isInPath(path) || e.p.isProtected(e.allowed, path) || !e.expectedProfile.Defined && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
-			e.failValue(e.sandboxName+".writableRoots", ruleProtected, formatEchoed(r)+" may be written and is in a program or in one of policy.protected_paths", v)
+			e.failValue(e.sandboxName+".writableRoots", ruleProtected, formatEchoed(r)+" is writable, but is in a folder of programs or in one of policy.protected_paths", v)
 			return
 		}
 	}
@@ -82,9 +82,9 @@ func (e *verifier) checkProfile() {
 		return
 	}
 	if !ok || !isUnset(e.profile.Get("extends")) {
-		e.failValue("activePermissionProfile", ruleSandbox, "what the profile allows can't be seen", e.profile)
+		e.failValue("activePermissionProfile", ruleSandbox, "the profile's rights are unknown", e.profile)
 	} else if l > e.p.maxLevel {
-		e.failValue("activePermissionProfile", ruleSandbox, "the profile in force is more than "+e.p.maxLevel.String(), e.profile)
+		e.failValue("activePermissionProfile", ruleSandbox, "the profile is more than "+e.p.maxLevel.String(), e.profile)
 	}
 }
 
@@ -95,14 +95,14 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 		return
 	}
 	if v.Kind() != rpc.Array {
-		e.failValue(field, ruleRoots, "it can't be judged", v)
+		e.failValue(field, ruleRoots, "the bridge can't read it", v)
 		return
 	}
 	var all []string
 	for r := range v.Elements() {
 		path, err := e.st.canonical(textOf(r))
 		if err != nil || !e.reachable(path) {
-			e.failValue(field, ruleRoots, formatEchoed(r)+" lies outside the workspace and the writable roots", v)
+			e.failValue(field, ruleRoots, formatEchoed(r)+" is outside the workspace and the writable roots", v)
 			return
 		}
 		other := findNested(all, path)
@@ -113,7 +113,7 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 			}
 		}
 		if other != "" {
-			e.failValue(field, ruleRoots, formatEchoed(r)+" is in "+other+" or holds it, which commands could write, and a command could put a link in place of the inner folder", v)
+			e.failValue(field, ruleRoots, formatEchoed(r)+" is in "+other+" or contains it, which commands could write, and a command could replace the inner folder by a link", v)
 			return
 		}
 		all = append(all, path)
@@ -126,14 +126,14 @@ func (e *verifier) checkEnvironments(v rpc.Value) {
 		return
 	}
 	if v.Kind() != rpc.Array {
-		e.failValue("environments", ruleRoots, "they can't be judged", v)
+		e.failValue("environments", ruleRoots, "the bridge can't read them", v)
 		return
 	}
 	for env := range v.Elements() {
 		text, _ := env.Get("cwd").Text()
 		path, err := e.st.canonical(text)
 		if !env.Get("environmentId").Is("local") || err != nil || !e.reachable(path) {
-			e.failValue("environments", ruleRoots, "an environment lies outside the workspace and the writable roots", v)
+			e.failValue("environments", ruleRoots, "an environment is outside the workspace and the writable roots", v)
 			return
 		}
 		if e.mayWriteRoots() {
@@ -166,9 +166,9 @@ func (e *verifier) checkPolicyFile(field string, folder rpc.Value) {
 	text := textOf(folder)
 	path, err := e.st.canonical(text)
 	if err != nil || e.isTemporary(text, path) || slices.Contains(e.expectedProfile.Roots, path) {
-		return // judged elsewhere
+		return // another check has the error
 	}
 	if file := e.st.otherPolicyFile(path, e.workspace); file != "" {
-		e.failValue(field, "policy", path+" is governed by "+file+", and this thread is not; send the cwd of the thread's first workspace, or open a thread there", folder)
+		e.failValue(field, "policy", path+" is under the policy file "+file+", which does not govern this thread; send the cwd of the thread's first workspace, or open a thread there", folder)
 	}
 }

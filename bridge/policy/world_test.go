@@ -12,8 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// links is a file system of symbolic links only; everything else is a folder
-// that may or may not exist.
+// links is a file system of symbolic links. Any other path is a folder that may exist.
 type links map[string]string
 
 func (l links) Canonical(p string) (string, error) {
@@ -56,7 +55,7 @@ func (r repositories) Roots(folder string) ([]string, error) {
 	return r[folder], nil
 }
 
-// disk is the world of the tests.
+// disk is the file system of the tests.
 var disk = links{
 	"/code/proj/out":    "/etc",            // a link that leads out of the workspace
 	"/code/proj/in":     "/code/proj/sub",  // and one that stays inside
@@ -71,7 +70,7 @@ var disk = links{
 	"/code/proj/far/.codex": "/srv/other/.codex",
 }
 
-// contract is the policy of the contract, under enforce.
+// contract is the default policy under enforce.
 func contract() config.Policy {
 	return config.Policy{
 		Mode:           config.Enforce,
@@ -103,7 +102,7 @@ func message(t testing.TB, line string) *rpc.Message {
 	return m
 }
 
-// state is the usual one: codex's configuration is empty, the thread verified.
+// state is the usual state: Codex's configuration is empty, and the thread is verified.
 func state() policy.State {
 	return policy.State{
 		StartFolder: "/code/proj",
@@ -129,7 +128,7 @@ func sorted(names []string) []string {
 	return names
 }
 
-// tester is what testing.T and rapid.T have in common.
+// tester is the common interface of testing.T and rapid.T.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)

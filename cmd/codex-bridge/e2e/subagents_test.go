@@ -88,7 +88,7 @@ func TestSubagents(t *testing.T) {
 	a.present("inside", "patched")
 	for name, try := range map[string]struct{ task, reason string }{
 		"a rule":    {"RUN: mkdir made", "Folders are made by people"},
-		"escalated": {"ESCALATE: touch " + filepath.Join(w.root, "out"), "the model asks for it to run outside of the sandbox"},
+		"escalated": {"ESCALATE: touch " + filepath.Join(w.root, "out"), "the model requests to run it outside the sandbox"},
 		"a patch":   {"PATCH: " + filepath.Join(w.root, "out"), "it would leave the sandbox"},
 		"protected": {"PATCH: .git/out", "it would leave the sandbox"},
 	} {
@@ -142,7 +142,7 @@ func TestSubagentsEscalationAsk(t *testing.T) {
 	a := w.agreeable(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	a.spawn(thread, "ESCALATE: touch "+filepath.Join(w.root, "out"))
-	const want = "[codex-bridge: leaves the sandbox] the model asks for it to run outside of the sandbox"
+	const want = "[codex-bridge: leaves the sandbox] the model requests to run it outside the sandbox"
 	if asked := a.asked(); len(asked) != 1 || asked[0] != want || !w.left("out") {
 		t.Errorf("asked %q, the command left its file: %v", asked, w.left("out"))
 	}

@@ -1,14 +1,14 @@
 package policy_test
 
 import (
-	"testing"
-
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"testing"
 )
 
-// With policy.methods = "ask" a request is refused until a person has agreed, and then judged as with "allow".
-func TestAskedMethods(t *testing.T) {
+// TestMethodNeedsConsent checks that with policy.methods = "ask" a request is refused until a
+// person consents, and then decided as with "allow".
+func TestMethodNeedsConsent(t *testing.T) {
 	cfg := contract()
 	cfg.Methods = map[string]string{"thread/name/set": "ask", "process/spawn": "ask", "thread/start": "ask", "new/method": "ask", "fs/writeFile": "deny"}
 	cfg.Rules = []config.Rule{{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "no"}}
@@ -44,8 +44,8 @@ func TestAskedMethods(t *testing.T) {
 	}
 }
 
-// A method that policy.methods does not name is not denied by it, even if it is not allowed either.
-func TestDeniedMethods(t *testing.T) {
+// TestDeniesMethod checks that only a method in policy.methods is denied by it.
+func TestDeniesMethod(t *testing.T) {
 	cfg := contract()
 	cfg.Methods = map[string]string{"bridge/search": "deny", "bridge/explain": "allow", "thread/name/set": "ask"}
 	p := compile(t, cfg)

@@ -1,14 +1,13 @@
 package policy_test
 
 import (
-	"encoding/json"
-	"testing"
-
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"encoding/json"
+	"testing"
 )
 
-// The model of what the bridge does itself is held to the same lists as a client's.
+// TestDecideModel checks that the lists for clients apply to the bridge's own requests.
 func TestDecideModel(t *testing.T) {
 	for _, test := range []struct {
 		name            string

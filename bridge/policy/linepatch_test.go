@@ -1,20 +1,19 @@
 package policy_test
 
 import (
-	"encoding/json"
-	"strings"
-	"testing"
-	"time"
-
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
 )
 
-// A patch in a shell command is judged in every folder that Codex could apply it in: Codex reads
-// cd in ways in which no shell does.
-func TestPatchBehindOddlySpelledCd(t *testing.T) {
+// TestPatchAfterOddCd checks that a patch in a shell command is checked in every folder that Codex
+// could read from it. Codex reads cd in ways in which no shell does.
+func TestPatchAfterOddCd(t *testing.T) {
 	cfg := config.Default().Policy
 	cfg.Mode, cfg.Sandbox, cfg.ProtectedPaths = config.Enforce, "workspace-write", []string{".github/workflows"}
 	p, err := policy.New(cfg, nil)
@@ -58,8 +57,9 @@ func TestPatchBehindOddlySpelledCd(t *testing.T) {
 	}
 }
 
-// A patch that names no file is not looked for in the folder of each word.
-func TestPatchOfNothingBehindManyWords(t *testing.T) {
+// TestPatchWithoutFiles checks that a patch without files is not checked in the folder of each
+// word.
+func TestPatchWithoutFiles(t *testing.T) {
 	cfg := config.Default().Policy
 	cfg.Mode, cfg.Sandbox = config.Enforce, "workspace-write"
 	p, err := policy.New(cfg, nil)
@@ -84,9 +84,10 @@ func TestPatchOfNothingBehindManyWords(t *testing.T) {
 	}
 }
 
-// A line that the bridge can't read as a whole leaves the sandbox if a word of it names a protected path
-// that Codex does not protect by itself. One that is too long leaves it if there is such a path.
-func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
+// TestProtectedPathsInUnreadableLines checks that a line that the bridge can't read leaves the
+// sandbox if a word names a protected path that Codex does not protect. A too long line leaves it
+// if the policy has such a path.
+func TestProtectedPathsInUnreadableLines(t *testing.T) {
 	cfg := contract()
 	cfg.ProtectedPaths = []string{".git", ".github/workflows"}
 	long := "; : " + strings.Repeat("x", 64<<10)
@@ -138,6 +139,37 @@ func TestPatchWithUnclearName(t *testing.T) {
 			if d.Verdict != policy.Deny {
 				t.Errorf("%s of %q: %v, %v", tool, name, d.Verdict, d.Err)
 			}
+		}
+	}
+}
+
+// TestLinesThatMoveTheTopOfTheWorkspace checks that the target of a link is relative to the link's
+// folder, and that a line which the bridge can't read completely may change each protected path in
+// its text.
+func TestLinesThatMoveTheTopOfTheWorkspace(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{".github"}
+	p := compile(t, cfg)
+	for command, denied := range map[string]bool{
+		"touch .github/x":                          false, // Codex mounts it read-only
+		"env -C . touch x; cat .github/x":          false,
+		"env -C deep touch .github/x":              true,
+		"CDPATH=deep; cd .github && touch x":       true,
+		"cd .github && touch x":                    false,
+		"ln -s .github deep/y; echo > deep/y/x":    true,
+		"find deep -execdir touch .github/x \\\\;": true,
+		"cd deep; touch .github/x\\n(":             true,
+		"touch deep/.git''hub/x\\n(":               true,
+		"touch deep/x\\n(":                         false,
+		"sed -i s/a/b/ deep/.github/x fine":        true,
+		"sed -i s/.github/b/ fine":                 false,
+	} {
+		st := state()
+		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Profile: policy.Profile{Defined: true, Protected: [][]string{{".github"}}}}
+		st.Escalation = rules.Sandboxed
+		d := p.DecideTool(policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`), Cwd: "/code/proj", Shell: "bash"}, st)
+		if got := d.Verdict == policy.Deny; got != denied {
+			t.Errorf("%s: %s %v", command, d.Verdict, d.Err)
 		}
 	}
 }

@@ -1,16 +1,15 @@
 package policy_test
 
 import (
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 	"encoding/json"
 	"maps"
 	"testing"
-
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
 )
 
-// An agent is looser than its caller if one of its settings allows more.
-func TestLooser(t *testing.T) {
+// TestIsLooser checks that an agent is looser than its caller if one of its settings allows more.
+func TestIsLooser(t *testing.T) {
 	type object = map[string]any
 	base := object{
 		"sandboxPolicy":           object{"type": "workspaceWrite", "writableRoots": []string{"/lib"}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false},
@@ -57,8 +56,9 @@ func TestLooser(t *testing.T) {
 	}
 }
 
-// A thread is looser if the bridge asks before commands of the other one, and not before its own.
-func TestLooserGate(t *testing.T) {
+// TestIsLooserWithoutGate checks that a thread is looser if the bridge asks about the other one's
+// commands, but not about its own.
+func TestIsLooserWithoutGate(t *testing.T) {
 	for _, than := range []bool{false, true} {
 		for _, one := range []bool{false, true} {
 			a := policy.Thread{Approval: json.RawMessage(`"on-request"`), Reviewer: "user", Gated: than}
@@ -91,12 +91,36 @@ func TestSameSettings(t *testing.T) {
 	}
 }
 
-// Settings without a cwd leave that of the thread as it is.
-func TestChangeKeepsCwd(t *testing.T) {
+// TestUpdateKeepsCwd checks that settings without a cwd keep the thread's.
+func TestUpdateKeepsCwd(t *testing.T) {
 	one := policy.Thread{Cwd: "/code"}
 	for _, test := range []struct{ settings, want string }{{`{}`, "/code"}, {`{"cwd":"/lib"}`, "/lib"}, {`{"cwd":null}`, "/lib"}} {
 		if one.Update(value(t, test.settings)); one.Cwd != test.want {
 			t.Errorf("%s: %q, want %q", test.settings, one.Cwd, test.want)
 		}
+	}
+}
+
+// TestIntersect checks that the lower mode counts, and that network and temporary folders need both
+// sandboxes.
+func TestIntersect(t *testing.T) {
+	full := policy.SandboxSettings{Mode: "danger-full-access", Network: true}
+	for _, test := range []struct{ a, b, want policy.SandboxSettings }{
+		{full, full, full},
+		{full, policy.SandboxSettings{Mode: "read-only"}, policy.SandboxSettings{Mode: "read-only"}},
+		{policy.SandboxSettings{Mode: "read-only", Network: true}, full, policy.SandboxSettings{Mode: "read-only", Network: true}},
+		{policy.SandboxSettings{Mode: "workspace-write", NoTmpdir: true}, policy.SandboxSettings{Mode: "workspace-write", NoSlashTmp: true}, policy.SandboxSettings{Mode: "workspace-write", NoTmpdir: true, NoSlashTmp: true}},
+		{policy.SandboxSettings{Mode: "workspace-write"}, policy.SandboxSettings{Mode: "unknown", Network: true}, policy.SandboxSettings{Mode: "read-only"}},
+	} {
+		if got := test.a.Intersect(test.b); got != test.want {
+			t.Errorf("%+v and %+v: %+v, want %+v", test.a, test.b, got, test.want)
+		}
+	}
+	got := policy.ParseSandbox(value(t, `{"type":"workspaceWrite","networkAccess":true,"excludeTmpdirEnvVar":true,"excludeSlashTmp":true}`))
+	if want := (policy.SandboxSettings{Mode: "workspace-write", Network: true, NoTmpdir: true, NoSlashTmp: true}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := policy.ParseSandbox(value(t, `{"type":"workspaceWrite"}`)); got != (policy.SandboxSettings{Mode: "workspace-write"}) {
+		t.Errorf("got %+v", got)
 	}
 }

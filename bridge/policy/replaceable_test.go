@@ -1,13 +1,46 @@
 package policy_test
 
 import (
-	"slices"
-	"testing"
-
 	"codex-bridge/bridge/policy"
+	"slices"
+	"strings"
+	"testing"
 )
 
-// A message tells the folders that it makes writable beside the workspace, and the workspace if it raises the sandbox.
+// TestTurnInInnerFolder checks that no turn makes both the workspace and an inner folder writable,
+// for any sandbox: a command could replace the inner folder by a link.
+func TestTurnInInnerFolder(t *testing.T) {
+	p := compile(t, contract())
+	for sandbox, binds := range map[string]bool{
+		``: true, `"sandboxPolicy":null,`: true, `"sandboxPolicy":{"type":"readOnly"},`: true, `"sandboxPolicy":{"type":"unknown"},`: true, `"permissions":":workspace",`: true,
+		`"sandboxPolicy":{"type":"workspaceWrite"},`:   false,
+		`"sandboxPolicy":{"type":"dangerFullAccess"},`: false,
+		`"sandboxPolicy":{"type":"externalSandbox"},`:  false,
+		`"permissions":":danger-full-access",`:         false,
+	} {
+		st := state()
+		st.Thread.Sandbox = "workspace-write"
+		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+`"cwd":"/code/proj/sub","input":[]}}`), st)
+		sent := string(d.Message)
+		if kept := strings.Contains(sent, `"cwd":"/code/proj/sub"`); kept != binds || kept != strings.Contains(sent, `"runtimeWorkspaceRoots":["/code/proj"]`) {
+			t.Errorf("%s: Codex gets %s", sandbox, sent)
+		}
+		for _, stays := range []string{"cwd", "roots"} {
+			if stays == "cwd" {
+				st.Thread.Cwd, st.Thread.Roots = "/code/proj/sub", nil
+			} else {
+				st.Thread.Cwd, st.Thread.Roots = "", []string{"/code/proj/sub"}
+			}
+			d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+`"input":[]}}`), st)
+			if !binds && (strings.Contains(string(d.Message), "workspaceWrite") || strings.Contains(string(d.Message), "full-access")) {
+				t.Errorf("%s in a thread with an inner %s: Codex gets %s", sandbox, stays, d.Message)
+			}
+		}
+	}
+}
+
+// TestFoldersThatMessageMakesWritable checks that a decision has the folders that a message makes
+// writable, and the workspace if the message raises the sandbox.
 func TestFoldersThatMessageMakesWritable(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
@@ -43,7 +76,8 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 	}
 }
 
-// The writable roots of Codex's configuration are canonical. One that can't be judged is none.
+// TestDefaultRoots checks that the writable roots of Codex's configuration are canonical, without
+// those that can't be resolved.
 func TestDefaultRoots(t *testing.T) {
 	st := state()
 	st.Defaults = &policy.Defaults{WritableRoots: []string{"/srv/./lib", "/code/proj/loop", "relative", "/srv/out"}}

@@ -1,19 +1,19 @@
 package policy_test
 
 import (
-	"strings"
-	"testing"
-
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
+	"strings"
+	"testing"
 )
 
 const unverified = "its settings are not verified"
 
-// What Codex asks in a thread that may take no turn any more is answered with no where a yes would have it do
-// something. What a server or the model asks a person passes.
-func TestQuestionsOfForgottenThread(t *testing.T) {
+// TestRequestsOfRevokedThread checks that a request of Codex is declined in a thread that may take
+// no turn any more if Codex would act on consent. Questions of a server or the model to a person
+// pass.
+func TestRequestsOfRevokedThread(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation = "ask"
 	p := compile(t, cfg)
@@ -68,8 +68,9 @@ func TestQuestionsOfForgottenThread(t *testing.T) {
 	}
 }
 
-// A tool call runs in a verified thread, or as work of Codex's own.
-func TestToolCallsOfThreadThatIsNotVerified(t *testing.T) {
+// TestToolCallsOfUnverifiedThread checks that a tool call runs only in a verified thread or as
+// internal work of Codex.
+func TestToolCallsOfUnverifiedThread(t *testing.T) {
 	p := compile(t, contract())
 	for _, tool := range []string{"Bash", "mcp__x__y", "lookup"} {
 		for name, test := range map[string]struct {
