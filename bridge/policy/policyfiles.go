@@ -69,3 +69,10 @@ func (c *decider) barredReason(path string) string {
 	}
 	return outsideReason(path)
 }
+
+// PolicyFiles finds the policy files of a folder.
+type PolicyFiles interface {
+	// PolicyFiles returns the canonical paths of the workspace policy files that govern a thread in
+	// folder, which is canonical.
+	PolicyFiles(folder string) []string
+}

@@ -9,13 +9,6 @@ import (
 	"codex-bridge/rpc"
 )
 
-// PolicyFiles finds the policy files of a folder.
-type PolicyFiles interface {
-	// PolicyFiles returns the canonical paths of the workspace policy files that govern a thread in
-	// folder, which is canonical.
-	PolicyFiles(folder string) []string
-}
-
 // bridgeProfile is the name of the permissions profile that the bridge defines in a thread's
 // overlay: Codex's :workspace without protected files.
 //
