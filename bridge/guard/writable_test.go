@@ -3,7 +3,9 @@ package guard
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 )
 
 // Folders stay in the common list when a thread is closed. A thread without an id has no own list.
@@ -44,6 +46,20 @@ func TestWritableIsBounded(t *testing.T) {
 	w.add("T", []string{"/even", "/more"})
 	if n := len(w.ofAll()); n != maxWritable+1 {
 		t.Errorf("%d folders", n)
+	}
+
+	var full writableFolders
+	for range 2 { // the same folders again need no room
+		for i := range maxWritable / 8 {
+			var folders []string
+			for k := range 8 {
+				folders = append(folders, fmt.Sprint("/", i, "/", k))
+			}
+			full.add("T", folders)
+		}
+	}
+	if n := len(full.ofAll()); n != maxWritable || slices.Contains(full.ofAll(), "/") {
+		t.Errorf("%d folders after a second call with the same ones", n)
 	}
 }
 
@@ -86,5 +102,40 @@ func TestWritableHasOuterFolders(t *testing.T) {
 	}
 	if got := w.of("U"); len(got) != 4 {
 		t.Errorf("U has %q", got)
+	}
+}
+
+// A call with very many folders does not keep the callers of of and ofAll waiting, and compares no two folders of the
+// call with each other.
+func TestWritableTakesManyFolders(t *testing.T) {
+	folders := make([]string, 60_000)
+	for i := range folders {
+		folders[i] = fmt.Sprint("/lib/d", i)
+	}
+	var w writableFolders
+	start := time.Now()
+	w.add("T", folders)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it takes %v", took)
+	}
+	if n := len(w.ofAll()); n != maxWritable+1 || !slices.Contains(w.ofAll(), "/") || len(w.of("T")) != len(folders) {
+		t.Errorf("%d folders of all, %d of the thread", n, len(w.of("T")))
+	}
+}
+
+// Folders that threads add at the same time are all recorded.
+func TestWritableAtTheSameTime(t *testing.T) {
+	var w writableFolders
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := range 50 {
+				w.add("T", []string{fmt.Sprint("/", i, "/", k)})
+			}
+		})
+	}
+	all.Wait()
+	if len(w.ofAll()) != 400 || len(w.of("T")) != 400 {
+		t.Errorf("%d folders of all, %d of the thread", len(w.ofAll()), len(w.of("T")))
 	}
 }

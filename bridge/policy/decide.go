@@ -104,6 +104,9 @@ func (c *decider) checkRequest() bool {
 	default:
 		c.workspace = c.st.Thread.Workspace
 	}
+	if c.err == nil {
+		c.checkPathCount()
+	}
 	return c.err == nil
 }
 
