@@ -33,12 +33,22 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 				f.addReason(formatValue(e) + " becomes its canonical path " + path)
 			}
 			f.kept = append(f.kept, path)
-			if path != c.workspace {
-				c.newlyWritable = append(c.newlyWritable, path)
-			}
 		}
 	}
 	return f
+}
+
+// filterWritable is filterPaths for folders that commands can write by this message.
+func (c *decider) filterWritable(v rpc.Value, ok func(path string) bool) pathList {
+	return c.filterPaths(v, func(path string) bool {
+		if !ok(path) {
+			return false
+		}
+		if path != c.workspace {
+			c.newlyWritable = append(c.newlyWritable, path)
+		}
+		return true
+	})
 }
 
 func (f *pathList) reject(reason string) {
@@ -75,7 +85,7 @@ func (c *decider) decideWorkspaceRoots([]string) {
 		c.dropField(field, ruleRoots, "it is not an array of paths")
 		return
 	}
-	f := c.filterPaths(v, c.rootFilter(v))
+	f := c.filterWritable(v, c.rootFilter(v))
 	switch {
 	case !f.changed:
 	case len(f.kept) == 0 && c.limitsRoot:
@@ -172,7 +182,7 @@ func (c *decider) decideEnvironment(e rpc.Value, n int, f *pathList) ([]byte, bo
 	raw := append([]byte(`{"environmentId":"local","cwd":`), jsonString(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
 	if roots.Kind() == rpc.Array {
-		inner := c.filterPaths(roots, c.rootFilter(roots))
+		inner := c.filterWritable(roots, c.rootFilter(roots))
 		if inner.changed {
 			f.reject(at + inner.reason())
 		}

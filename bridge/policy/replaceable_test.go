@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 	"slices"
 	"strings"
@@ -73,6 +74,39 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 		if !slices.Equal(d.Writable, test.want) {
 			t.Errorf("%s %s makes %q writable, want %q", test.method, test.params, d.Writable, test.want)
 		}
+	}
+}
+
+// TestReadingMakesNothingWritable checks that a method that only reads makes no folder writable.
+func TestReadingMakesNothingWritable(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
+	p := compile(t, cfg)
+	n := 0
+	for _, row := range methods.Rows() {
+		judged, _, ok := policy.Judged(row.Method)
+		if row.Side != methods.ClientRequest || !ok {
+			continue
+		}
+		for _, field := range judged {
+			if !slices.Contains([]string{"roots", "cwds", "extraRoots", "cwd", "path", "marketplacePath"}, field) || row.Verdict == methods.Gate || strings.HasPrefix(row.Method, "thread/") {
+				continue
+			}
+			value := `["/srv/lib/sub","/code/proj/sub"]`
+			if field == "cwd" || field == "path" || field == "marketplacePath" {
+				value = `"/srv/lib/sub"`
+			}
+			st := state()
+			st.Workspaces = []string{"/code/proj"}
+			d := p.Decide(message(t, `{"id":1,"method":"`+row.Method+`","params":{"`+field+`":`+value+`}}`), st)
+			if d.Err == nil && !strings.Contains(string(d.Message), "/srv/lib/sub") || len(d.Writable) > 0 {
+				t.Errorf("%s makes %q writable; Codex gets %s", row.Method, d.Writable, d.Message)
+			}
+			n++
+		}
+	}
+	if n < 15 {
+		t.Errorf("%d fields are tried", n)
 	}
 }
 

@@ -160,7 +160,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	if o.level != workspaceWrite || roots.Kind() != rpc.Array {
 		return
 	}
-	f := c.filterPaths(roots, func(path string) bool {
+	f := c.filterWritable(roots, func(path string) bool {
 		return writableBelowAny(c.allowed(), path) && c.enclosingWritable(path) == "" && !c.isReplaceable(path) && !c.st.overlapsSensitive(path) && c.otherPolicyFile(path) == "" &&
 			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !Within(path, c.workspace)))
 	})
