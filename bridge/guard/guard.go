@@ -92,6 +92,9 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	}
 	was := g.policy.Swap(p)
 	g.readRules(p)
+	if was.Equal(p) {
+		return // another section of the configuration has changed, or only where the policy is written
+	}
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
 		g.threads.revokeAll() // they were not verified and may have no hooks
 	}

@@ -26,7 +26,7 @@ func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g
 func (g *Guard) policies(thread string) []*policy.Policy {
 	current := g.policy.Load()
 	extra := slices.DeleteFunc(slices.Clone(g.threads.extraPoliciesOf(g.Session(thread))), func(p *policy.Policy) bool {
-		return p == current || p.Mode() != config.Enforce
+		return p.Equal(current) || p.Mode() != config.Enforce
 	})
 	if current.Mode() == config.Enforce {
 		return append([]*policy.Policy{current}, extra...)
@@ -146,7 +146,7 @@ func (t *threads) keepPolicy(old *policy.Policy) (threads int) {
 	defer t.updateFoldersLocked()
 	for id := range t.verified {
 		switch extra := t.extraPolicies[id]; {
-		case slices.Contains(extra, old):
+		case slices.ContainsFunc(extra, old.Equal):
 		case len(extra) == maxExtraPolicies:
 			delete(t.verified, id)
 		default:

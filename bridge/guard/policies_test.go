@@ -226,8 +226,8 @@ func TestThreadKeepsBoundedPolicies(t *testing.T) {
 	for i := range 4 {
 		opens(c, "thread/start", fmt.Sprint("old", i), "untrusted")
 	}
-	for range 32 {
-		g.SetPolicy(load(t, loosePolicy))
+	for i := range 32 {
+		g.SetPolicy(load(t, loosePolicy+fmt.Sprintf("config_keys = [\"k%d\"]\n", i)))
 	}
 	if n := g.Threads(); n != 4 {
 		t.Errorf("with 32 policies %d threads may take turns", n)
@@ -393,4 +393,26 @@ editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":{"method":"turn
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 codex<  {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 `)
+}
+
+// A change of the configuration that leaves the policy as it is takes no thread away, and is not logged. A policy that comes
+// back counts once.
+func TestEqualPolicyChangesNothing(t *testing.T) {
+	b := &book{}
+	c, g, _ := converse(t, strictPolicy, b)
+	opens(c, "thread/start", "t1", "untrusted")
+	for i := range 40 {
+		g.SetPolicy(load(t, strings.Repeat("# a comment\n", i)+strictPolicy+fmt.Sprintf("[approvals]\ntimeout = \"%dm\"\n", i+1)))
+	}
+	if len(b.entries) != 0 {
+		t.Errorf("%d changes are logged", len(b.entries))
+	}
+	takesTurn(c, "t1", "on-request", "untrusted")
+	for range 40 {
+		g.SetPolicy(load(t, loosePolicy))
+		g.SetPolicy(load(t, strictPolicy))
+	}
+	takesTurn(c, "t1", "on-request", "untrusted")
+	g.SetPolicy(load(t, loosePolicy))
+	c.Play("question", step(pushDenied, "", "t1", ""))
 }

@@ -14,6 +14,7 @@ import (
 
 // Policy is a compiled [policy] section.
 type Policy struct {
+	section        config.Policy // for Equal
 	mode           config.Mode
 	approvals      []string // without "granular"; the first replaces a forbidden value
 	granular       bool     // {"granular": {…}} is allowed
@@ -49,7 +50,7 @@ type Policy struct {
 // New compiles cfg. where may be nil; then refusals name no place in the configuration. An error
 // names the key and the allowed values.
 func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
-	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
+	p := &Policy{section: sectionOf(cfg), mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
 	switch cfg.Mode {
 	case config.Off:
 		// Nothing of the section has an effect.
