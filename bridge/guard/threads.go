@@ -85,7 +85,7 @@ type thread struct {
 func (t *threads) peek(id string) *policy.Thread { return t.current(id, mayBeGated) }
 
 // registerOpened verifies a thread by Codex's result of the request that opened it, and adds it to
-// verified. A thread that fails is removed. current is called with the lock held; otherwise a
+// verified. A thread that fails is removed, unless it was verified before and nothing has changed. current is called with the lock held; otherwise a
 // concurrent SetPolicy could miss the thread.
 //
 // order is the number of the request among the changes of gates. A request without an approval
@@ -97,7 +97,7 @@ func (t *threads) registerOpened(current func() *policy.Policy, sent *policy.Sen
 	p := current()
 	id, _ := result.Get("thread").Get("id").Text()
 	t.noteApproval(id, result.Get("approvalPolicy"))
-	was := t.verified[id]
+	was, extra := t.verified[id], t.extraPolicies[id]
 	delete(t.verified, id)
 	delete(t.extraPolicies, id)
 	for _, one := range own {
@@ -127,11 +127,18 @@ func (t *threads) registerOpened(current func() *policy.Policy, sent *policy.Sen
 		}
 		return one.ID, append(one.WritableFolders(), one.otherRoots()...)
 	})
-	if err != nil {
-		return err
+	if err == nil && !ok {
+		err = foldersChangedError(sent.Method)
 	}
-	if !ok {
-		return foldersChangedError(sent.Method)
+	if err != nil {
+		if was != nil && was.isUnchanged(result, one.world, append(slices.Clip(extra), p)) {
+			t.verified[id] = was
+			delete(t.extraPolicies, id)
+			for _, one := range extra {
+				t.addPolicy(id, one)
+			}
+		}
+		return err
 	}
 	if t.verified == nil {
 		t.verified = make(map[string]*thread)

@@ -29,7 +29,8 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode
 		a.AfterHandlers(done)
 		// If the outcome is unknown, the stricter state stays. After a success the response
 		// determines the state.
-		defer g.threads.endGateChange(change, a.Outcome())
+		outcome := a.Outcome()
+		defer func() { g.threads.endGateChange(change, outcome) }()
 		result := a.Result()
 		if !result.Exists() {
 			if a.Outcome() == bridge.Unknown {
@@ -52,6 +53,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode
 			err = openedUnenforcedError(d.Sent.Method)
 		}
 		if err != nil && sentUnder == config.Enforce {
+			outcome = bridge.Failed // Codex has not done what was requested: the gate stays as it is
 			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
 			g.recordRevoked(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
 			a.Line = rpc.EncodeError(a.ID, err)
