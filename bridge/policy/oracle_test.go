@@ -403,6 +403,9 @@ func (o *oracle) keys() {
 		if strings.HasPrefix(k, "permissions.codex-bridge") {
 			continue // judged in ownProfile
 		}
+		if k == "default_permissions" && (v == ":read-only" || v == o.p["permissions"] && strings.HasPrefix(v.(string), "codex-bridge")) {
+			continue // the profile of the thread
+		}
 		if k == "features.skill_mcp_dependency_install" && v == false {
 			continue // pinned
 		}

@@ -95,7 +95,7 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 		want.present = true
 		return true
 	}
-	if want != nil && top && (key == projectsKey || key == permissionsKey) {
+	if want != nil && top && (key == projectsKey || key == permissionsKey || key == defaultPermissionsKey) {
 		c.set(object, key, field, want.raw, want.rule, want.reason)
 		want.present = true
 		return true

@@ -140,6 +140,7 @@ func (c *decider) decideProfile([]string) {
 		to = readOnly
 	}
 	to, _, _ = c.allowedLevel(to)
+	defer func() { c.requireDefaultPermissions(to, f) }()
 	if to != workspaceWrite && c.sent.Sandbox == "" {
 		c.setMode(to, ruleProtected, "if omitted beside a permissions profile, Codex would not restore it")
 	}
