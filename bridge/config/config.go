@@ -1,18 +1,18 @@
-// Package config reads the bridge's configuration: TOML in up to three layers
-// (managed, user, workspace), of which a later one may only tighten policy.
+// Package config loads the bridge's configuration: TOML files in up to three layers (managed, user,
+// workspace). A later layer may only tighten the policy.
 //
-// It promises that a Config it hands out is whole and valid: every key is
-// known, every value has been checked, and no layer has loosened an earlier
-// one. Anything else is an error that names file, line and column and says how
-// to mend it. It does not promise that the programs and folders named in a
-// configuration exist.
+// A Config from Load is complete and valid: Load knows each key, has checked each value, and no layer
+// loosens an earlier one. Otherwise Load returns errors with file, line, column and a suggested fix.
+// Load does not check whether programs and folders in the configuration exist.
 //
-// A Config is not changed after Load returns, so any number of goroutines may
-// read it. Load may be called concurrently; each call reads the files anew.
+// Nothing changes a Config after Load returns it, so goroutines may share it. All functions may be
+// called concurrently. Each call of Load reads the files anew. Watch runs in the goroutine of its
+// caller.
 package config
 
-// Config is one merged configuration. Default gives the values that keys have
-// when no file sets them.
+import "time"
+
+// Config is the configuration after all layers. Default has the values of keys that no file sets.
 type Config struct {
 	Codex       Codex                 `toml:"codex"`
 	Policy      Policy                `toml:"policy"`
@@ -30,35 +30,34 @@ type Config struct {
 	ACP         ACP                   `toml:"acp"`
 	Image       Image                 `toml:"image"`
 
-	files   []string          // that were read, in layer order
-	origins map[string]Origin // by key, what decided its value
-	digest  string            // of what the files said
-	invalid error             // see Invalid
+	files   []string          // in the order of the layers
+	origins map[string]Origin // by key
+	digest  string            // of the files' content
+	invalid error             // of a skipped workspace file
 }
 
-// Codex is the [codex] section: the child and its limits.
+// Codex is the [codex] section: the Codex process and its limits.
 type Codex struct {
 	Command       string            `toml:"command"`    // a name for PATH, or an absolute path
-	Args          []string          `toml:"args"`       // put before the client's own flags
-	Env           map[string]string `toml:"env"`        // added to the child's environment
-	EnvRemove     []string          `toml:"env_remove"` // taken out of it
+	Args          []string          `toml:"args"`       // flags before those of the client
+	Env           map[string]string `toml:"env"`        // variables to add to Codex's environment
+	EnvRemove     []string          `toml:"env_remove"` // variables to remove from it
 	MinVersion    string            `toml:"min_version"`
-	ShutdownGrace Duration          `toml:"shutdown_grace"` // between EOF, SIGTERM and SIGKILL
-	MaxMessage    Size              `toml:"max_message"`    // the longest line that is gathered
+	ShutdownGrace Duration          `toml:"shutdown_grace"` // between end of input, SIGTERM and SIGKILL
+	MaxMessage    Size              `toml:"max_message"`    // maximum length of a message in memory
 }
 
-// Approvals is the [approvals] section: how long answers are remembered and
-// waited for.
+// Approvals is the [approvals] section: how the bridge remembers answers and waits for them.
 type Approvals struct {
 	Remember string   `toml:"remember"` // "off" | "session" | "always"
 	TTL      Duration `toml:"ttl"`
 	Max      int      `toml:"max"`
-	Timeout  Duration `toml:"timeout"` // no answer = decline
+	Timeout  Duration `toml:"timeout"` // the bridge declines after this time
 }
 
 // Hooks is the [hooks] section.
 type Hooks struct {
-	// On is true when a file has a [hooks] section or policy enforces.
+	// On is true if a file has a [hooks] section or the policy enforces.
 	On           bool      `toml:"-"`
 	Events       []string  `toml:"events"` // pre_tool_use | post_tool_use | stop | permission_request
 	Timeout      Duration  `toml:"timeout"`
@@ -67,77 +66,77 @@ type Hooks struct {
 	Handlers     []Handler `toml:"handler"`
 }
 
-// Handler is one [[hooks.handler]]: a command of the host for an event.
+// Handler is one [[hooks.handler]]: a command for an event.
 type Handler struct {
 	Event   string   `toml:"event"`
 	Command []string `toml:"command"`
 	Timeout Duration `toml:"timeout"`
 
-	Origin Origin `toml:"-"` // where it is written
+	Origin Origin `toml:"-"` // the place in a file
 }
 
-// Tool is one [tools.NAME]: a dynamic tool that is a command of the host.
+// Tool is one [tools.NAME]: a dynamic tool that is a command.
 type Tool struct {
 	Description string         `toml:"description"`
 	InputSchema map[string]any `toml:"input_schema"` // a JSON Schema of type object
-	Command     []string       `toml:"command"`      // arguments as JSON on stdin
+	Command     []string       `toml:"command"`      // gets the arguments as JSON on stdin
 	Timeout     Duration       `toml:"timeout"`
 	Loading     string         `toml:"loading"` // "direct" | "searchable"
 }
 
-// How the model comes to know of a tool.
+// Values of Loading.
 const (
-	Direct     = "direct"     // it is told at once
-	Searchable = "searchable" // it finds it by search
+	Direct     = "direct"     // the model gets the tool at once
+	Searchable = "searchable" // the model finds the tool by search
 )
 
 // ToolServer is one [tool_servers.NAME]: a server of tools, by command or by URL.
 type ToolServer struct {
 	Command        []string `toml:"command"`
 	URL            string   `toml:"url"`
-	Protocol       string   `toml:"protocol"`         // "mcp" | "jsonrpc", which is for a command only
-	BearerTokenEnv string   `toml:"bearer_token_env"` // a variable of the bridge's environment, for a URL only
-	Namespace      string   `toml:"namespace"`        // the server's name when left out
+	Protocol       string   `toml:"protocol"`         // "mcp" | "jsonrpc"; a server with a URL uses "mcp"
+	BearerTokenEnv string   `toml:"bearer_token_env"` // environment variable with the token for URL
+	Namespace      string   `toml:"namespace"`        // the server's name by default
 	Loading        string   `toml:"loading"`          // "direct" | "searchable"
 }
 
 // ToolLimits is the [tool_limits] section.
 type ToolLimits struct {
-	Timeout    Duration `toml:"timeout"`     // of a call that names none
-	MaxTimeout Duration `toml:"max_timeout"` // the most a call may ask for
-	MaxText    int      `toml:"max_text"`    // characters of a result
-	Loops      bool     `toml:"loops"`       // whether calls that go round in circles are warned about, and refused
+	Timeout    Duration `toml:"timeout"`     // of a call without a timeout
+	MaxTimeout Duration `toml:"max_timeout"` // maximum timeout of a call
+	MaxText    int      `toml:"max_text"`    // maximum length of a result, in characters
+	Loops      bool     `toml:"loops"`       // warn about repeated calls, then refuse them
 }
 
-// Thread is the [thread] section: what the bridge adds to every new thread.
+// Thread is the [thread] section: additions to each thread.
 type Thread struct {
 	ServiceName           string         `toml:"service_name"`
-	DeveloperInstructions string         `toml:"developer_instructions"` // put before the client's
-	Config                map[string]any `toml:"config"`                 // merged into every thread's config
-	CronInstructions      string         `toml:"cron_instructions"`      // told of a turn that a schedule has started; "" the bridge's own
-	HeartbeatInstructions string         `toml:"heartbeat_instructions"` // of one that a timer has
+	DeveloperInstructions string         `toml:"developer_instructions"` // before those of the client
+	Config                map[string]any `toml:"config"`                 // the client's values win
+	CronInstructions      string         `toml:"cron_instructions"`      // for turns by a schedule; "" for the built-in text
+	HeartbeatInstructions string         `toml:"heartbeat_instructions"` // for turns by a timer; "" for the built-in text
 	OnStaleTools          string         `toml:"on_stale_tools"`         // "warn" | "fork"
 	CodeMode              string         `toml:"code_mode"`              // "" | "only" | "off"
-	Lightweight           bool           `toml:"lightweight"`            // without the project's own instructions
-	MaxRollout            Size           `toml:"max_rollout"`            // of the file of a session's thread; 0 is no limit
+	Lightweight           bool           `toml:"lightweight"`            // omit the project's instructions
+	MaxRollout            Size           `toml:"max_rollout"`            // maximum size of the file of a session's thread; 0 for no limit
 
-	// On is true when a file has the section: without it nothing is added.
+	// On is true if a file has the section. Otherwise the bridge adds nothing.
 	On bool `toml:"-"`
 }
 
-// What becomes of a thread that a client resumes and that has other tools than there are.
+// Values of OnStaleTools, for a resumed thread with other tools than now.
 const (
-	Warn = "warn" // it is resumed, and the client is warned
-	Fork = "fork" // another one with the same history takes its place
+	Warn = "warn" // warn the client
+	Fork = "fork" // fork the thread with the new tools
 )
 
-// Whether the model writes programs that call the tools; "" is as Codex has it.
+// Values of CodeMode: whether the model writes programs that call tools. "" keeps Codex's choice.
 const (
 	CodeModeOnly = "only"
 	CodeModeOff  = "off"
 )
 
-// Steering is the [steering] section: what input does that comes during a turn.
+// Steering is the [steering] section: messages during a turn.
 type Steering struct {
 	Mode  string   `toml:"mode"` // steer | followup | queue | interrupt
 	Quiet Duration `toml:"quiet"`
@@ -148,30 +147,30 @@ type Trace struct {
 	Enabled  bool     `toml:"enabled"`
 	MaxEvent Size     `toml:"max_event"`
 	MaxFile  Size     `toml:"max_file"`
-	Keep     Duration `toml:"keep"` // after the last event of a file; 0: for good
+	Keep     Duration `toml:"keep"` // after the last event of a file; 0 for no limit
 }
 
 // Transcript is the [transcript] section.
 type Transcript struct {
 	Enabled bool     `toml:"enabled"`
-	Keep    Duration `toml:"keep"` // of a record; 0: for good
+	Keep    Duration `toml:"keep"` // of a record; 0 for no limit
 }
 
 // Store is the [store] section.
 type Store struct {
-	URL string `toml:"url"` // empty: SQLite in the state folder. May hold a password: never print it
+	URL string `toml:"url"` // empty for SQLite in the state folder; may have a password, never print it
 }
 
 // Otel is the [otel] section.
 type Otel struct {
-	Endpoint string `toml:"endpoint"` // of a collector; empty: nothing is sent. May hold a password: never print it
+	Endpoint string `toml:"endpoint"` // of a collector; empty for none; may have a password, never print it
 }
 
-// ACP is the [acp] section: agents that can be started as children.
+// ACP is the [acp] section: agents that the bridge can start.
 type ACP struct {
 	Enabled      bool             `toml:"enabled"`
 	DefaultAgent string           `toml:"default_agent"`
-	Allowed      []string         `toml:"allowed"` // nil = all configured
+	Allowed      []string         `toml:"allowed"` // nil for all configured agents
 	Agents       map[string]Agent `toml:"agents"`  // by id
 }
 
@@ -180,11 +179,144 @@ type Agent struct {
 	Command []string `toml:"command"`
 }
 
-// Image is the [image] section: the bounded image worker.
+// Image is the [image] section: descriptions of images.
 type Image struct {
-	Model   string   `toml:"model"` // empty: the first listed model that takes images
+	Model   string   `toml:"model"` // empty for the first model that takes images
 	Timeout Duration `toml:"timeout"`
 }
 
-// Files returns the files that were read, managed first.
+// Files returns the files that Load has read, managed first.
 func (c *Config) Files() []string { return append([]string(nil), c.files...) }
+
+// Mode is what the bridge does with its decisions.
+type Mode string
+
+const (
+	// Off forwards all messages. It is the default without a [policy] section.
+	Off Mode = "off"
+	// Audit decides and logs, but changes nothing.
+	Audit Mode = "audit"
+	// Enforce decides, changes and refuses. It is the default of a [policy] section.
+	Enforce Mode = "enforce"
+)
+
+// Policy is the [policy] section: the requests that a client may send. Default has the default values;
+// the zero value is not useful.
+type Policy struct {
+	Mode           Mode              `toml:"mode"`
+	Preset         string            `toml:"preset"`          // "" | "yolo" | "full" | "guardian" | "auto" | "ask": values of approval, sandbox and reviewers
+	Security       string            `toml:"security"`        // "" | "deny" | "allowlist" | "full"
+	Ask            string            `toml:"ask"`             // "" | "off" | "on-miss" | "always"
+	Approval       []string          `toml:"approval"`        // allowed approval policies; the first replaces a forbidden one
+	Sandbox        string            `toml:"sandbox"`         // the loosest allowed: read-only < workspace-write < danger-full-access
+	Network        bool              `toml:"network"`         // network inside the sandbox
+	WritableRoots  []string          `toml:"writable_roots"`  // absolute, or below ${workspace}
+	Reviewers      []string          `toml:"reviewers"`       // allowed approvalsReviewer values; the first replaces a forbidden one
+	Models         []string          `toml:"models"`          // globs; nil for all; the first without wildcards replaces a forbidden one
+	Efforts        []string          `toml:"efforts"`         // nil for all
+	ConfigKeys     []string          `toml:"config_keys"`     // globs of dotted keys that a client may set
+	Commands       []string          `toml:"commands"`        // globs of allowed commands of Codex
+	UnknownMethods string            `toml:"unknown_methods"` // "deny" | "allow"
+	Gate           bool              `toml:"gate"`
+	Escalation     string            `toml:"escalation"` // "deny" | "ask"
+	ProtectedPaths []string          `toml:"protected_paths"`
+	ProjectTrust   string            `toml:"project_trust"` // "never" | "user" | "codex"
+	Methods        map[string]string `toml:"methods"`       // method → "allow" | "deny" | "ask"
+	Rules          []Rule            `toml:"rule"`
+}
+
+// Rule is one [[policy.rule]]. In a layer the first match decides; between layers the strictest.
+type Rule struct {
+	Tool      string `toml:"tool"`      // shell | file | mcp | a dynamic tool's name | glob
+	Command   string `toml:"command"`   // words of a shell command; * is one word, ** any number
+	Path      string `toml:"path"`      // glob of changed files
+	Escalated bool   `toml:"escalated"` // include commands that leave the sandbox
+	Decision  string `toml:"decision"`  // deny | allow | ask
+	Reason    string `toml:"reason"`
+
+	// Origin is the place in a file. RuleLayers groups rules by its Layer.
+	Origin Origin `toml:"-"`
+}
+
+// RuleLayers returns the rules by layer, managed first, in the order of the files. It omits layers
+// without rules.
+func (p *Policy) RuleLayers() [][]Rule {
+	var groups [][]Rule
+	for i, r := range p.Rules {
+		if i == 0 || r.Origin.Layer != p.Rules[i-1].Origin.Layer {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], r)
+	}
+	return groups
+}
+
+// Default returns the configuration without files: no policy, no hooks, no remembered answers.
+func Default() *Config {
+	return &Config{
+		Codex: Codex{
+			Command:       "codex",
+			MinVersion:    "0.166.0",
+			ShutdownGrace: Duration(2 * time.Second),
+			MaxMessage:    64 * MiB,
+		},
+		Policy: Policy{
+			Mode:           Off,
+			Approval:       []string{"untrusted", "on-request"},
+			Sandbox:        "workspace-write",
+			WritableRoots:  []string{workspaceVar},
+			Reviewers:      []string{"user"},
+			ConfigKeys:     []string{"model", "model_reasoning_*", "features.code_mode*"},
+			Commands:       []string{"*"},
+			UnknownMethods: "deny",
+			Gate:           true,
+			Escalation:     "deny",
+			ProtectedPaths: []string{".git", ".codex", ".agents"},
+			ProjectTrust:   "user",
+		},
+		Approvals: Approvals{
+			Remember: "off",
+			TTL:      Duration(30 * time.Minute),
+			Max:      512,
+			Timeout:  Duration(120 * time.Second),
+		},
+		Hooks: Hooks{
+			Events:       []string{"pre_tool_use", "post_tool_use", "stop"},
+			Timeout:      Duration(10 * time.Second),
+			OnFailure:    "deny",
+			MaxRevisions: 3,
+		},
+		ToolLimits: ToolLimits{
+			Timeout:    Duration(90 * time.Second),
+			MaxTimeout: Duration(600 * time.Second),
+			MaxText:    16000,
+		},
+		Thread:   Thread{ServiceName: "codex-bridge", OnStaleTools: Warn},
+		Steering: Steering{Mode: "steer", Quiet: Duration(500 * time.Millisecond)},
+		Trace:    Trace{MaxEvent: 256 * KiB, MaxFile: 50 * MiB},
+		ACP:      ACP{Enabled: true},
+		Image:    Image{Timeout: Duration(60 * time.Second)},
+	}
+}
+
+// entryDefaults returns a rule, handler, tool, tool server or agent with the default values.
+func entryDefaults(pattern string) any {
+	switch pattern {
+	case "policy.rule[]":
+		return Rule{}
+	case "hooks.handler[]":
+		return Handler{Timeout: Duration(5 * time.Second)}
+	case "tools.*":
+		return Tool{
+			Timeout:     Duration(30 * time.Second),
+			InputSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+			Loading:     Direct,
+		}
+	case "tool_servers.*":
+		return ToolServer{Protocol: "mcp", Loading: Direct}
+	case "acp.agents.*":
+		return Agent{}
+	}
+	return nil
+}

@@ -3,457 +3,409 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"time"
+	"strings"
 )
 
-// maxList bounds lists and the rules of a file: they are gone through for
-// every request, and a workspace file is not the user's own.
+// maxList is the maximum length of a list, since the bridge searches some for each request.
 const maxList = 1000
 
-var tooMany = problem{fmt.Sprintf("more than %d", maxList), "write fewer, with patterns"}
-
-// decoder walks a document by the fields of Config and the rows of specs.
-type decoder struct {
-	*document
-	from from
-	out  layer
-	errs []*Error
+// keyPath is a key in three forms.
+type keyPath struct {
+	parts   []string // without indices
+	name    string   // policy.rule[0].decision
+	pattern string   // policy.rule[].decision, tools.*.timeout: a key of specs
 }
 
-func decode(d *document, home string) (*layer, []*Error) {
-	dir := filepath.Dir(d.file)
+// field returns the path of a field of a section.
+func (k keyPath) field(name string) keyPath { return k.with(name, name) }
+
+// entry returns the path of an entry of a map.
+func (k keyPath) entry(name string) keyPath { return k.with(name, "*") }
+
+func (k keyPath) with(name, pattern string) keyPath {
+	dot := ""
+	if k.name != "" {
+		dot = "."
+	}
+	return keyPath{append(slices.Clip(k.parts), name), k.name + dot + Key(name), k.pattern + dot + pattern}
+}
+
+// item returns the path of an element of a list.
+func (k keyPath) item(i int) keyPath {
+	return keyPath{k.parts, fmt.Sprintf("%s[%d]", k.name, i), k.pattern + "[]"}
+}
+
+// leaf is a key that a file sets, with its checked value. Layers are merged by leaves. A rule, a
+// handler and an entry of a map such as tools are one leaf each.
+type leaf struct {
+	keyPath
+	value   reflect.Value
+	origin  Origin
+	appends bool // the leaf is an element of a list to which layers add
+	offset  int
+}
+
+// layer is a checked file.
+type layer struct {
+	source
+	leaves   []leaf            // in the order of the file
+	sections map[string]Origin // by name, the first mention
+}
+
+// decoder checks a document by the fields of Config and the rows of specs.
+type decoder struct {
+	layer
+	lines lines
+	paths pathResolver
+	errs  []*Error
+}
+
+// decode parses and checks a file.
+func decode(src source, home string) (*layer, []*Error) {
+	text := strings.TrimPrefix(src.text, "\ufeff")
+	root, err := parseTOML(text)
+	if err != nil {
+		err.File = src.file
+		return nil, []*Error{err}
+	}
+	dir := filepath.Dir(src.file)
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	dec := &decoder{document: d, from: from{home: home, dir: dir}}
-	dec.out = layer{source: d.source, sections: make(map[string]Origin)}
-	dec.section(reflect.TypeFor[Config](), d.tree, d.root, keyPath{})
-	slices.SortStableFunc(dec.out.leaves, func(a, b leaf) int { return cmp.Compare(a.at, b.at) })
-	return &dec.out, dec.errs
+	d := &decoder{
+		layer: layer{source: src, sections: make(map[string]Origin)},
+		lines: newLines(text),
+		paths: pathResolver{home: home, dir: dir},
+	}
+	d.section(reflect.TypeFor[Config](), root, keyPath{})
+	slices.SortStableFunc(d.leaves, func(a, b leaf) int { return cmp.Compare(a.offset, b.offset) })
+	return &d.layer, d.errs
 }
 
-// fail notes a fault at the key of n, or without a line when the place is not
-// known: no line is better than a wrong one.
-func (d *decoder) fail(n *node, k keyPath, p problem) {
-	if n == nil {
-		d.failAt(-1, k, p)
-		return
-	}
-	d.failAt(n.at, k, p)
-}
-
-// failValue notes a fault at the value of n.
-func (d *decoder) failValue(n *node, k keyPath, p problem) {
-	if n == nil {
-		d.failAt(-1, k, p)
-		return
-	}
-	d.failAt(n.value, k, p)
-}
-
-func (d *decoder) failAt(at int, k keyPath, p problem) {
-	e := &Error{File: d.file, Key: k.shown, Message: p.message, Mend: p.mend}
-	if at >= 0 {
-		e.Line, e.Column = d.lines.place(at)
-	}
-	d.errs = append(d.errs, e)
+// fail reports an error at an offset. It returns false.
+func (d *decoder) fail(offset int, k keyPath, e *Error) bool {
+	e.File, e.Key = d.file, k.name
+	d.errs = append(d.errs, d.lines.place(offset, e))
+	return false
 }
 
 func (d *decoder) origin(n *node) Origin {
-	o := Origin{Layer: d.layer, File: d.file}
-	if n != nil {
-		o.Line, o.Column = d.lines.place(n.at)
-	}
-	return o
+	line, column := d.lines.position(n.key)
+	return Origin{Layer: d.layer.layer, File: d.file, Line: line, Column: column}
 }
 
-func (d *decoder) leaf(k keyPath, v reflect.Value, n *node, adds bool) {
-	l := leaf{keyPath: k, value: v, origin: d.origin(n), adds: adds}
-	if n != nil {
-		l.at = n.at
+// section reads a table whose keys are the fields of t. It adds the leaves to the layer.
+func (d *decoder) section(t reflect.Type, n *node, k keyPath) {
+	if k.name != "" {
+		d.sections[k.name] = d.origin(n)
 	}
-	if o := v; o.Kind() == reflect.Struct {
-		if f := o.FieldByName("Origin"); f.IsValid() {
+	d.fields(t, n, k, func(f reflect.StructField, n *node, k keyPath) bool {
+		switch {
+		case f.Type.Kind() == reflect.Struct:
+			if d.isTable(n, k) {
+				d.section(f.Type, n, k)
+			}
+		case f.Type.Kind() == reflect.Map:
+			if d.isTable(n, k) {
+				d.entries(f.Type.Elem(), n, k)
+			}
+		case isTableList(f.Type):
+			d.tables(f.Type.Elem(), n, k)
+		default:
+			d.leaf(f.Type, n, k, false)
+		}
+		return true
+	})
+}
+
+// fields calls read for each key that is a field of t, and reports the other keys. It reports
+// whether all keys are valid.
+func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.StructField, *node, keyPath) bool) bool {
+	valid := true
+	for name, value := range n.table {
+		f, ok := field(t, name)
+		if !ok {
+			valid = d.fail(value.key, k.field(name), unknownKey(t, name))
+			continue
+		}
+		valid = read(f, value, k.field(name)) && valid
+	}
+	return valid
+}
+
+// entries reads a table whose keys are names that the user chooses.
+func (d *decoder) entries(t reflect.Type, n *node, k keyPath) {
+	d.sections[k.name] = d.origin(n)
+	s := specs[k.pattern]
+	for name, value := range n.table {
+		entry := k.entry(name)
+		if e := s.checkName(name); e != nil {
+			d.fail(value.key, entry, e)
+			continue
+		}
+		d.leaf(t, value, entry, false)
+	}
+}
+
+// tables reads a list of tables.
+func (d *decoder) tables(t reflect.Type, n *node, k keyPath) {
+	switch {
+	case n.table != nil:
+		d.fail(n.key, k, newError("a single table where a list of tables belongs", "write [["+k.name+"]]"))
+	case n.list == nil:
+		d.fail(n.value, k, mismatch("a list of tables", n))
+	case len(n.list) > maxList:
+		d.fail(n.list[maxList].value, k, errTooMany())
+	default:
+		for i, value := range n.list {
+			d.leaf(t, value, k.item(i), true)
+		}
+	}
+}
+
+func (d *decoder) isTable(n *node, k keyPath) bool {
+	if n.table != nil {
+		return true
+	}
+	e := mismatch("a table", n)
+	if n.list != nil && n.key == n.value {
+		e.Message = "a list of tables where a single table belongs"
+	}
+	e.Hint = "write [" + k.name + "]"
+	return d.fail(n.value, k, e)
+}
+
+// leaf reads a value of type t and adds it to the layer.
+func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
+	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.key}
+	if !d.value(l.value, n, k) {
+		return
+	}
+	if t.Kind() == reflect.Struct {
+		if f := l.value.FieldByName("Origin"); f.IsValid() {
 			f.Set(reflect.ValueOf(l.origin))
 		}
 	}
-	d.out.leaves = append(d.out.leaves, l)
+	d.leaves = append(d.leaves, l)
 }
 
-// section reads a table whose keys are fields of t, handing on leaves.
-func (d *decoder) section(t reflect.Type, tree map[string]any, n *node, k keyPath) {
-	if k.shown != "" {
-		d.out.sections[k.shown] = d.origin(n)
-	}
-	for name, raw := range tree {
-		sub, at := k.key(name), n.get(name)
-		f, ok := field(t, name)
+// value sets v to a value that it checks by the row of the key. It reports whether the value is valid.
+func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
+	s := specs[k.pattern]
+	var e *Error
+	switch v.Kind() {
+	case reflect.Slice:
+		return d.list(v, n, k)
+	case reflect.Struct:
+		return d.entry(v, n, k)
+	case reflect.Map, reflect.Interface:
+		return d.json(v, n, k)
+	case reflect.String:
+		var text string
+		if text, e = s.text(n); e == nil && s.resolve != nil {
+			text, e = s.resolve(d.paths, text)
+		}
+		v.SetString(text)
+	case reflect.Bool:
+		on, ok := n.scalar.(bool)
 		if !ok {
-			d.unknown(t, name, at, sub)
-			continue
+			e = mismatch("true or false", n)
 		}
-		switch form(f.Type) {
-		case aSection:
-			if table, ok := d.table(raw, at, sub); ok {
-				d.section(f.Type, table, at, sub)
-			}
-		case aMap:
-			table, ok := d.table(raw, at, sub)
-			if !ok {
-				continue
-			}
-			d.out.sections[sub.shown] = d.origin(at)
-			for name, raw := range table {
-				entry, where := sub.entry(name), at.get(name)
-				if !d.name(name, where, sub, entry) {
-					continue
-				}
-				if v, ok := d.value(f.Type.Elem(), raw, where, entry); ok {
-					d.leaf(entry, v, where, false)
-				}
-			}
-		case aTables:
-			list, ok := asList(raw)
-			if _, table := raw.(map[string]any); table {
-				d.fail(at, sub, problem{"a single table where a list of tables belongs", "write [[" + sub.shown + "]]"})
-				continue
-			}
-			if !ok {
-				d.failValue(at, sub, mismatch("a list of tables", raw))
-				continue
-			}
-			if len(list) > maxList {
-				d.failValue(at.item(maxList), sub, tooMany)
-				continue
-			}
-			for i, raw := range list {
-				if v, ok := d.value(f.Type.Elem(), raw, at.item(i), sub.item(i)); ok {
-					d.leaf(sub.item(i), v, at.item(i), true)
-				}
-			}
-		default:
-			if v, ok := d.value(f.Type, raw, at, sub); ok {
-				d.leaf(sub, v, at, false)
-			}
-		}
+		v.SetBool(on)
+	default:
+		var i int64
+		i, e = s.number(v.Type(), n)
+		v.SetInt(i)
 	}
+	return e == nil || d.fail(n.value, k, e)
 }
 
-func (d *decoder) table(raw any, n *node, k keyPath) (map[string]any, bool) {
-	table, ok := raw.(map[string]any)
-	if ok {
-		return table, true
+// list reads a list of strings.
+func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
+	s := specs[k.pattern]
+	if n.list == nil {
+		e := mismatch("a list of strings", n)
+		if text, ok := n.scalar.(string); ok {
+			e.Hint = fmt.Sprintf("write [%s]", quote(text))
+		}
+		return d.fail(n.value, k, e)
 	}
-	if _, list := asList(raw); list && n != nil && n.at == n.value {
-		d.fail(n, k, problem{"a list of tables where a single table belongs", "write [" + k.shown + "]"})
-	} else {
-		p := mismatch("a table", raw)
-		p.mend = "write [" + k.shown + "]"
-		d.failValue(n, k, p)
+	if (s.filled || s.program) && len(n.list) == 0 {
+		return d.fail(n.value, k, newError("empty", "write at least one value or leave the key out"))
 	}
-	return nil, false
+	if len(n.list) > maxList {
+		return d.fail(n.list[maxList].value, k, errTooMany())
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.list), len(n.list)))
+	valid := true
+	for i, value := range n.list {
+		ok := d.value(v.Index(i), value, k.item(i))
+		if ok && i == 0 {
+			first, e := s.checkFirst(d.paths, v.Index(0).String())
+			ok = e == nil || d.fail(value.value, k.item(0), e)
+			v.Index(0).SetString(first)
+		}
+		valid = ok && valid
+	}
+	return valid
 }
 
-// name checks the key of a map's entry.
-func (d *decoder) name(name string, n *node, parent, entry keyPath) bool {
-	s := specs[parent.pattern]
-	if s.names != nil && !s.names.MatchString(name) {
-		d.fail(n, entry, problem{clip(name) + " is not a valid name", "use " + s.nameWants})
+// entry reads a table that is one leaf: a rule, a handler, a tool.
+func (d *decoder) entry(v reflect.Value, n *node, k keyPath) bool {
+	if defaults := entryDefaults(k.pattern); defaults != nil {
+		v.Set(reflect.ValueOf(defaults))
+	}
+	if n.table == nil {
+		return d.fail(n.value, k, mismatch("a table", n))
+	}
+	valid := d.fields(v.Type(), n, k, func(f reflect.StructField, n *node, k keyPath) bool {
+		return d.value(v.FieldByIndex(f.Index), n, k)
+	})
+	// If a key is wrong, it may be the one that is missing.
+	if e := specs[k.pattern].checkKeys(n.table); e != nil && valid {
+		valid = d.fail(n.key, k, e)
+	}
+	if server, ok := v.Addr().Interface().(*ToolServer); ok {
+		valid = d.server(server, n, k, valid)
+	}
+	return valid
+}
+
+// server sets the namespace of a tool server and checks its keys against each other.
+func (d *decoder) server(s *ToolServer, n *node, k keyPath, valid bool) bool {
+	if s.Namespace == "" {
+		s.Namespace = k.parts[len(k.parts)-1]
+		if e := checkNamespace(s.Namespace); e != nil {
+			e.Hint = "set another namespace"
+			valid = d.fail(n.key, k, e)
+		}
+	}
+	if !valid {
 		return false
 	}
-	if s.nameCheck != nil {
-		if p := s.nameCheck(name); !p.ok() {
-			d.fail(n, entry, p)
-			return false
+	for key, e := range map[string]*Error{"protocol": checkProtocol(*s), "bearer_token_env": checkToken(*s)} {
+		if e != nil {
+			valid = d.fail(n.table[key].value, k.field(key), e)
 		}
 	}
+	return valid
+}
+
+// json reads a value that becomes JSON.
+func (d *decoder) json(v reflect.Value, n *node, k keyPath) bool {
+	if v.Kind() == reflect.Map && n.table == nil {
+		return d.fail(n.value, k, mismatch("a table", n))
+	}
+	if !d.isJSON(n, k) {
+		return false
+	}
+	plain := n.plain()
+	if specs[k.pattern].schema {
+		if e := checkSchema(plain.(map[string]any)); e != nil {
+			return d.fail(n.value, k, e)
+		}
+	}
+	v.Set(reflect.ValueOf(plain))
 	return true
 }
 
-// value reads a value of type t, checked by the row of its key.
-func (d *decoder) value(t reflect.Type, raw any, n *node, k keyPath) (reflect.Value, bool) {
-	v := reflect.New(t).Elem()
-	s := specs[k.pattern]
-	bad := func(p problem) (reflect.Value, bool) {
-		d.failValue(n, k, p)
-		return v, false
-	}
-	switch {
-	case t == reflect.TypeFor[Duration]():
-		text, ok := raw.(string)
-		if !ok {
-			return bad(mismatch(`a duration such as "2s"`, raw))
-		}
-		u, err := ParseDuration(text)
-		if err != nil {
-			return bad(split(err))
-		}
-		if p := s.number(int64(u), func(n int64) string { return fmt.Sprintf("%q", Duration(n)) }); !p.ok() {
-			return bad(p)
-		}
-		v.SetInt(int64(u))
-	case t == reflect.TypeFor[Size]():
-		var size Size
-		switch raw := raw.(type) {
-		case int64:
-			size = Size(raw)
-		case string:
-			u, err := ParseSize(raw)
-			if err != nil {
-				return bad(split(err))
-			}
-			size = u
-		default:
-			return bad(mismatch(`a size such as "64MiB"`, raw))
-		}
-		if p := s.number(int64(size), func(n int64) string { return fmt.Sprintf("%q", Size(n)) }); !p.ok() {
-			return bad(p)
-		}
-		v.SetInt(int64(size))
-	case t.Kind() == reflect.String:
-		text, ok := raw.(string)
-		if !ok {
-			p := mismatch("a string", raw)
-			if s.enum != nil {
-				p.mend = "write " + either(s.enum)
-			}
-			return bad(p)
-		}
-		if p := s.text(text); !p.ok() {
-			return bad(p)
-		}
-		if s.resolve != nil {
-			var p problem
-			if text, p = s.resolve(d.from, text); !p.ok() {
-				return bad(p)
-			}
-		}
-		v.SetString(text)
-	case t.Kind() == reflect.Bool:
-		b, ok := raw.(bool)
-		if !ok {
-			return bad(mismatch("true or false", raw))
-		}
-		v.SetBool(b)
-	case t.Kind() == reflect.Int:
-		i, ok := raw.(int64)
-		if !ok {
-			return bad(mismatch("a whole number", raw))
-		}
-		if p := s.number(i, func(n int64) string { return fmt.Sprint(n) }); !p.ok() {
-			return bad(p)
-		}
-		v.SetInt(i)
-	case t.Kind() == reflect.Slice:
-		return d.list(t, raw, n, k)
-	case t.Kind() == reflect.Struct:
-		return d.entry(t, raw, n, k)
-	default: // any, and map[string]any
-		if t.Kind() == reflect.Map {
-			if _, ok := raw.(map[string]any); !ok {
-				return bad(mismatch("a table", raw))
-			}
-		}
-		before := len(d.errs)
-		d.json(raw, n, k)
-		if len(d.errs) > before {
-			return v, false
-		}
-		if s.schema {
-			if p := checkSchema(raw.(map[string]any)); !p.ok() {
-				return bad(p)
-			}
-		}
-		v.Set(reflect.ValueOf(plain(raw)))
-	}
-	return v, true
-}
-
-func (d *decoder) list(t reflect.Type, raw any, n *node, k keyPath) (reflect.Value, bool) {
-	v := reflect.MakeSlice(t, 0, 0)
-	s := specs[k.pattern]
-	list, ok := asList(raw)
-	if !ok {
-		p := mismatch("a list of strings", raw)
-		if text, ok := raw.(string); ok {
-			p.mend = fmt.Sprintf("write [%s]", clip(text))
-		}
-		d.failValue(n, k, p)
-		return v, false
-	}
-	if (s.filled || s.program) && len(list) == 0 {
-		d.failValue(n, k, problem{"empty", "write at least one value or leave the key out"})
-		return v, false
-	}
-	if len(list) > maxList {
-		d.failValue(n.item(maxList), k, tooMany)
-		return v, false
-	}
-	whole := true
-	for i, raw := range list {
-		e, ok := d.value(t.Elem(), raw, n.item(i), k.item(i))
-		if !ok {
-			whole = false
-			continue
-		}
-		if i == 0 && s.first != nil && !slices.Contains(s.first, e.String()) {
-			d.failValue(n.item(i), k.item(i), problem{clip(e.String()) + " cannot stand first",
-				"the first is put in place of a forbidden one; put " + either(s.first) + " before it"})
-			whole = false
-			continue
-		}
-		if i == 0 && s.program {
-			program, p := from.command(d.from, e.String())
-			if !p.ok() {
-				d.failValue(n.item(i), k.item(i), p)
-				whole = false
-				continue
-			}
-			e.SetString(program)
-		}
-		v = reflect.Append(v, e)
-	}
-	return v, whole
-}
-
-// entry reads a table that is a leaf as a whole: a rule, a handler, a tool.
-func (d *decoder) entry(t reflect.Type, raw any, n *node, k keyPath) (reflect.Value, bool) {
-	v := reflect.New(t).Elem()
-	if def := entryDefaults(k.pattern); def != nil {
-		v.Set(reflect.ValueOf(def))
-	}
-	table, ok := raw.(map[string]any)
-	if !ok {
-		d.failValue(n, k, mismatch("a table", raw))
-		return v, false
-	}
-	whole := true
-	for name, raw := range table {
-		sub, at := k.key(name), n.get(name)
-		f, ok := field(t, name)
-		if !ok {
-			d.unknown(t, name, at, sub)
-			whole = false
-			continue
-		}
-		if e, ok := d.value(f.Type, raw, at, sub); ok {
-			v.FieldByIndex(f.Index).Set(e)
-		} else {
-			whole = false
-		}
-	}
-	// With a key that does not fit, what is missing may be what was meant.
-	if p := missing(specs[k.pattern], table); !p.ok() && whole {
-		d.fail(n, k, p)
-		whole = false
-	}
-	if server, ok := v.Interface().(ToolServer); ok {
-		whole = d.server(&server, n, k, whole)
-		v.Set(reflect.ValueOf(server))
-	}
-	return v, whole
-}
-
-// server checks the keys of a tool server against each other, and names its namespace.
-// What is not whole has been said, and may be what was meant.
-func (d *decoder) server(s *ToolServer, n *node, k keyPath, whole bool) bool {
-	if s.Namespace == "" {
-		s.Namespace = k.parts[len(k.parts)-1]
-		if p := checkNamespace(s.Namespace); !p.ok() {
-			d.fail(n, k, problem{p.message, "set a namespace that is not"})
-			whole = false
-		}
-	}
-	if !whole {
-		return false
-	}
-	for key, p := range map[string]problem{"protocol": checkProtocol(*s), "bearer_token_env": checkToken(*s)} {
-		if !p.ok() {
-			d.failValue(n.get(key), k.key(key), p)
-			whole = false
-		}
-	}
-	return whole
-}
-
-// missing checks which keys a table has.
-func missing(s spec, table map[string]any) problem {
-	for _, key := range s.required {
-		if _, ok := table[key]; !ok {
-			return problem{"has no " + key, "add " + key + " = …"}
-		}
-	}
-	has := func(list []string) (n int) {
-		for _, key := range list {
-			if _, ok := table[key]; ok {
-				n++
-			}
-		}
-		return n
-	}
-	if s.anyOf != nil && has(s.anyOf) == 0 {
-		return problem{"speaks of nothing", "add at least one of " + either(s.anyOf)}
-	}
-	if s.oneOf != nil && has(s.oneOf) != 1 {
-		return problem{fmt.Sprintf("has %d of %s", has(s.oneOf), either(s.oneOf)), "give exactly one of them"}
-	}
-	return problem{}
-}
-
-// json refuses values that have no form in JSON, which is what becomes of
-// them.
-func (d *decoder) json(raw any, n *node, k keyPath) {
-	switch raw := raw.(type) {
-	case time.Time:
-		d.failValue(n, k, problem{"a date or time has no form in JSON", "write it as a string"})
+// isJSON reports whether JSON can represent a value.
+func (d *decoder) isJSON(n *node, k keyPath) bool {
+	valid := true
+	switch scalar := n.scalar.(type) {
+	case date:
+		valid = d.fail(n.value, k, newError("JSON has no dates and times", "write a string"))
 	case float64:
-		if math.IsNaN(raw) || math.IsInf(raw, 0) {
-			d.failValue(n, k, problem{"not a finite number", "write a number or a string"})
-		}
-	case map[string]any:
-		for name, v := range raw {
-			d.json(v, n.get(name), k.key(name))
-		}
-	default:
-		if list, ok := asList(raw); ok {
-			for i, v := range list {
-				d.json(v, n.item(i), k.item(i))
-			}
+		if math.IsNaN(scalar) || math.IsInf(scalar, 0) {
+			valid = d.fail(n.value, k, newError("not a finite number", "write a number or a string"))
 		}
 	}
-}
-
-// unknown notes a key that t does not have, with the one that was meant.
-func (d *decoder) unknown(t reflect.Type, name string, n *node, k keyPath) {
-	known := fieldNames(t)
-	mend := "remove it"
-	if near := Nearest(name, known); near != "" {
-		mend = fmt.Sprintf("did you mean %q?", near)
-	} else if at := elsewhere(name); at != "" {
-		mend = fmt.Sprintf("did you mean %q?", at)
+	for name, value := range n.table {
+		valid = d.isJSON(value, k.field(name)) && valid
 	}
-	d.fail(n, k, problem{"unknown key", mend})
+	for i, value := range n.list {
+		valid = d.isJSON(value, k.item(i)) && valid
+	}
+	return valid
 }
 
-// elsewhere finds the section that has a key of this name, if only one does.
-func elsewhere(name string) string {
-	found := ""
-	for i := range reflect.TypeFor[Config]().NumField() {
-		f := reflect.TypeFor[Config]().Field(i)
+func errTooMany() *Error {
+	return newError(fmt.Sprintf("more than %d", maxList), "write fewer, with patterns")
+}
+
+// mismatch returns the error for a value of the wrong type. It does not show the value.
+func mismatch(want string, n *node) *Error {
+	got := "a table"
+	switch n.scalar.(type) {
+	case string:
+		got = "a string"
+	case bool:
+		got = "true or false"
+	case int64:
+		got = "a whole number"
+	case float64:
+		got = "a number"
+	case date:
+		got = "a date or time"
+	case nil:
+		if n.list != nil {
+			got = "a list"
+		}
+	}
+	return newError(fmt.Sprintf("%s where %s belongs", got, want), "write "+want)
+}
+
+// unknownKey returns the error for a key that t does not have, with a similar key.
+func unknownKey(t reflect.Type, name string) *Error {
+	var known, sections []string
+	for key := range fields(t) {
+		known = append(known, key)
+	}
+	for section, f := range fields(reflect.TypeFor[Config]()) {
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
-		if _, ok := field(f.Type, name); !ok {
-			continue
+		if _, ok := field(f.Type, name); ok {
+			sections = append(sections, section)
 		}
-		if found != "" {
-			return ""
-		}
-		found = Key(f.Tag.Get("toml"), name)
 	}
-	return found
+	if near := Nearest(name, known); near != "" {
+		return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
+	}
+	if len(sections) == 1 {
+		return newError("unknown key", fmt.Sprintf("did you mean %q?", Key(sections[0], name)))
+	}
+	return newError("unknown key", "remove it")
+}
+
+// fields iterates over the fields of a struct that are keys, by key.
+func fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if key := f.Tag.Get("toml"); key != "" && key != "-" && !yield(key, f) {
+				return
+			}
+		}
+	}
+}
+
+// field returns the field of a key.
+func field(t reflect.Type, key string) (reflect.StructField, bool) {
+	for name, f := range fields(t) {
+		if name == key {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// isTableList reports whether a type is a list of tables, such as [[policy.rule]].
+func isTableList(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -8,18 +9,20 @@ import (
 	"unicode"
 )
 
-// Error is one fault of a configuration file.
+// Error is an error in a configuration file.
 type Error struct {
-	File    string // as it was named; empty when no file is at fault
-	Line    int    // from 1; 0 when the fault is the whole file's
-	Column  int    // in bytes from 1, as compilers count; 0 when only the line is known
-	Key     string // the full key, as in policy.rule[0].decision; empty for faults of syntax
+	File    string // as the caller or the environment names it; empty without a file
+	Line    int    // from 1; 0 if the error concerns the whole file
+	Column  int    // in bytes from 1; 0 without a line
+	Key     string // the full key, such as policy.rule[0].decision; empty for a syntax error
 	Message string // what is wrong
-	Mend    string // what to do about it; may be empty
+	Hint    string // a suggested fix; may be empty
 }
 
-// Error gives one line, "file:line:col: key: message; mend", without the parts
-// that are not known.
+// newError returns an error that has no file and no place yet.
+func newError(message, hint string) *Error { return &Error{Message: message, Hint: hint} }
+
+// Error returns one line: "file:line:col: key: message; hint", without the unknown parts.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -36,53 +39,115 @@ func (e *Error) Error() string {
 		b.WriteString(e.Key + ": ")
 	}
 	b.WriteString(e.Message)
-	if e.Mend != "" {
-		b.WriteString("; " + e.Mend)
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
 	}
-	return oneLine(b.String())
+	return printable(b.String())
 }
 
-// maxErrors of one file are reported; more would only hide the first ones.
-const maxErrors = 20
+// Errors returns the errors that an error of Load consists of.
+func Errors(err error) []*Error {
+	var list []*Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			list = append(list, Errors(e)...)
+		}
+		return list
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		list = append(list, e)
+	}
+	return list
+}
 
-// join orders the faults of one file as they stand in it and makes them one
-// error that prints a line each.
+// sorted returns the first maxErrors errors of a file in the order of their places.
+func sorted(list []*Error) []*Error {
+	const maxErrors = 20
+	slices.SortStableFunc(list, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key))
+	})
+	return list[:min(len(list), maxErrors)]
+}
+
+// join returns nil, the only error, or an error that prints a line for each.
 func join(list []*Error) error {
-	slices.SortStableFunc(list, compare)
-	if len(list) > maxErrors {
-		list = list[:maxErrors]
+	if len(list) == 1 {
+		return list[0]
 	}
 	errs := make([]error, len(list))
 	for i, e := range list {
 		errs[i] = e
 	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
 	return errors.Join(errs...)
 }
 
-// oneLine keeps a message from a file or a file's name from breaking the line
-// or writing to the terminal.
-func oneLine(s string) string {
-	clean := func(r rune) bool { return !unicode.IsPrint(r) }
-	if !strings.ContainsFunc(s, clean) {
+// printable escapes what could break the line or control the terminal.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return s
 	}
 	q := strconv.Quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// clip quotes a value for a message and keeps it short.
-func clip(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
+// quote quotes a value for a message and shortens it.
+func quote(s string) string {
+	const maxRunes = 60
+	if r := []rune(s); len(r) > maxRunes {
+		s = string(r[:maxRunes]) + "…"
 	}
 	return strconv.Quote(s)
 }
 
-// problem is a fault that does not know yet where it stands.
-type problem struct{ message, mend string }
+// either lists values for a message: "a", "b" or "c".
+func either(list []string) string {
+	quoted := make([]string, len(list))
+	for i, v := range list {
+		quoted[i] = strconv.Quote(v)
+	}
+	if n := len(quoted); n > 1 {
+		return strings.Join(quoted[:n-1], ", ") + " or " + quoted[n-1]
+	}
+	return strings.Join(quoted, "")
+}
 
-func (p problem) ok() bool { return p == problem{} }
+// Nearest returns the known word that is the most similar to a mistyped one, or "".
+func Nearest(word string, known []string) string {
+	fold := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
+	best, least := "", max(1, len(word)/3)+1
+	for _, k := range known {
+		if d := distance(fold(word), fold(k)); d < least && d < len(word) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance returns the number of edits between two words: insert, delete, replace a byte, or swap
+// neighbours. Long words count as different.
+func distance(a, b string) int {
+	const maxLen = 64
+	if len(a) > maxLen || len(b) > maxLen {
+		return maxLen
+	}
+	var previous, last, row [maxLen + 1]int
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], previous[j-2]+1)
+			}
+		}
+		previous, last = last, row
+	}
+	return last[len(b)]
+}

@@ -8,35 +8,66 @@ import (
 	"time"
 )
 
-// Places returns "line:column" for every key that locate finds, by its full
-// key, and whether it followed the text to the end.
-func Places(src string) (map[string]string, bool) {
-	root, _, err := locate(src)
+// Places returns "line:column" for each key of a document, and false if the document is not valid.
+func Places(text string) (map[string]string, bool) {
+	root, err := parseTOML(text)
+	if err != nil {
+		return nil, false
+	}
 	out := map[string]string{}
-	l := newLines(src)
+	l := newLines(text)
 	var walk func(n *node, key string)
 	walk = func(n *node, key string) {
 		if key != "" {
-			line, column := l.place(n.at)
+			line, column := l.position(n.key)
 			out[key] = fmt.Sprintf("%d:%d", line, column)
 		}
-		for name, sub := range n.keys {
+		for name, sub := range n.table {
 			dot := "."
 			if key == "" {
 				dot = ""
 			}
 			walk(sub, key+dot+Key(name))
 		}
-		for i, sub := range n.items {
+		for i, sub := range n.list {
 			walk(sub, fmt.Sprintf("%s[%d]", key, i))
 		}
 	}
 	walk(root, "")
-	return out, err == nil
+	return out, true
 }
 
-// Show writes the value of a key that has no quoted parts, or that is one
-// below policy.methods.
+// DecodeTOML returns the values of a document.
+func DecodeTOML(text string) (map[string]any, error) {
+	root, err := parseTOML(text)
+	if err != nil {
+		return nil, err
+	}
+	return root.plain().(map[string]any), nil
+}
+
+// Date is the value of a date or time.
+type Date = date
+
+// ParseDuration returns the duration of a text.
+func ParseDuration(text string) (Duration, error) {
+	d, err := parseDuration(text)
+	if err != nil {
+		return 0, err
+	}
+	return d, nil
+}
+
+// ParseSize returns the size of a text.
+func ParseSize(text string) (Size, error) {
+	s, err := parseSize(text)
+	if err != nil {
+		return 0, err
+	}
+	return s, nil
+}
+
+// Show returns the text of a value. Of quoted keys, it takes those of policy.methods only.
 func Show(c *Config, key string) string {
 	switch key {
 	case "policy.rule":
@@ -63,7 +94,7 @@ func Show(c *Config, key string) string {
 	return show(v)
 }
 
-// Tables gives the tests the tables that must agree.
+// Tables returns the keys of the tables that must agree.
 func Tables() (keys, orders, workspace []string) {
 	for k := range specs {
 		keys = append(keys, k)
@@ -73,36 +104,32 @@ func Tables() (keys, orders, workspace []string) {
 	}
 	slices.Sort(keys)
 	slices.Sort(orders)
-	return keys, orders, workspaceMay
+	return keys, orders, workspaceKeys
 }
 
-// Bounds returns the least and the most of a number, a duration in nanoseconds or a size;
-// both are 0 without bounds.
+// Bounds returns the bounds of a number, a duration in nanoseconds or a size. Both are 0 without bounds.
 func Bounds(pattern string) (least, most int64) { return specs[pattern].least, specs[pattern].most }
 
-// Tightens returns what a later layer may do to a key, in words, or "".
+// Tightens returns how a later layer may change a key, or "".
 func Tightens(pattern string) string { return tighten[pattern].words }
 
-// KeyOrder returns the keys of a section in the order of the type that has them.
+// KeyOrder returns the keys of a section in the order of the fields.
 func KeyOrder(section string) []string {
 	t := reflect.TypeFor[Config]()
 	for name := range strings.SplitSeq(section, ".") {
-		for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
-			if field := t.Field(i); field.Tag.Get("toml") == strings.TrimSuffix(name, "[]") {
-				t = field.Type
-				break
-			}
+		if name == "*" {
+			t = t.Elem()
+			continue
 		}
-		if name == "*" || strings.HasSuffix(name, "[]") {
+		list, isList := strings.CutSuffix(name, "[]")
+		f, _ := field(t, list)
+		if t = f.Type; isList {
 			t = t.Elem()
 		}
 	}
 	var names []string
-	for i := range t.NumField() {
-		field := t.Field(i)
-		if name := field.Tag.Get("toml"); field.IsExported() && name != "-" {
-			names = append(names, name)
-		}
+	for name := range fields(t) {
+		names = append(names, name)
 	}
 	return names
 }
@@ -110,15 +137,13 @@ func KeyOrder(section string) []string {
 // DurationForm is the pattern of a duration in the schema.
 func DurationForm() string { return durationForm.String() }
 
-// WorkspaceAllows, DecodeTOML and Narrower are tested by themselves.
+// Functions with tests of their own.
 var (
-	WorkspaceAllows = workspaceAllows
-	DecodeTOML      = decodeTOML
-	Narrower        = narrower
-	NarrowerKeys    = narrowerKeys
-
+	WorkspaceAllows  = workspaceAllows
+	Narrower         = narrower
+	NarrowerKeys     = narrowerKeys
 	NarrowerCommands = narrowerCommands
 )
 
-// Patience is how long the files of one configuration have to rest after each event.
-func Patience() func(time.Time) time.Duration { return new(patience).wait }
+// Debounce returns a function that returns the delay after each event.
+func Debounce() func(time.Time) time.Duration { return new(debounce).next }

@@ -8,10 +8,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Match says whether a glob of the configuration (models, commands, a rule's
-// tool; config_keys segment by segment) matches a name. It is the reading by which Load
-// judges whether a later layer's glob is narrower, so whoever acts on these
-// lists should use it too.
+// Match reports whether a glob of the configuration matches a name. Globs are those of models and of
+// a rule's tool, each word of commands and each segment of config_keys. Packages that apply the
+// policy must use Match: Load compares the globs of layers by it.
 func Match(pattern, name string) bool {
 	ok, err := doublestar.Match(pattern, name)
 	return err == nil && ok
@@ -19,30 +18,29 @@ func Match(pattern, name string) bool {
 
 const globMeta = `*?[{\`
 
-// A glob with many groups of alternatives is matched by trying them all, so a
-// workspace file could make every decision take for ever.
+// Limits of a glob. Matching tries all combinations of alternatives.
 const (
-	maxGlob         = 1024 // bytes
+	maxGlobLen      = 1024 // bytes
 	maxAlternatives = 256
 )
 
-func checkGlob(s string) problem { return globFault(s, s) }
+func checkGlob(s string) *Error { return checkGlobPart(s, s) }
 
-// globFault checks a glob that is shown with something before it.
-func globFault(s, shown string) problem {
+// checkGlobPart checks a glob that is a part of a value. The error shows the value.
+func checkGlobPart(s, shown string) *Error {
 	switch {
-	case len(s) > maxGlob:
-		return problem{fmt.Sprintf("a glob of %d bytes is too long", len(s)), fmt.Sprintf("the most is %d; write several", maxGlob)}
+	case len(s) > maxGlobLen:
+		return newError(fmt.Sprintf("a glob of %d bytes is too long", len(s)), fmt.Sprintf("the maximum is %d; write several", maxGlobLen))
 	case !doublestar.ValidatePattern(s):
-		return problem{clip(shown) + " is not a valid glob", "check its brackets and backslashes"}
+		return newError(quote(shown)+" is not a valid glob", "check its brackets and backslashes")
 	case alternatives(s) > maxAlternatives:
-		return problem{clip(shown) + " has too many alternatives", fmt.Sprintf("the most is %d; write several", maxAlternatives)}
+		return newError(quote(shown)+" has too many alternatives", fmt.Sprintf("the maximum is %d; write several", maxAlternatives))
 	}
-	return problem{}
+	return nil
 }
 
-// alternatives counts what the braces of a valid glob expand to, up to a
-// little above the maximum.
+// alternatives returns the number of texts to which the braces of a valid glob expand. It stops
+// counting above maxAlternatives.
 func alternatives(s string) int {
 	type group struct{ done, here int } // alternatives before this one, and in it
 	stack := []group{{0, 1}}
@@ -70,9 +68,8 @@ func alternatives(s string) int {
 	return stack[0].here
 }
 
-// narrower says whether everything that the pattern later matches is also
-// matched by earlier. It is sound, not complete: where it cannot tell it says
-// no.
+// narrower reports whether earlier matches each text that later matches. It may return false for
+// patterns that are narrower, but never true for others.
 func narrower(earlier, later string) bool {
 	if earlier == later || earlier == "**" {
 		return true
@@ -85,29 +82,27 @@ func narrower(earlier, later string) bool {
 	if !ok || strings.ContainsAny(prefix, globMeta) || !strings.HasPrefix(later[:i], prefix) {
 		return false
 	}
-	// A star ends at a slash, so the rest of the later pattern must not reach
-	// beyond one: no slash, no **, and no class or escape that could hold one.
+	// A star ends at a slash. The rest of the later pattern must not match one, as a slash, **, a class
+	// or an escape could.
 	rest := later[len(prefix):]
 	return !strings.ContainsAny(rest, `/[\`) && !strings.Contains(rest, "**")
 }
 
-// checkKeyGlob checks an entry of config_keys, whose segments between the dots
-// are globs of their own: * is any run of characters in one, ** any number of
-// them.
-func checkKeyGlob(s string) problem {
+// checkKeyGlob checks a value of config_keys. Each segment between dots is a glob; ** matches any
+// number of segments.
+func checkKeyGlob(s string) *Error {
 	for segment := range strings.SplitSeq(s, ".") {
 		if segment == "" {
-			return problem{clip(s) + " has an empty segment", "write one name or glob between two dots"}
+			return newError(quote(s)+" has an empty segment", "write one name or glob between two dots")
 		}
-		if p := globFault(segment, s); !p.ok() {
-			return p
+		if e := checkGlobPart(segment, s); e != nil {
+			return e
 		}
 	}
-	return problem{}
+	return nil
 }
 
-// narrowerKeys is narrower for config_keys, where a pattern also covers
-// everything below the keys it matches.
+// narrowerKeys is narrower for config_keys, where a pattern also matches the keys below a match.
 func narrowerKeys(earlier, later string) bool {
 	if earlier == later || earlier == "*" || earlier == "**" {
 		return true
@@ -117,7 +112,7 @@ func narrowerKeys(earlier, later string) bool {
 		return false
 	}
 	for i := range e {
-		// ** is no segment but a number of them, none included.
+		// ** may be no segment.
 		if e[i] == "**" || l[i] == "**" || e[i] != "*" && !narrower(e[i], l[i]) {
 			return false
 		}
@@ -125,19 +120,19 @@ func narrowerKeys(earlier, later string) bool {
 	return true
 }
 
-// checkCommandGlob checks an entry of commands: words, each a glob of its own.
-func checkCommandGlob(s string) problem {
+// checkWords checks a value whose words are globs.
+func checkWords(s string) *Error {
 	for _, word := range strings.Fields(s) {
-		if p := globFault(word, s); !p.ok() {
-			return p
+		if e := checkGlobPart(word, s); e != nil {
+			return e
 		}
 	}
-	return problem{}
+	return nil
 }
 
-// narrowerCommands is narrower for commands, where a pattern also covers what
-// begins with its words, and where only a pattern of two words, the first of which
-// is not any, opens a form of the app-server that goes past the policy.
+// narrowerCommands is narrower for commands, where a pattern also matches longer commands. Some forms
+// of the app-server bypass the policy. A pattern opens them only if it has two words, and the first
+// is not a wildcard alone.
 func narrowerCommands(earlier, later string) bool {
 	e, l := strings.Fields(earlier), strings.Fields(later)
 	if slices.Equal(e, l) {
@@ -146,7 +141,7 @@ func narrowerCommands(earlier, later string) bool {
 	if len(e) == 0 || len(l) < len(e) {
 		return false
 	}
-	if !anyWord(l[0]) && (anyWord(e[0]) || len(e) == 1) && opensMore(l) {
+	if !isWildcard(l[0]) && (isWildcard(e[0]) || len(e) == 1) && opensBypass(l) {
 		return false
 	}
 	for i := range e {
@@ -157,15 +152,15 @@ func narrowerCommands(earlier, later string) bool {
 	return true
 }
 
-func anyWord(glob string) bool { return strings.Trim(glob, "*") == "" }
+func isWildcard(glob string) bool { return strings.Trim(glob, "*") == "" }
 
-// pastPolicy are the commands that a pattern for any command does not open.
-var pastPolicy = []string{"app-server", "remote-control", "stdio-to-uds"}
+// bypassCommands are commands that a pattern for any command does not open.
+var bypassCommands = []string{"app-server", "remote-control", "stdio-to-uds"}
 
-// opensMore tells whether a pattern could open one of those that an earlier one
-// for any command, or for all of app-server, does not.
-func opensMore(words []string) bool {
-	return slices.ContainsFunc(pastPolicy, func(name string) bool {
+// opensBypass reports whether a pattern could open a command that a pattern for any command, or for
+// app-server alone, does not open.
+func opensBypass(words []string) bool {
+	return slices.ContainsFunc(bypassCommands, func(name string) bool {
 		return Match(words[0], name) && (name != "app-server" || len(words) > 1)
 	})
 }

@@ -11,23 +11,22 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-var errNoFiles = errors.New("references to other documents are not followed")
+var errOtherDocument = errors.New("the bridge does not load other documents")
 
-// checkSchema checks the input_schema of a tool. The library is the one that costs
-// nothing at the start: another compiled the meta-schemas of all drafts in its
-// package's init, which took 5 ms of every start (measured).
-func checkSchema(table map[string]any) problem {
+// checkSchema checks the input_schema of a tool. The library must not compile meta-schemas in its
+// init: with another library, that took 5 ms of each start.
+func checkSchema(table map[string]any) *Error {
 	if table["type"] != "object" {
-		return problem{`its type is not "object"`, `add type = "object"; arguments are always an object`}
+		return newError(`its type is not "object"`, `add type = "object"; arguments are always an object`)
 	}
 	text, err := json.Marshal(table)
 	if err != nil {
-		return problem{"has no form in JSON", "use strings, numbers, booleans, lists and tables"}
+		return newError("has no form in JSON", "use strings, numbers, booleans, lists and tables")
 	}
 	var schema jsonschema.Schema
 	if err = json.Unmarshal(text, &schema); err == nil {
 		_, err = schema.Resolve(&jsonschema.ResolveOptions{
-			Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errNoFiles }, // neither disk nor network
+			Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errOtherDocument },
 		})
 	}
 	if err == nil {
@@ -35,16 +34,16 @@ func checkSchema(table map[string]any) problem {
 	}
 	switch {
 	case err == nil:
-		return problem{}
-	case errors.Is(err, errNoFiles):
-		return problem{"refers to another document", "put what it refers to under $defs"}
+		return nil
+	case errors.Is(err, errOtherDocument):
+		return newError("refers to another document", "copy the part to $defs")
 	}
-	return problem{"not a valid JSON Schema: " + schemaReason(err), "see json-schema.org, draft 2020-12"}
+	return newError("not a valid JSON Schema: "+schemaReason(err), "see json-schema.org, draft 2020-12")
 }
 
 var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// checkTypes looks for names of types that there are not, which the library passes.
+// checkTypes refuses unknown names of types, which the library accepts.
 func checkTypes(v any) error {
 	switch v := v.(type) {
 	case []any:
@@ -70,7 +69,7 @@ func checkTypes(v any) error {
 	return nil
 }
 
-// schemaReason is the cause, without the library's own names.
+// schemaReason returns the cause of an error without names of the library.
 func schemaReason(err error) string {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {

@@ -1,16 +1,16 @@
 package config
 
 import (
-	"codex-bridge/bridge/setting"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"codex-bridge/bridge/setting"
 )
 
-// The words of the protocol, each list in the order in which messages and the
-// schema show it.
+// Values of enumerations, in the order of messages and the schema.
 var (
 	modes      = []string{"off", "audit", "enforce"}
 	approvals  = []string{"untrusted", "on-request", "never", "granular"}
@@ -24,15 +24,15 @@ var (
 )
 
 var (
-	toolName  = newExpr(`^[a-zA-Z0-9_-]{1,128}$`)
-	namespace = newExpr(`^[a-zA-Z0-9_-]{1,64}$`)
-	plainName = newExpr(`^[a-zA-Z0-9_.-]{1,64}$`)
-	envName   = newExpr(`^[^=\x00]+$`)
-	version   = newExpr(`^([0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
-	webURL    = newExpr(`^https?://[^/]`)
-	storeURL  = newExpr(`^(postgres(ql)?://.+)?$`)
-	otelURL   = newExpr(`^(https?://[^/].*)?$`)
-	method    = newExpr(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
+	toolName  = newRegexp(`^[a-zA-Z0-9_-]{1,128}$`)
+	namespace = newRegexp(`^[a-zA-Z0-9_-]{1,64}$`)
+	plainName = newRegexp(`^[a-zA-Z0-9_.-]{1,64}$`)
+	envName   = newRegexp(`^[^=\x00]+$`)
+	version   = newRegexp(`^([0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
+	webURL    = newRegexp(`^https?://[^/]`)
+	storeURL  = newRegexp(`^(postgres(ql)?://.+)?$`)
+	otelURL   = newRegexp(`^(https?://[^/].*)?$`)
+	method    = newRegexp(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
 )
 
 const (
@@ -41,11 +41,11 @@ const (
 	hour = int64(time.Hour)
 )
 
-// specs has a row for every key of the format: its meaning and what its value
-// may be. Elements of lists are "key[]", of maps "key.*".
+// specs has a row for each key: its description and its valid values. Elements of a list are "key[]",
+// entries of a map "key.*".
 var specs = map[string]spec{
 	"codex":                {doc: "The real Codex, which the bridge starts."},
-	"codex.command":        {doc: "The real Codex: a name on PATH or a path.", filled: true, resolve: from.command},
+	"codex.command":        {doc: "The real Codex: a name on PATH or a path.", filled: true, resolve: pathResolver.command},
 	"codex.args":           {doc: "Flags that come before those of the client."},
 	"codex.env":            {doc: "Variables to add to Codex's environment.", names: envName, nameWants: "a name without ="},
 	"codex.env.*":          {secret: true},
@@ -65,7 +65,7 @@ var specs = map[string]spec{
 	"policy.sandbox":           {doc: "The loosest sandbox allowed.", enum: sandboxes},
 	"policy.network":           {doc: "Network inside the sandbox."},
 	"policy.writable_roots":    {doc: "Folders that may be writable: absolute, or below ${workspace} or ~. No links."},
-	"policy.writable_roots[]":  {resolve: from.root},
+	"policy.writable_roots[]":  {resolve: pathResolver.root},
 	"policy.reviewers":         {doc: "Allowed reviewers of approvals. The first replaces a forbidden one.", filled: true},
 	"policy.reviewers[]":       {enum: reviewers},
 	"policy.models":            {doc: "Globs of allowed models; empty: all. The first without wildcards replaces a forbidden one."},
@@ -75,12 +75,12 @@ var specs = map[string]spec{
 	"policy.config_keys":       {doc: "Dotted keys that a client may set, with the keys below them. Each segment is a glob; ** is any number of segments."},
 	"policy.config_keys[]":     {filled: true, check: checkKeyGlob},
 	"policy.commands":          {doc: "Globs of Codex commands that may run through the bridge."},
-	"policy.commands[]":        {filled: true, check: checkCommandGlob},
+	"policy.commands[]":        {filled: true, check: checkWords},
 	"policy.unknown_methods":   {doc: "Methods that the bridge does not know.", enum: []string{"deny", "allow"}},
 	"policy.gate":              {doc: "The bridge asks in Codex's place under untrusted, so that accepted commands stay in the sandbox."},
 	"policy.escalation":        {doc: "Actions that would leave the sandbox: ask the person, or refuse.", enum: []string{"deny", "ask"}},
 	"policy.protected_paths":   {doc: "Paths in each workspace whose change counts as leaving the sandbox. No patterns."},
-	"policy.protected_paths[]": {resolve: from.protected},
+	"policy.protected_paths[]": {resolve: pathResolver.protected},
 	"policy.project_trust":     {doc: "When a repository's own .codex configuration counts: as Codex decides, in projects that you trust, or never.", enum: []string{"never", "user", "codex"}},
 	"policy.methods":           {doc: "Verdicts that replace those of the method table.", names: method, nameWants: `a method such as "thread/shellCommand"`},
 	"policy.methods.*":         {enum: decisions},
@@ -88,7 +88,7 @@ var specs = map[string]spec{
 	"policy.rule[]":            {required: []string{"decision"}, anyOf: []string{"tool", "command", "path"}},
 	"policy.rule[].tool":       {doc: "shell, file, mcp, a dynamic tool, or a glob.", filled: true, check: checkGlob},
 	"policy.rule[].command":    {doc: "Words of a shell command: * is one word, ** any number.", filled: true, check: checkWords},
-	"policy.rule[].path":       {doc: "Glob of changed files: absolute, or with ${workspace}, ~/ or **/ first.", filled: true, resolve: from.rulePath},
+	"policy.rule[].path":       {doc: "Glob of changed files: absolute, or with ${workspace}, ~/ or **/ first.", filled: true, resolve: pathResolver.rulePath},
 	"policy.rule[].escalated":  {doc: "Include commands that leave the sandbox. An allow rule with it applies to those only."},
 	"policy.rule[].decision":   {doc: "The decision.", enum: decisions},
 	"policy.rule[].reason":     {doc: "Text for each refusal by this rule."},
@@ -180,65 +180,61 @@ var specs = map[string]spec{
 	"image.timeout": {doc: "Time of a description with Codex's start. Less than 100ms counts as 100ms.", least: ms, most: hour},
 }
 
-func checkWords(s string) problem {
-	for _, word := range strings.Fields(s) {
-		if p := checkGlob(word); !p.ok() {
-			return p
-		}
-	}
-	return problem{}
-}
-
-// checkToolName and checkNamespace know what the app server refuses.
-func checkToolName(s string) problem {
+// checkToolName refuses the names that Codex refuses.
+func checkToolName(s string) *Error {
 	if s == "mcp" || strings.HasPrefix(s, "mcp__") {
-		return problem{clip(s) + " is a reserved name", "choose a name other than mcp and not beginning with mcp__"}
+		return newError(quote(s)+" is a reserved name", "choose a name that isn't mcp and does not begin with mcp__")
 	}
-	return problem{}
+	return nil
 }
 
+// reservedNamespaces are those that Codex refuses (measured with 0.169.0).
 var reservedNamespaces = []string{
 	"api_tool", "browser", "computer", "container", "file_search", "functions", "image_gen", "multi_tool_use",
 	"python", "python_user_visible", "submodel_delegator", "terminal", "tool_search", "web",
 }
 
-func checkNamespace(s string) problem {
-	if slices.Contains(reservedNamespaces, s) {
-		return problem{clip(s) + " is reserved by Codex", "choose another namespace"}
+// ReservedNamespace reports whether Codex reserves a namespace of tools.
+func ReservedNamespace(s string) bool { return slices.Contains(reservedNamespaces, s) }
+
+func checkNamespace(s string) *Error {
+	if ReservedNamespace(s) {
+		return newError(quote(s)+" is reserved by Codex", "choose another namespace")
 	}
-	return problem{}
+	return nil
 }
 
-func checkProtocol(s ToolServer) problem {
+// checkProtocol refuses JSON-RPC for a server with an address.
+func checkProtocol(s ToolServer) *Error {
 	if s.Protocol == "jsonrpc" && s.URL != "" {
-		return problem{`"jsonrpc" is for a command`, "take it out: a server with an address speaks MCP"}
+		return newError(`"jsonrpc" needs a command`, "remove it, since a server with an address uses MCP")
 	}
-	return problem{}
+	return nil
 }
 
-// checkToken keeps a token from going over the network for all to read.
-func checkToken(s ToolServer) problem {
+// checkToken refuses a token that the bridge would send over the network without encryption.
+func checkToken(s ToolServer) *Error {
 	if s.BearerTokenEnv == "" {
-		return problem{}
+		return nil
 	}
 	if s.URL == "" {
-		return problem{"is for an address", "take it out: a command reads its secrets from where it keeps them"}
+		return newError("needs url", "remove it, since a command gets its secrets from its environment")
 	}
-	address, err := url.Parse(s.URL)
-	if err != nil || address.Scheme == "https" {
-		return problem{} // of what is no address checkURL speaks
+	address, _ := url.Parse(s.URL) // checkURL reports an invalid address
+	if address == nil || address.Scheme == "https" {
+		return nil
 	}
 	host := address.Hostname()
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
-		return problem{}
+		return nil
 	}
-	return problem{"the token would be sent for all to read", "write an address with https, or one of this machine"}
+	return newError("the bridge would send the token without encryption", "use https, or an address of this machine")
 }
 
-// checkURL never shows the value, which may hold a password.
-func checkURL(v string) problem {
+// checkURL checks an address. The error does not show it, since it may have a password.
+func checkURL(v string) *Error {
 	if _, err := url.Parse(v); err != nil {
-		return problem{"not a valid address", "escape what is special in it as %XX"}
+		return newError("not a valid address", "escape special characters as %XX")
 	}
-	return problem{}
+	return nil
 }

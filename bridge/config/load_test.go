@@ -23,7 +23,7 @@ func load(file string) (*config.Config, error) {
 }
 
 // write makes a file in a fresh folder.
-func write(t *testing.T, text string) string {
+func write(t testing.TB, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -218,7 +218,7 @@ func TestLoadFiles(t *testing.T) {
 		})
 	}
 	t.Run("unreadable", func(t *testing.T) {
-		// A link to itself: nobody can read that, not even who may read everything.
+		// No user can read a link to itself, not even root.
 		file := filepath.Join(t.TempDir(), "config.toml")
 		if err := os.Symlink(file, file); err != nil {
 			t.Fatal(err)

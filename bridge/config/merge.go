@@ -1,263 +1,186 @@
 package config
 
 import (
-	"codex-bridge/bridge/setting"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"codex-bridge/bridge/setting"
 )
 
 // merger applies layers to a Config, in order.
 type merger struct {
-	cfg  *Config
-	opts Options
-	// stood are the keys whose value is what a preset stands for.
-	stood map[string]bool
-	// layers are the exec policies of the files, in layer order, and exec is their result.
-	layers []setting.ExecLayer
-	exec   setting.ExecPolicy
-	errs   []*Error
+	cfg        *Config
+	opts       Options
+	fromPreset map[string]bool     // keys whose value comes from a preset
+	execLayers []setting.ExecLayer // in the order of the layers
+	exec       setting.ExecPolicy  // the result of execLayers
+	errs       []*Error
 }
 
-// apply adds one layer. Which earlier value binds it:
-//
-//   - user: what the managed file set, nothing else.
-//   - workspace: what is in force, defaults included. Only while policy is off
-//     do its defaults not bind, since anything is tighter than off; what an
-//     earlier file set binds even then.
+// apply merges one layer.
 func (m *merger) apply(l *layer) {
 	m.cfg.files = append(m.cfg.files, l.file)
 	off := m.cfg.Policy.Mode == Off
-	if _, set := m.cfg.origins["policy.mode"]; !set {
-		m.implied(l)
+	if !m.isSet("policy.mode") {
+		m.implyEnforce(l)
 	}
 	for key, o := range l.sections {
-		if _, set := m.cfg.origins[key]; !set {
+		if !m.isSet(key) {
 			m.cfg.origins[key] = o
 		}
 	}
 	for _, f := range l.leaves {
-		if l.layer == Workspace && !workspaceAllows(f.pattern) {
-			m.fail(f, problem{"a workspace file may not set this",
-				"move it to your own configuration; a workspace file may only tighten policy and add rules"})
-			continue
+		switch {
+		case l.layer == Workspace && !workspaceAllows(f.pattern):
+			m.fail(f, newError("a workspace file can't set this",
+				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
+		case f.appends:
+			m.append(f)
+		default:
+			m.set(f, m.bound(f, off))
 		}
-		if f.adds {
-			m.add(f)
-			continue
-		}
-		m.set(f, m.earlier(f, off))
 	}
-	m.profiled(l, off)
+	m.applyPreset(l, off)
 }
 
-// implied gives a layer with a [policy] section and no mode the mode enforce,
-// unless an earlier layer has set one.
-func (m *merger) implied(l *layer) {
-	at, ok := l.sections["policy"]
+func (m *merger) isSet(key string) bool {
+	_, ok := m.cfg.origins[key]
+	return ok
+}
+
+// implyEnforce sets the mode to enforce for a layer that has a [policy] section without a mode.
+func (m *merger) implyEnforce(l *layer) {
+	section, ok := l.sections["policy"]
 	if !ok || slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.pattern == "policy.mode" }) {
 		return
 	}
 	m.cfg.Policy.Mode = Enforce
-	m.cfg.origins["policy.mode"] = at
+	m.cfg.origins["policy.mode"] = section
 }
 
-// earlier returns what a leaf must be at least as tight as; the zero Value
-// when nothing binds it.
-func (m *merger) earlier(f leaf, off bool) reflect.Value {
-	_, set := m.cfg.origins[f.shown]
-	current := get(reflect.ValueOf(m.cfg).Elem(), f.parts)
+// bound returns the value that a leaf can't loosen, or the zero Value if there is none. A value of an
+// earlier file binds all later ones. A default binds a workspace file only, and a default of the policy
+// only if the policy is not off.
+func (m *merger) bound(f leaf, off bool) reflect.Value {
+	current := get(m.root(), f.parts)
+	_, ordered := tighten[f.pattern]
 	switch {
-	case set:
+	case m.isSet(f.name):
 		return current
 	case f.origin.Layer != Workspace:
 		return reflect.Value{}
 	case f.pattern == "policy.methods.*":
-		// The built-in table is not known here and may refuse the method, so
-		// a workspace may only do the same.
+		// The built-in table may refuse the method, so a workspace file can only refuse it too.
 		return reflect.ValueOf("deny")
-	case strings.HasPrefix(f.pattern, "policy.") && off:
-		return reflect.Value{}
-	case !hasOrder(f.pattern):
+	case strings.HasPrefix(f.pattern, "policy.") && off, !ordered:
 		return reflect.Value{}
 	}
 	return current
 }
 
-func hasOrder(pattern string) bool {
-	_, ok := tighten[pattern]
-	return ok
-}
-
-func (m *merger) set(f leaf, earlier reflect.Value) {
+// set merges a leaf with the value that binds it.
+func (m *merger) set(f leaf, bound reflect.Value) {
 	value := f.value
-	if earlier.IsValid() && !reflect.DeepEqual(earlier.Interface(), value.Interface()) {
+	if bound.IsValid() && !equal(bound, value) {
 		o, ok := tighten[f.pattern]
 		if !ok {
-			m.fail(f, problem{fmt.Sprintf("%s has set this", m.holder(f)), "leave it out here, or change it there"})
+			m.fail(f, newError(m.holder(f)+" has set this", "leave it out here, or change it there"))
 			return
 		}
-		if value, ok = o.merge(earlier, value); !ok {
-			m.fail(f, problem{
-				fmt.Sprintf("%s is looser than %s, which %s", show(f.value), show(earlier), m.holds(f)),
-				fmt.Sprintf("leave it out, or tighten: a later layer may %s", o.words),
-			})
+		if value, ok = o.merge(bound, value); !ok {
+			m.fail(f, newError(fmt.Sprintf("%s is looser than %s, which %s", show(f.value), show(bound), m.reason(f)),
+				"leave it out, or tighten: a later layer may "+o.words))
 			return
 		}
 	}
-	root := reflect.ValueOf(m.cfg).Elem()
-	current := get(root, f.parts)
-	if _, set := m.cfg.origins[f.shown]; set && current.IsValid() && reflect.DeepEqual(current.Interface(), value.Interface()) {
-		return // decided by the earlier layer
+	if current := get(m.root(), f.parts); m.isSet(f.name) && current.IsValid() && equal(current, value) {
+		return // the earlier layer stays the origin
 	}
-	put(root, f.parts, value)
-	m.cfg.origins[f.shown] = f.origin
+	put(m.root(), f.parts, value)
+	m.cfg.origins[f.name] = f.origin
 }
 
-// holder names what binds a leaf.
+// holder names the layer that has set a key.
 func (m *merger) holder(f leaf) string {
-	o := m.cfg.origins[f.shown]
+	o := m.cfg.origins[f.name]
 	return fmt.Sprintf("the %s layer (%s:%d)", o.Layer, o.File, o.Line)
 }
 
-func (m *merger) holds(f leaf) string {
-	if _, ok := m.cfg.origins[f.shown]; ok {
+// reason says why a value binds a leaf.
+func (m *merger) reason(f leaf) string {
+	switch {
+	case m.isSet(f.name):
 		return m.holder(f) + " sets"
-	}
-	if f.pattern == "policy.methods.*" {
+	case f.pattern == "policy.methods.*":
 		return "the built-in table may say"
 	}
 	return "is the default"
 }
 
-// add appends a rule or a handler.
-func (m *merger) add(f leaf) {
+// append adds a rule or a handler.
+func (m *merger) append(f leaf) {
 	if r, ok := f.value.Interface().(Rule); ok && f.origin.Layer == Workspace && r.Decision == "allow" {
-		m.fail(f, problem{"a workspace file may not allow anything", `write a rule that decides "deny" or "ask", or move this one to your own configuration`})
+		m.fail(f, newError("a workspace file can't allow anything",
+			`write a rule with the decision "deny" or "ask", or move this one to your own configuration`))
 		return
 	}
-	list := get(reflect.ValueOf(m.cfg).Elem(), f.parts)
+	list := get(m.root(), f.parts)
 	list.Set(reflect.Append(list, f.value))
 }
 
-func (m *merger) fail(f leaf, p problem) {
-	m.errs = append(m.errs, &Error{
-		File: f.origin.File, Line: f.origin.Line, Column: f.origin.Column,
-		Key: f.shown, Message: p.message, Mend: p.mend,
-	})
+func (m *merger) fail(f leaf, e *Error) { m.failAt(f.origin, f.name, e) }
+
+func (m *merger) failAt(o Origin, key string, e *Error) {
+	e.File, e.Line, e.Column, e.Key = o.File, o.Line, o.Column, key
+	m.errs = append(m.errs, e)
 }
 
-// get follows a key through fields and maps. What a map does not hold is the
-// zero Value.
+func (m *merger) root() reflect.Value { return reflect.ValueOf(m.cfg).Elem() }
+
+// get returns the value of a key, or the zero Value if a map does not have it.
 func get(v reflect.Value, parts []string) reflect.Value {
-	for _, p := range parts {
+	for _, part := range parts {
 		if v.Kind() == reflect.Map {
-			v = v.MapIndex(reflect.ValueOf(p))
+			v = v.MapIndex(reflect.ValueOf(part))
 			continue
 		}
-		f, _ := field(v.Type(), p)
+		f, _ := field(v.Type(), part)
 		v = v.FieldByIndex(f.Index)
 	}
 	return v
 }
 
 func put(v reflect.Value, parts []string, value reflect.Value) {
-	parent := get(v, parts[:len(parts)-1])
+	last := len(parts) - 1
+	parent := get(v, parts[:last])
 	if parent.Kind() != reflect.Map {
-		get(v, parts).Set(value)
+		get(parent, parts[last:]).Set(value)
 		return
 	}
 	if parent.IsNil() {
 		parent.Set(reflect.MakeMap(parent.Type()))
 	}
-	parent.SetMapIndex(reflect.ValueOf(parts[len(parts)-1]), value)
+	parent.SetMapIndex(reflect.ValueOf(parts[last]), value)
 }
 
-// show writes a value as a file would. Only keys that have an order are shown,
-// and none of those is secret.
+func equal(a, b reflect.Value) bool { return reflect.DeepEqual(a.Interface(), b.Interface()) }
+
+// show returns a value in the syntax of a file. Only values with an order are shown; none is secret.
 func show(v reflect.Value) string {
 	switch x := v.Interface().(type) {
-	case Duration:
-		return fmt.Sprintf("%q", x)
-	case Size:
+	case Duration, Size:
 		return fmt.Sprintf("%q", x)
 	case []string:
-		if len(x) == 0 {
-			return "[]"
-		}
 		quoted := make([]string, len(x))
 		for i, s := range x {
-			quoted[i] = clip(s)
+			quoted[i] = quote(s)
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	}
 	if v.Kind() == reflect.String {
-		return clip(v.String())
+		return quote(v.String())
 	}
 	return fmt.Sprint(v.Interface())
-}
-
-// maxProtected bounds policy.protected_paths: each command line is compared with every entry.
-const maxProtected = 1000
-
-// finish sets what follows from the rest, and checks what no key can be
-// checked for alone.
-func (m *merger) finish() {
-	c := m.cfg
-	_, section := c.origins["hooks"]
-	c.Hooks.On = section || c.Policy.Mode == Enforce
-	_, c.Thread.On = c.origins["thread"]
-	if _, said := c.origins["policy.gate"]; !said && !c.hooked() {
-		c.Policy.Gate = false // it asks from that hook
-	}
-	if c.Codex.MinVersion == "" {
-		c.Codex.MinVersion = Default().Codex.MinVersion
-	}
-	// Empty means all in these: one form of empty, so that nobody can take
-	// [] for a list that allows nothing.
-	for _, list := range []*[]string{&c.Policy.Models, &c.Policy.Efforts, &c.ACP.Allowed} {
-		if len(*list) == 0 {
-			*list = nil
-		}
-	}
-	for i, h := range c.Hooks.Handlers {
-		if !slices.Contains(c.Hooks.Events, h.Event) {
-			m.errs = append(m.errs, &Error{File: h.Origin.File, Line: h.Origin.Line, Column: h.Origin.Column,
-				Key:     fmt.Sprintf("hooks.handler[%d].event", i),
-				Message: fmt.Sprintf("%q is not hooked, so the handler would never run", h.Event),
-				Mend:    fmt.Sprintf("add %q to hooks.events", h.Event)})
-		}
-	}
-	if l := c.ToolLimits; l.Timeout > l.MaxTimeout {
-		m.cross("tool_limits.timeout", "tool_limits.max_timeout",
-			fmt.Sprintf("the timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
-	}
-	if n := len(c.Policy.ProtectedPaths); n > maxProtected {
-		m.cross("policy.protected_paths", "", fmt.Sprintf("%d entries are more than %d", n, maxProtected), "name folders in place of the files in them")
-	}
-	m.agents()
-	if name := c.ACP.DefaultAgent; name != "" {
-		known := slices.Sorted(maps.Keys(c.ACP.Agents))
-		switch {
-		case !slices.Contains(known, name):
-			mend := "add [acp.agents." + Key(name) + "]"
-			if near := Nearest(name, known); near != "" {
-				mend = fmt.Sprintf("did you mean %q?", near)
-			}
-			m.cross("acp.default_agent", "", clip(name)+" is not configured", mend)
-		case len(c.ACP.Allowed) > 0 && !slices.Contains(c.ACP.Allowed, name):
-			m.cross("acp.default_agent", "acp.allowed", clip(name)+" is not in acp.allowed", "add it there or choose another")
-		}
-	}
-}
-
-// cross notes a fault between two keys, at the one that was decided last.
-func (m *merger) cross(key, other, message, mend string) {
-	o := m.cfg.origins[key]
-	if p, ok := m.cfg.origins[other]; ok && p.Layer > o.Layer {
-		key, o = other, p
-	}
-	m.errs = append(m.errs, &Error{File: o.File, Line: o.Line, Column: o.Column, Key: key, Message: message, Mend: mend})
 }

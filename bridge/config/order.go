@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// order says how a later layer may tighten a key. merge returns what is in
-// force after both, and false when the later value is looser.
+// order says how a later layer may tighten a key.
 type order struct {
-	words string // what a later layer may do, for messages and documentation
+	words string // for messages and docs: a later layer may …
+	// merge returns the result of both values, and false if the later one is looser.
 	merge func(earlier, later reflect.Value) (reflect.Value, bool)
 }
 
-// tighten has a row for every key that can be tightened. A key without one
-// cannot be changed once an earlier layer that binds has set it.
+// tighten has a row for each key that a later layer may change. A workspace file can set other keys only
+// if no earlier file has.
 var tighten = map[string]order{
 	"policy.mode":             ranked("off", "audit", "enforce"),
 	"policy.preset":           ranked(presets...),
 	"policy.security":         ranked("full", "allowlist", "deny"),
 	"policy.ask":              ranked("off", "on-miss", "always"),
 	"policy.approval":         strictFirst("untrusted", "on-request", "granular", "never"),
-	"policy.sandbox":          ranked("danger-full-access", "workspace-write", "read-only"),
+	"policy.sandbox":          ranked(sandboxOrder...),
 	"policy.network":          only(false),
-	"policy.writable_roots":   inside,
+	"policy.writable_roots":   covered("name folders inside the earlier ones", within),
 	"policy.reviewers":        strictFirst("user", "auto_review"),
-	"policy.models":           emptyIsAll(narrowed(narrower)),
+	"policy.models":           emptyIsAll(covered("remove patterns or narrow them", narrower)),
 	"policy.efforts":          emptyIsAll(subset),
-	"policy.config_keys":      narrowed(narrowerKeys),
-	"policy.commands":         narrowed(narrowerCommands),
+	"policy.config_keys":      covered("remove patterns or narrow them", narrowerKeys),
+	"policy.commands":         covered("remove patterns or narrow them", narrowerCommands),
 	"policy.unknown_methods":  ranked("allow", "deny"),
 	"policy.gate":             only(true),
 	"policy.escalation":       ranked("ask", "deny"),
@@ -53,78 +53,86 @@ var tighten = map[string]order{
 	"acp.allowed":             emptyIsAll(subset),
 }
 
-// ranked is a scale of words, the loosest first.
+// sandboxOrder has the sandboxes, the loosest first.
+var sandboxOrder = []string{"danger-full-access", "workspace-write", "read-only"}
+
+// ranked is the order of a word. scale has the values, the loosest first.
 func ranked(scale ...string) order {
 	return order{"only move along " + strings.Join(scale, " → "), func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, slices.Index(scale, b.String()) >= slices.Index(scale, a.String())
 	}}
 }
 
-// only is a switch that can be moved one way.
+// only is the order of a switch.
 func only(tight bool) order {
 	return order{fmt.Sprintf("only change it to %t", tight), func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, b.Bool() == tight || a.Bool() == b.Bool()
 	}}
 }
 
+// atMost is the order of a number.
 var atMost = order{"only lower it", func(a, b reflect.Value) (reflect.Value, bool) {
 	return b, b.Int() <= a.Int()
 }}
 
-var subset = order{"only leave values out", func(a, b reflect.Value) (reflect.Value, bool) {
-	return b, each(b, func(s string) bool { return slices.Contains(texts(a), s) })
-}}
+// listOrder is an order of lists.
+func listOrder(words string, merge func(earlier, later []string) ([]string, bool)) order {
+	return order{"only " + words, func(a, b reflect.Value) (reflect.Value, bool) {
+		list, ok := merge(a.Interface().([]string), b.Interface().([]string))
+		return reflect.ValueOf(list), ok
+	}}
+}
 
-// strictFirst is an order for lists of values. scale has the values, the strictest first. A later layer can
+// covered is the order of lists in which an earlier value covers each later one.
+func covered(words string, covers func(earlier, later string) bool) order {
+	return listOrder(words, func(earlier, later []string) ([]string, bool) {
+		for _, s := range later {
+			if !slices.ContainsFunc(earlier, func(e string) bool { return covers(e, s) }) {
+				return nil, false
+			}
+		}
+		return later, true
+	})
+}
+
+var subset = covered("remove values", func(earlier, later string) bool { return earlier == later })
+
+// union keeps the values of the earlier layer.
+var union = listOrder("add values", func(earlier, later []string) ([]string, bool) {
+	all := slices.Clone(earlier)
+	for _, s := range later {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all, true
+})
+
+// strictFirst is an order of lists of values. scale has the values, the strictest first. A later layer can
 // only remove the loosest ones: an earlier value that is stricter than one of the later list stays, since a
 // client that asks for it would get the looser one. The list keeps the order of the earlier layer, but a
 // stricter value can become the first.
 func strictFirst(scale ...string) order {
 	rank := func(s string) int { return slices.Index(scale, s) }
-	loose := slices.Clone(scale)
-	slices.Reverse(loose)
-	return order{"only leave values out, the loosest first: " + strings.Join(loose, ", "), func(a, b reflect.Value) (reflect.Value, bool) {
-		earlier, later := texts(a), texts(b)
-		if len(later) == 0 || !each(b, func(s string) bool { return slices.Contains(earlier, s) }) {
-			return b, false
+	loosestFirst := slices.Clone(scale)
+	slices.Reverse(loosestFirst)
+	return listOrder("remove values, the loosest first: "+strings.Join(loosestFirst, ", "), func(earlier, later []string) ([]string, bool) {
+		unknown := func(s string) bool { return !slices.Contains(earlier, s) }
+		if len(later) == 0 || slices.ContainsFunc(later, unknown) {
+			return nil, false
 		}
 		loosest := slices.MaxFunc(later, func(x, y string) int { return rank(x) - rank(y) })
 		kept := slices.DeleteFunc(slices.Clone(earlier), func(s string) bool {
 			return !slices.Contains(later, s) && rank(s) >= rank(loosest)
 		})
-		if rank(later[0]) < rank(kept[0]) {
-			kept = append([]string{later[0]}, slices.DeleteFunc(kept, func(s string) bool { return s == later[0] })...)
+		if first := later[0]; rank(first) < rank(kept[0]) {
+			kept = append([]string{first}, slices.DeleteFunc(kept, func(s string) bool { return s == first })...)
 		}
-		return reflect.ValueOf(kept), true
-	}}
-}
-
-func narrowed(narrower func(earlier, later string) bool) order {
-	return order{"only leave patterns out or narrow them", func(a, b reflect.Value) (reflect.Value, bool) {
-		return b, each(b, func(s string) bool {
-			return slices.ContainsFunc(texts(a), func(e string) bool { return narrower(e, s) })
-		})
-	}}
-}
-
-// union keeps what the earlier layer had, so it cannot be loosened.
-var union = order{"only add values", func(a, b reflect.Value) (reflect.Value, bool) {
-	all := slices.Clone(texts(a))
-	for _, s := range texts(b) {
-		if !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return reflect.ValueOf(all), true
-}}
-
-var inside = order{"only name folders inside the earlier ones", func(a, b reflect.Value) (reflect.Value, bool) {
-	return b, each(b, func(s string) bool {
-		return slices.ContainsFunc(texts(a), func(root string) bool { return within(root, s) })
+		return kept, true
 	})
-}}
+}
 
-// emptyIsAll is an order of lists whose empty one restricts nothing.
+// emptyIsAll is an order of lists in which an empty list allows all.
 func emptyIsAll(o order) order {
 	return order{o.words, func(a, b reflect.Value) (reflect.Value, bool) {
 		switch {
@@ -137,27 +145,20 @@ func emptyIsAll(o order) order {
 	}}
 }
 
-// within says whether a clean path is a folder or something below it. It goes
-// by the names alone: ${workspace} and an absolute path never meet.
-func within(root, p string) bool {
+// within reports whether a clean path is a folder or below it. It compares names: ${workspace} is not
+// within an absolute path.
+func within(folder, p string) bool {
 	for _, sep := range []string{"/", string(filepath.Separator)} {
-		if p == root || strings.HasPrefix(p, strings.TrimSuffix(root, sep)+sep) {
+		if p == folder || strings.HasPrefix(p, strings.TrimSuffix(folder, sep)+sep) {
 			return true
 		}
 	}
 	return false
 }
 
-func texts(v reflect.Value) []string { return v.Interface().([]string) }
-
-func each(v reflect.Value, f func(string) bool) bool {
-	return !slices.ContainsFunc(texts(v), func(s string) bool { return !f(s) })
-}
-
-// workspaceMay lists what a workspace file may contain. It is content of a
-// repository: it may tighten, and say how its threads are steered, but never
-// name a program, an address or a setting of a thread.
-var workspaceMay = []string{
+// workspaceKeys are the keys that a workspace file may have, with the keys below them. The file is content
+// of a repository, so it must not name a program, an address or a setting of a thread.
+var workspaceKeys = []string{
 	"policy",
 	"approvals",
 	"hooks.events",
@@ -169,7 +170,7 @@ var workspaceMay = []string{
 }
 
 func workspaceAllows(pattern string) bool {
-	return slices.ContainsFunc(workspaceMay, func(prefix string) bool {
+	return slices.ContainsFunc(workspaceKeys, func(prefix string) bool {
 		rest, ok := strings.CutPrefix(pattern, prefix)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})

@@ -2,42 +2,27 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
-// Layer is one of the places a configuration comes from, in order.
+// Layer is a source of the configuration. Layers have an order: a later one may only tighten.
 type Layer int
 
+// Layers in their order.
 const (
-	// BuiltIn is the value a key has when no file sets it.
-	BuiltIn Layer = iota
-	// Managed is the machine's file; what it sets cannot be loosened.
-	Managed
-	// User is the user's own file.
-	User
-	// Workspace is the .codex-bridge.toml of a repository: untrusted content
-	// that may only tighten.
-	Workspace
+	BuiltIn   Layer = iota // the default of a key that no file sets
+	Managed                // the machine's file
+	User                   // the user's file
+	Workspace              // a .codex-bridge.toml, which is untrusted content of a repository
 )
 
-// String gives the layer's name as the documentation has it.
+// String returns the layer's name in messages and docs.
 func (l Layer) String() string {
-	switch l {
-	case BuiltIn:
-		return "default"
-	case Managed:
-		return "managed"
-	case User:
-		return "user"
-	case Workspace:
-		return "workspace"
-	}
-	return "Layer(" + strconv.Itoa(int(l)) + ")"
+	return [...]string{"default", "managed", "user", "workspace"}[l]
 }
 
-// Origin is the place that decided a value.
+// Origin is the place that set a value.
 type Origin struct {
 	Layer  Layer
 	File   string
@@ -45,7 +30,7 @@ type Origin struct {
 	Column int // in bytes from 1
 }
 
-// String gives "layer file:line", or "default".
+// String returns "layer file:line", or "default".
 func (o Origin) String() string {
 	if o.Layer == BuiltIn {
 		return o.Layer.String()
@@ -53,18 +38,16 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s %s:%d", o.Layer, o.File, o.Line)
 }
 
-// Origin says which file and line decided the value of a key, written as Key
-// writes it: "policy.sandbox", `policy.methods."thread/shellCommand"`,
-// "tools.lookup_ticket". A section ("hooks") has the origin of its first
-// mention. It is false for a key that no file sets. Rules and handlers carry
-// their own Origin.
+// Origin returns the place that set a key: "policy.sandbox", `policy.methods."thread/shellCommand"` or
+// "tools.lookup_ticket", as Key writes it. The place of a section, such as "hooks", is its first mention.
+// Origin returns false for a key that no file sets. Rules and handlers have their own Origin.
 func (c *Config) Origin(key string) (Origin, bool) {
 	o, ok := c.origins[key]
 	return o, ok
 }
 
-// Place is Origin in words, "user FILE:LINE"; "" for a key that no file sets. The
-// mode of a [policy] section that names none is set by the section.
+// Place returns the text of Origin, "user FILE:LINE", or "" for a key that no file sets. A [policy] section
+// without a mode sets policy.mode.
 func (c *Config) Place(key string) string {
 	o, ok := c.Origin(key)
 	if !ok && key == "policy.mode" {
@@ -76,19 +59,17 @@ func (c *Config) Place(key string) string {
 	return o.String()
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+// bareKeyChars are the characters of a key without quotes.
+const bareKeyChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// Key joins the parts of a key as TOML writes it, quoting what must be.
+// Key joins the parts of a key and quotes them as TOML requires.
 func Key(parts ...string) string {
-	var b strings.Builder
-	for i, p := range parts {
-		if i > 0 {
-			b.WriteByte('.')
+	quoted := make([]string, len(parts))
+	for i, part := range parts {
+		quoted[i] = part
+		if part == "" || strings.Trim(part, bareKeyChars) != "" {
+			quoted[i] = strconv.Quote(part)
 		}
-		if !bareKey.MatchString(p) {
-			p = strconv.Quote(p)
-		}
-		b.WriteString(p)
 	}
-	return b.String()
+	return strings.Join(quoted, ".")
 }

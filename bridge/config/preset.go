@@ -12,20 +12,78 @@ import (
 	"codex-bridge/bridge/setting"
 )
 
-// profile are the keys that stand for values of approval, sandbox and reviewers.
-var profile = []string{"policy.preset", "policy.security", "policy.ask"}
+// presetKeys are the keys that set approval, sandbox and reviewers where no file does.
+var presetKeys = []string{"policy.preset", "policy.security", "policy.ask"}
 
-// strict are the approval policies that a word can be followed by, and the words that ask
-// more than it.
-var strict = []string{setting.Never, setting.OnRequest, setting.Untrusted}
+// approvalOrder has the approval policies of presets, the loosest first. A preset also allows the
+// stricter ones.
+var approvalOrder = []string{setting.Never, setting.OnRequest, setting.Untrusted}
+
+// isMode reports whether a preset is a mode, which stands for a security and an ask.
+func isMode(preset string) bool {
+	return preset != "" && preset != setting.PresetYolo && preset != setting.PresetGuardian
+}
+
+// applyPreset sets the values of a layer's preset, security and ask. If a value must not be loosened, or
+// commands need a question, the result is the stricter of both values.
+func (m *merger) applyPreset(l *layer, off bool) {
+	i := slices.IndexFunc(l.leaves, func(f leaf) bool { return slices.Contains(presetKeys, f.pattern) })
+	if i < 0 {
+		return
+	}
+	at := l.leaves[i]
+	own := execLayer(l)
+	if own.Mode != "" && own.Security+own.Ask != "" {
+		m.fail(at, newError(fmt.Sprintf("preset %q stands for a security and an ask, and the file sets one of them", own.Mode), "keep one of the two"))
+		return
+	}
+	// A later layer can only tighten the result of the earlier ones.
+	var floor setting.ExecLayer
+	if m.exec.Touched {
+		floor = setting.ExecLayer{Security: m.exec.Security, Ask: m.exec.Ask}
+	}
+	m.execLayers = append(m.execLayers, own)
+	m.exec = setting.ResolveExec(m.execLayers, floor)
+	requirements, e := m.requirements()
+	if e != nil {
+		m.fail(at, e)
+		return
+	}
+	in := setting.PresetInput{Preset: m.cfg.Policy.Preset, Exec: m.exec, Requirements: requirements}
+	if isMode(in.Preset) {
+		in.Preset = ""
+	}
+	out, err := setting.ResolvePreset(in)
+	if err != nil {
+		m.fail(at, newError(err.Error(), `set ask = "on-miss" with security = "allowlist", or a value that the machine allows`))
+		return
+	}
+	approvals := slices.Clone(approvalOrder[max(0, slices.Index(approvalOrder, out.Approval)):])
+	approvals = slices.DeleteFunc(approvals, func(word string) bool { return requirements.Approval(word) == "" })
+	reviewers := []string{out.Reviewer}
+	if out.Reviewer != setting.User && requirements.Reviewer(setting.User) != "" {
+		reviewers = append(reviewers, setting.User)
+	}
+	forced := m.exec.Touched && m.exec.Mode != setting.SecurityFull
+	for _, result := range []struct {
+		key   string
+		value any
+	}{{"policy.approval", approvals}, {"policy.sandbox", out.Sandbox}, {"policy.reviewers", reviewers}} {
+		path := keyPath{strings.Split(result.key, "."), result.key, result.key}
+		f := leaf{keyPath: path, value: reflect.ValueOf(result.value), origin: at.origin}
+		if e := m.setFromPreset(f, forced, off); e != nil {
+			m.fail(at, e)
+		}
+	}
+}
 
 // execLayer returns the exec policy of one layer.
 func execLayer(l *layer) (own setting.ExecLayer) {
 	for _, f := range l.leaves {
 		switch f.pattern {
 		case "policy.preset":
-			if word := f.value.String(); isShort(word) {
-				own.Mode = word
+			if preset := f.value.String(); isMode(preset) {
+				own.Mode = preset
 			}
 		case "policy.security":
 			own.Security = f.value.String()
@@ -36,125 +94,70 @@ func execLayer(l *layer) (own setting.ExecLayer) {
 	return own
 }
 
-// isShort reports whether a preset is short for a security and an ask.
-func isShort(word string) bool {
-	return word != "" && word != setting.PresetYolo && word != setting.PresetGuardian
-}
-
-// profiled gives a layer with a preset, a security or an ask the values that they stand
-// for. Where an earlier layer binds, or commands have to be asked about, what is said
-// holds as far as both allow it.
-func (m *merger) profiled(l *layer, off bool) {
-	i := slices.IndexFunc(l.leaves, func(f leaf) bool { return slices.Contains(profile, f.pattern) })
-	if i < 0 {
-		return
+// setFromPreset sets a key to the value of a preset. A value of a file stays, unless forced is true.
+func (m *merger) setFromPreset(f leaf, forced, off bool) *Error {
+	bound := m.bound(f, off)
+	if m.isSet(f.name) && !forced && !m.fromPreset[f.name] {
+		return nil
 	}
-	at := l.leaves[i]
-	own := execLayer(l)
-	if own.Mode != "" && own.Security+own.Ask != "" {
-		m.fail(at, problem{fmt.Sprintf("preset %q is short for a security and an ask, and there is one of those, too", own.Mode), "keep one of the two"})
-		return
-	}
-	in := setting.PresetInput{Preset: m.cfg.Policy.Preset}
-	if isShort(in.Preset) {
-		in.Preset = ""
-	}
-	// A later layer may only tighten: the earlier ones are its floor.
-	floor := setting.ExecLayer{}
-	if m.exec.Touched {
-		floor = setting.ExecLayer{Security: m.exec.Security, Ask: m.exec.Ask}
-	}
-	m.layers = append(m.layers, own)
-	m.exec = setting.ResolveExec(m.layers, floor)
-	in.Exec = m.exec
-	var err error
-	if in.Requirements, err = m.requirements(); err != nil {
-		m.fail(at, problem{err.Error(), "fix that file; Codex reads it, too"})
-		return
-	}
-	out, err := setting.ResolvePreset(in)
-	if err != nil {
-		m.fail(at, problem{err.Error(), `say ask = "on-miss" with security = "allowlist", or what the machine allows`})
-		return
-	}
-	r := in.Requirements
-	approvals := strict[max(0, slices.Index(strict, out.Approval)):]
-	approvals = slices.DeleteFunc(slices.Clone(approvals), func(word string) bool { return r.Approval(word) == "" })
-	reviewers := []string{out.Reviewer}
-	if out.Reviewer != setting.User && r.Reviewer(setting.User) != "" {
-		reviewers = append(reviewers, setting.User)
-	}
-	forced := in.Exec.Touched && in.Exec.Mode != setting.SecurityFull
-	m.stands(at, "policy.approval", reflect.ValueOf(approvals), forced, off)
-	m.stands(at, "policy.sandbox", reflect.ValueOf(out.Sandbox), forced, off)
-	m.stands(at, "policy.reviewers", reflect.ValueOf(reviewers), forced, off)
-}
-
-// stands sets a key to what a profile stands for.
-func (m *merger) stands(at leaf, key string, value reflect.Value, forced, off bool) {
-	f := leaf{keyPath: keyPath{strings.Split(key, "."), key, key}, value: value, origin: at.origin}
-	root := reflect.ValueOf(m.cfg).Elem()
-	bound := m.earlier(f, off)
-	if _, said := m.cfg.origins[key]; said {
-		if !forced && !m.stood[key] {
-			return
-		}
-		bound = get(root, f.parts)
-	}
+	value := f.value
 	if bound.IsValid() {
-		if value = meet(key, bound, value); !value.IsValid() {
-			m.fail(at, problem{fmt.Sprintf("%s is %s, and this stands for %s", key, show(bound), show(f.value)), "change one of them"})
-			return
+		if value = stricter(f.name, bound, value); !value.IsValid() {
+			return newError(fmt.Sprintf("%s is %s, but this needs %s", f.name, show(bound), show(f.value)), "change one of them")
 		}
-		if reflect.DeepEqual(bound.Interface(), value.Interface()) {
-			return
+		if equal(bound, value) {
+			return nil
 		}
 	}
-	put(root, f.parts, value)
-	m.cfg.origins[key] = at.origin
-	if m.stood == nil {
-		m.stood = make(map[string]bool)
+	put(m.root(), f.parts, value)
+	m.cfg.origins[f.name] = f.origin
+	if m.fromPreset == nil {
+		m.fromPreset = make(map[string]bool)
 	}
-	m.stood[key] = true
+	m.fromPreset[f.name] = true
+	return nil
 }
 
-// meet is the most that both values of a key allow; the zero Value when that is nothing. Of a list the
-// stricter values of a stay, and its order: see strictFirst.
-func meet(key string, a, b reflect.Value) reflect.Value {
-	if a.Kind() == reflect.String {
-		scale := []string{"danger-full-access", "workspace-write", "read-only"}
-		if slices.Index(scale, a.String()) > slices.Index(scale, b.String()) {
-			return a
+// stricter returns what both values of a key allow, or the zero Value if that is nothing. A list keeps the
+// order and the stricter values of bound; see strictFirst.
+func stricter(key string, bound, value reflect.Value) reflect.Value {
+	if bound.Kind() == reflect.String {
+		if slices.Index(sandboxOrder, bound.String()) > slices.Index(sandboxOrder, value.String()) {
+			return bound
 		}
-		return b
+		return value
 	}
-	both := slices.DeleteFunc(slices.Clone(texts(b)), func(s string) bool { return !slices.Contains(texts(a), s) })
+	earlier := bound.Interface().([]string)
+	both := slices.Clone(value.Interface().([]string))
+	both = slices.DeleteFunc(both, func(s string) bool { return !slices.Contains(earlier, s) })
 	if len(both) == 0 {
 		return reflect.Value{}
 	}
-	kept, _ := tighten[key].merge(a, reflect.ValueOf(both))
+	kept, _ := tighten[key].merge(bound, reflect.ValueOf(both))
 	return kept
 }
 
-// requirements are what the machine allows Codex, nil when it says nothing.
-func (m *merger) requirements() (*setting.Requirements, error) {
-	if m.opts.Requirements == "" {
+// requirements returns what the machine allows Codex, or nil without a file.
+func (m *merger) requirements() (*setting.Requirements, *Error) {
+	const hint = "fix the file; Codex also reads it"
+	file := m.opts.Requirements
+	if file == "" {
 		return nil, nil
 	}
-	text, err := readFile(m.opts.Requirements, false)
+	text, err := readFile(file, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s can't be read: %s", m.opts.Requirements, reason(err))
+		return nil, newError(file+": "+readError(file, err).Message, hint)
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("this machine's name, which %s may ask for, can't be found out: %w", m.opts.Requirements, err)
+		return nil, newError(fmt.Sprintf("can't get this machine's name, which %s may depend on: %v", file, err), "set a host name")
 	}
 	r, err := setting.ParseRequirements([]byte(text), host)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.opts.Requirements, err)
+		return nil, newError(file+": "+err.Error(), hint)
 	}
 	return r, nil
 }

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of a configuration file, made
-// from the fields of Config and the same rows that Load checks by. It says
-// what one file may hold; layers, paths and globs only Load can judge.
+// Schema returns the JSON Schema (draft 2020-12) of a configuration file. It describes the fields of
+// Config and the rows of specs. It does not check layers, paths and globs.
 func Schema() []byte {
 	s := schemaOf(reflect.TypeFor[Config](), "", reflect.ValueOf(*Default()))
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -16,27 +15,25 @@ func Schema() []byte {
 	s["description"] = "The format of config.toml and .codex-bridge.toml. A workspace's file may only tighten."
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		panic("config: the schema has no JSON form: " + err.Error()) // a fault of the tables
+		panic("config: a table has a value that is not JSON: " + err.Error())
 	}
 	return append(text, '\n')
 }
 
-// schemaOf describes the values of type t under a key pattern; def is the
-// default, or the zero Value.
+// schemaOf returns the schema of the values of a key. def is the default, or the zero Value.
 func schemaOf(t reflect.Type, pattern string, def reflect.Value) map[string]any {
 	s := specs[pattern]
 	out := map[string]any{}
 	if s.doc != "" {
 		out["description"] = s.doc
 	}
-	dot := pattern + "."
+	below := pattern + "."
 	if pattern == "" {
-		dot = ""
+		below = ""
 	}
 	switch {
 	case t == reflect.TypeFor[Duration]():
-		out["type"] = "string"
-		out["pattern"] = durationForm.String()
+		out["type"], out["pattern"] = "string", durationForm.String()
 	case t == reflect.TypeFor[Size]():
 		out["anyOf"] = []any{
 			map[string]any{"type": "string", "pattern": sizeForm.String()},
@@ -47,71 +44,60 @@ func schemaOf(t reflect.Type, pattern string, def reflect.Value) map[string]any 
 		out["properties"] = map[string]any{"type": map[string]any{"const": "object"}}
 		out["required"] = []string{"type"}
 	case t.Kind() == reflect.Struct:
-		objectSchema(out, t, s, dot, def)
+		objectSchema(out, t, s, below, def)
 		return out
 	case t.Kind() == reflect.Map:
 		out["type"] = "object"
 		if t.Elem().Kind() != reflect.Interface {
-			out["additionalProperties"] = schemaOf(t.Elem(), dot+"*", entryDefault(dot+"*"))
+			out["additionalProperties"] = schemaOf(t.Elem(), below+"*", entryDefault(below+"*"))
 		}
 		if s.names != nil {
 			out["propertyNames"] = map[string]any{"pattern": s.names.String()}
 		}
 		return out
 	case t.Kind() == reflect.Slice:
-		listSchema(out, t, s, pattern)
+		out["type"] = "array"
+		out["items"] = schemaOf(t.Elem(), pattern+"[]", entryDefault(pattern+"[]"))
+		listSchema(out, s)
 	case t.Kind() == reflect.String:
+		out["type"] = "string"
 		stringSchema(out, s)
 	case t.Kind() == reflect.Bool:
 		out["type"] = "boolean"
 	case t.Kind() == reflect.Int:
-		out["type"] = "integer"
-		out["minimum"], out["maximum"] = s.least, s.most
+		out["type"], out["minimum"], out["maximum"] = "integer", s.least, s.most
 	}
-	if showDefault(def, pattern) {
+	if hasDefault(def, pattern) {
 		out["default"] = def.Interface()
 	}
 	return out
 }
 
-func objectSchema(out map[string]any, t reflect.Type, s spec, dot string, def reflect.Value) {
-	out["type"] = "object"
-	out["additionalProperties"] = false
-	props := map[string]any{}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Tag.Get("toml")
-		if !f.IsExported() || name == "-" {
-			continue
-		}
+func objectSchema(out map[string]any, t reflect.Type, s spec, below string, def reflect.Value) {
+	properties := map[string]any{}
+	for name, f := range fields(t) {
 		var d reflect.Value
 		if def.IsValid() {
 			d = def.FieldByIndex(f.Index)
 		}
-		props[name] = schemaOf(f.Type, dot+name, d)
+		properties[name] = schemaOf(f.Type, below+name, d)
 	}
-	out["properties"] = props
+	out["type"], out["additionalProperties"], out["properties"] = "object", false, properties
 	if s.required != nil {
 		out["required"] = s.required
 	}
-	having := func(keys []string) (list []any) {
-		for _, k := range keys {
-			list = append(list, map[string]any{"required": []string{k}})
+	for keyword, keys := range map[string][]string{"anyOf": s.anyOf, "oneOf": s.oneOf} {
+		var list []any
+		for _, key := range keys {
+			list = append(list, map[string]any{"required": []string{key}})
 		}
-		return list
-	}
-	if s.anyOf != nil {
-		out["anyOf"] = having(s.anyOf)
-	}
-	if s.oneOf != nil {
-		out["oneOf"] = having(s.oneOf)
+		if list != nil {
+			out[keyword] = list
+		}
 	}
 }
 
-func listSchema(out map[string]any, t reflect.Type, s spec, pattern string) {
-	out["type"] = "array"
-	item := schemaOf(t.Elem(), pattern+"[]", entryDefault(pattern+"[]"))
-	out["items"] = item
+func listSchema(out map[string]any, s spec) {
 	if s.filled || s.program {
 		out["minItems"] = 1
 	}
@@ -124,7 +110,6 @@ func listSchema(out map[string]any, t reflect.Type, s spec, pattern string) {
 }
 
 func stringSchema(out map[string]any, s spec) {
-	out["type"] = "string"
 	if s.enum != nil {
 		out["enum"] = s.enum
 	}
@@ -143,9 +128,9 @@ func entryDefault(pattern string) reflect.Value {
 	return reflect.Value{}
 }
 
-// showDefault leaves out defaults that say nothing: no list, and the zero
-// values of repeated tables, where they mean "not set".
-func showDefault(def reflect.Value, pattern string) bool {
+// hasDefault reports whether the schema shows a default. It omits nil lists, and zero values of rules,
+// handlers, tools, tool servers and agents, where they mean "not set".
+func hasDefault(def reflect.Value, pattern string) bool {
 	if !def.IsValid() || def.Kind() == reflect.Slice && def.IsNil() {
 		return false
 	}

@@ -112,8 +112,7 @@ func TestTablesAgree(t *testing.T) {
 			t.Errorf("a workspace may set %s, which is no key", k)
 		}
 	}
-	// What a workspace may set has an order, so that it can only tighten;
-	// steering refuses nothing and so needs none.
+	// Keys that a workspace file may have must have an order. Steering refuses nothing, so it needs none.
 	for k := range found {
 		s := strings.Split(k, ".")
 		leaf := len(s) > 1 && !strings.Contains(strings.TrimSuffix(k, "[]"), "[]") && k != "policy.methods" && k != "policy.rule"

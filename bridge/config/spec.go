@@ -2,131 +2,165 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// spec says what the value of one key may be, beyond the type its field has.
-// Load checks by it, and Schema is made from it.
+// spec says what the value of a key may be, in addition to the type of its field. Load checks values
+// by it, and Schema describes it.
 type spec struct {
 	doc string
 
 	// Of strings.
 	enum    []string
-	hints   map[string]string // of values that are refused: the mend
-	pattern *expr             // the whole value
-	wants   string            // what the pattern means, in words
-	filled  bool              // not empty: strings and lists
-	check   func(string) problem
-	resolve func(from, string) (string, problem)
-	secret  bool // the value is never shown
+	hints   map[string]string // of values that enum does not have
+	pattern *lazyRegexp       // of the whole value
+	wants   string            // the pattern in words
+	filled  bool              // not empty; also of lists
+	check   func(string) *Error
+	resolve func(pathResolver, string) (string, *Error)
+	secret  bool // messages never show the value
 
-	// Of whole numbers, bytes and nanoseconds: both 0 means no bounds.
+	// Of numbers: whole numbers, bytes or nanoseconds. There are no bounds if both are 0.
 	least, most int64
 
 	// Of lists.
-	first   []string // what the first element may be
+	first   []string // values of the first element
 	program bool     // the first element is a program
 
 	// Of tables.
-	names     *expr // of the keys
-	nameWants string
-	nameCheck func(string) problem
+	names     *lazyRegexp // of the keys
+	nameWants string      // names in words
+	nameCheck func(string) *Error
 	required  []string
 	anyOf     []string // at least one of these keys
 	oneOf     []string // exactly one of these keys
-	schema    bool     // is itself a JSON Schema
+	schema    bool     // a JSON Schema
 }
 
-// text checks a string.
-func (s *spec) text(v string) problem {
+// text returns a string that the row allows.
+func (s spec) text(n *node) (string, *Error) {
+	v, ok := n.scalar.(string)
+	if !ok {
+		e := mismatch("a string", n)
+		if s.enum != nil {
+			e.Hint = "write " + either(s.enum)
+		}
+		return "", e
+	}
 	shown := "the value"
 	if !s.secret {
-		shown = clip(v)
+		shown = quote(v)
 	}
-	if s.filled && strings.TrimSpace(v) == "" {
-		return problem{"empty", "write a value or leave the key out"}
-	}
-	if s.enum != nil && !slices.Contains(s.enum, v) {
-		if mend, ok := s.hints[v]; ok {
-			return problem{shown + " is not allowed", mend}
-		}
-		mend := "write " + either(s.enum)
-		if near := Nearest(v, s.enum); near != "" {
-			mend = fmt.Sprintf("did you mean %q? It is one of %s", near, either(s.enum))
-		}
-		return problem{shown + " is not a known value", mend}
-	}
-	if s.pattern != nil && !s.pattern.MatchString(v) {
-		return problem{shown + " does not fit", "write " + s.wants}
-	}
-	if s.check != nil {
-		return s.check(v)
-	}
-	return problem{}
-}
-
-// number checks the bounds of a whole number, a duration or a size; show
-// writes one as the file would.
-func (s *spec) number(n int64, show func(int64) string) problem {
 	switch {
-	case s.least == 0 && s.most == 0:
-	case n < s.least:
-		return problem{show(n) + " is too little", "the least is " + show(s.least)}
-	case n > s.most:
-		return problem{show(n) + " is too much", "the most is " + show(s.most)}
+	case s.filled && strings.TrimSpace(v) == "":
+		return "", newError("empty", "write a value or leave the key out")
+	case s.enum != nil && !slices.Contains(s.enum, v):
+		return "", s.unknownValue(v, shown)
+	case s.pattern != nil && !s.pattern.MatchString(v):
+		return "", newError(shown+" does not fit", "write "+s.wants)
+	case s.check != nil:
+		return v, s.check(v)
 	}
-	return problem{}
+	return v, nil
 }
 
-// either lists values for a message: "a", "b" or "c".
-func either(list []string) string {
-	quoted := make([]string, len(list))
-	for i, v := range list {
-		quoted[i] = fmt.Sprintf("%q", v)
+func (s spec) unknownValue(v, shown string) *Error {
+	if hint, ok := s.hints[v]; ok {
+		return newError(shown+" is not allowed", hint)
 	}
-	if n := len(quoted); n > 1 {
-		return strings.Join(quoted[:n-1], ", ") + " or " + quoted[n-1]
+	hint := "write " + either(s.enum)
+	if near := Nearest(v, s.enum); near != "" {
+		hint = fmt.Sprintf("did you mean %q? It is one of %s", near, either(s.enum))
 	}
-	return strings.Join(quoted, "")
+	return newError(shown+" is not a known value", hint)
 }
 
-// Nearest returns the known word that a mistyped one is likely to mean, or "".
-func Nearest(word string, known []string) string {
-	fold := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
-	best, least := "", max(1, len(word)/3)+1
-	for _, k := range known {
-		if d := distance(fold(word), fold(k)); d < least && d < len(word) {
-			best, least = k, d
+// number returns a whole number, a duration or a size within the bounds.
+func (s spec) number(t reflect.Type, n *node) (int64, *Error) {
+	var e *Error
+	text, isText := n.scalar.(string)
+	i, isInt := n.scalar.(int64)
+	show := func(i int64) string { return strconv.FormatInt(i, 10) }
+	switch t {
+	case reflect.TypeFor[Duration]():
+		show = func(i int64) string { return strconv.Quote(Duration(i).String()) }
+		if !isText {
+			return 0, mismatch(`a duration such as "2s"`, n)
+		}
+		var d Duration
+		d, e = parseDuration(text)
+		i = int64(d)
+	case reflect.TypeFor[Size]():
+		show = func(i int64) string { return strconv.Quote(Size(i).String()) }
+		if isText {
+			var size Size
+			size, e = parseSize(text)
+			i = int64(size)
+		} else if !isInt {
+			return 0, mismatch(`a size such as "64MiB"`, n)
+		}
+	default:
+		if !isInt {
+			return 0, mismatch("a whole number", n)
 		}
 	}
-	return best
+	switch {
+	case e != nil || s.least == 0 && s.most == 0:
+		return i, e
+	case i < s.least:
+		return 0, newError(show(i)+" is too small", "the minimum is "+show(s.least))
+	case i > s.most:
+		return 0, newError(show(i)+" is too large", "the maximum is "+show(s.most))
+	}
+	return i, nil
 }
 
-// distance is the number of edits (insert, delete, replace, swap neighbours)
-// between two words, cut off for long ones, which are no typing mistakes.
-func distance(a, b string) int {
-	const long = 64
-	if len(a) > long || len(b) > long {
-		return long
+// checkFirst checks the first element of a list, and returns the path of a program.
+func (s spec) checkFirst(paths pathResolver, v string) (string, *Error) {
+	if s.first != nil && !slices.Contains(s.first, v) {
+		return "", newError(quote(v)+" can't be first",
+			"the first value replaces a forbidden one; put "+either(s.first)+" before it")
 	}
-	var before, last, row [long + 1]int
-	for j := range len(b) + 1 {
-		last[j] = j
+	if s.program {
+		return paths.command(v)
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+	return v, nil
+}
+
+// checkName checks a key that the user chooses.
+func (s spec) checkName(name string) *Error {
+	if s.names != nil && !s.names.MatchString(name) {
+		return newError(quote(name)+" is not a valid name", "use "+s.nameWants)
+	}
+	if s.nameCheck != nil {
+		return s.nameCheck(name)
+	}
+	return nil
+}
+
+// checkKeys checks which keys a table has.
+func (s spec) checkKeys(table map[string]*node) *Error {
+	count := func(keys []string) (n int) {
+		for _, key := range keys {
+			if table[key] != nil {
+				n++
 			}
 		}
-		before, last = last, row
+		return n
 	}
-	return last[len(b)]
+	for _, key := range s.required {
+		if table[key] == nil {
+			return newError("has no "+key, "add "+key+" = …")
+		}
+	}
+	if s.anyOf != nil && count(s.anyOf) == 0 {
+		return newError("matches nothing", "add at least one of "+either(s.anyOf))
+	}
+	if n := count(s.oneOf); s.oneOf != nil && n != 1 {
+		return newError(fmt.Sprintf("has %d of %s", n, either(s.oneOf)), "give exactly one of them")
+	}
+	return nil
 }

@@ -127,7 +127,7 @@ command = ["c"]
 				if n.Restriction {
 					kind = "restriction"
 				}
-				fmt.Fprintf(&got, "%d %s %s\n", n.Line, n.Key, kind)
+				fmt.Fprintf(&got, "%d %s %s\n", n.Origin.Line, n.Key, kind)
 			}
 			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), got.String()); diff != "" {
 				t.Error(diff)
@@ -147,10 +147,11 @@ func TestUnenforcedLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mend := `name "pre_tool_use" in hooks.events, so that a hook sees every call and the key is acted on`
+	const hint = `add "pre_tool_use" to hooks.events; the key needs a hook for each call`
+	workspace := filepath.Join(dir, config.WorkspaceFile)
 	want := []config.Notice{
-		{Key: "policy.gate", File: user, Line: 3, Restriction: true, Mend: mend},
-		{Key: "policy.protected_paths", File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true, Mend: mend},
+		{Key: "policy.gate", Origin: config.Origin{Layer: config.User, File: user, Line: 3, Column: 1}, Restriction: true, Hint: hint},
+		{Key: "policy.protected_paths", Origin: config.Origin{Layer: config.Workspace, File: workspace, Line: 2, Column: 1}, Restriction: true, Hint: hint},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)

@@ -39,7 +39,7 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// What is written is read back the same.
+// Text of a duration or size has the same value.
 func TestUnitsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := config.Size(rapid.Int64Min(0).Draw(t, "size"))

@@ -205,10 +205,9 @@ func TestWatchEnds(t *testing.T) {
 	}
 }
 
-// Who writes the workspace's file without a pause, as a model may, keeps no change of the user's
-// from being seen for long.
-func TestRestless(t *testing.T) {
-	wait := config.Patience()
+// Continuous writes to the workspace's file, as a model may do, delay other changes by a second only.
+func TestContinuousEventsDelayReloadByASecond(t *testing.T) {
+	wait := config.Debounce()
 	begun := time.Now()
 	for now := begun; ; now = now.Add(10 * time.Millisecond) { // an event each
 		left := wait(now)
@@ -216,10 +215,10 @@ func TestRestless(t *testing.T) {
 			break
 		}
 		if now.Sub(begun) > 2*time.Second {
-			t.Fatalf("after %v the files are to rest for another %v", now.Sub(begun), left)
+			t.Fatalf("after %v the delay is still %v", now.Sub(begun), left)
 		}
 	}
-	if left := config.Patience()(begun); left != 100*time.Millisecond {
-		t.Errorf("after one event they have %v to rest", left)
+	if left := config.Debounce()(begun); left != 100*time.Millisecond {
+		t.Errorf("the delay after one event is %v", left)
 	}
 }

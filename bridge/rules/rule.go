@@ -31,7 +31,7 @@ func (r *rule) compile(source config.Rule) error {
 	invalid := func(key, message, hint string) error {
 		return &config.Error{
 			File: source.Origin.File, Line: source.Origin.Line, Column: source.Origin.Column,
-			Key: "policy.rule." + key, Message: message, Mend: hint,
+			Key: "policy.rule." + key, Message: message, Hint: hint,
 		}
 	}
 	switch source.Decision {

@@ -28,7 +28,7 @@ func warnInvalid(cfg *config.Config, log *slog.Logger) {
 	if cfg.Policy.Mode == config.Enforce {
 		effect = "no thread is opened in its folder until it loads"
 	}
-	for _, fault := range config.Errors(cfg.Invalid()) {
+	for _, fault := range config.Errors(cfg.WorkspaceError()) {
 		log.Warn("the policy file of the workspace does not load", "error", fault, "effect", effect)
 	}
 }
@@ -69,7 +69,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
-	g.Workspaces(folderPolicies(cfg.Invalid() != nil, log))
+	g.Workspaces(folderPolicies(cfg.WorkspaceError() != nil, log))
 	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }
@@ -156,14 +156,14 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	for _, n := range cfg.Unenforced() {
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
 			hint := "remove it"
-			if n.Mend != "" {
-				hint = n.Mend + "; or remove it"
+			if n.Hint != "" {
+				hint = n.Hint + "; or remove it"
 			}
 			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; %s, or set policy.mode to audit",
-				n.File, n.Line, n.Key, errUnenforced, hint))
+				n.Origin.File, n.Origin.Line, n.Key, errUnenforced, hint))
 			continue
 		}
-		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.File, "line", n.Line)
+		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.Origin.File, "line", n.Origin.Line)
 	}
 	if err := errors.Join(refused...); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (c doctorCmd) Run(out io.Writer) error {
 }
 
 func examine() []finding {
-	cfg, err := config.LoadProxy(configFiles())
+	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
 		var all []finding
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -96,7 +96,7 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 	if cfg.Policy.Mode == config.Enforce {
 		state, effect = broken, "correct the file; until then no thread is opened in its folder"
 	}
-	for _, fault := range config.Errors(cfg.Invalid()) {
+	for _, fault := range config.Errors(cfg.WorkspaceError()) {
 		all = append(all, finding{"configuration", state, fault.Error(), effect})
 	}
 	return all
@@ -138,11 +138,11 @@ func examinePolicy(cfg *config.Config) []finding {
 		all = append(all, f)
 	}
 	for _, n := range cfg.Unenforced() {
-		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.File, n.Line, n.Key), ""}
+		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.Origin.File, n.Origin.Line, n.Key), ""}
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
 			f.State, f.Hint = broken, "remove it: a restriction that this version can't enforce stops the start"
-			if n.Mend != "" {
-				f.Hint = n.Mend + "; a restriction that this version can't enforce stops the start"
+			if n.Hint != "" {
+				f.Hint = n.Hint + "; a restriction that this version can't enforce stops the start"
 			}
 		}
 		all = append(all, f)

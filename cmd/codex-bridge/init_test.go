@@ -27,7 +27,7 @@ func TestStarters(t *testing.T) {
 			t.Run(profile, func(t *testing.T) {
 				cfg := loadStarter(t, text, workspace)
 				for _, n := range cfg.Unenforced() {
-					t.Errorf("line %d: %s is not acted on: put #~ before it", n.Line, n.Key)
+					t.Errorf("line %d: %s is not acted on: put #~ before it", n.Origin.Line, n.Key)
 				}
 				if cfg.Policy.Mode != config.Enforce {
 					t.Errorf("mode %s", cfg.Policy.Mode)

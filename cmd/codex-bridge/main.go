@@ -43,7 +43,7 @@ func main() {
 // runAsCodex runs the real Codex with these arguments: app-server behind the proxy,
 // other commands in place of this process. It returns only on failure.
 func runAsCodex(args []string) error {
-	cfg, err := config.LoadProxy(configFiles())
+	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func runAsCodex(args []string) error {
 		warnInvalid(cfg, logger(cfg))
 		return proxy(cfg, command, record)
 	}
-	if err := cfg.Invalid(); err != nil {
+	if err := cfg.WorkspaceError(); err != nil {
 		return err // no thread request follows that could be refused
 	}
 	if err := record.Close(); err != nil {

@@ -72,7 +72,7 @@ func TestFiles(t *testing.T) {
 		{"state/state.db", "emptied", "was cut: it has 0 bytes"},
 		{"state/state.db", "cut", "; keep a copy of the folder; "},
 		{"state/state.db", "gone", works}, // an empty state; nothing shows that there was another
-		{"config.toml", "open to all", "is not trusted: everybody may write it: its mode is 0777; chmod o-w it"},
+		{"config.toml", "open to all", "is not trusted: all users can write it (mode 0777); run chmod o-w on it"},
 		{"config.toml", "a link", works}, // many keep theirs elsewhere
 		{"config.toml", "a link to none", "no such file; create it"},
 		{"config.toml", "with two names", works},

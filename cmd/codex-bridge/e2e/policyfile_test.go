@@ -99,7 +99,7 @@ func TestInvalidPolicyFileAtTheStart(t *testing.T) {
 		"a link": {governsConfig, func(file string) error {
 			return errors.Join(os.Rename(file, file+".real"), os.Symlink(file+".real", file))
 		},
-			": cannot be read: it is a symbolic link, which a command could replace; put the file itself in its place", 1},
+			": cannot be read: it is a symbolic link, which a command could replace; replace the link by the file", 1},
 		"nothing enforced": {"", func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

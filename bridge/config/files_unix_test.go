@@ -11,16 +11,16 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// A file that names programs is not believed where everybody could have written it. The
-// workspace's names none.
-func TestTrusted(t *testing.T) {
+// The bridge refuses a managed or user file that all users can write, since it may name programs. A
+// workspace file can't.
+func TestFileThatAllUsersCanWriteIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, row := range []struct {
 		mode os.FileMode
 		says string
 	}{
 		{0o600, ""}, {0o664, ""}, {0o444, ""},
-		{0o602, "is not trusted: everybody may write it: its mode is 0602; chmod o-w it"}, {0o666, "its mode is 0666"},
+		{0o602, "is not trusted: all users can write it (mode 0602); run chmod o-w on it"}, {0o666, "(mode 0666)"},
 	} {
 		file := filepath.Join(dir, "config.toml")
 		if err := os.WriteFile(file, []byte("[policy]\n"), 0o600); err != nil {

@@ -93,7 +93,7 @@ func TestWorkspaceFiles(t *testing.T) {
 		if err := os.WriteFile(invalid, []byte("[policy]\nsandbox = 1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := config.LoadProxy(deep); err != nil || c.Invalid() == nil || c.Policy.Mode != config.Enforce || c.Policy.Sandbox != want {
+		if c, err := config.LoadLenient(deep); err != nil || c.WorkspaceError() == nil || c.Policy.Mode != config.Enforce || c.Policy.Sandbox != want {
 			t.Errorf("without %s: %+v, %v", invalid, c, err)
 		}
 		if err := os.WriteFile(invalid, text, 0o600); err != nil {

@@ -5,13 +5,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/config"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/pelletier/go-toml/v2"
 )
 
-func TestLocate(t *testing.T) {
+func TestPlacesOfKeys(t *testing.T) {
 	for _, tt := range []struct {
 		name, src string
 		want      map[string]string
@@ -54,52 +57,55 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// The places and the parser agree on every file of the corpus.
-func TestLocateCorpus(t *testing.T) {
+// The places and values of each file of the corpus agree with the library's decoder.
+func TestNodesOfCorpus(t *testing.T) {
 	for _, dir := range []string{"valid", "invalid"} {
 		for _, file := range glob(t, dir+"/*.toml") {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkPlaces(t, string(text))
+			checkNodes(t, string(text))
 		}
 	}
 }
 
-// checkPlaces holds what locate says to what the parser says: the same keys,
-// each of them standing where it is said to.
-func checkPlaces(t *testing.T, src string) {
+// checkNodes compares the nodes of a document with the library's decoder: the same keys and values, and
+// each key is at its place.
+func checkNodes(t *testing.T, text string) {
 	t.Helper()
-	if strings.HasPrefix(src, "\ufeff") {
-		return // Load cuts it off
+	if strings.HasPrefix(text, "\ufeff") {
+		return // Load removes it
 	}
-	tree, err := config.DecodeTOML(src)
-	if err != nil {
+	var want map[string]any
+	if toml.Unmarshal([]byte(text), &want) != nil {
+		if _, err := config.DecodeTOML(text); err == nil {
+			t.Fatalf("only the library refuses\n%s", text)
+		}
 		return
 	}
-	places, whole := config.Places(src)
-	if !whole {
-		return // too deep, or not followed: Load says so
+	places, ok := config.Places(text)
+	if !ok {
+		return // too deep
 	}
-	found := map[string]string{}
+	got, err := config.DecodeTOML(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	date := cmp.FilterValues(func(x, y any) bool { return isDate(x) && isDate(y) }, cmp.Ignore())
+	if diff := cmp.Diff(want, got, date, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s\nof\n%s", diff, text)
+	}
+	keys := map[string]string{}
 	var walk func(v any, key, name string)
 	walk = func(v any, key, name string) {
 		if key != "" {
-			found[key] = name
+			keys[key] = name
 		}
 		switch v := v.(type) {
 		case map[string]any:
 			for k, sub := range v {
-				at := config.Key(k)
-				if key != "" {
-					at = key + "." + at
-				}
-				walk(sub, at, k)
-			}
-		case []map[string]any:
-			for i, sub := range v {
-				walk(sub, fmt.Sprintf("%s[%d]", key, i), "")
+				walk(sub, strings.TrimPrefix(key+"."+config.Key(k), "."), k)
 			}
 		case []any:
 			for i, sub := range v {
@@ -107,24 +113,31 @@ func checkPlaces(t *testing.T, src string) {
 			}
 		}
 	}
-	walk(tree, "", "")
-	lines := strings.Split(src, "\n")
-	for key, name := range found {
+	walk(want, "", "")
+	lines := strings.Split(text, "\n")
+	for key, name := range keys {
 		at, ok := places[key]
 		if !ok {
-			t.Fatalf("%s is nowhere in\n%s", key, src)
+			t.Fatalf("%s has no place in\n%s", key, text)
 		}
 		var line, column int
 		if _, err := fmt.Sscanf(at, "%d:%d", &line, &column); err != nil || line > len(lines) || column > len(lines[line-1]) {
-			t.Fatalf("%s is at %s, outside of\n%s", key, at, src)
+			t.Fatalf("%s is at %s, outside of\n%s", key, at, text)
 		}
 		if rest := lines[line-1][column-1:]; name != "" && !strings.HasPrefix(rest, name) && rest[0] != '"' && rest[0] != '\'' {
-			t.Fatalf("%s is at %s, where there is %q", key, at, rest)
+			t.Fatalf("%s is at %s, where the text is %q", key, at, rest)
 		}
 	}
-	for key := range places {
-		if _, ok := found[key]; !ok {
-			t.Fatalf("%s at %s is not a key of\n%s", key, places[key], src)
-		}
+	if len(places) != len(keys) {
+		t.Fatalf("%d places of %d keys: %v in\n%s", len(places), len(keys), places, text)
 	}
+}
+
+// isDate reports whether a value is a date or time of the library or of a node.
+func isDate(v any) bool {
+	switch v.(type) {
+	case time.Time, toml.LocalDate, toml.LocalTime, toml.LocalDateTime, config.Date:
+		return true
+	}
+	return false
 }

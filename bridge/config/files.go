@@ -1,0 +1,179 @@
+package config
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/adrg/xdg"
+
+	"codex-bridge/bridge/setting"
+)
+
+// EnvConfig names the user's configuration file. An empty value means no file.
+const EnvConfig = "CODEX_BRIDGE_CONFIG"
+
+// WorkspaceFile is the name of a workspace's configuration.
+const WorkspaceFile = ".codex-bridge.toml"
+
+// maxFile is the maximum size of a file.
+const maxFile = 256 * KiB
+
+// Discover returns the files of this machine for a workspace folder, or for none if it is empty.
+func Discover(workspace string) Options {
+	opts := Options{
+		Managed:      managedFile(),
+		Workspace:    workspace,
+		Home:         xdg.Home,
+		Requirements: setting.RequirementsPath(runtime.GOOS, os.Getenv("ProgramData")),
+	}
+	if name, set := os.LookupEnv(EnvConfig); set {
+		opts.User, opts.UserRequired = name, name != ""
+	} else {
+		opts.User = filepath.Join(xdg.ConfigHome, "codex-bridge", "config.toml")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		opts.Home = home
+	}
+	return opts
+}
+
+// WorkspaceFiles returns the policy files for a folder: the WorkspaceFile in it and those in all folders
+// above it, the outermost first. Neither the top of a repository nor another WorkspaceFile hides one, since
+// a command could create either. A file that can't be looked up is in the list.
+func WorkspaceFiles(folder string) (files []string) {
+	for _, file := range workspacePaths(folder) {
+		if _, err := os.Lstat(file); err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// workspacePaths returns where the policy files for a folder may be, the outermost first.
+func workspacePaths(folder string) (paths []string) {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	for _, dir := range ancestors(folder) {
+		paths = append(paths, filepath.Join(dir, WorkspaceFile))
+	}
+	return paths
+}
+
+// ancestors returns a folder and those above it, the outermost first.
+func ancestors(folder string) (list []string) {
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		list = append(list, dir)
+		if dir == filepath.Dir(dir) {
+			slices.Reverse(list)
+			return list
+		}
+	}
+}
+
+// source is the content of a file.
+type source struct {
+	layer Layer
+	file  string // as in Options
+	text  string
+	err   *Error // the file can't be read
+}
+
+// readAll reads the files. It skips missing ones, except a required one.
+func readAll(opts Options) []source {
+	var list []source
+	add := func(layer Layer, file string, required bool) {
+		if file == "" {
+			return
+		}
+		text, err := readFile(file, layer != Workspace)
+		if required || !errors.Is(err, fs.ErrNotExist) {
+			list = append(list, source{layer, file, text, readError(file, err)})
+		}
+	}
+	add(Managed, opts.Managed, false)
+	add(User, opts.User, opts.UserRequired)
+	if opts.Workspace != "" {
+		for _, file := range WorkspaceFiles(opts.Workspace) {
+			add(Workspace, file, false)
+		}
+	}
+	return list
+}
+
+// readFile reads a file. If trusted is true, other users must not be able to write it, since it may name
+// programs. Otherwise it must not be a link: Codex can't protect links from commands.
+func readFile(name string, trusted bool) (string, error) {
+	if link, err := os.Lstat(name); err == nil && !trusted && link.Mode()&fs.ModeSymlink != 0 {
+		return "", newError("cannot be read: it is a symbolic link, which a command could replace",
+			"replace the link by the file")
+	}
+	info, err := os.Stat(name) // to open a named pipe would block
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is not a regular file")
+	}
+	if trusted {
+		if e := checkOwner(info); e != nil {
+			return "", e
+		}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(maxFile)+1))
+	if err != nil {
+		return "", err
+	}
+	if Size(len(b)) > maxFile {
+		return "", fmt.Errorf("it is larger than %v", maxFile)
+	}
+	return string(b), nil
+}
+
+// readError returns an error of readFile with the file's name, or nil.
+func readError(file string, err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		var pathError *fs.PathError
+		if errors.As(err, &pathError) {
+			err = pathError.Err
+		}
+		e = newError("cannot be read: "+err.Error(), "fix it or remove it")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e = newError("no such file", "create it, or unset "+EnvConfig)
+	}
+	e.File = file
+	return e
+}
+
+// digest identifies the content of the files and the errors of reading them.
+func digest(sources []source) string {
+	h := sha256.New()
+	for _, s := range sources {
+		text := s.text
+		if s.err != nil {
+			text = s.err.Error()
+		}
+		fmt.Fprintf(h, "%d %q %d\n%s\n", s.layer, s.file, len(text), text)
+	}
+	return string(h.Sum(nil))
+}

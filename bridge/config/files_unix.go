@@ -1,0 +1,32 @@
+//go:build unix
+
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// managedFile returns the path of the machine's file.
+func managedFile() string {
+	if runtime.GOOS == "darwin" {
+		return "/Library/Application Support/codex-bridge/config.toml"
+	}
+	return "/etc/codex-bridge/config.toml"
+}
+
+// checkOwner refuses a file that another user, except root, could write. Its group may: on many systems
+// each user has an own group.
+func checkOwner(info fs.FileInfo) *Error {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
+		return newError(fmt.Sprintf("is not trusted: it belongs to the user %d, and you are %d", stat.Uid, os.Geteuid()),
+			"change its owner with chown, or write a copy")
+	}
+	if mode := info.Mode().Perm(); mode&0o002 != 0 {
+		return newError(fmt.Sprintf("is not trusted: all users can write it (mode %04o)", mode), "run chmod o-w on it")
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxProtected is the maximum number of protected paths, since the bridge compares each command with all.
+const maxProtected = 1000
+
+// finish sets the values that depend on others, and checks keys against each other.
+func (m *merger) finish() {
+	c := m.cfg
+	c.Hooks.On = m.isSet("hooks") || c.Policy.Mode == Enforce
+	c.Thread.On = m.isSet("thread")
+	if !m.isSet("policy.gate") && !c.hasToolHook() {
+		c.Policy.Gate = false // the gate needs the hook
+	}
+	if c.Codex.MinVersion == "" {
+		c.Codex.MinVersion = Default().Codex.MinVersion
+	}
+	// An empty list means all. It is nil, so that no caller takes it for a list that allows nothing.
+	for _, list := range []*[]string{&c.Policy.Models, &c.Policy.Efforts, &c.ACP.Allowed} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	for i, h := range c.Hooks.Handlers {
+		if !slices.Contains(c.Hooks.Events, h.Event) {
+			m.failAt(h.Origin, fmt.Sprintf("hooks.handler[%d].event", i),
+				newError(fmt.Sprintf("hooks.events does not have %q, so the handler would never run", h.Event), "add it there"))
+		}
+	}
+	if l := c.ToolLimits; l.Timeout > l.MaxTimeout {
+		m.failKeys("tool_limits.timeout", "tool_limits.max_timeout",
+			fmt.Sprintf("timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
+	}
+	if n := len(c.Policy.ProtectedPaths); n > maxProtected {
+		m.failKeys("policy.protected_paths", "", fmt.Sprintf("%d entries are more than %d", n, maxProtected), "name folders instead of their files")
+	}
+	m.checkAgents()
+	m.checkDefaultAgent()
+}
+
+// failKeys reports an error of two keys at the one of the later layer.
+func (m *merger) failKeys(key, other, message, hint string) {
+	o := m.cfg.origins[key]
+	if second, ok := m.cfg.origins[other]; ok && second.Layer > o.Layer {
+		key, o = other, second
+	}
+	m.failAt(o, key, newError(message, hint))
+}
+
+// checkAgents checks that each agent has an id of its own.
+func (m *merger) checkAgents() {
+	names := make(map[string]string)
+	for _, name := range slices.Sorted(maps.Keys(m.cfg.ACP.Agents)) {
+		id, key := AgentID(name), Key("acp", "agents", name)
+		other, taken := names[id]
+		switch {
+		case id == "":
+			m.failKeys(key, "", "the id has no letter and no digit", "choose another id")
+		case taken:
+			m.failKeys(key, Key("acp", "agents", other), fmt.Sprintf("%q has the same id %q", other, id), "choose another id for one of them")
+		}
+		names[id] = name
+	}
+}
+
+func (m *merger) checkDefaultAgent() {
+	name, allowed := m.cfg.ACP.DefaultAgent, m.cfg.ACP.Allowed
+	known := slices.Sorted(maps.Keys(m.cfg.ACP.Agents))
+	switch {
+	case name == "":
+	case !slices.Contains(known, name):
+		hint := "add [acp.agents." + Key(name) + "]"
+		if near := Nearest(name, known); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		m.failKeys("acp.default_agent", "", quote(name)+" is not configured", hint)
+	case len(allowed) > 0 && !slices.Contains(allowed, name):
+		m.failKeys("acp.default_agent", "acp.allowed", quote(name)+" is not in acp.allowed", "add it there or choose another")
+	}
+}
+
+var notInAgentID = newRegexp(`[^a-z0-9_-]+`)
+
+// AgentID returns the normal form of an agent's id: lower case, with - for other characters than letters,
+// digits, _ and -, and at most 64 bytes.
+func AgentID(id string) string {
+	const maxLen = 64
+	id = strings.ToLower(strings.TrimSpace(id))
+	id = strings.Trim(notInAgentID.compiled().ReplaceAllString(id, "-"), "-")
+	return strings.TrimRight(id[:min(len(id), maxLen)], "-")
+}

@@ -1,3 +1,0 @@
-package config
-
-func managedFile() string { return "/Library/Application Support/codex-bridge/config.toml" }

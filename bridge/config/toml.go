@@ -1,0 +1,238 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// maxDepth is the maximum nesting of keys, tables and lists.
+const maxDepth = 64
+
+// node is a value of a TOML document and its place. One of table, list and scalar is set.
+type node struct {
+	key    int // offset of the key; of the value in a list
+	value  int // offset of the value; of the key in a table or list of tables made by a header
+	table  map[string]*node
+	list   []*node
+	scalar any // a string, bool, int64, float64 or date
+}
+
+// date is the text of a date or time. No key takes one.
+type date string
+
+// child returns the node of a key. The first call for a key makes the node at the offset.
+func (n *node) child(key string, offset int) *node {
+	if n.table == nil {
+		n.table = make(map[string]*node)
+	}
+	c := n.table[key]
+	if c == nil {
+		c = &node{key: offset, value: offset}
+		n.table[key] = c
+	}
+	return c
+}
+
+// plain returns the value without places, in the types of encoding/json and int64.
+func (n *node) plain() any {
+	switch {
+	case n.table != nil:
+		out := make(map[string]any, len(n.table))
+		for key, c := range n.table {
+			out[key] = c.plain()
+		}
+		return out
+	case n.list != nil:
+		out := make([]any, len(n.list))
+		for i, c := range n.list {
+			out[i] = c.plain()
+		}
+		return out
+	}
+	return n.scalar
+}
+
+// parseTOML reads a document. Its places count from the start of the text. The error has a place.
+func parseTOML(text string) (*node, *Error) {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return nil, newLines(text).place(i, newError("not UTF-8", "save the file as UTF-8"))
+		}
+	}
+	// The decoder checks the document; the parser below it has the places.
+	var values map[string]any
+	err := toml.Unmarshal([]byte(text), &values)
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		e := newError(strings.TrimPrefix(syntax.Error(), "toml: "), "")
+		if strings.HasSuffix(e.Message, "at start of value") {
+			e.Hint = "write text in quotes"
+		}
+		e.Line, e.Column = syntax.Position()
+		return nil, e
+	} else if err != nil {
+		return nil, newLines(text).place(0, newError(err.Error(), ""))
+	}
+	r := tomlReader{text: text, root: &node{table: make(map[string]*node)}}
+	if offset, ok := r.read(); !ok {
+		e := newError(fmt.Sprintf("nested more than %d deep", maxDepth), "nest tables and lists less")
+		return nil, newLines(text).place(offset, e)
+	}
+	return r.root, nil
+}
+
+// tomlReader makes the nodes of a valid document.
+type tomlReader struct {
+	text string
+	root *node
+}
+
+// read reports false and the offset of a value that is nested too deep.
+func (r *tomlReader) read() (offset int, ok bool) {
+	var parser unstable.Parser
+	parser.Reset([]byte(r.text))
+	current := r.root
+	for parser.NextExpression() {
+		e := parser.Expression()
+		if e.Kind == unstable.KeyValue {
+			offset, ok = r.keyValue(current, e, 0)
+		} else {
+			current, offset, ok = r.header(e)
+		}
+		if !ok {
+			return offset, false
+		}
+	}
+	return 0, true
+}
+
+// header returns the table of [a.b] or [[a.b]]. A part that names a list of tables is its last table.
+func (r *tomlReader) header(e *unstable.Node) (n *node, offset int, ok bool) {
+	n = r.root
+	depth := 0
+	for keys := e.Key(); keys.Next(); depth++ {
+		key := keys.Node()
+		offset = int(key.Raw.Offset)
+		if depth == maxDepth {
+			return nil, offset, false
+		}
+		n = n.child(string(key.Data), offset)
+		if e.Kind == unstable.ArrayTable && keys.IsLast() {
+			n.list = append(n.list, &node{key: offset, value: offset})
+		}
+		if len(n.list) > 0 {
+			n = n.list[len(n.list)-1]
+		}
+		if n.table == nil {
+			n.table = make(map[string]*node)
+		}
+	}
+	return n, 0, true
+}
+
+// keyValue adds a key and its value to a table.
+func (r *tomlReader) keyValue(n *node, e *unstable.Node, depth int) (offset int, ok bool) {
+	for keys := e.Key(); keys.Next(); depth++ {
+		key := keys.Node().Raw
+		n = n.child(string(keys.Node().Data), int(key.Offset))
+		offset = int(key.Offset + key.Length)
+	}
+	offset += strings.IndexByte(r.text[offset:], '=') + 1
+	n.value = r.skip(offset, " \t")
+	return r.fill(n, e.Value(), depth)
+}
+
+// fill sets a node to a value and returns the offset of its end.
+func (r *tomlReader) fill(n *node, v *unstable.Node, depth int) (end int, ok bool) {
+	if depth > maxDepth {
+		return n.value, false
+	}
+	const separators = " \t\r\n,"
+	children := v.Children()
+	end = n.value + 1
+	switch v.Kind {
+	case unstable.Array:
+		n.list = []*node{}
+		for children.Next() {
+			start := r.skip(end, separators)
+			item := &node{key: start, value: start}
+			n.list = append(n.list, item)
+			if end, ok = r.fill(item, children.Node(), depth+1); !ok {
+				return end, false
+			}
+		}
+	case unstable.InlineTable:
+		n.table = make(map[string]*node)
+		for children.Next() {
+			if end, ok = r.keyValue(n, children.Node(), depth+1); !ok {
+				return end, false
+			}
+		}
+	default:
+		n.scalar = scalar(v)
+		return int(v.Raw.Offset + v.Raw.Length), true
+	}
+	return r.skip(end, separators) + 1, true
+}
+
+// skip returns the offset after bytes of the set and comments.
+func (r *tomlReader) skip(offset int, set string) int {
+	for {
+		rest := strings.TrimLeft(r.text[offset:], set)
+		offset = len(r.text) - len(rest)
+		if !strings.HasPrefix(rest, "#") {
+			return offset
+		}
+		offset += strings.IndexByte(rest, '\n')
+	}
+}
+
+// scalar returns the value of a string, number, boolean, date or time that the decoder has accepted.
+func scalar(v *unstable.Node) any {
+	text := string(v.Data)
+	switch v.Kind {
+	case unstable.String:
+		return text
+	case unstable.Bool:
+		return text == "true"
+	case unstable.Integer:
+		n, _ := strconv.ParseInt(text, 0, 64)
+		return n
+	case unstable.Float:
+		f, _ := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		return f
+	}
+	return date(text)
+}
+
+// lines has the offset of each line's first byte.
+type lines []int
+
+func newLines(text string) lines {
+	l := lines{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			l = append(l, i+1)
+		}
+	}
+	return l
+}
+
+// position returns the line and the column in bytes, both from 1.
+func (l lines) position(offset int) (line, column int) {
+	line = sort.SearchInts(l, offset+1)
+	return line, offset - l[line-1] + 1
+}
+
+// place gives an error its place.
+func (l lines) place(offset int, e *Error) *Error {
+	e.Line, e.Column = l.position(offset)
+	return e
+}
