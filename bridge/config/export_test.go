@@ -108,7 +108,9 @@ func Tables() (keys, orders, workspace []string) {
 }
 
 // Bounds returns the bounds of a number, a duration in nanoseconds or a size. Both are 0 without bounds.
-func Bounds(pattern string) (least, most int64) { return specs[pattern].least, specs[pattern].most }
+func Bounds(pattern string) (minimum, maximum int64) {
+	return specs[pattern].minimum, specs[pattern].maximum
+}
 
 // Tightens returns how a later layer may change a key, or "".
 func Tightens(pattern string) string { return tighten[pattern].words }

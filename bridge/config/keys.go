@@ -52,8 +52,8 @@ var specs = map[string]spec{
 	"codex.env_remove":     {doc: "Variables to remove from it."},
 	"codex.env_remove[]":   {pattern: envName, wants: "a name without ="},
 	"codex.min_version":    {doc: "The oldest Codex that the bridge accepts.", pattern: version, wants: `a version such as "0.125.0"`},
-	"codex.shutdown_grace": {doc: "Time between end of input, SIGTERM and SIGKILL of Codex's processes.", least: 0, most: hour / 60},
-	"codex.max_message":    {doc: "Longest message of the client, and longest message of Codex that the bridge keeps in memory.", least: int64(KiB), most: int64(GiB)},
+	"codex.shutdown_grace": {doc: "Time between end of input, SIGTERM and SIGKILL of Codex's processes.", minimum: 0, maximum: hour / 60},
+	"codex.max_message":    {doc: "Longest message of the client, and longest message of Codex that the bridge keeps in memory.", minimum: int64(KiB), maximum: int64(GiB)},
 
 	"policy":                   {doc: "What a client may ask of Codex."},
 	"policy.mode":              {doc: "Forward everything; decide and log; or decide, change and refuse.", enum: modes},
@@ -95,28 +95,28 @@ var specs = map[string]spec{
 
 	"approvals":          {doc: "How the bridge remembers answers and waits for them."},
 	"approvals.remember": {doc: "How long the bridge keeps an answer that you gave for longer than once.", enum: []string{"off", "session", "always"}},
-	"approvals.ttl":      {doc: "How long a remembered answer counts.", least: ms, most: 8760 * hour},
-	"approvals.max":      {doc: "Number of remembered answers.", least: 1, most: 1 << 20},
-	"approvals.timeout":  {doc: "Without an answer in this time the bridge declines.", least: ms, most: 24 * hour},
+	"approvals.ttl":      {doc: "How long a remembered answer counts.", minimum: ms, maximum: 8760 * hour},
+	"approvals.max":      {doc: "Number of remembered answers.", minimum: 1, maximum: 1 << 20},
+	"approvals.timeout":  {doc: "Without an answer in this time the bridge declines.", minimum: ms, maximum: 24 * hour},
 
 	"hooks":                   {doc: "Hooks in each thread. They are on if a file has this section or the policy enforces."},
 	"hooks.events":            {doc: "Events with a hook."},
 	"hooks.events[]":          {enum: hookEvents},
-	"hooks.timeout":           {doc: "How long Codex waits for the hook.", least: ms, most: hour},
+	"hooks.timeout":           {doc: "How long Codex waits for the hook.", minimum: ms, maximum: hour},
 	"hooks.on_failure":        {doc: "Decision if the hook can't reach the bridge, or a handler or the client fails.", enum: []string{"deny", "allow"}},
-	"hooks.max_revisions":     {doc: "How often stop may ask for one more pass.", least: 1, most: 1000},
+	"hooks.max_revisions":     {doc: "How often stop may ask for one more pass.", minimum: 1, maximum: 1000},
 	"hooks.handler":           {doc: "Your own commands for hook events."},
 	"hooks.handler[]":         {required: []string{"event", "command"}},
 	"hooks.handler[].event":   {doc: "One of hooks.events.", enum: hookEvents},
 	"hooks.handler[].command": {doc: "Program and arguments.", program: true},
-	"hooks.handler[].timeout": {doc: "How long the handler may run.", least: ms, most: hour},
+	"hooks.handler[].timeout": {doc: "How long the handler may run.", minimum: ms, maximum: hour},
 
 	"tools":                {doc: "Your own tools for the model, by name.", names: toolName, nameWants: "1 to 128 letters, digits, _ or -", nameCheck: checkToolName},
 	"tools.*":              {required: []string{"description", "command"}},
 	"tools.*.description":  {doc: "A description of the tool for the model.", filled: true},
 	"tools.*.input_schema": {doc: "JSON Schema of the arguments, of type object, without references to other documents; by default no arguments.", schema: true},
 	"tools.*.command":      {doc: "Program and arguments. The tool's arguments are JSON on stdin.", program: true},
-	"tools.*.timeout":      {doc: "How long a call may run.", least: ms, most: hour},
+	"tools.*.timeout":      {doc: "How long a call may run.", minimum: ms, maximum: hour},
 	"tools.*.loading":      {doc: "The model gets the tool at once, or finds it by search in the namespace host.", enum: []string{Direct, Searchable}},
 
 	"tool_servers":                    {doc: "Servers whose tools the bridge offers to the model, by name.", names: namespace, nameWants: "1 to 64 letters, digits, _ or -"},
@@ -129,9 +129,9 @@ var specs = map[string]spec{
 	"tool_servers.*.namespace":        {doc: "The tools' namespace; empty: the server's name. Codex reserves names such as browser, functions, terminal, web.", pattern: namespace, wants: "a name of 1 to 64 letters, digits, _ or -", check: checkNamespace},
 
 	"tool_limits":             {doc: "Limits of all tool calls."},
-	"tool_limits.timeout":     {doc: "Time of a call that names none, up to max_timeout.", least: ms, most: hour},
-	"tool_limits.max_timeout": {doc: "Longest time that a call may ask for.", least: ms, most: hour},
-	"tool_limits.max_text":    {doc: "Characters of a result that the model sees.", least: 1, most: 1 << 24},
+	"tool_limits.timeout":     {doc: "Time of a call that names none, up to max_timeout.", minimum: ms, maximum: hour},
+	"tool_limits.max_timeout": {doc: "Longest time that a call may ask for.", minimum: ms, maximum: hour},
+	"tool_limits.max_text":    {doc: "Characters of a result that the model sees.", minimum: 1, maximum: 1 << 24},
 	"tool_limits.loops":       {doc: "Warn a model that repeats a call, then refuse the call."},
 
 	"thread":                        {doc: "What the bridge adds to threads. Without this section it adds nothing."},
@@ -143,22 +143,22 @@ var specs = map[string]spec{
 
 	"thread.code_mode":      {doc: "Whether the model writes programs that call tools; overrides the client's features.code_mode.", enum: []string{CodeModeOnly, CodeModeOff}},
 	"thread.lightweight":    {doc: "Omit the project's own instructions (AGENTS.md); overrides the client. policy.config_keys must allow project_doc_max_bytes."},
-	"thread.max_rollout":    {doc: "A session whose thread's file has this size gets another thread; 0: no limit.", least: 0, most: 1024 * int64(GiB)},
+	"thread.max_rollout":    {doc: "A session whose thread's file has this size gets another thread; 0: no limit.", minimum: 0, maximum: 1024 * int64(GiB)},
 	"thread.on_stale_tools": {doc: "A resumed thread with other tools than now: warn, or fork it with the new tools.", enum: []string{Warn, Fork}},
 
 	"steering":       {doc: "What a message does that comes during a turn."},
 	"steering.mode":  {doc: "Join the running turn; start one turn after it with other waiting messages; start its own turn after it; or end it.", enum: []string{"steer", "followup", "queue", "interrupt"}},
-	"steering.quiet": {doc: "How long the bridge collects messages before it sends them.", least: 0, most: hour / 60},
+	"steering.quiet": {doc: "How long the bridge collects messages before it sends them.", minimum: 0, maximum: hour / 60},
 
 	"trace":           {doc: "Recorded traffic of threads."},
 	"trace.enabled":   {doc: "Record traces."},
-	"trace.max_event": {doc: "The bridge cuts longer events.", least: int64(KiB), most: int64(GiB)},
-	"trace.max_file":  {doc: "A trace file ends at this size.", least: int64(KiB), most: 1024 * int64(GiB)},
-	"trace.keep":      {doc: "How long a trace, or an agent's log, is kept after its last event; 0s: for good.", least: 0, most: 87600 * hour},
+	"trace.max_event": {doc: "The bridge cuts longer events.", minimum: int64(KiB), maximum: int64(GiB)},
+	"trace.max_file":  {doc: "A trace file ends at this size.", minimum: int64(KiB), maximum: 1024 * int64(GiB)},
+	"trace.keep":      {doc: "How long a trace, or an agent's log, is kept after its last event; 0s: for good.", minimum: 0, maximum: 87600 * hour},
 
 	"transcript":         {doc: "The searchable copy of conversations."},
 	"transcript.enabled": {doc: "Keep transcripts."},
-	"transcript.keep":    {doc: "How long a record is kept; 0s: for good.", least: 0, most: 87600 * hour},
+	"transcript.keep":    {doc: "How long a record is kept; 0s: for good.", minimum: 0, maximum: 87600 * hour},
 
 	"store":     {doc: "Where state is kept."},
 	"store.url": {doc: "Empty: SQLite in the state folder. postgres://… shares the state between machines.", pattern: storeURL, wants: `an address such as "postgres://…", or empty for SQLite in the state folder`, check: checkURL, secret: true},
@@ -177,7 +177,7 @@ var specs = map[string]spec{
 
 	"image":         {doc: "Descriptions of images."},
 	"image.model":   {doc: "Empty: the first listed model that takes images."},
-	"image.timeout": {doc: "Time of a description with Codex's start. Less than 100ms counts as 100ms.", least: ms, most: hour},
+	"image.timeout": {doc: "Time of a description with Codex's start. Less than 100ms counts as 100ms.", minimum: ms, maximum: hour},
 }
 
 // checkToolName refuses the names that Codex refuses.

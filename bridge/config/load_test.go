@@ -33,7 +33,7 @@ func write(t testing.TB, text string) string {
 }
 
 // Without a file nothing is restricted, nothing is hooked, nothing remembered.
-func TestLoadNothing(t *testing.T) {
+func TestLoadWithoutFilesReturnsDefaults(t *testing.T) {
 	c, err := config.Load(config.Options{
 		Managed: filepath.Join(t.TempDir(), "none.toml"), User: filepath.Join(t.TempDir(), "none", "none.toml"), Workspace: t.TempDir(),
 	})
@@ -53,7 +53,7 @@ func TestLoadNothing(t *testing.T) {
 
 // The example of the contract shows every default, so that loading it must
 // change only what the contract says a missing key is without.
-func TestLoadContractExample(t *testing.T) {
+func TestLoadReadsEachKeyOfTheContract(t *testing.T) {
 	c, err := load(testdata + "/valid/contract.toml")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestLoadContractExample(t *testing.T) {
 	}
 }
 
-func TestValid(t *testing.T) {
+func TestValidFilesLoadAndMatchSchema(t *testing.T) {
 	for _, file := range glob(t, "valid/*.toml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			c, err := load(file)
@@ -104,9 +104,9 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// Each file begins with the faults that Load finds, a comment line each, and
+// Each file begins with the errors of Load, one comment line each, and
 // then says what the schema makes of it.
-func TestInvalid(t *testing.T) {
+func TestInvalidFilesGiveListedErrors(t *testing.T) {
 	for _, file := range glob(t, "invalid/*.toml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -114,7 +114,7 @@ func TestInvalid(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, body := header(string(text))
-			got := faults(t, file)
+			got := loadErrors(t, file)
 			if got == "" {
 				t.Fatal("Load takes it")
 			}
@@ -142,8 +142,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// faults runs Load and writes what it found as comment lines.
-func faults(t *testing.T, file string) string {
+// loadErrors returns the errors of Load as comment lines.
+func loadErrors(t *testing.T, file string) string {
 	t.Helper()
 	_, err := load(file)
 	if err == nil {
@@ -193,7 +193,7 @@ func readTOML(t *testing.T, file string) map[string]any {
 	return tree
 }
 
-func TestLoadFiles(t *testing.T) {
+func TestUnreadableFilesAreErrors(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.toml")
 	if err := os.WriteFile(large, []byte(strings.Repeat("# \n", 100_000)), 0o600); err != nil {
@@ -234,8 +234,8 @@ func TestLoadFiles(t *testing.T) {
 	})
 }
 
-// The faults of all files are told at once.
-func TestLoadFaultsOfAllFiles(t *testing.T) {
+// Load reports the errors of all files together.
+func TestLoadReportsErrorsOfAllFiles(t *testing.T) {
 	a, b := write(t, "x = 1\n"), write(t, "[policy]\nmode = 2\ny = 3\n")
 	_, err := config.Load(config.Options{Managed: a, User: b})
 	var got []string
@@ -251,7 +251,7 @@ func TestLoadFaultsOfAllFiles(t *testing.T) {
 }
 
 // A value that may be a password or a token is never shown.
-func TestSecretsAreNotShown(t *testing.T) {
+func TestErrorsDoNotShowSecrets(t *testing.T) {
 	for _, text := range []string{
 		"[store]\nurl = \"mysql://u:hunter2@db/x\"\n",
 		"[store]\nurl = \"postgres://u:hunter2%zz@db/x\"\n",

@@ -37,7 +37,7 @@ func schemaOf(t reflect.Type, pattern string, def reflect.Value) map[string]any 
 	case t == reflect.TypeFor[Size]():
 		out["anyOf"] = []any{
 			map[string]any{"type": "string", "pattern": sizeForm.String()},
-			map[string]any{"type": "integer", "minimum": s.least, "maximum": s.most},
+			map[string]any{"type": "integer", "minimum": s.minimum, "maximum": s.maximum},
 		}
 	case s.schema:
 		out["type"] = "object"
@@ -58,19 +58,38 @@ func schemaOf(t reflect.Type, pattern string, def reflect.Value) map[string]any 
 	case t.Kind() == reflect.Slice:
 		out["type"] = "array"
 		out["items"] = schemaOf(t.Elem(), pattern+"[]", entryDefault(pattern+"[]"))
-		listSchema(out, s)
 	case t.Kind() == reflect.String:
 		out["type"] = "string"
-		stringSchema(out, s)
 	case t.Kind() == reflect.Bool:
 		out["type"] = "boolean"
 	case t.Kind() == reflect.Int:
-		out["type"], out["minimum"], out["maximum"] = "integer", s.least, s.most
+		out["type"], out["minimum"], out["maximum"] = "integer", s.minimum, s.maximum
 	}
+	addKeywords(out, s, t.Kind() == reflect.Slice)
 	if hasDefault(def, pattern) {
 		out["default"] = def.Interface()
 	}
 	return out
+}
+
+// addKeywords adds the checks of a string or a list.
+func addKeywords(out map[string]any, s spec, isList bool) {
+	switch {
+	case isList && (s.filled || s.program):
+		out["minItems"] = 1
+	case s.filled:
+		out["pattern"] = `\S`
+	case s.pattern != nil:
+		out["pattern"] = s.pattern.String()
+	}
+	switch {
+	case s.enum != nil:
+		out["enum"] = s.enum
+	case s.first != nil:
+		out["prefixItems"] = []any{map[string]any{"enum": s.first}}
+	case s.program:
+		out["prefixItems"] = []any{map[string]any{"type": "string", "minLength": 1}}
+	}
 }
 
 func objectSchema(out map[string]any, t reflect.Type, s spec, below string, def reflect.Value) {
@@ -94,30 +113,6 @@ func objectSchema(out map[string]any, t reflect.Type, s spec, below string, def 
 		if list != nil {
 			out[keyword] = list
 		}
-	}
-}
-
-func listSchema(out map[string]any, s spec) {
-	if s.filled || s.program {
-		out["minItems"] = 1
-	}
-	if s.first != nil {
-		out["prefixItems"] = []any{map[string]any{"enum": s.first}}
-	}
-	if s.program {
-		out["prefixItems"] = []any{map[string]any{"type": "string", "minLength": 1}}
-	}
-}
-
-func stringSchema(out map[string]any, s spec) {
-	if s.enum != nil {
-		out["enum"] = s.enum
-	}
-	if s.pattern != nil {
-		out["pattern"] = s.pattern.String()
-	}
-	if s.filled {
-		out["pattern"] = `\S`
 	}
 }
 

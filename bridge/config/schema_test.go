@@ -26,7 +26,7 @@ var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile("config.json")
 })
 
-// validate holds a parsed file to the schema.
+// validate checks a parsed file against the schema.
 func validate(t *testing.T, tree map[string]any) error {
 	t.Helper()
 	schema, err := compiled()
@@ -61,8 +61,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// Every key of the schema has a description and stands in the user's
-// reference, and every row of the tables is a key.
+// Each key of the schema has a description and is in the reference, and each row of the tables is a key.
 func TestTablesAgree(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/reference/configuration.md")
 	if err != nil {

@@ -24,7 +24,7 @@ type spec struct {
 	secret  bool // messages never show the value
 
 	// Of numbers: whole numbers, bytes or nanoseconds. There are no bounds if both are 0.
-	least, most int64
+	minimum, maximum int64
 
 	// Of lists.
 	first   []string // values of the first element
@@ -108,12 +108,12 @@ func (s spec) number(t reflect.Type, n *node) (int64, *Error) {
 		}
 	}
 	switch {
-	case e != nil || s.least == 0 && s.most == 0:
+	case e != nil || s.minimum == 0 && s.maximum == 0:
 		return i, e
-	case i < s.least:
-		return 0, newError(show(i)+" is too small", "the minimum is "+show(s.least))
-	case i > s.most:
-		return 0, newError(show(i)+" is too large", "the maximum is "+show(s.most))
+	case i < s.minimum:
+		return 0, newError(show(i)+" is too small", "the minimum is "+show(s.minimum))
+	case i > s.maximum:
+		return 0, newError(show(i)+" is too large", "the maximum is "+show(s.maximum))
 	}
 	return i, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestUnenforced(t *testing.T) {
+func TestUnenforcedListsKeysWithoutEffect(t *testing.T) {
 	for _, tt := range []struct{ name, toml, want string }{
 		{"nothing", "", ""},
 		{"what is acted on", `
@@ -137,7 +137,7 @@ command = ["c"]
 }
 
 // A notice names the file of its layer.
-func TestUnenforcedLayers(t *testing.T) {
+func TestUnenforcedNamesFileOfLayer(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
 		t.Fatal(err)

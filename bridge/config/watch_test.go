@@ -144,7 +144,7 @@ func TestWatch(t *testing.T) {
 	expect(t, changes, config.Audit)
 }
 
-// A named file that goes is a fault, not an empty configuration.
+// To remove a required file is an error, not an empty configuration.
 func TestWatchRequired(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	changes := start(t, config.Options{User: file, UserRequired: true}, file)
@@ -197,7 +197,7 @@ func TestWatchLink(t *testing.T) {
 	expect(t, changes, config.Enforce)
 }
 
-func TestWatchEnds(t *testing.T) {
+func TestWatchReturnsWhenContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := config.Watch(ctx, config.Options{User: filepath.Join(t.TempDir(), "x")}, func(*config.Config, error) { t.Error("called") }); err != nil {
