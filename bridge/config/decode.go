@@ -362,25 +362,36 @@ func mismatch(want string, n *node) *Error {
 
 // unknownKey returns the error for a key that t does not have, with a similar key.
 func unknownKey(t reflect.Type, name string) *Error {
-	var known, sections []string
+	var known []string
 	for key := range fields(t) {
 		known = append(known, key)
 	}
+	near := Nearest(name, known)
+	if near == "" {
+		near = inOtherSection(name)
+	}
+	if near == "" {
+		return newError("unknown key", "remove it")
+	}
+	return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
+}
+
+// inOtherSection returns the full key if exactly one section has a key of this name.
+func inOtherSection(name string) string {
+	found := ""
 	for section, f := range fields(reflect.TypeFor[Config]()) {
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
-		if _, ok := field(f.Type, name); ok {
-			sections = append(sections, section)
+		if _, ok := field(f.Type, name); !ok {
+			continue
 		}
+		if found != "" {
+			return ""
+		}
+		found = Key(section, name)
 	}
-	if near := Nearest(name, known); near != "" {
-		return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
-	}
-	if len(sections) == 1 {
-		return newError("unknown key", fmt.Sprintf("did you mean %q?", Key(sections[0], name)))
-	}
-	return newError("unknown key", "remove it")
+	return found
 }
 
 // fields iterates over the fields of a struct that are keys, by key.

@@ -70,6 +70,7 @@ func TestLoadOfHostileFileIsFast(t *testing.T) {
 		"dots":          fill("a.") + "a = 1",
 		"header dots":   "[" + fill("a.") + "a]",
 		"keys":          numbered("k%d = 1\n", size),
+		"most keys":     numbered("k%d = 1\n", 120_000),
 		"tables":        numbered("[t%d]\n", size),
 		"rules":         fill("[[policy.rule]]\n"),
 		"dotted":        numbered("a.b.c.d.e.f.g.h%d = 1\n", size),

@@ -12,8 +12,11 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxDepth is the maximum nesting of keys, tables and lists.
-const maxDepth = 64
+// Limits of a document. The library's search for duplicate keys is quadratic in their number.
+const (
+	maxDepth = 64     // of keys, tables and lists
+	maxNodes = 10_000 // keys and elements of lists
+)
 
 // node is a value of a TOML document and its place. One of table, list and scalar is set.
 type node struct {
@@ -26,19 +29,6 @@ type node struct {
 
 // date is the text of a date or time. No key takes one.
 type date string
-
-// child returns the node of a key. The first call for a key makes the node at the offset.
-func (n *node) child(key string, offset int) *node {
-	if n.table == nil {
-		n.table = make(map[string]*node)
-	}
-	c := n.table[key]
-	if c == nil {
-		c = &node{key: offset, value: offset}
-		n.table[key] = c
-	}
-	return c
-}
 
 // plain returns the value without places, in the types of encoding/json and int64.
 func (n *node) plain() any {
@@ -66,7 +56,11 @@ func parseTOML(text string) (*node, *Error) {
 			return nil, newLines(text).place(i, newError("not UTF-8", "save the file as UTF-8"))
 		}
 	}
-	// The decoder checks the document; the parser below it has the places.
+	// The parser has the places; the decoder checks the document.
+	r := tomlReader{text: text, root: &node{table: make(map[string]*node)}}
+	if offset, ok := r.read(); !ok {
+		return nil, newLines(text).place(offset, r.err)
+	}
 	var values map[string]any
 	err := toml.Unmarshal([]byte(text), &values)
 	var syntax *toml.DecodeError
@@ -80,21 +74,19 @@ func parseTOML(text string) (*node, *Error) {
 	} else if err != nil {
 		return nil, newLines(text).place(0, newError(err.Error(), ""))
 	}
-	r := tomlReader{text: text, root: &node{table: make(map[string]*node)}}
-	if offset, ok := r.read(); !ok {
-		e := newError(fmt.Sprintf("nested more than %d deep", maxDepth), "nest tables and lists less")
-		return nil, newLines(text).place(offset, e)
-	}
 	return r.root, nil
 }
 
-// tomlReader makes the nodes of a valid document.
+// tomlReader makes the nodes of a document.
 type tomlReader struct {
-	text string
-	root *node
+	text  string
+	root  *node
+	nodes int    // their number
+	err   *Error // the document exceeds a limit
 }
 
-// read reports false and the offset of a value that is nested too deep.
+// read makes nodes up to the first syntax error. If the document exceeds a limit, it returns false and
+// the offset.
 func (r *tomlReader) read() (offset int, ok bool) {
 	var parser unstable.Parser
 	parser.Reset([]byte(r.text))
@@ -113,19 +105,44 @@ func (r *tomlReader) read() (offset int, ok bool) {
 	return 0, true
 }
 
+// exceeds reports whether the document exceeds a limit.
+func (r *tomlReader) exceeds(depth int) bool {
+	switch {
+	case depth > maxDepth:
+		r.err = newError(fmt.Sprintf("nested more than %d deep", maxDepth), "nest tables and lists less")
+	case r.nodes > maxNodes:
+		r.err = newError(fmt.Sprintf("more than %d keys and list elements", maxNodes), "write fewer")
+	}
+	return r.err != nil
+}
+
+// child returns the node of a key. The first call for a key makes the node.
+func (r *tomlReader) child(n *node, key *unstable.Node) *node {
+	if n.table == nil {
+		n.table = make(map[string]*node)
+	}
+	c := n.table[string(key.Data)]
+	if c == nil {
+		c = &node{key: int(key.Raw.Offset), value: int(key.Raw.Offset)}
+		n.table[string(key.Data)] = c
+		r.nodes++
+	}
+	return c
+}
+
 // header returns the table of [a.b] or [[a.b]]. A part that names a list of tables is its last table.
 func (r *tomlReader) header(e *unstable.Node) (n *node, offset int, ok bool) {
 	n = r.root
-	depth := 0
+	depth := 1
 	for keys := e.Key(); keys.Next(); depth++ {
-		key := keys.Node()
-		offset = int(key.Raw.Offset)
-		if depth == maxDepth {
+		offset = int(keys.Node().Raw.Offset)
+		if r.exceeds(depth) {
 			return nil, offset, false
 		}
-		n = n.child(string(key.Data), offset)
+		n = r.child(n, keys.Node())
 		if e.Kind == unstable.ArrayTable && keys.IsLast() {
 			n.list = append(n.list, &node{key: offset, value: offset})
+			r.nodes++
 		}
 		if len(n.list) > 0 {
 			n = n.list[len(n.list)-1]
@@ -141,7 +158,7 @@ func (r *tomlReader) header(e *unstable.Node) (n *node, offset int, ok bool) {
 func (r *tomlReader) keyValue(n *node, e *unstable.Node, depth int) (offset int, ok bool) {
 	for keys := e.Key(); keys.Next(); depth++ {
 		key := keys.Node().Raw
-		n = n.child(string(keys.Node().Data), int(key.Offset))
+		n = r.child(n, keys.Node())
 		offset = int(key.Offset + key.Length)
 	}
 	offset += strings.IndexByte(r.text[offset:], '=') + 1
@@ -151,7 +168,7 @@ func (r *tomlReader) keyValue(n *node, e *unstable.Node, depth int) (offset int,
 
 // fill sets a node to a value and returns the offset of its end.
 func (r *tomlReader) fill(n *node, v *unstable.Node, depth int) (end int, ok bool) {
-	if depth > maxDepth {
+	if r.exceeds(depth) {
 		return n.value, false
 	}
 	const separators = " \t\r\n,"
@@ -164,6 +181,7 @@ func (r *tomlReader) fill(n *node, v *unstable.Node, depth int) (end int, ok boo
 			start := r.skip(end, separators)
 			item := &node{key: start, value: start}
 			n.list = append(n.list, item)
+			r.nodes++
 			if end, ok = r.fill(item, children.Node(), depth+1); !ok {
 				return end, false
 			}
@@ -194,7 +212,7 @@ func (r *tomlReader) skip(offset int, set string) int {
 	}
 }
 
-// scalar returns the value of a string, number, boolean, date or time that the decoder has accepted.
+// scalar returns the value of a string, number, boolean, date or time. The decoder reports an invalid one.
 func scalar(v *unstable.Node) any {
 	text := string(v.Data)
 	switch v.Kind {

@@ -70,6 +70,17 @@ func TestNodesOfCorpus(t *testing.T) {
 	}
 }
 
+// The number of keys is bounded, since the library's search for duplicates is quadratic in it.
+func TestDocumentWithTooManyKeysIsRefused(t *testing.T) {
+	for n, want := range map[int]string{10_000: "", 10_001: "more than 10000 keys and list elements; write fewer"} {
+		text := "a = [" + strings.Repeat("'', ", n-1) + "]"
+		_, err := config.DecodeTOML(text)
+		if got := fmt.Sprint(err); want == "" && err != nil || want != "" && got != want {
+			t.Errorf("%d keys and elements: %v, want %q", n, err, want)
+		}
+	}
+}
+
 // checkNodes compares the nodes of a document with the library's decoder: the same keys and values, and
 // each key is at its place.
 func checkNodes(t *testing.T, text string) {
@@ -86,7 +97,7 @@ func checkNodes(t *testing.T, text string) {
 	}
 	places, ok := config.Places(text)
 	if !ok {
-		return // too deep
+		return // it exceeds a limit
 	}
 	got, err := config.DecodeTOML(text)
 	if err != nil {
