@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 
-func full() store.Decision {
+func testDecision() store.Decision {
 	return store.Decision{
 		Time: noon, Client: "zed/1.2", Thread: "T", Turn: "U", Method: "turn/start", Verdict: "rewrite", Mode: "enforce",
 		Rule: "policy.sandbox", Reason: "too much", Origin: "config.toml:3", Fields: []string{"params.a", "params.b"},
@@ -20,13 +20,13 @@ func full() store.Decision {
 	}
 }
 
-// What is read is what was appended, in the one form in which it is kept.
+// Append writes one form of each decision, and Decisions returns it.
 func TestAppend(t *testing.T) {
 	long := strings.Repeat("ä", 3000)
-	kept := full()
+	kept := testDecision()
 	kept.Time = time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC)
 	with := func(change func(*store.Decision)) store.Decision {
-		d := full()
+		d := testDecision()
 		change(&d)
 		return d
 	}
@@ -42,7 +42,7 @@ func TestAppend(t *testing.T) {
 			name      string
 			give, get store.Decision
 		}{
-			{"all fields", full(), kept},
+			{"all fields", testDecision(), kept},
 			{"none", store.Decision{Time: noon}, store.Decision{Time: kept.Time, Fields: []string{}}},
 			{"signs", with(func(d *store.Decision) {
 				d.Reason, d.Fields = "<&>\"\\\n\u2028\x1b\x7f é 😀 '; --", []string{"\x1b", "</a>", "$1"}
@@ -62,7 +62,7 @@ func TestAppend(t *testing.T) {
 				if err := s.Append(t.Context(), tt.give); err != nil {
 					t.Fatal(err)
 				}
-				last := entries(t, s, store.Filter{Limit: 1})
+				last := readEntries(t, s, store.Filter{Limit: 1})
 				if diff := cmp.Diff([]store.Decision{tt.get}, decisions(last)); diff != "" {
 					t.Error(diff)
 				}
@@ -74,20 +74,20 @@ func TestAppend(t *testing.T) {
 	})
 }
 
-func TestAppendNow(t *testing.T) {
+func TestAppendSetsTime(t *testing.T) {
 	s := open(t, backends[0].fresh(t))
 	before := time.Now().Truncate(time.Microsecond)
 	if err := s.Append(t.Context(), store.Decision{}); err != nil {
 		t.Fatal(err)
 	}
-	got := entries(t, s, store.Filter{})[0].Time
+	got := readEntries(t, s, store.Filter{})[0].Time
 	if got.Before(before) || got.After(time.Now()) {
-		t.Errorf("a decision without a time has %v", got)
+		t.Errorf("the time of a decision without a time is %v", got)
 	}
 }
 
-// What would break the log's promises is not written.
-func TestAppendRefuses(t *testing.T) {
+// Append refuses content of messages, and years that the format of times can't hold.
+func TestAppendRefusesContentAndYears(t *testing.T) {
 	s := open(t, backends[0].fresh(t))
 	for _, d := range []store.Decision{
 		{Message: `{"method":"turn/start"}`},
@@ -97,17 +97,17 @@ func TestAppendRefuses(t *testing.T) {
 	} {
 		err := s.Append(t.Context(), d)
 		if err == nil {
-			t.Errorf("%+v was written", d)
+			t.Errorf("Append accepted %+v", d)
 		} else if strings.Contains(err.Error(), "turn/start") {
 			t.Errorf("the error shows the message: %v", err)
 		}
 	}
-	if got := entries(t, s, store.Filter{}); len(got) != 0 {
+	if got := readEntries(t, s, store.Filter{}); len(got) != 0 {
 		t.Error(got)
 	}
 }
 
-func entries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
+func readEntries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
 	t.Helper()
 	var all []store.Entry
 	for e, err := range s.Decisions(t.Context(), f) {

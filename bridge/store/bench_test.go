@@ -8,13 +8,13 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// BenchmarkAppend is one decision, on disk.
+// BenchmarkAppend appends one decision, on disk.
 func BenchmarkAppend(b *testing.B) {
 	for _, backend := range backends {
 		b.Run(backend.name, func(b *testing.B) {
 			s := open(b, backend.fresh(b))
 			for b.Loop() {
-				if err := s.Append(b.Context(), full()); err != nil {
+				if err := s.Append(b.Context(), testDecision()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -22,13 +22,13 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkVerify walks 100,000 decisions.
+// BenchmarkVerify verifies 100,000 decisions.
 func BenchmarkVerify(b *testing.B) {
 	const count = 100_000
 	for _, backend := range backends {
 		b.Run(backend.name, func(b *testing.B) {
 			s := open(b, backend.fresh(b))
-			fill(b, s, count)
+			fillDecisions(b, s, count)
 			for b.Loop() {
 				if head, err := s.Verify(b.Context()); err != nil || head.Seq != count {
 					b.Fatal(head, err)
@@ -38,18 +38,18 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// fill writes what Append would write, in one transaction.
-func fill(b *testing.B, s *store.Store, count int) {
+// fillDecisions writes the rows of Append in one transaction.
+func fillDecisions(b *testing.B, s *store.Store, count int) {
 	b.Helper()
 	tx, err := s.DB().BeginTx(b.Context(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for e, err := range store.Chain(full(), count) {
+	for e, err := range store.ChainValues(testDecision(), count) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := tx.ExecContext(b.Context(), store.Insert, e...); err != nil {
+		if _, err := tx.ExecContext(b.Context(), store.InsertDecision, e...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -58,7 +58,7 @@ func fill(b *testing.B, s *store.Store, count int) {
 	}
 }
 
-// BenchmarkBinding looks one of 100,000 sessions up.
+// BenchmarkBinding looks up one of 100,000 sessions.
 func BenchmarkBinding(b *testing.B) {
 	const count = 100_000
 	for _, backend := range backends {
@@ -69,10 +69,10 @@ func BenchmarkBinding(b *testing.B) {
 				b.Fatal(err)
 			}
 			for i := range count {
-				one := bound(i, fmt.Sprint("t", i))
+				one := testBinding(i, fmt.Sprint("t", i))
 				if _, err := tx.ExecContext(b.Context(), `INSERT INTO bindings (session, thread, record, action, reason, before, mode, updated)
 					VALUES ($1, $2, $3, 'started', 'notBound', '', '', $4)`,
-					one.Session, one.Thread, one.Record, one.Updated.Format(store.StampForm)); err != nil {
+					one.Session, one.Thread, one.Record, one.Updated.Format(store.TimeLayout)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -82,7 +82,7 @@ func BenchmarkBinding(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n = (n + 7919) % count
-				one, found, err := s.BindingOf(b.Context(), fmt.Sprint("s", n))
+				one, found, err := s.BindingBySession(b.Context(), fmt.Sprint("s", n))
 				if err != nil || !found || one.Thread != fmt.Sprint("t", n) {
 					b.Fatal(one, found, err)
 				}
@@ -91,8 +91,8 @@ func BenchmarkBinding(b *testing.B) {
 	}
 }
 
-// BenchmarkFind searches 1,000,000 records: a word that is in each of them, one in a
-// thousandth, a phrase, and both with filters.
+// BenchmarkFind searches 1,000,000 records: for a word in each of them, a word in a thousandth, a
+// phrase, and both with filters.
 func BenchmarkFind(b *testing.B) {
 	const count, batch = 1_000_000, 10_000
 	for _, backend := range backends {
@@ -102,24 +102,24 @@ func BenchmarkFind(b *testing.B) {
 			for n := 0; n < count; n += batch {
 				records := make([]store.Record, batch)
 				for i := range records {
-					records[i] = said(n + i)
+					records[i] = benchRecord(n + i)
 				}
-				keep(b, s, batch, records...)
+				addRecords(b, s, batch, records...)
 			}
-			b.Logf("%d records kept in %v", count, time.Since(began))
+			b.Logf("%d records written in %v", count, time.Since(began))
 			for _, c := range []struct {
 				name, text string
-				f          store.Search
+				f          store.SearchOptions
 				want       int
 			}{
-				{"everywhere", "pump", store.Search{}, 20},
-				{"rare", "rare77", store.Search{}, 20},
-				{"phrase", `"fails now"`, store.Search{}, 20},
-				{"two", "pump rare77", store.Search{}, 20},
-				{"thread", "pump", store.Search{Thread: "t123"}, 20},
-				{"kind", "pump", store.Search{Kind: store.Assistant}, 20},
-				{"since", "pump", store.Search{Since: said(count - 1000).Time}, 20},
-				{"never", "pump absent", store.Search{}, 0},
+				{"everywhere", "pump", store.SearchOptions{}, 20},
+				{"rare", "rare77", store.SearchOptions{}, 20},
+				{"phrase", `"fails now"`, store.SearchOptions{}, 20},
+				{"two", "pump rare77", store.SearchOptions{}, 20},
+				{"thread", "pump", store.SearchOptions{Thread: "t123"}, 20},
+				{"kind", "pump", store.SearchOptions{Kind: store.Assistant}, 20},
+				{"since", "pump", store.SearchOptions{Since: benchRecord(count - 1000).Time}, 20},
+				{"never", "pump absent", store.SearchOptions{}, 0},
 			} {
 				c.f.Query = c.text
 				b.Run(c.name, func(b *testing.B) {
@@ -134,8 +134,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// said is the n-th record of many.
-func said(n int) store.Record {
+// benchRecord returns the n-th record.
+func benchRecord(n int) store.Record {
 	kind := []store.Kind{store.User, store.Tool, store.Tool, store.Assistant}[n%4]
 	return store.Record{
 		Thread: fmt.Sprint("t", n%1000), Turn: fmt.Sprint("u", n/4000), Kind: kind, Item: fmt.Sprint("i", n),

@@ -10,40 +10,60 @@ import (
 	"unicode/utf8"
 )
 
-// bindingsSince is the first version of the schema that has bindings. A store that is
-// only read may be older: it has none.
-const bindingsSince = 3
+// Binding is the stored thread of a session. Record holds the facts about the thread that the
+// caller needs; the store does not read it.
+type Binding struct {
+	Session string
+	Thread  string
+	Record  string
+	// Action and Reason describe the last decision about the session.
+	Action, Reason, PreviousThread string
+	Mode                           string    // of its last turn
+	Updated                        time.Time // kept in microseconds
+}
 
-// PutBinding keeps the thread of a session in place of the one that it had.
+const bindingColumns = `session, thread, record, action, reason, previous_thread, mode, updated`
+
+func (b *Binding) scan(scan func(...any) error) error {
+	var updated string
+	if err := scan(&b.Session, &b.Thread, &b.Record, &b.Action, &b.Reason, &b.PreviousThread, &b.Mode, &updated); err != nil {
+		return err
+	}
+	var err error
+	b.Updated, err = time.Parse(timeLayout, updated)
+	return err
+}
+
+// PutBinding writes the binding of a session and replaces an earlier one.
 func (s *Store) PutBinding(ctx context.Context, b Binding) error {
-	for _, text := range []string{b.Session, b.Thread, b.Record, b.Action, b.Reason, b.Before, b.Mode} {
-		// A key that was cut would be another session's.
+	for _, text := range []string{b.Session, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode} {
+		// A truncated key could be the key of another session.
 		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
-			return fmt.Errorf("the binding of a session can't be kept in %s: it has a text that is no UTF-8, or a NUL in it", s.where)
+			return fmt.Errorf("the binding of a session can't be written in %s: a text is not UTF-8 or has a NUL", s.location)
 		}
 	}
-	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(stampForm)
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(timeLayout)
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO bindings (`+bindingColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 			ON CONFLICT (session) DO UPDATE SET thread = excluded.thread, record = excluded.record,
-			action = excluded.action, reason = excluded.reason, before = excluded.before, mode = excluded.mode, updated = excluded.updated`,
-			b.Session, b.Thread, b.Record, b.Action, b.Reason, b.Before, b.Mode, updated)
+			action = excluded.action, reason = excluded.reason, previous_thread = excluded.previous_thread, mode = excluded.mode, updated = excluded.updated`,
+			b.Session, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode, updated)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("the binding of a session can't be kept in %s: %w", s.where, err)
+		return fmt.Errorf("the binding of a session can't be written in %s: %w", s.location, err)
 	}
 	return nil
 }
 
-// ChangeBinding is PutBinding for a session whose thread is still the one given, and
-// tells whether it was.
-func (s *Store) ChangeBinding(ctx context.Context, b Binding, thread string) (bool, error) {
-	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(stampForm)
+// ReplaceBinding replaces the binding of a session if its thread is still the given one. It reports
+// whether it was.
+func (s *Store) ReplaceBinding(ctx context.Context, b Binding, thread string) (bool, error) {
+	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(timeLayout)
 	var n int64
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE bindings SET thread = $1, record = $2, action = $3, reason = $4, before = $5, mode = $6, updated = $7
-			WHERE session = $8 AND thread = $9`, b.Thread, b.Record, b.Action, b.Reason, b.Before, b.Mode, updated, b.Session, thread)
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE bindings SET thread = $1, record = $2, action = $3, reason = $4, previous_thread = $5, mode = $6, updated = $7
+			WHERE session = $8 AND thread = $9`, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode, updated, b.Session, thread)
 		if err != nil {
 			return err
 		}
@@ -51,49 +71,43 @@ func (s *Store) ChangeBinding(ctx context.Context, b Binding, thread string) (bo
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("the binding of a session can't be changed in %s: %w", s.where, err)
+		return false, fmt.Errorf("the binding of a session can't be written in %s: %w", s.location, err)
 	}
 	return n > 0, nil
 }
 
-// BindingOf is the binding of a session.
-func (s *Store) BindingOf(ctx context.Context, session string) (b Binding, found bool, err error) {
-	return s.binding(ctx, `SELECT `+bindingColumns+` FROM bindings WHERE session = $1`, session)
+// BindingBySession returns the binding of a session.
+func (s *Store) BindingBySession(ctx context.Context, session string) (b Binding, found bool, err error) {
+	return s.queryBinding(ctx, `SELECT `+bindingColumns+` FROM bindings WHERE session = $1`, session)
 }
 
-// BindingTo is the binding to a thread, the newest where there are several.
-func (s *Store) BindingTo(ctx context.Context, thread string) (b Binding, found bool, err error) {
-	return s.binding(ctx, `SELECT `+bindingColumns+` FROM bindings WHERE thread = $1 ORDER BY updated DESC, session LIMIT 1`, thread)
+// BindingByThread returns the binding to a thread: the newest if there are several.
+func (s *Store) BindingByThread(ctx context.Context, thread string) (b Binding, found bool, err error) {
+	return s.queryBinding(ctx, `SELECT `+bindingColumns+` FROM bindings WHERE thread = $1 ORDER BY updated DESC, session LIMIT 1`, thread)
 }
 
-func (s *Store) binding(ctx context.Context, query, of string) (b Binding, found bool, err error) {
-	if s.version < bindingsSince {
-		return Binding{}, false, nil
-	}
-	err = b.from(s.read.QueryRowContext(ctx, query, of).Scan)
+func (s *Store) queryBinding(ctx context.Context, query, of string) (b Binding, found bool, err error) {
+	err = b.scan(s.read.QueryRowContext(ctx, query, of).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Binding{}, false, nil
 	}
 	if err != nil {
-		return Binding{}, false, fmt.Errorf("the bindings in %s can't be read: %w", s.where, s.failed(err))
+		return Binding{}, false, fmt.Errorf("the bindings in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return b, true, nil
 }
 
-// Bindings are at most that many of them, those that changed last first.
-func (s *Store) Bindings(ctx context.Context, most int) ([]Binding, error) {
-	if s.version < bindingsSince {
-		return nil, nil
-	}
-	all, err := s.bindings(ctx, most)
+// Bindings returns at most limit bindings, the last changed first.
+func (s *Store) Bindings(ctx context.Context, limit int) ([]Binding, error) {
+	all, err := s.queryBindings(ctx, limit)
 	if err != nil {
-		return nil, fmt.Errorf("the bindings in %s can't be read: %w", s.where, s.failed(err))
+		return nil, fmt.Errorf("the bindings in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return all, nil
 }
 
-func (s *Store) bindings(ctx context.Context, most int) ([]Binding, error) {
-	rows, err := s.read.QueryContext(ctx, fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings ORDER BY updated DESC, session LIMIT %d`, most))
+func (s *Store) queryBindings(ctx context.Context, limit int) ([]Binding, error) {
+	rows, err := s.read.QueryContext(ctx, fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings ORDER BY updated DESC, session LIMIT %d`, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +115,7 @@ func (s *Store) bindings(ctx context.Context, most int) ([]Binding, error) {
 	var all []Binding
 	for rows.Next() {
 		var b Binding
-		if err := b.from(rows.Scan); err != nil {
+		if err := b.scan(rows.Scan); err != nil {
 			return nil, err
 		}
 		all = append(all, b)
@@ -109,24 +123,21 @@ func (s *Store) bindings(ctx context.Context, most int) ([]Binding, error) {
 	return all, rows.Err()
 }
 
-// CountBindings is the number of sessions that have a thread, and of records that were
-// set aside.
+// CountBindings returns the number of sessions that have a thread, and the number of unreadable
+// bindings.
 func (s *Store) CountBindings(ctx context.Context) (bound, aside int, err error) {
-	if s.version < bindingsSince {
-		return 0, 0, nil
-	}
-	err = s.read.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM bindings WHERE thread <> ''), (SELECT count(*) FROM bindings_aside)`).Scan(&bound, &aside)
+	err = s.read.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM bindings WHERE thread <> ''), (SELECT count(*) FROM unreadable_bindings)`).Scan(&bound, &aside)
 	if err != nil {
-		return 0, 0, fmt.Errorf("the bindings in %s can't be read: %w", s.where, s.failed(err))
+		return 0, 0, fmt.Errorf("the bindings in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return bound, aside, nil
 }
 
-// ClearBinding takes the binding of a session away, and tells whether it was there. With
-// a thread only when it is that thread's: a session that has gone on to another stays.
-func (s *Store) ClearBinding(ctx context.Context, session, thread string) (bool, error) {
+// DeleteBinding deletes the binding of a session and reports whether there was one. If thread is
+// not empty, it deletes only a binding to that thread.
+func (s *Store) DeleteBinding(ctx context.Context, session, thread string) (bool, error) {
 	var n int64
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM bindings WHERE session = $1 AND ($2 = '' OR thread = $3)`, session, thread, thread)
 		if err != nil {
 			return err
@@ -135,23 +146,24 @@ func (s *Store) ClearBinding(ctx context.Context, session, thread string) (bool,
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("the binding of a session can't be cleared in %s: %w", s.where, err)
+		return false, fmt.Errorf("the binding of a session can't be deleted in %s: %w", s.location, err)
 	}
 	return n > 0, nil
 }
 
-// SetAside keeps a record that can't be read where nobody takes it for a binding.
-func (s *Store) SetAside(ctx context.Context, b Binding, at time.Time) error {
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO bindings_aside (seq, session, record, moved)
-			SELECT coalesce(max(seq), 0) + 1, $1, $2, $3 FROM bindings_aside`, b.Session, b.Record, at.UTC().Format(stampForm)); err != nil {
+// MoveUnreadableBinding moves a binding whose record can't be parsed to the table
+// unreadable_bindings.
+func (s *Store) MoveUnreadableBinding(ctx context.Context, b Binding, at time.Time) error {
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO unreadable_bindings (seq, session, record, moved)
+			SELECT coalesce(max(seq), 0) + 1, $1, $2, $3 FROM unreadable_bindings`, b.Session, b.Record, at.UTC().Format(timeLayout)); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM bindings WHERE session = $1 AND record = $2`, b.Session, b.Record)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("a binding that can't be read can't be set aside in %s: %w", s.where, err)
+		return fmt.Errorf("an unreadable binding can't be moved in %s: %w", s.location, err)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func bound(n int, thread string) store.Binding {
+func testBinding(n int, thread string) store.Binding {
 	return store.Binding{
-		Session: fmt.Sprint("s", n), Thread: thread, Record: `{"threadId":"` + thread + `"}`, Action: "started", Reason: "notBound", Before: "x", Mode: "cron",
+		Session: fmt.Sprint("s", n), Thread: thread, Record: `{"threadId":"` + thread + `"}`, Action: "started", Reason: "notBound", PreviousThread: "x", Mode: "cron",
 		Updated: noon.Add(time.Duration(n) * time.Minute).UTC().Truncate(time.Microsecond),
 	}
 }
@@ -38,58 +38,58 @@ func TestBindings(t *testing.T) {
 				t.Errorf("%s: %v %s", step, err, diff)
 			}
 		}
-		put(bound(0, "a"))
-		put(bound(1, "b"))
-		check("two sessions", bound(1, "b"), bound(0, "a"))
-		again := bound(0, "c")
+		put(testBinding(0, "a"))
+		put(testBinding(1, "b"))
+		check("two sessions", testBinding(1, "b"), testBinding(0, "a"))
+		again := testBinding(0, "c")
 		again.Updated = noon.Add(time.Hour).UTC().Truncate(time.Microsecond)
 		put(again)
-		check("one session, one thread", again, bound(1, "b"))
+		check("one session, one thread", again, testBinding(1, "b"))
 		if n, aside, err := other.CountBindings(t.Context()); n != 2 || aside != 0 || err != nil {
 			t.Error(n, aside, err)
 		}
-		late := bound(0, "d")
-		if was, err := s.ChangeBinding(t.Context(), late, "a"); was || err != nil {
-			t.Error("a session that has gone on is changed", err)
+		late := testBinding(0, "d")
+		if was, err := s.ReplaceBinding(t.Context(), late, "a"); was || err != nil {
+			t.Error("the binding to another thread was replaced", err)
 		}
 		again.Reason, again.Mode = "other", "user"
-		if was, err := s.ChangeBinding(t.Context(), again, "c"); !was || err != nil {
+		if was, err := s.ReplaceBinding(t.Context(), again, "c"); !was || err != nil {
 			t.Error(was, err)
 		}
-		check("changed", again, bound(1, "b"))
+		check("changed", again, testBinding(1, "b"))
 		for thread, want := range map[string]string{"b": "s1", "c": "s0", "a": ""} {
-			b, found, err := other.BindingTo(t.Context(), thread)
+			b, found, err := other.BindingByThread(t.Context(), thread)
 			if b.Session != want || found != (want != "") || err != nil {
-				t.Errorf("the thread %s is of %q, %v, %v", thread, b.Session, found, err)
+				t.Errorf("thread %s: session %q, %v, %v", thread, b.Session, found, err)
 			}
 		}
-		if was, err := s.ClearBinding(t.Context(), "s0", "a"); was || err != nil {
-			t.Error("a session that has gone on is cleared", err)
+		if was, err := s.DeleteBinding(t.Context(), "s0", "a"); was || err != nil {
+			t.Error("the binding to another thread was deleted", err)
 		}
-		if was, err := s.ClearBinding(t.Context(), "s0", "c"); !was || err != nil {
+		if was, err := s.DeleteBinding(t.Context(), "s0", "c"); !was || err != nil {
 			t.Error(was, err)
 		}
-		if was, err := s.ClearBinding(t.Context(), "s0", ""); was || err != nil {
+		if was, err := s.DeleteBinding(t.Context(), "s0", ""); was || err != nil {
 			t.Error(was, err)
 		}
-		check("one is cleared", bound(1, "b"))
-		if err := s.SetAside(t.Context(), bound(1, "b"), noon); err != nil {
+		check("one is cleared", testBinding(1, "b"))
+		if err := s.MoveUnreadableBinding(t.Context(), testBinding(1, "b"), noon); err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := other.BindingOf(t.Context(), "s1"); found || err != nil {
-			t.Error("what was set aside is bound", err)
+		if _, found, err := other.BindingBySession(t.Context(), "s1"); found || err != nil {
+			t.Error("the unreadable binding is still there", err)
 		}
 		if n, aside, err := other.CountBindings(t.Context()); n != 0 || aside != 1 || err != nil {
 			t.Error(n, aside, err)
 		}
 		if err := s.PutBinding(t.Context(), store.Binding{Session: "a\x00", Thread: "t", Record: "{}", Updated: noon}); err == nil {
-			t.Error("a key that the databases keep in different ways is kept")
+			t.Error("PutBinding accepted a key with a NUL")
 		}
 	})
 }
 
-// ended is a process that has ended and was reaped.
-func ended(t *testing.T) int {
+// endedProcess returns the id of a process that has ended and was reaped.
+func endedProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	if err := cmd.Run(); err != nil {
@@ -99,16 +99,16 @@ func ended(t *testing.T) int {
 }
 
 func TestLeases(t *testing.T) {
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rebooted, crashed, parent, away := here, here, here, here
 	rebooted.Started = "before:" + here.Started
-	crashed.PID, crashed.Started = ended(t), "x"
+	crashed.PID, crashed.Started = endedProcess(t), "x"
 	away.Host = "another machine"
 	parent.PID = os.Getppid()
-	if parent.Started, err = store.StartOf(parent.PID); err != nil {
+	if parent.Started, err = store.ProcessStart(parent.PID); err != nil {
 		t.Fatal(err)
 	}
 	onEach(t, func(t *testing.T, o store.Options) {
@@ -119,10 +119,10 @@ func TestLeases(t *testing.T) {
 		}{
 			"ours": {here, false}, "rebooted": {rebooted, false}, "crashed": {crashed, false}, "parent": {parent, true}, "away": {away, true},
 		} {
-			if err := s.Take(t.Context(), name, c.before, noon); err != nil {
+			if err := s.AcquireLease(t.Context(), name, c.before, noon); err != nil {
 				t.Fatal(err)
 			}
-			err := other.Take(t.Context(), name, here, noon.Add(time.Minute))
+			err := other.AcquireLease(t.Context(), name, here, noon.Add(time.Minute))
 			var held *store.HeldError
 			if errors.As(err, &held) != c.held || (err != nil) != c.held {
 				t.Errorf("%s: %v", name, err)
@@ -130,34 +130,34 @@ func TestLeases(t *testing.T) {
 			if held != nil && (held.Holder.PID != c.before.PID || !strings.Contains(err.Error(), fmt.Sprint(c.before.PID))) {
 				t.Errorf("%s: the holder is %v: %v", name, held.Holder, err)
 			}
-			_, found, err := other.Holding(t.Context(), name, here)
+			_, found, err := other.ActiveLeaseHolder(t.Context(), name, here)
 			if err != nil || !found {
-				t.Errorf("%s: nobody holds it: %v", name, err)
+				t.Errorf("%s: no holder: %v", name, err)
 			}
 		}
-		if err := s.Release(t.Context(), "parent", here); err != nil {
+		if err := s.ReleaseLease(t.Context(), "parent", here); err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := s.HolderOf(t.Context(), "parent"); !found || err != nil {
-			t.Error("what another has was given back", err)
+		if _, found, err := s.LeaseHolder(t.Context(), "parent"); !found || err != nil {
+			t.Error("ReleaseLease deleted the lease of another process", err)
 		}
-		if err := s.Force(t.Context(), "away"); err != nil {
+		if err := s.DeleteLease(t.Context(), "away"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ReleaseAll(t.Context(), here); err != nil {
+		if err := s.ReleaseLeases(t.Context(), here); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{"ours": false, "rebooted": false, "away": false, "parent": true} {
-			if _, found, err := s.HolderOf(t.Context(), name); found != want || err != nil {
-				t.Errorf("%s is held: %v, %v", name, found, err)
+			if _, found, err := s.LeaseHolder(t.Context(), name); found != want || err != nil {
+				t.Errorf("%s: found %v, %v", name, found, err)
 			}
 		}
 	})
 }
 
-// Of many that want a session at once, one gets it.
-func TestLeaseRace(t *testing.T) {
-	here, err := store.Here()
+// If several processes want a lease at once, one gets it.
+func TestOneProcessGetsLease(t *testing.T) {
+	here, err := store.CurrentProcess()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestLeaseRace(t *testing.T) {
 				defer s.Close()
 				h := here
 				h.Host = fmt.Sprint("machine ", i)
-				err = s.Take(t.Context(), "s", h, noon)
+				err = s.AcquireLease(t.Context(), "s", h, noon)
 				var held *store.HeldError
 				if err != nil && !errors.As(err, &held) {
 					t.Error(err)
@@ -189,39 +189,39 @@ func TestLeaseRace(t *testing.T) {
 		}
 		wg.Wait()
 		if got != 1 {
-			t.Errorf("%d have it", got)
+			t.Errorf("%d processes have the lease, want 1", got)
 		}
 	})
 }
 
-// What can't be read is an error, and no binding and no lease.
+// An unreadable table is an error. It does not count as empty.
 func TestBindingsWithoutTable(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		for _, table := range []string{"bindings", "bindings_aside", "leases"} {
-			run(t, s.DB(), "DROP TABLE "+table)
+		for _, table := range []string{"bindings", "unreadable_bindings", "leases"} {
+			execSQL(t, s.DB(), "DROP TABLE "+table)
 		}
 		fails := func(name string, err error) {
 			t.Helper()
 			if err == nil {
-				t.Errorf("%s found no table fine", name)
+				t.Errorf("%s returned no error without its table", name)
 			}
 		}
-		_, _, err := s.BindingOf(t.Context(), "s")
+		_, _, err := s.BindingBySession(t.Context(), "s")
 		fails("BindingOf", err)
-		_, _, err = s.BindingTo(t.Context(), "s")
+		_, _, err = s.BindingByThread(t.Context(), "s")
 		fails("BindingTo", err)
 		_, err = s.Bindings(t.Context(), 1)
 		fails("Bindings", err)
 		_, _, err = s.CountBindings(t.Context())
 		fails("CountBindings", err)
-		_, err = s.ClearBinding(t.Context(), "s", "")
+		_, err = s.DeleteBinding(t.Context(), "s", "")
 		fails("ClearBinding", err)
-		fails("PutBinding", s.PutBinding(t.Context(), bound(0, "a")))
-		_, err = s.ChangeBinding(t.Context(), bound(0, "a"), "a")
+		fails("PutBinding", s.PutBinding(t.Context(), testBinding(0, "a")))
+		_, err = s.ReplaceBinding(t.Context(), testBinding(0, "a"), "a")
 		fails("ChangeBinding", err)
-		fails("SetAside", s.SetAside(t.Context(), bound(0, "a"), noon))
-		fails("Take", s.Take(t.Context(), "s", store.Holder{}, noon))
-		fails("ReleaseAll", s.ReleaseAll(t.Context(), store.Holder{}))
+		fails("SetAside", s.MoveUnreadableBinding(t.Context(), testBinding(0, "a"), noon))
+		fails("Take", s.AcquireLease(t.Context(), "s", store.Holder{}, noon))
+		fails("ReleaseAll", s.ReleaseLeases(t.Context(), store.Holder{}))
 	})
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A clock that is set forward and back changes what time a decision shows, and nothing else:
-// not its place, not whether the log verifies, not who holds a session.
-func TestClock(t *testing.T) {
-	here, err := store.Here()
+// A changed clock changes only the time of a decision: neither its place in the chain, nor the
+// result of Verify, nor the leases.
+func TestClockChangesOnlyTimes(t *testing.T) {
+	here, err := store.CurrentProcess()
 	if err != nil {
 		t.Fatal(err)
 	}
 	crashed, parent := here, here
-	crashed.PID, crashed.Started = ended(t), "x"
+	crashed.PID, crashed.Started = endedProcess(t), "x"
 	parent.PID = os.Getppid()
-	if parent.Started, err = store.StartOf(parent.PID); err != nil {
+	if parent.Started, err = store.ProcessStart(parent.PID); err != nil {
 		t.Fatal(err)
 	}
 	sets := []time.Duration{0, time.Hour, -time.Hour, 10 * 365 * 24 * time.Hour, -30 * 365 * 24 * time.Hour, 0, time.Microsecond, -time.Microsecond}
@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 		s, other := open(t, o), open(t, o)
 		var want []time.Time
 		for i, set := range sets {
-			d := full()
+			d := testDecision()
 			d.Time = noon.Add(set)
 			want = append(want, d.Time.UTC().Truncate(time.Microsecond))
 			if err := []*store.Store{s, other}[i%2].Append(t.Context(), d); err != nil {
@@ -38,16 +38,16 @@ func TestClock(t *testing.T) {
 			}
 		}
 		times := func(f store.Filter) (all []time.Time) {
-			for _, e := range entries(t, s, f) {
+			for _, e := range readEntries(t, s, f) {
 				all = append(all, e.Time)
 			}
 			return all
 		}
 		if diff := cmp.Diff(want, times(store.Filter{})); diff != "" {
-			t.Errorf("the order (-want +got)\n%s", diff)
+			t.Errorf("order (-want +got)\n%s", diff)
 		}
 		if diff := cmp.Diff(want[5:], times(store.Filter{Limit: 3})); diff != "" {
-			t.Errorf("the last three (-want +got)\n%s", diff)
+			t.Errorf("last three (-want +got)\n%s", diff)
 		}
 		since := slices.DeleteFunc(slices.Clone(want), func(at time.Time) bool { return at.Before(want[0]) })
 		if diff := cmp.Diff(since, times(store.Filter{Since: want[0]})); diff != "" {
@@ -59,28 +59,28 @@ func TestClock(t *testing.T) {
 
 		for _, set := range sets {
 			for _, h := range []store.Holder{crashed, parent} {
-				if err := s.Force(t.Context(), "chat"); err != nil {
+				if err := s.DeleteLease(t.Context(), "chat"); err != nil {
 					t.Fatal(err)
 				}
-				if err := s.Take(t.Context(), "chat", h, noon.Add(set)); err != nil {
+				if err := s.AcquireLease(t.Context(), "chat", h, noon.Add(set)); err != nil {
 					t.Fatal(err)
 				}
-				err := other.Take(t.Context(), "chat", here, noon)
+				err := other.AcquireLease(t.Context(), "chat", here, noon)
 				var held *store.HeldError
 				if lives := h == parent; errors.As(err, &held) != lives || err != nil && !lives {
-					t.Errorf("taken at noon and %v, by a process that lives %v: %v", set, lives, err)
+					t.Errorf("lease taken at noon%+v, holder running: %v: error %v", set, lives, err)
 				}
 			}
 		}
 	})
 }
 
-// An approval that was made by a clock that ran ahead is none before that time, and one that
-// has ended does not come back; those of other clocks are left alone.
-func TestClockGrants(t *testing.T) {
+// A grant created by a clock that was ahead is not active before that time. An expired grant does
+// not become active again. Other grants do not change.
+func TestGrantsAtChangedClock(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		ahead, now := grant(0, "/a"), grant(1, "/a")
+		ahead, now := testGrant(0, "/a"), testGrant(1, "/a")
 		ahead.Created, ahead.Expires = ahead.Created.AddDate(0, 1, 0), ahead.Expires.AddDate(0, 1, 0)
 		for _, g := range []store.Grant{ahead, now} {
 			if err := s.AddGrant(t.Context(), g, 9); err != nil {
@@ -94,13 +94,13 @@ func TestClockGrants(t *testing.T) {
 			at   time.Duration
 			want bool
 		}{{-time.Hour, false}, {0, false}, {time.Minute, true}, {time.Hour, true}, {61 * time.Minute, false}, {10 * 365 * 24 * time.Hour, false}} {
-			g, found, err := s.GrantOf(t.Context(), now.Digest)
-			if err != nil || !found || g.At(noon.Add(c.at)) != c.want {
-				t.Errorf("%v after noon the approval of a minute past counts: want %v; %v, %v", c.at, c.want, found, err)
+			g, found, err := s.GrantByDigest(t.Context(), now.Digest)
+			if err != nil || !found || g.ActiveAt(noon.Add(c.at)) != c.want {
+				t.Errorf("%v after noon: want active %v; %v, %v", c.at, c.want, found, err)
 			}
 		}
-		if g, found, err := s.GrantOf(t.Context(), ahead.Digest); err != nil || !found || g.At(noon) || g.At(noon.Add(time.Hour)) {
-			t.Errorf("what was approved next month counts today: %v, %v", found, err)
+		if g, found, err := s.GrantByDigest(t.Context(), ahead.Digest); err != nil || !found || g.ActiveAt(noon) || g.ActiveAt(noon.Add(time.Hour)) {
+			t.Errorf("a grant of next month is active today: %v, %v", found, err)
 		}
 	})
 }

@@ -12,44 +12,44 @@ import (
 	"strings"
 )
 
-// newSuffix begins what follows the name of a database that is being made.
-const newSuffix = ".new-"
+// tempSuffix starts the suffix of the name of a database that is not complete.
+const tempSuffix = ".new-"
 
-// makeDatabase makes an empty database, its owner's alone, unless there is one. It gets its
-// name when it is whole, so that one without a byte was emptied by somebody: SQLite would take
-// it for a new one, and begin the log again.
-func makeDatabase(ctx context.Context, path string) error {
+// createDatabase creates an empty database that only its owner can read, if there is none. It
+// renames a complete file: an empty file was truncated by another program, and SQLite would start a
+// new log in it.
+func createDatabase(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// SQLite would take it away, with the last decisions.
+	// SQLite would delete the write-ahead log, with the last decisions.
 	if _, err := os.Lstat(path + "-wal"); err == nil {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is gone, and what belongs to it, %[1]s-wal, is there; put it back, or move that away for an empty state", path)
+			return fmt.Errorf("%s is missing, but its write-ahead log %[1]s-wal exists; restore the file, or move the log away to start with an empty state", path)
 		}
 	}
-	fresh := path + newSuffix + strings.ToLower(rand.Text())
-	err := fill(ctx, fresh)
+	fresh := path + tempSuffix + strings.ToLower(rand.Text())
+	err := initDatabase(ctx, fresh)
 	if err == nil {
-		err = moveNew(fresh, path)
+		err = renameNoReplace(fresh, path)
 	}
 	left, _ := filepath.Glob(fresh + "*") // the pattern is well formed
 	for _, name := range left {
-		_ = os.Remove(name) // nobody will look at it
+		_ = os.Remove(name) // the next start ignores it
 	}
 	if _, there := os.Lstat(path); there == nil {
-		return syncFolder(filepath.Dir(path)) // ours, or that of one who was faster
+		return syncFolder(filepath.Dir(path)) // created here, or by a faster process
 	}
-	var told *hiddenError
-	if errors.As(err, &told) {
+	var redacted *redactedError
+	if errors.As(err, &redacted) {
 		return err
 	}
-	return fmt.Errorf("no database can be made: %w; see that its folder can be written and has room, or %s", err, elsewhere)
+	return fmt.Errorf("the database can't be created: %w; make its folder writable, free some space there, or %s", err, hintOtherFolder)
 }
 
-// fill makes the file, since SQLite would make it readable by others; its -wal and -shm get
-// the mode of the file.
-func fill(ctx context.Context, path string) error {
+// initDatabase creates the file with mode 600: SQLite would let others read it. The -wal and -shm
+// files get the mode of the file.
+func initDatabase(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -62,14 +62,13 @@ func fill(ctx context.Context, path string) error {
 		return err
 	}
 	if err := useWAL(ctx, db); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, sqliteDialect.failed(err)), db.Close())
+		return errors.Join(fmt.Errorf("%s: %w", path, sqliteDialect.describe(err)), db.Close())
 	}
 	return db.Close()
 }
 
-// linked gives a file its name where the system can't move it without replacing what is
-// there.
-func linked(from, to string) error {
+// renameByLink renames a file on systems that can't rename without replacing.
+func renameByLink(from, to string) error {
 	if err := os.Link(from, to); err != nil {
 		return err
 	}

@@ -13,32 +13,32 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what one decision may write: the texts may come from a client, which
-// shall not fill the disk with one message.
+// Limits of one decision: a client supplies some of the texts, and must not fill the disk with one
+// message.
 const (
 	maxText   = 4096 // bytes
 	maxFields = 128
 )
 
-// Decision is what the bridge did to one message, and why. Texts longer than
-// 4096 bytes are cut, and so are fields after the 128th; each ends in "…" then.
-// What PostgreSQL or UTF-8 has no place for, NUL among it, becomes U+FFFD.
+// Decision is the bridge's decision about one message, and the reason. Append truncates texts to
+// 4096 bytes and the list of fields to 128, and marks the end with "…". It replaces NUL and invalid
+// UTF-8 with U+FFFD.
 type Decision struct {
-	Time    time.Time // the moment of Append when zero; kept in microseconds
-	Client  string    // the name and version that the client gave
+	Time    time.Time // zero: the time of Append; microsecond precision
+	Client  string    // the client's name and version
 	Thread  string
 	Turn    string
 	Method  string
 	Verdict string // "rewrite", "deny" …
 	Mode    string // policy.mode
-	Rule    string // the configuration key, or the name of a rule
+	Rule    string // a configuration key, or the name of a rule
 	Reason  string
 	Origin  string   // the file and line that set the rule
-	Fields  []string // the fields that were changed or refused
-	Message string   // Sum of the message, never its content; may be empty
+	Fields  []string // that the bridge changed or refused
+	Message string   // Sum of the message, not its content; may be empty
 }
 
-// Sum is how a message is named in the log: SHA-256, in hex.
+// Sum returns the SHA-256 in hex by which the log names a message.
 func Sum(message []byte) string {
 	sum := sha256.Sum256(message)
 	return hex.EncodeToString(sum[:])
@@ -46,49 +46,47 @@ func Sum(message []byte) string {
 
 var hexSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// errMessage guards the one promise that a slip of a caller could break.
-var errMessage = errors.New("a decision names its message by the sum, and holds none of it")
+var errContent = errors.New("Decision.Message is not a SHA-256 in hex; the log holds no content of messages")
 
-// Append adds a decision to the log. When it returns nil, the decision is on
-// disk. That is one sync: 0.2 to 0.5 ms on ext4 on a virtual disk, and what other
-// writers take that were there before. When it returns an error, the caller has
-// to refuse what it was about to do; the decision may be in the log all the same.
+// Append adds a decision to the log. When it returns nil, the decision is on disk. That takes one
+// sync, 0.2 to 0.5 ms on ext4 on a virtual disk, and the time of the writers before it. After an
+// error the caller must refuse the message; the log may have the decision all the same.
 func (s *Store) Append(ctx context.Context, d Decision) error {
 	e, err := newEntry(d)
 	if err != nil {
 		return err
 	}
-	err = s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		head, err := headOf(ctx, tx)
+	err = s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		head, err := readHead(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := e.follow(head); err != nil {
+		if err := e.setPrevious(head); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, insert, e.values()...)
+		_, err = tx.ExecContext(ctx, insertDecision, e.values()...)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("the decision can't be written to the log in %s: %w", s.where, err)
+		return fmt.Errorf("the decision can't be written to the log in %s: %w", s.location, err)
 	}
 	return nil
 }
 
-// newEntry is a decision in the form in which it is kept.
+// newEntry returns a decision in the form that the log holds.
 func newEntry(d Decision) (Entry, error) {
 	if d.Message != "" && !hexSum.MatchString(d.Message) {
-		return Entry{}, errMessage
+		return Entry{}, errContent
 	}
 	if d.Time.IsZero() {
 		d.Time = time.Now()
 	}
 	d.Time = d.Time.UTC().Truncate(time.Microsecond)
 	if y := d.Time.Year(); y < 0 || y > 9999 {
-		return Entry{}, fmt.Errorf("a decision of the year %d", y)
+		return Entry{}, fmt.Errorf("the year %d of a decision is not between 0 and 9999", y)
 	}
 	for _, text := range []*string{&d.Client, &d.Thread, &d.Turn, &d.Method, &d.Verdict, &d.Mode, &d.Rule, &d.Reason, &d.Origin} {
-		*text = bounded(*text)
+		*text = truncate(*text)
 	}
 	fields := make([]string, 0, min(len(d.Fields), maxFields+1))
 	for _, field := range d.Fields {
@@ -96,14 +94,14 @@ func newEntry(d Decision) (Entry, error) {
 			fields = append(fields, "…")
 			break
 		}
-		fields = append(fields, bounded(field))
+		fields = append(fields, truncate(field))
 	}
 	d.Fields = fields
 	return Entry{Decision: d}, nil
 }
 
-// bounded is a text that both databases keep as it is.
-func bounded(text string) string {
+// truncate returns a text in a form that both databases accept and return unchanged.
+func truncate(text string) string {
 	more := ""
 	if len(text) > maxText {
 		end := maxText

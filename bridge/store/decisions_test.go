@@ -39,7 +39,7 @@ func TestDecisions(t *testing.T) {
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				var got []int64
-				for _, e := range entries(t, s, tt.filter) {
+				for _, e := range readEntries(t, s, tt.filter) {
 					got = append(got, e.Seq)
 				}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -50,12 +50,12 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// Who reads may write inside the loop, and stop early.
+// A reader may write inside the loop and stop early.
 func TestDecisionsWhileWriting(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		for range 3 {
-			if err := s.Append(t.Context(), full()); err != nil {
+			if err := s.Append(t.Context(), testDecision()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,11 +67,11 @@ func TestDecisionsWhileWriting(t *testing.T) {
 			if n++; n == 3 {
 				break
 			}
-			if err := s.Append(t.Context(), full()); err != nil {
+			if err := s.Append(t.Context(), testDecision()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := len(entries(t, s, store.Filter{})); got != 5 {
+		if got := len(readEntries(t, s, store.Filter{})); got != 5 {
 			t.Errorf("%d decisions, want 5", got)
 		}
 	})

@@ -6,51 +6,51 @@ import (
 	"strings"
 )
 
-// dialect is all that differs between the databases, but for how they are
-// opened. Both take $1 for a parameter.
+// dialect has the differences between the databases, except how to open them. Both write a
+// parameter as $1.
 type dialect struct {
-	name      string // of the folder with its migrations
+	name      string // of the folder with the migrations
 	isolation sql.IsolationLevel
-	// lock is run first in a transaction that writes; empty where its beginning
-	// is the lock.
+	// lock is the first statement of a transaction that writes; empty if BEGIN locks.
 	lock string
-	// hasTable counts the tables named $1.
+	// hasTable counts the tables with the name $1.
 	hasTable string
-	// keepRecord adds a record to a transcript.
-	keepRecord string
-	// search returns the statements for a query, and their arguments; since is as in the table.
-	search func(f Search, q query, since string) (count string, find func(ranked bool) string, args []any)
-	// mend is what a person does about an error; empty where that is not known.
-	mend func(error) string
-	// secrets are never shown.
+	// insertRecord adds a record to a transcript.
+	insertRecord string
+	// search returns the statements for a query and their arguments; since has the format of the
+	// column time.
+	search func(f SearchOptions, q query, since string) (count string, find func(ranked bool) string, args []any)
+	// hint suggests a fix for an error; empty if there is none.
+	hint func(error) string
+	// secrets must not appear in any text.
 	secrets []string
 }
 
-// failed is an error of the database without its secrets, on one line, with the mend.
-func (d dialect) failed(err error) error {
-	var told *hiddenError
-	if err == nil || errors.As(err, &told) {
+// describe returns an error of the database without secrets, on one line, with a suggested fix.
+func (d dialect) describe(err error) error {
+	var redacted *redactedError
+	if err == nil || errors.As(err, &redacted) {
 		return err
 	}
-	text := d.hide(strings.Join(strings.Fields(err.Error()), " "))
-	if mend := d.mend(err); mend != "" {
-		text += "; " + mend
+	text := d.redact(strings.Join(strings.Fields(err.Error()), " "))
+	if hint := d.hint(err); hint != "" {
+		text += "; " + hint
 	}
-	return &hiddenError{text, err}
+	return &redactedError{text, err}
 }
 
-func (d dialect) hide(text string) string {
+func (d dialect) redact(text string) string {
 	for _, secret := range d.secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}
 	return text
 }
 
-// hiddenError is another error, told without a secret.
-type hiddenError struct {
+// redactedError is an error whose text has no secrets.
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (e *hiddenError) Error() string { return e.text }
-func (e *hiddenError) Unwrap() error { return e.err }
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }

@@ -9,24 +9,23 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// operation is one thing that SQLite does to a file.
+// operation is one operation of SQLite on a file.
 type operation struct {
-	n      int // from 1
-	does   string
-	file   string // its name in the folder
+	n      int // starts at 1
+	kind   string
+	file   string // name in the folder
 	offset int64
-	data   []byte // of a write; not to be kept
-	size   int64  // to which a file is cut
+	data   []byte // of a write; valid only during the call
+	size   int64  // new size of a truncated file
 }
 
-// disk is what SQLite reads and writes in this process: that of the system, with faults where
-// a test wants them.
+// disk is SQLite's file system in this process: the operating system's, with injected faults.
 var disk struct {
 	mu    sync.Mutex
-	judge func(operation) (code int32) // nil: all goes well
-	n     int                          // what was judged
-	files map[uintptr]openFile         // by where SQLite has them
-	ours  map[uintptr]uintptr          // our table for one of the system's
+	judge func(operation) (code int32) // nil: no faults
+	n     int                          // number of operations passed to judge
+	files map[uintptr]openFile         // by SQLite's address of the file
+	ours  map[uintptr]uintptr          // table of functions by the address of the system's table
 }
 
 type openFile struct {
@@ -40,9 +39,9 @@ func fileAt(p uintptr) openFile {
 	return disk.files[p]
 }
 
-// judged has a test do what f does, and in the meantime says what becomes of each operation.
-// A sync that goes well is not done, since nothing loses power here.
-func judged(judge func(operation) int32, f func()) {
+// withDisk runs f, and judge decides the result of each operation in the meantime. A successful
+// sync is skipped: no test loses power.
+func withDisk(judge func(operation) int32, f func()) {
 	disk.mu.Lock()
 	disk.judge, disk.n = judge, 0
 	disk.mu.Unlock()
@@ -54,8 +53,8 @@ func judged(judge func(operation) int32, f func()) {
 	f()
 }
 
-// may asks the test; done: there is no need to do it.
-func may(o operation, file uintptr) (code int32, done bool) {
+// apply calls judge. done means that the operation must not run.
+func apply(o operation, file uintptr) (code int32, done bool) {
 	disk.mu.Lock()
 	defer disk.mu.Unlock()
 	if disk.judge == nil {
@@ -67,10 +66,10 @@ func may(o operation, file uintptr) (code int32, done bool) {
 		o.file = disk.files[file].name
 	}
 	code = disk.judge(o)
-	return code, code != sqlite3.SQLITE_OK || o.does == "sync"
+	return code, code != sqlite3.SQLITE_OK || o.kind == "sync"
 }
 
-// system is the disk that does the work.
+// system is the real file system.
 var system *sqlite3.Tsqlite3_vfs
 
 func at[T any](p uintptr) *T { return (*T)(*(*unsafe.Pointer)(unsafe.Pointer(&p))) }
@@ -79,7 +78,7 @@ func code[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 
 func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&p)) }
 
-// init puts the disk where SQLite looks for one.
+// init registers the file system as SQLite's default.
 func init() {
 	disk.files, disk.ours = make(map[uintptr]openFile), make(map[uintptr]uintptr)
 	tls := libc.NewTLS()
@@ -107,7 +106,7 @@ func baseName(path uintptr) string {
 
 func diskOpen(tls *libc.TLS, vfs, path, file uintptr, flags int32, out uintptr) int32 {
 	name := baseName(path)
-	if code, done := may(operation{does: "open", file: name}, 0); done {
+	if code, done := apply(operation{kind: "open", file: name}, 0); done {
 		at[sqlite3.Tsqlite3_file](file).FpMethods = 0
 		return code
 	}
@@ -134,14 +133,14 @@ func diskOpen(tls *libc.TLS, vfs, path, file uintptr, flags int32, out uintptr) 
 }
 
 func diskDelete(tls *libc.TLS, vfs, path uintptr, sync int32) int32 {
-	if code, done := may(operation{does: "delete", file: baseName(path)}, 0); done {
+	if code, done := apply(operation{kind: "delete", file: baseName(path)}, 0); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, uintptr, int32) int32](system.FxDelete)(tls, vfs, path, sync)
 }
 
 func diskAccess(tls *libc.TLS, vfs, path uintptr, flags int32, out uintptr) int32 {
-	if code, done := may(operation{does: "access", file: baseName(path)}, 0); done {
+	if code, done := apply(operation{kind: "access", file: baseName(path)}, 0); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](system.FxAccess)(tls, vfs, path, flags, out)
@@ -156,15 +155,15 @@ func diskClose(tls *libc.TLS, file uintptr) int32 {
 }
 
 func diskRead(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
-	if code, done := may(operation{does: "read", offset: offset}, file); done {
+	if code, done := apply(operation{kind: "read", offset: offset}, file); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](fileAt(file).FxRead)(tls, file, data, size, offset)
 }
 
-// diskWrite writes half of what fails: it may be torn.
+// diskWrite writes half of the data of a failed write: a write may be torn.
 func diskWrite(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
-	code, done := may(operation{does: "write", offset: offset, data: unsafe.Slice(at[byte](data), size)}, file)
+	code, done := apply(operation{kind: "write", offset: offset, data: unsafe.Slice(at[byte](data), size)}, file)
 	if done {
 		size /= 2
 	}
@@ -176,28 +175,28 @@ func diskWrite(tls *libc.TLS, file, data uintptr, size int32, offset int64) int3
 }
 
 func diskTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	if code, done := may(operation{does: "truncate", size: size}, file); done {
+	if code, done := apply(operation{kind: "truncate", size: size}, file); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, int64) int32](fileAt(file).FxTruncate)(tls, file, size)
 }
 
 func diskSync(tls *libc.TLS, file uintptr, flags int32) int32 {
-	if code, done := may(operation{does: "sync"}, file); done {
+	if code, done := apply(operation{kind: "sync"}, file); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, int32) int32](fileAt(file).FxSync)(tls, file, flags)
 }
 
 func diskSize(tls *libc.TLS, file, out uintptr) int32 {
-	if code, done := may(operation{does: "size"}, file); done {
+	if code, done := apply(operation{kind: "size"}, file); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, uintptr) int32](fileAt(file).FxFileSize)(tls, file, out)
 }
 
 func diskShmMap(tls *libc.TLS, file uintptr, region, size, extend int32, out uintptr) int32 {
-	if code, done := may(operation{does: "map"}, file); done {
+	if code, done := apply(operation{kind: "map"}, file); done {
 		return code
 	}
 	return call[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](fileAt(file).FxShmMap)(tls, file, region, size, extend, out)

@@ -9,20 +9,20 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// stampForm is the one form of a time: text sorts as time does, and survives
-// both databases exactly.
-const stampForm = "2006-01-02T15:04:05.000000Z"
+// timeLayout is the format of times: the texts sort by time, and both databases return them
+// unchanged.
+const timeLayout = "2006-01-02T15:04:05.000000Z"
 
-// Entry is a decision in its place in the chain.
+// Entry is a decision at its place in the chain.
 type Entry struct {
-	Seq int64 // from 1, without a gap
+	Seq int64 // starts at 1, without gaps
 	Decision
-	Previous string // the hash of the entry before; of the first, 64 zeros
-	Hash     string // SHA-256, in hex, of Line without its hash
+	Previous string // the hash of the entry before; 64 zeros in the first entry
+	Hash     string // SHA-256, in hex, of Line without the member "hash"
 }
 
-// record is an entry as JSON.
-type record struct {
+// entryJSON is the JSON form of an Entry.
+type entryJSON struct {
 	Seq      int64    `json:"seq"`
 	Time     string   `json:"time"`
 	Client   string   `json:"client"`
@@ -40,11 +40,11 @@ type record struct {
 	Hash     string   `json:"hash,omitempty"`
 }
 
-// Line is the entry as one line of canonical JSON (RFC 8785), without a line
-// end. The same line without its member "hash" is what is hashed.
+// Line returns the entry as one line of canonical JSON (RFC 8785), without a line end. The hash
+// covers this line without its member "hash".
 func (e Entry) Line() ([]byte, error) { return e.canonical(e.Hash) }
 
-// MarshalJSON is Line, so that no two places have forms of their own.
+// MarshalJSON returns Line: an entry has one JSON form.
 func (e Entry) MarshalJSON() ([]byte, error) { return e.Line() }
 
 func (e Entry) sum() (string, error) {
@@ -61,8 +61,8 @@ func (e Entry) canonical(hash string) ([]byte, error) {
 	if fields == nil {
 		fields = []string{}
 	}
-	text, err := json.Marshal(record{
-		e.Seq, e.stamp(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
+	text, err := json.Marshal(entryJSON{
+		e.Seq, e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
 		e.Rule, e.Reason, e.Origin, fields, e.Message, e.Previous, hash,
 	})
 	if err != nil {
@@ -71,55 +71,55 @@ func (e Entry) canonical(hash string) ([]byte, error) {
 	return jcs.Transform(text)
 }
 
-// follow gives an entry its place after head.
-func (e *Entry) follow(head Head) (err error) {
+// setPrevious makes the entry the next one after head.
+func (e *Entry) setPrevious(head Head) (err error) {
 	e.Seq, e.Previous = head.Seq+1, head.Hash
 	e.Hash, err = e.sum()
 	return err
 }
 
-func (e Entry) stamp() string { return e.Time.UTC().Format(stampForm) }
+func (e Entry) timeText() string { return e.Time.UTC().Format(timeLayout) }
 
-// fieldsText is how fields stand in their column.
+// fieldsText returns the text of the column fields.
 func fieldsText(fields []string) string {
 	text, err := json.Marshal(fields)
 	if err != nil {
-		panic(err) // texts always can be marshalled
+		panic(err) // strings can always be marshalled
 	}
 	return string(text)
 }
 
-// columns of a row, in the order in which row.from reads them.
-const columns = `seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, previous, hash`
+// decisionColumns are the columns of a row, in the order of row.scan.
+const decisionColumns = `seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, previous, hash`
 
-const insert = `INSERT INTO decisions (` + columns + `)
+const insertDecision = `INSERT INTO decisions (` + decisionColumns + `)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
-// values are those of the columns.
+// values returns the values of decisionColumns.
 func (e Entry) values() []any {
 	return []any{
-		e.Seq, e.stamp(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
+		e.Seq, e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
 		e.Rule, e.Reason, e.Origin, fieldsText(e.Fields), e.Message, e.Previous, e.Hash,
 	}
 }
 
-// row is an entry as it was read.
+// row is an entry read from the database.
 type row struct {
 	Entry
-	// intact: the texts in the database are those that Append writes. Others may
-	// mean the same, so that the hash alone would not tell.
+	// intact reports whether the columns have the exact texts that Append writes. The hash does not
+	// cover other spellings of the same value.
 	intact bool
 }
 
-func (r *row) from(scan func(...any) error) error {
+func (r *row) scan(scan func(...any) error) error {
 	var stamp, fields string
 	if err := scan(&r.Seq, &stamp, &r.Client, &r.Thread, &r.Turn, &r.Method, &r.Verdict, &r.Mode,
 		&r.Rule, &r.Reason, &r.Origin, &fields, &r.Message, &r.Previous, &r.Hash); err != nil {
 		return err
 	}
-	at, err := time.Parse(stampForm, stamp)
+	at, err := time.Parse(timeLayout, stamp)
 	r.Time = at
-	r.intact = err == nil && r.stamp() == stamp
+	r.intact = err == nil && r.timeText() == stamp
 	if err := json.Unmarshal([]byte(fields), &r.Fields); err != nil {
 		r.Fields = []string{fields}
 	}

@@ -5,20 +5,20 @@ import (
 	"iter"
 )
 
-// DB is the connection that writes, for tests that tamper or break.
+// DB returns the connection that writes, for tests that change the database.
 func (s *Store) DB() *sql.DB { return s.write }
 
-// Insert takes the values of Chain.
-const Insert = insert
+// InsertDecision is the statement for the values of ChainValues.
+const InsertDecision = insertDecision
 
-// Chain is what count calls of Append would insert.
-func Chain(d Decision, count int) iter.Seq2[[]any, error] {
+// ChainValues returns the rows of count calls of Append.
+func ChainValues(d Decision, count int) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		e, err := newEntry(d)
-		head := Head{Hash: none}
+		head := Head{Hash: zeroHash}
 		for range count {
 			if err == nil {
-				err = e.follow(head)
+				err = e.setPrevious(head)
 			}
 			if head = (Head{e.Seq, e.Hash}); !yield(e.values(), err) {
 				return
@@ -27,8 +27,8 @@ func Chain(d Decision, count int) iter.Seq2[[]any, error] {
 	}
 }
 
-// StartOf tells a process from a later one of its id.
-var StartOf = startOf
+// ProcessStart is processStart.
+var ProcessStart = processStart
 
-// StampForm is the form of times in the database.
-const StampForm = stampForm
+// TimeLayout is the format of times in the database.
+const TimeLayout = timeLayout

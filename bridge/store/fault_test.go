@@ -8,35 +8,34 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// A decision that can't be written is an error, and the log goes on after it
-// with nothing lost and nothing half written.
-func TestAppendFails(t *testing.T) {
+// After an error of Append the log is complete, and the next Append works.
+func TestAppendRecoversFromErrors(t *testing.T) {
 	for _, tt := range []struct {
-		name, breaks, mends, says string
+		name, breaks, fix, want string
 	}{
 		{"disk full", "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", "full"},
 		{"read-only", "PRAGMA query_only = 1", "PRAGMA query_only = 0", "readonly"},
 	} {
-		t.Run(tt.name, func(t *testing.T) { breaking(t, open(t, backends[0].fresh(t)), tt.breaks, tt.mends, tt.says) })
+		t.Run(tt.name, func(t *testing.T) { testBrokenDatabase(t, open(t, backends[0].fresh(t)), tt.breaks, tt.fix, tt.want) })
 	}
 }
 
-func breaking(t *testing.T, s *store.Store, breaks, mends, says string) {
-	long := full()
-	long.Reason = strings.Repeat("x", 4096) // needs a page of its own
+func testBrokenDatabase(t *testing.T, s *store.Store, breaks, fix, want string) {
+	long := testDecision()
+	long.Reason = strings.Repeat("x", 4096) // needs its own page
 	for range 3 {
 		if err := s.Append(t.Context(), long); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run(t, s.DB(), breaks)
+	execSQL(t, s.DB(), breaks)
 	var err error
 	for range 3 {
-		if err = s.Append(t.Context(), long); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), s.Where()) {
-			t.Fatalf("with %q Append says %v", breaks, err)
+		if err = s.Append(t.Context(), long); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), s.Location()) {
+			t.Fatalf("with %q Append returned %v", breaks, err)
 		}
 	}
-	run(t, s.DB(), mends)
+	execSQL(t, s.DB(), fix)
 	if err := s.Append(t.Context(), long); err != nil {
 		t.Fatal(err)
 	}
@@ -45,23 +44,23 @@ func breaking(t *testing.T, s *store.Store, breaks, mends, says string) {
 	}
 }
 
-func run(t *testing.T, db *sql.DB, statement string) {
+func execSQL(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A table that somebody took away is told, not made anew.
+// A deleted table is an error; Append does not create it again.
 func TestAppendWithoutTable(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		run(t, s.DB(), "DROP TABLE decisions")
-		if err := s.Append(t.Context(), full()); err == nil {
-			t.Error("Append wrote to no table")
+		execSQL(t, s.DB(), "DROP TABLE decisions")
+		if err := s.Append(t.Context(), testDecision()); err == nil {
+			t.Error("Append returned no error without its table")
 		}
 		if _, err := s.Verify(t.Context()); err == nil {
-			t.Error("Verify found no table fine")
+			t.Error("Verify returned no error without its table")
 		}
 	})
 }

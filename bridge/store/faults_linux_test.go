@@ -14,15 +14,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// diskFaults are what becomes of the n-th thing that SQLite does to its files.
+// diskFaults are results of the n-th operation of SQLite on its files.
 var diskFaults = []struct {
 	name string
-	// code is what it is told; 0: this fault does not concern such a thing.
-	code  func(operation) int32
-	lasts bool // all that comes after it has the same fate, until it is mended
+	// code returns SQLite's error code; 0: the fault does not affect this operation.
+	code      func(operation) int32
+	permanent bool // later operations fail too, until the disk recovers
 }{
 	{"full", func(o operation) int32 {
-		if o.does == "write" {
+		if o.kind == "write" {
 			return sqlite3.SQLITE_FULL
 		}
 		return 0
@@ -30,7 +30,7 @@ var diskFaults = []struct {
 	{"once", eio, false},
 	{"broken", eio, true},
 	{"read-only", func(o operation) int32 {
-		switch o.does {
+		switch o.kind {
 		case "write", "truncate":
 			return sqlite3.SQLITE_READONLY
 		case "map":
@@ -47,42 +47,42 @@ func eio(o operation) int32 {
 		"open": sqlite3.SQLITE_CANTOPEN, "read": sqlite3.SQLITE_IOERR_READ, "write": sqlite3.SQLITE_IOERR_WRITE, "delete": sqlite3.SQLITE_IOERR_DELETE,
 		"access": sqlite3.SQLITE_IOERR_ACCESS, "truncate": sqlite3.SQLITE_IOERR_TRUNCATE, "sync": sqlite3.SQLITE_IOERR_FSYNC,
 		"size": sqlite3.SQLITE_IOERR_FSTAT, "map": sqlite3.SQLITE_IOERR_SHMMAP,
-	}[o.does]
+	}[o.kind]
 }
 
-// Whatever fails, and from whichever thing on that is done to a file: what was acknowledged is
-// kept, what was not is an error that names the file, and once it is mended both the store
-// that is open and the next one go on with a log that is whole.
+// Any operation on a file may fail, once or from then on. Acknowledged entries are kept; for others
+// the error names the file. When the disk recovers, the open store and the next one continue a
+// complete log.
 func TestDiskFaults(t *testing.T) {
-	step := 19 // no divisor of what a change does
-	if wide() {
+	step := 19 // no divisor of the operations of one change
+	if exhaustive() {
 		step = 1
 	}
 	for _, fault := range diskFaults {
 		t.Run(fault.name, func(t *testing.T) {
 			tried := 0
 			for n := 1; ; n += step {
-				l := &life{t: t, name: fmt.Sprintf("%s at %d", fault.name, n), o: backends[0].fresh(t)}
+				l := &workload{t: t, name: fmt.Sprintf("%s at %d", fault.name, n), o: backends[0].fresh(t)}
 				at := 0
-				judged(func(o operation) int32 {
+				withDisk(func(o operation) int32 {
 					code := fault.code(o)
 					if code != 0 {
 						at++
 					}
-					if code == 0 || at < n || at > n && !fault.lasts {
+					if code == 0 || at < n || at > n && !fault.permanent {
 						return sqlite3.SQLITE_OK
 					}
-					l.hit = fmt.Sprint(o.does, " ", o.file)
+					l.failedAt = fmt.Sprint(o.kind, " ", o.file)
 					return code
-				}, l.lives)
-				if l.hit == "" { // it has no n things
+				}, l.run)
+				if l.failedAt == "" { // fewer than n operations
 					if err := l.s.Close(); err != nil {
 						t.Error(err)
 					}
 					break
 				}
 				tried++
-				judged(func(operation) int32 { return sqlite3.SQLITE_OK }, l.goesOn)
+				withDisk(func(operation) int32 { return sqlite3.SQLITE_OK }, l.checkRecovered)
 				os.RemoveAll(l.o.Folder)
 			}
 			t.Logf("%d places", tried)
@@ -93,127 +93,127 @@ func TestDiskFaults(t *testing.T) {
 	}
 }
 
-// life is all that a bridge does with its state.
-type life struct {
-	t         *testing.T
-	name, hit string
-	o         store.Options
-	s         *store.Store
-	said      []string        // that were acknowledged, in this order
-	unsure    map[string]bool // that failed: they may be there all the same
-	grants    []string
+// workload uses the state as a bridge does.
+type workload struct {
+	t              *testing.T
+	name, failedAt string
+	o              store.Options
+	s              *store.Store
+	acknowledged   []string        // in this order
+	uncertain      map[string]bool // returned an error, but may be there
+	grants         []string
 }
 
-func (l *life) lives() {
+func (l *workload) run() {
 	s, err := store.Open(l.t.Context(), l.o)
 	if err != nil {
-		l.fails("Open", err)
+		l.checkError("Open", err)
 		return
 	}
-	l.s, l.unsure = s, make(map[string]bool)
-	here, err := store.Here()
+	l.s, l.uncertain = s, make(map[string]bool)
+	here, err := store.CurrentProcess()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for i := range 3 {
 		l.append(fmt.Sprint("one ", i))
-		g := grant(i, "/a")
+		g := testGrant(i, "/a")
 		if err := s.AddGrant(l.t.Context(), g, 9); err != nil {
-			l.fails("AddGrant", err)
+			l.checkError("AddGrant", err)
 		} else {
 			l.grants = append(l.grants, g.ID)
 		}
-		l.fails("PutBinding", s.PutBinding(l.t.Context(), bound(i, "t")))
-		l.fails("Take", s.Take(l.t.Context(), fmt.Sprint("s", i), here, noon))
-		_, err := s.Keep(l.t.Context(), []store.Record{record("u", store.User, i, strings.Repeat("the pump ", 999))})
-		l.fails("Keep", err)
+		l.checkError("PutBinding", s.PutBinding(l.t.Context(), testBinding(i, "t")))
+		l.checkError("AcquireLease", s.AcquireLease(l.t.Context(), fmt.Sprint("s", i), here, noon))
+		_, err := s.AddRecords(l.t.Context(), []store.Record{testRecord("u", store.User, i, strings.Repeat("the pump ", 999))})
+		l.checkError("AddRecords", err)
 		if _, err := s.DB().ExecContext(l.t.Context(), "PRAGMA wal_checkpoint(PASSIVE)"); err != nil && i == 0 {
-			continue // as SQLite does by itself, and tells nobody
+			continue // SQLite ignores errors of its own checkpoints too
 		}
 	}
-	l.fails("ReleaseAll", s.ReleaseAll(l.t.Context(), here))
+	l.checkError("ReleaseLeases", s.ReleaseLeases(l.t.Context(), here))
 	_, err = s.Verify(l.t.Context())
-	l.fails("Verify", err)
-	s.Close() // the last one out tidies up
+	l.checkError("Verify", err)
+	s.Close() // deletes the write-ahead log
 	if l.s, err = store.Open(l.t.Context(), l.o); err != nil {
 		l.s = nil
-		l.fails("Open again", err)
+		l.checkError("Open again", err)
 	}
 }
 
-// append writes a decision that needs a page of its own.
-func (l *life) append(name string) bool {
-	d := full()
+// append writes a decision that needs its own page.
+func (l *workload) append(name string) bool {
+	d := testDecision()
 	d.Thread, d.Reason = name, strings.Repeat("x", 4096)
 	err := l.s.Append(l.t.Context(), d)
 	if err != nil {
-		l.unsure[name] = true
-		l.fails("Append", err)
+		l.uncertain[name] = true
+		l.checkError("Append", err)
 		return false
 	}
-	l.said = append(l.said, name)
+	l.acknowledged = append(l.acknowledged, name)
 	return true
 }
 
-// fails looks at an error: that it names the file, and is none of the fault's making.
-func (l *life) fails(what string, err error) {
+// checkError checks that an error names the file and comes from the fault.
+func (l *workload) checkError(what string, err error) {
 	l.t.Helper()
 	if err == nil {
 		return
 	}
 	var broken *store.BrokenError
-	if l.hit == "" || errors.As(err, &broken) || !strings.Contains(err.Error(), l.o.Folder) {
-		l.t.Errorf("%s (%s): %s says %v", l.name, l.hit, what, err)
+	if l.failedAt == "" || errors.As(err, &broken) || !strings.Contains(err.Error(), l.o.Folder) {
+		l.t.Errorf("%s (%s): %s returned %v", l.name, l.failedAt, what, err)
 	}
 }
 
-// goesOn is what has to hold when the disk is well again.
-func (l *life) goesOn() {
+// checkRecovered checks the state after the disk recovered.
+func (l *workload) checkRecovered() {
 	l.t.Helper()
 	if l.s != nil {
-		if !l.append("mended") {
-			l.t.Errorf("%s (%s): the open store does not go on", l.name, l.hit)
+		if !l.append("recovered") {
+			l.t.Errorf("%s (%s): Append to the open store failed", l.name, l.failedAt)
 		}
-		l.holds(l.s)
+		l.checkContent(l.s)
 		l.s.Close()
-	} else if l.unsure == nil {
-		l.unsure = make(map[string]bool)
+	} else if l.uncertain == nil {
+		l.uncertain = make(map[string]bool)
 	}
 	var err error
 	if l.s, err = store.Open(l.t.Context(), l.o); err != nil {
-		l.t.Errorf("%s (%s): the next start says %v", l.name, l.hit, err)
+		l.t.Errorf("%s (%s): the next Open returned %v", l.name, l.failedAt, err)
 		return
 	}
 	defer l.s.Close()
 	l.append("next")
-	l.holds(l.s)
+	l.checkContent(l.s)
 }
 
-func (l *life) holds(s *store.Store) {
+func (l *workload) checkContent(s *store.Store) {
 	l.t.Helper()
 	if _, err := s.Verify(l.t.Context()); err != nil {
-		l.t.Errorf("%s (%s): %v", l.name, l.hit, err)
+		l.t.Errorf("%s (%s): %v", l.name, l.failedAt, err)
 	}
 	var there []string
-	for _, e := range entries(l.t, s, store.Filter{}) {
-		if !l.unsure[e.Thread] {
+	for _, e := range readEntries(l.t, s, store.Filter{}) {
+		if !l.uncertain[e.Thread] {
 			there = append(there, e.Thread)
 		}
 	}
-	if !slices.Equal(there, l.said) {
-		l.t.Errorf("%s (%s): there is %q, and acknowledged was %q", l.name, l.hit, there, l.said)
+	if !slices.Equal(there, l.acknowledged) {
+		l.t.Errorf("%s (%s): decisions %q, acknowledged %q", l.name, l.failedAt, there, l.acknowledged)
 	}
 	kept := grantIDs(l.t, s)
 	for _, id := range l.grants {
 		if !slices.Contains(kept, id) {
-			l.t.Errorf("%s (%s): the grant %s is lost", l.name, l.hit, id)
+			l.t.Errorf("%s (%s): the grant %s is lost", l.name, l.failedAt, id)
 		}
 	}
 	var sound string
 	if err := s.DB().QueryRowContext(l.t.Context(), "PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
-		l.t.Errorf("%s (%s): %s, %v", l.name, l.hit, sound, err)
+		l.t.Errorf("%s (%s): %s, %v", l.name, l.failedAt, sound, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(l.o.Folder, "*.new*")); err != nil || len(left) > 0 {
-		l.t.Errorf("%s (%s): left behind is %q, %v", l.name, l.hit, left, err)
+		l.t.Errorf("%s (%s): leftover files %q, %v", l.name, l.failedAt, left, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestFolder(t *testing.T) {
-	t.Cleanup(xdg.Reload) // after the variables are restored
+	t.Cleanup(xdg.Reload) // after t.Setenv restored the variables
 	t.Setenv("HOME", "/home/ada")
 	t.Setenv("XDG_STATE_HOME", "/var/ada")
 	xdg.Reload()
@@ -37,13 +37,12 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// All that is made is its owner's alone, whatever the umask would allow; what is
-// above the folder too.
-func TestModes(t *testing.T) {
+// Open creates folders and files for their owner only, with any umask, and also the parent folders.
+func TestOpenCreatesPrivateFiles(t *testing.T) {
 	dir := t.TempDir()
 	o := store.Options{Folder: filepath.Join(dir, "a", "b?#%41 c", "state")}
 	s := open(t, o)
-	if err := s.Append(t.Context(), full()); err != nil {
+	if err := s.Append(t.Context(), testDecision()); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]fs.FileMode{}
@@ -67,28 +66,28 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Where somebody else could read, replace or redirect, nothing is opened.
-func TestAccess(t *testing.T) {
+// Open refuses files that other users could read, replace or redirect.
+func TestOpenRefusesAccessibleFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		prepare func(folder, file string) error // after the state was made
-		path    string                          // that the error names, below the folder
-		says    string
+		prepare func(folder, file string) error // after the state was created
+		path    string                          // in the error, relative to the folder
+		want    string
 	}{
 		{"folder for the group", func(d, _ string) error { return os.Chmod(d, 0o750) }, "", "mode is 0750; chmod 700 "},
 		{"folder for others", func(d, _ string) error { return os.Chmod(d, 0o701) }, "", "mode is 0701"},
 		{"file for others", func(_, f string) error { return os.Chmod(f, 0o604) }, "state.db", "mode is 0604; chmod 600 "},
-		{"log for the group", func(_, f string) error { return file(f+"-wal", 0o640) }, "state.db-wal", "mode is 0640"},
-		{"shared memory for the group", func(_, f string) error { return file(f+"-shm", 0o620) }, "state.db-shm", "mode is 0620"},
-		{"folder is a link", func(d, _ string) error { return link(d) }, "", "symbolic link"},
-		{"file is a link", func(_, f string) error { return link(f) }, "state.db", "symbolic link"},
+		{"log for the group", func(_, f string) error { return writeEmpty(f+"-wal", 0o640) }, "state.db-wal", "mode is 0640"},
+		{"shared memory for the group", func(_, f string) error { return writeEmpty(f+"-shm", 0o620) }, "state.db-shm", "mode is 0620"},
+		{"folder is a link", func(d, _ string) error { return replaceByLink(d) }, "", "symbolic link"},
+		{"file is a link", func(_, f string) error { return replaceByLink(f) }, "state.db", "symbolic link"},
 		{"log is a link to nothing", func(_, f string) error { return os.Symlink("/nowhere/x", f+"-wal") }, "state.db-wal", "symbolic link"},
-		{"file has a second name", func(d, f string) error { return os.Link(f, d+".other") }, "state.db", "has 2 names"},
-		{"file is a pipe", func(_, f string) error { return errors.Join(os.Remove(f), syscall.Mkfifo(f, 0o600)) }, "state.db", "is no file"},
-		{"log is a pipe", func(_, f string) error { return syscall.Mkfifo(f+"-wal", 0o600) }, "state.db-wal", "is no file"},
-		{"folder is a pipe", func(d, _ string) error { return errors.Join(os.RemoveAll(d), syscall.Mkfifo(d, 0o600)) }, "", "is no folder"},
-		{"file is a folder", func(_, f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) }, "state.db", "is no file"},
-		{"folder is a file", func(d, _ string) error { return errors.Join(os.RemoveAll(d), file(d, 0o600)) }, "", "is no folder"},
+		{"file has a hard link", func(d, f string) error { return os.Link(f, d+".other") }, "state.db", "has 2 hard links"},
+		{"file is a pipe", func(_, f string) error { return errors.Join(os.Remove(f), syscall.Mkfifo(f, 0o600)) }, "state.db", "is not a file"},
+		{"log is a pipe", func(_, f string) error { return syscall.Mkfifo(f+"-wal", 0o600) }, "state.db-wal", "is not a file"},
+		{"folder is a pipe", func(d, _ string) error { return errors.Join(os.RemoveAll(d), syscall.Mkfifo(d, 0o600)) }, "", "is not a folder"},
+		{"file is a folder", func(_, f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) }, "state.db", "is not a file"},
+		{"folder is a file", func(d, _ string) error { return errors.Join(os.RemoveAll(d), writeEmpty(d, 0o600)) }, "", "is not a folder"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := store.Options{Folder: filepath.Join(t.TempDir(), "state")}
@@ -96,14 +95,14 @@ func TestAccess(t *testing.T) {
 			if err := tt.prepare(o.Folder, filepath.Join(o.Folder, store.DatabaseFile)); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, o, filepath.Join(o.Folder, tt.path), tt.says)
+			checkRefused(t, o, filepath.Join(o.Folder, tt.path), tt.want)
 		})
 	}
 }
 
-// Another user's folder: whoever runs the tests, root or not, one of the two
-// belongs to somebody else.
-func TestOwner(t *testing.T) {
+// Open refuses the folder of another user. As root, the test uses a folder of a normal user;
+// otherwise root's.
+func TestOpenRefusesOtherOwner(t *testing.T) {
 	folder := "/"
 	if os.Geteuid() == 0 {
 		folder = t.TempDir()
@@ -114,68 +113,68 @@ func TestOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused(t, store.Options{Folder: folder}, folder, "belongs to the user")
+	checkRefused(t, store.Options{Folder: folder}, folder, "belongs to the user")
 }
 
-func refused(t *testing.T, o store.Options, path, says string) {
+func checkRefused(t *testing.T, o store.Options, path, want string) {
 	t.Helper()
 	for _, o.ReadOnly = range []bool{false, true} {
 		s, err := store.Open(t.Context(), o)
 		if err == nil {
 			s.Close()
-			t.Fatal("it opened")
+			t.Fatal("Open succeeded")
 		}
 		var access *store.AccessError
-		if !errors.As(err, &access) || access.Path != path || !strings.Contains(err.Error(), says) || access.Mend == "" {
-			t.Errorf("Open says %v; want %s … %s", err, path, says)
+		if !errors.As(err, &access) || access.Path != path || !strings.Contains(err.Error(), want) || access.Hint == "" {
+			t.Errorf("Open returned %v; want %s … %s", err, path, want)
 		}
 	}
 }
 
-func file(path string, mode fs.FileMode) error {
+func writeEmpty(path string, mode fs.FileMode) error {
 	return errors.Join(os.WriteFile(path, nil, mode), os.Chmod(path, mode))
 }
 
-// link puts a link in the place of what is there.
-func link(path string) error {
+// replaceByLink replaces a file or folder by a link to it.
+func replaceByLink(path string) error {
 	return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
 }
 
-// What is written to a file that nobody finds is not on record.
-func TestRemoved(t *testing.T) {
+// Append fails if the file was removed or replaced: its entries would be lost.
+func TestAppendToRemovedFileFails(t *testing.T) {
 	for name, remove := range map[string]func(o store.Options) error{
 		"removed":        func(o store.Options) error { return os.Remove(filepath.Join(o.Folder, store.DatabaseFile)) },
 		"folder removed": func(o store.Options) error { return os.RemoveAll(o.Folder) },
 		"replaced": func(o store.Options) error {
 			path := filepath.Join(o.Folder, store.DatabaseFile)
-			return errors.Join(os.Rename(path, path+".old"), file(path, 0o600))
+			return errors.Join(os.Rename(path, path+".old"), writeEmpty(path, 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := backends[0].fresh(t)
 			s := open(t, o)
-			if err := s.Append(t.Context(), full()); err != nil {
+			if err := s.Append(t.Context(), testDecision()); err != nil {
 				t.Fatal(err)
 			}
 			if err := remove(o); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				err := s.Append(t.Context(), full())
-				if err == nil || !strings.Contains(err.Error(), s.Where()+" was removed or replaced") {
-					t.Errorf("Append says %v", err)
+				err := s.Append(t.Context(), testDecision())
+				if err == nil || !strings.Contains(err.Error(), s.Location()+" was removed or replaced") {
+					t.Errorf("Append returned %v", err)
 				}
 			}
 		})
 	}
 }
 
-// A database whose file is gone, but not its write-ahead log, is not begun anew: SQLite would
-// take the log away, and what it has. Nor is one begun in place of what was emptied.
-func TestLeftovers(t *testing.T) {
+// Open does not create a database if its file is missing but its write-ahead log exists: SQLite
+// would delete the log.
+func TestOpenKeepsOrphanedLog(t *testing.T) {
 	o := backends[0].fresh(t)
 	s := open(t, o)
-	if err := s.Append(t.Context(), full()); err != nil {
+	if err := s.Append(t.Context(), testDecision()); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(o.Folder, store.DatabaseFile)
@@ -186,19 +185,19 @@ func TestLeftovers(t *testing.T) {
 	if err != nil || len(log) == 0 {
 		t.Fatal(len(log), err)
 	}
-	if other, err := store.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), path+" is gone") || !strings.Contains(err.Error(), "; put it back") {
-		t.Errorf("with its log alone Open says %v", err)
+	if other, err := store.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), path+" is missing") || !strings.Contains(err.Error(), "; restore the file") {
+		t.Errorf("Open with only the write-ahead log returned %v", err)
 		if err == nil {
 			other.Close()
 		}
 	}
 	if after, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(after, log) {
-		t.Errorf("the log has %d bytes, and had %d: %v", len(after), len(log), err)
+		t.Errorf("the log has %d bytes, want %d: %v", len(after), len(log), err)
 	}
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append(t.Context(), full()); err != nil {
+	if err := s.Append(t.Context(), testDecision()); err != nil {
 		t.Error(err)
 	}
 	if head, err := open(t, o).Verify(t.Context()); err != nil || head.Seq != 2 {

@@ -2,9 +2,9 @@ package store
 
 import "io/fs"
 
-// private checks nothing on Windows: modes say nothing there, and the folder
-// inherits the access list of the user's local application data.
-func private(string, fs.FileInfo, string) error { return nil }
+// checkPrivate checks nothing on Windows: file modes mean nothing there, and the folder inherits
+// the access list of the user's local application data.
+func checkPrivate(string, fs.FileInfo, string) error { return nil }
 
-// syncFolder does nothing on Windows, where a folder can't be synced.
+// syncFolder does nothing on Windows: it can't sync folders.
 func syncFolder(string) error { return nil }

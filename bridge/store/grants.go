@@ -5,18 +5,60 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
-// grantsSince is the first version of the schema that has grants. A store that is
-// only read may be older: it has none.
-const grantsSince = 2
+// Grant is a remembered approval. Digest identifies the approved action; the other texts are for
+// people and are truncated like those of a Decision.
+type Grant struct {
+	ID        string    `json:"id"`
+	Digest    string    `json:"digest"` // of the approved action and its workspace
+	Workspace string    `json:"workspace"`
+	Tool      string    `json:"tool"`
+	What      string    `json:"what"`
+	Client    string    `json:"client"`
+	Thread    string    `json:"thread"`
+	Created   time.Time `json:"created"` // microsecond precision
+	Expires   time.Time `json:"expires"`
+}
 
-// AddGrant remembers g in place of one with its digest. Of those of its workspace
-// the newest most stay; what ended by g.Created goes.
-func (s *Store) AddGrant(ctx context.Context, g Grant, most int) error {
-	g = g.kept()
-	created, expires := g.Created.Format(stampForm), g.Expires.Format(stampForm)
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+// ActiveAt reports whether the grant is effective at a time. It is not effective before its
+// creation: then the clock was set back, and the end of the grant is unknown.
+func (g Grant) ActiveAt(now time.Time) bool {
+	return !now.Before(g.Created) && now.Before(g.Expires)
+}
+
+// grantColumns are the columns of a row, in the order of Grant.scan.
+const grantColumns = `id, digest, workspace, tool, what, client, thread, created, expires`
+
+func (g *Grant) scan(scan func(...any) error) error {
+	var created, expires string
+	err := scan(&g.ID, &g.Digest, &g.Workspace, &g.Tool, &g.What, &g.Client, &g.Thread, &created, &expires)
+	if err != nil {
+		return err
+	}
+	if g.Created, err = time.Parse(timeLayout, created); err != nil {
+		return err
+	}
+	g.Expires, err = time.Parse(timeLayout, expires)
+	return err
+}
+
+// normalized returns the grant in the form that both databases hold.
+func (g Grant) normalized() Grant {
+	for _, text := range []*string{&g.ID, &g.Digest, &g.Workspace, &g.Tool, &g.What, &g.Client, &g.Thread} {
+		*text = truncate(*text)
+	}
+	g.Created, g.Expires = g.Created.UTC().Truncate(time.Microsecond), g.Expires.UTC().Truncate(time.Microsecond)
+	return g
+}
+
+// AddGrant writes g and replaces a grant with its digest. It deletes grants that expired by
+// g.Created, and all but the newest limit grants of the workspace.
+func (s *Store) AddGrant(ctx context.Context, g Grant, limit int) error {
+	g = g.normalized()
+	created, expires := g.Created.Format(timeLayout), g.Expires.Format(timeLayout)
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM grants WHERE digest = $1 OR expires <= $2`, g.Digest, created); err != nil {
 			return err
 		}
@@ -26,43 +68,37 @@ func (s *Store) AddGrant(ctx context.Context, g Grant, most int) error {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM grants WHERE workspace = $1 AND seq NOT IN
-			(SELECT seq FROM grants WHERE workspace = $2 ORDER BY seq DESC LIMIT %d)`, most), g.Workspace, g.Workspace)
+			(SELECT seq FROM grants WHERE workspace = $2 ORDER BY seq DESC LIMIT %d)`, limit), g.Workspace, g.Workspace)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("the grant can't be kept in %s: %w", s.where, err)
+		return fmt.Errorf("the grant can't be written in %s: %w", s.location, err)
 	}
 	return nil
 }
 
-// GrantOf is the grant with that digest, whether it still counts or not.
-func (s *Store) GrantOf(ctx context.Context, digest string) (g Grant, found bool, err error) {
-	if s.version < grantsSince {
-		return Grant{}, false, nil
-	}
-	err = g.from(s.read.QueryRowContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE digest = $1`, digest).Scan)
+// GrantByDigest returns the grant with a digest, expired or not.
+func (s *Store) GrantByDigest(ctx context.Context, digest string) (g Grant, found bool, err error) {
+	err = g.scan(s.read.QueryRowContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE digest = $1`, digest).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Grant{}, false, nil
 	}
 	if err != nil {
-		return Grant{}, false, fmt.Errorf("the grants in %s can't be read: %w", s.where, s.failed(err))
+		return Grant{}, false, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return g, true, nil
 }
 
-// Grants are all of them, the oldest first, those that have ended among them.
+// Grants returns all grants, expired ones too, the oldest first.
 func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
-	if s.version < grantsSince {
-		return nil, nil
-	}
-	all, err := s.grants(ctx)
+	all, err := s.queryGrants(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the grants in %s can't be read: %w", s.where, s.failed(err))
+		return nil, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return all, nil
 }
 
-func (s *Store) grants(ctx context.Context) ([]Grant, error) {
+func (s *Store) queryGrants(ctx context.Context) ([]Grant, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT `+grantColumns+` FROM grants ORDER BY seq`)
 	if err != nil {
 		return nil, err
@@ -71,7 +107,7 @@ func (s *Store) grants(ctx context.Context) ([]Grant, error) {
 	var all []Grant
 	for rows.Next() {
 		var g Grant
-		if err := g.from(rows.Scan); err != nil {
+		if err := g.scan(rows.Scan); err != nil {
 			return nil, err
 		}
 		all = append(all, g)
@@ -79,20 +115,20 @@ func (s *Store) grants(ctx context.Context) ([]Grant, error) {
 	return all, rows.Err()
 }
 
-// RevokeGrant takes a grant away, and tells whether it was there.
+// RevokeGrant deletes a grant and reports whether there was one.
 func (s *Store) RevokeGrant(ctx context.Context, id string) (bool, error) {
-	n, err := s.revoke(ctx, `DELETE FROM grants WHERE id = $1`, id)
+	n, err := s.deleteGrants(ctx, `DELETE FROM grants WHERE id = $1`, id)
 	return n > 0, err
 }
 
-// RevokeGrants takes all grants away, and tells how many there were.
+// RevokeGrants deletes all grants and returns their number.
 func (s *Store) RevokeGrants(ctx context.Context) (int, error) {
-	return s.revoke(ctx, `DELETE FROM grants`)
+	return s.deleteGrants(ctx, `DELETE FROM grants`)
 }
 
-func (s *Store) revoke(ctx context.Context, statement string, args ...any) (int, error) {
+func (s *Store) deleteGrants(ctx context.Context, statement string, args ...any) (int, error) {
 	var n int64
-	err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, statement, args...)
 		if err != nil {
 			return err
@@ -101,7 +137,7 @@ func (s *Store) revoke(ctx context.Context, statement string, args ...any) (int,
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("grants in %s can't be revoked: %w", s.where, err)
+		return 0, fmt.Errorf("grants in %s can't be revoked: %w", s.location, err)
 	}
 	return int(n), nil
 }

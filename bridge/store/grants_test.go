@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func grant(n int, workspace string) store.Grant {
+func testGrant(n int, workspace string) store.Grant {
 	created := noon.Add(time.Duration(n) * time.Minute)
 	return store.Grant{
 		ID: fmt.Sprint("g", n), Digest: fmt.Sprint("d", n), Workspace: workspace, Tool: "Bash", What: "make", Client: "zed", Thread: "T",
@@ -47,23 +47,23 @@ func TestGrants(t *testing.T) {
 			}
 		}
 		for n := range 3 {
-			add(grant(n, "/a"), 9)
+			add(testGrant(n, "/a"), 9)
 		}
-		got, found, err := other.GrantOf(t.Context(), "d1")
-		want := grant(1, "/a")
+		got, found, err := other.GrantByDigest(t.Context(), "d1")
+		want := testGrant(1, "/a")
 		want.Created, want.Expires = want.Created.UTC().Truncate(time.Microsecond), want.Expires.UTC().Truncate(time.Microsecond)
 		if diff := cmp.Diff(want, got); diff != "" || !found || err != nil {
 			t.Error(found, err, diff)
 		}
-		if _, found, err := other.GrantOf(t.Context(), "d"); found || err != nil {
-			t.Error("a part of a digest is found", err)
+		if _, found, err := other.GrantByDigest(t.Context(), "d"); found || err != nil {
+			t.Error("GrantByDigest found a part of a digest", err)
 		}
-		again := grant(1, "/a")
+		again := testGrant(1, "/a")
 		again.ID = "again"
 		add(again, 9)
 		check("one digest, one grant", "g0", "g2", "again")
-		add(grant(3, "/b"), 1)
-		add(grant(4, "/a"), 2)
+		add(testGrant(3, "/b"), 1)
+		add(testGrant(4, "/a"), 2)
 		check("the oldest of a workspace goes", "again", "g3", "g4")
 		if there, err := other.RevokeGrant(t.Context(), "g4"); !there || err != nil {
 			t.Error(there, err)
@@ -71,10 +71,10 @@ func TestGrants(t *testing.T) {
 		if there, err := s.RevokeGrant(t.Context(), "g4"); there || err != nil {
 			t.Error(there, err)
 		}
-		if _, found, err := s.GrantOf(t.Context(), "d4"); found || err != nil {
-			t.Error("it is found after it was revoked", err)
+		if _, found, err := s.GrantByDigest(t.Context(), "d4"); found || err != nil {
+			t.Error("GrantByDigest found a revoked grant", err)
 		}
-		add(grant(63, "/c"), 9)
+		add(testGrant(63, "/c"), 9)
 		check("what has ended goes", "g63")
 		if n, err := s.RevokeGrants(t.Context()); n != 1 || err != nil {
 			t.Error(n, err)
@@ -83,31 +83,31 @@ func TestGrants(t *testing.T) {
 	})
 }
 
-func TestGrantAt(t *testing.T) {
-	g := grant(0, "/a")
+func TestGrantActiveAt(t *testing.T) {
+	g := testGrant(0, "/a")
 	for at, want := range map[time.Duration]bool{-1: false, 0: true, time.Hour - 1: true, time.Hour: false} {
-		if got := g.At(noon.Add(at)); got != want {
+		if got := g.ActiveAt(noon.Add(at)); got != want {
 			t.Errorf("%v after it was made: %v", at, got)
 		}
 	}
 }
 
-// What can't be read is an error, and no grant.
+// An unreadable table is an error. It does not count as empty.
 func TestGrantsWithoutTable(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		run(t, s.DB(), "DROP TABLE grants")
-		if err := s.AddGrant(t.Context(), grant(0, "/a"), 1); err == nil {
-			t.Error("AddGrant wrote to no table")
+		execSQL(t, s.DB(), "DROP TABLE grants")
+		if err := s.AddGrant(t.Context(), testGrant(0, "/a"), 1); err == nil {
+			t.Error("AddGrant returned no error without its table")
 		}
-		if _, found, err := s.GrantOf(t.Context(), "d0"); err == nil || found {
-			t.Error("GrantOf found no table fine")
+		if _, found, err := s.GrantByDigest(t.Context(), "d0"); err == nil || found {
+			t.Error("GrantByDigest returned no error without its table")
 		}
 		if _, err := s.Grants(t.Context()); err == nil {
-			t.Error("Grants found no table fine")
+			t.Error("Grants returned no error without its table")
 		}
 		if _, err := s.RevokeGrants(t.Context()); err == nil {
-			t.Error("RevokeGrants found no table fine")
+			t.Error("RevokeGrants returned no error without its table")
 		}
 	})
 }

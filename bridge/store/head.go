@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// none is what the first entry has in place of the hash of one before.
-const none = "0000000000000000000000000000000000000000000000000000000000000000"
+// zeroHash is the previous hash of the first entry.
+const zeroHash = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// Head is the end of the chain: the number of its last entry, which is how many
-// there are, and that entry's hash, which stands for all before it. Written down
-// elsewhere, it shows later whether the log still is what it was.
+// Head is the last entry of the chain: its number, which is the number of entries, and its hash,
+// which covers all entries before it. A head noted elsewhere shows later whether the log was
+// changed.
 type Head struct {
 	Seq  int64
 	Hash string
 }
 
-// String is HASH:SEQ, which ParseHead reads.
+// String returns HASH:SEQ, the format of ParseHead.
 func (h Head) String() string { return h.Hash + ":" + strconv.FormatInt(h.Seq, 10) }
 
-// ParseHead reads HASH or HASH:SEQ. Without a number Seq is 0.
+// ParseHead parses HASH or HASH:SEQ. Without a number, Seq is 0.
 func ParseHead(text string) (Head, error) {
 	hash, number, numbered := strings.Cut(text, ":")
 	h := Head{Hash: strings.ToLower(hash)}
@@ -32,14 +32,14 @@ func ParseHead(text string) (Head, error) {
 		h.Seq, err = strconv.ParseInt(number, 10, 64)
 	}
 	if err != nil || h.Seq < 0 || !hexSum.MatchString(h.Hash) {
-		return Head{}, fmt.Errorf("%q is no head of the log; give HASH or HASH:NUMBER, as \"codex-bridge decisions verify\" prints it", text)
+		return Head{}, fmt.Errorf("%q is not a head of the log; write HASH or HASH:NUMBER, as \"codex-bridge decisions verify\" prints it", text)
 	}
 	return h, nil
 }
 
-// headOf is the end of the chain, unverified.
-func headOf(ctx context.Context, q querier) (Head, error) {
-	h := Head{Hash: none}
+// readHead returns the head without verifying the chain.
+func readHead(ctx context.Context, q querier) (Head, error) {
+	h := Head{Hash: zeroHash}
 	err := q.QueryRowContext(ctx, `SELECT seq, hash FROM decisions ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, nil

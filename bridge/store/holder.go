@@ -8,44 +8,43 @@ import (
 	"time"
 )
 
-// Holder is the process that writes a session's thread.
+// Holder is the process that has the lease of a session.
 type Holder struct {
 	Host    string    `json:"host"`
 	PID     int       `json:"pid"`
-	Started string    `json:"-"` // tells the process from a later one of that id, after a reboot too
+	Started string    `json:"-"` // with PID and Host, identifies the process, also after a reboot
 	Taken   time.Time `json:"taken"`
 }
 
-// Here is this process.
-var Here = sync.OnceValues(func() (Holder, error) {
+// CurrentProcess returns this process as a Holder.
+var CurrentProcess = sync.OnceValues(func() (Holder, error) {
 	host, err := hostname()
 	if err != nil {
-		return Holder{}, fmt.Errorf("the name of this machine can't be found out: %w", err)
+		return Holder{}, fmt.Errorf("the name of this machine can't be read: %w", err)
 	}
-	started, err := startOf(os.Getpid())
+	started, err := processStart(os.Getpid())
 	if err != nil {
-		return Holder{}, fmt.Errorf("when this process started can't be found out: %w", err)
+		return Holder{}, fmt.Errorf("the start time of this process can't be read: %w", err)
 	}
 	return Holder{Host: host, PID: os.Getpid(), Started: started}, nil
 })
 
-// errGone means that there is no such process.
-var errGone = errors.New("there is no such process")
+var errNoProcess = errors.New("no such process")
 
-// same tells whether both are one process.
-func (h Holder) same(o Holder) bool {
+// isSameProcess reports whether both are the same process.
+func (h Holder) isSameProcess(o Holder) bool {
 	return h.Host == o.Host && h.PID == o.PID && h.Started == o.Started
 }
 
-// gone tells whether the process is known to have ended. Of another machine that is never
-// known.
-func (h Holder) gone(here Holder) bool {
+// hasEnded reports whether the process has ended. It reports false for a process on another machine
+// than here's.
+func (h Holder) hasEnded(here Holder) bool {
 	if h.Host != here.Host {
 		return false
 	}
-	started, err := startOf(h.PID)
-	return errors.Is(err, errGone) || err == nil && started != h.Started
+	started, err := processStart(h.PID)
+	return errors.Is(err, errNoProcess) || err == nil && started != h.Started
 }
 
-// String names the holder for people.
+// String names the process for people.
 func (h Holder) String() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }

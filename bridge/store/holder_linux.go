@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hostname tells machines that have one name apart, and containers: a process id means nothing
-// in another.
+// hostname returns a name that differs between machines with equal host names, and between
+// containers, which have their own process ids.
 func hostname() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -22,25 +22,25 @@ func hostname() (string, error) {
 	}
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil {
-		id = nil // then the name has to do
+		id = nil // the host name has to suffice
 	}
-	return machine(name, strings.TrimSpace(string(id)), namespace), nil
+	return machineName(name, strings.TrimSpace(string(id)), namespace), nil
 }
 
-// machine is the name by which a database that machines share knows one. Its id is shown to
-// nobody; many containers have none, and a system that starts for the first time none yet.
-func machine(name, id, namespace string) string {
+// machineName returns the name of a machine in a shared database. It shows only a hash of the
+// machine id. Many containers have no id, and neither has a system at its first boot.
+func machineName(name, id, namespace string) string {
 	if id != "" && id != "uninitialized" {
 		name += "/" + Sum([]byte("codex-bridge " + id))[:8]
 	}
 	return name + "/" + namespace
 }
 
-// startOf counts from the boot, so that the boot is told, too.
-func startOf(pid int) (string, error) {
+// processStart returns the boot id and the start time of a process since boot.
+func processStart(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", errGone
+		return "", errNoProcess
 	}
 	if err != nil {
 		return "", err
@@ -49,14 +49,14 @@ func startOf(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The name of the program, in parentheses, may hold anything.
+	// The name of the program, in parentheses, may contain any character.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const state, start = 0, 19
 	if len(fields) <= start {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}
 	if s := string(fields[state]); s == "Z" || s == "X" {
-		return "", errGone
+		return "", errNoProcess
 	}
 	return strings.TrimSpace(string(boot)) + ":" + string(fields[start]), nil
 }

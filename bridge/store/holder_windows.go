@@ -10,10 +10,10 @@ import (
 
 func hostname() (string, error) { return os.Hostname() }
 
-func startOf(pid int) (string, error) {
+func processStart(pid int) (string, error) {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
-		return "", errGone
+		return "", errNoProcess
 	}
 	if err != nil {
 		return "", err
@@ -25,7 +25,7 @@ func startOf(pid int) (string, error) {
 	}
 	const alive = 259
 	if code != alive {
-		return "", errGone
+		return "", errNoProcess
 	}
 	var created, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(process, &created, &exited, &kernel, &user); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// NewJournal makes a file of lines in a folder of that kind under the state folder, its
-// owner's alone. One that is there already is an error.
+// NewJournal creates a file in the folder kind under the state folder. Only its owner can access
+// it. An existing file is an error.
 func NewJournal(folder, kind, name string) (*os.File, error) {
 	for _, path := range []string{folder, filepath.Join(folder, kind)} {
 		if err := makeFolder(path); err != nil {
@@ -21,13 +21,13 @@ func NewJournal(folder, kind, name string) (*os.File, error) {
 		}
 	}
 	if name != filepath.Base(name) {
-		return nil, fmt.Errorf("%q is no name of a file", name)
+		return nil, fmt.Errorf("%q is not a file name", name)
 	}
 	return os.OpenFile(filepath.Join(folder, kind, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 }
 
-// PurgeJournals takes away the journals of a kind that were last written to before a time,
-// and tells how many they were. A link stays, and what it leads to.
+// PurgeJournals deletes the journals of a kind that were last changed before a time, and returns
+// their number. It does not follow or delete links.
 func PurgeJournals(folder, kind string, before time.Time) (int, error) {
 	err := checkFolder(filepath.Join(folder, kind))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,7 @@ func PurgeJournals(folder, kind string, before time.Time) (int, error) {
 	for _, entry := range entries {
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
-			continue // one that is gone meanwhile among them
+			continue // or the file is gone
 		}
 		if err := os.Remove(filepath.Join(folder, kind, entry.Name())); err != nil {
 			failed = append(failed, err)

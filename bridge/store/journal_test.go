@@ -27,21 +27,21 @@ func TestNewJournal(t *testing.T) {
 		}
 	}
 	if _, err := store.NewJournal(folder, "acp", "one.jsonl"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second one of that name: %v", err)
+		t.Errorf("an existing name: %v", err)
 	}
 	if _, err := store.NewJournal(folder, "acp", "../one"); err == nil {
-		t.Error("outside of the folder")
+		t.Error("NewJournal accepted a path outside the folder")
 	}
 	if err := os.Symlink(t.TempDir(), filepath.Join(folder, "link")); err != nil {
 		t.Fatal(err)
 	}
 	var access *store.AccessError
 	if _, err := store.NewJournal(folder, "link", "x"); !errors.As(err, &access) {
-		t.Errorf("behind a link: %v", err)
+		t.Errorf("in a linked folder: %v", err)
 	}
 }
 
-// What is old goes, and a link stays with what it leads to.
+// PurgeJournals deletes old files and does not touch links and their targets.
 func TestPurgeJournals(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state")
 	now := time.Now()
@@ -60,7 +60,7 @@ func TestPurgeJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := store.PurgeJournals(folder, "acp", now.Add(-time.Hour)); n != 1 || err != nil {
-		t.Errorf("%d are gone, %v", n, err)
+		t.Errorf("deleted %d, %v; want 1", n, err)
 	}
 	var left []string
 	entries, err := os.ReadDir(filepath.Join(folder, "acp"))
@@ -71,22 +71,22 @@ func TestPurgeJournals(t *testing.T) {
 		left = append(left, e.Name())
 	}
 	if !slices.Equal(left, []string{"link", "new.jsonl"}) {
-		t.Errorf("left are %q", left)
+		t.Errorf("files left: %q", left)
 	}
 	if _, err := os.Stat(outside); err != nil {
 		t.Error(err)
 	}
 	if n, err := store.PurgeJournals(folder, "none", now); n != 0 || err != nil {
-		t.Errorf("of no folder: %d, %v", n, err)
+		t.Errorf("without a folder: %d, %v", n, err)
 	}
 
-	// Nor is a folder purged that a link leads to: what lies there is somebody else's.
+	// PurgeJournals does not follow a linked folder.
 	if err := os.Symlink(filepath.Dir(outside), filepath.Join(folder, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
 	var access *store.AccessError
 	if n, err := store.PurgeJournals(folder, "elsewhere", now.Add(-time.Hour)); n != 0 || !errors.As(err, &access) {
-		t.Errorf("behind a link: %d are gone, %v", n, err)
+		t.Errorf("in a linked folder: deleted %d, %v", n, err)
 	}
 	if _, err := os.Stat(outside); err != nil {
 		t.Error(err)

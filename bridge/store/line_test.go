@@ -14,16 +14,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hashMember is how a verifier without a JSON library takes the hash out: the
-// quotes of a text inside a line are escaped, so that this stands there once.
+// hashMember finds the hash without a JSON library. Quotes inside texts are escaped, so it matches
+// once.
 var hashMember = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"`)
 
-// A line is canonical by another implementation of RFC 8785 than ours, and its
-// hash is that of the rest.
-func TestLine(t *testing.T) {
+// Another implementation of RFC 8785 agrees that a line is canonical. The hash covers the line
+// without its hash.
+func TestLineIsCanonical(t *testing.T) {
 	s := open(t, backends[0].fresh(t))
 	rapid.Check(t, func(t *rapid.T) {
-		given := decision().Draw(t, "decision")
+		given := randomDecision().Draw(t, "decision")
 		if err := s.Append(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}
@@ -56,8 +56,8 @@ func checkLine(t interface{ Errorf(string, ...any) }, line, hash string) {
 	}
 }
 
-// The example of the documentation is a real one: it verifies by the rules that
-// stand there, and the same decisions give the same lines.
+// The example in the documentation verifies by the documented rules, and Append gives the same
+// lines.
 func TestDocumentedExample(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/approvals.md")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestDocumentedExample(t *testing.T) {
 		t.Fatalf("%d lines of the export in docs/guides/approvals.md, want 2", len(lines))
 	}
 	s := open(t, backends[0].fresh(t))
-	previous := zeros
+	previous := zeroHash
 	for i, match := range lines {
 		line := match[1]
 		var e struct {
@@ -90,7 +90,7 @@ func TestDocumentedExample(t *testing.T) {
 		if err := s.Append(t.Context(), e.Decision); err != nil {
 			t.Fatal(err)
 		}
-		got, err := entries(t, s, store.Filter{Limit: 1})[0].Line()
+		got, err := readEntries(t, s, store.Filter{Limit: 1})[0].Line()
 		if err != nil || string(got) != line {
 			t.Errorf("%v\n got %s\nwant %s", err, got, line)
 		}
@@ -100,10 +100,10 @@ func TestDocumentedExample(t *testing.T) {
 	}
 }
 
-// decision draws texts as a client could send them.
-func decision() *rapid.Generator[store.Decision] {
+// randomDecision returns texts that a client could send.
+func randomDecision() *rapid.Generator[store.Decision] {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"", "turn/start", `","hash":"` + zeros + `"`, "\x00", "\xed\xa0\x80", "\u2028<&>", "\x1b[31m", "𝒳", "1e400",
+		"", "turn/start", `","hash":"` + zeroHash + `"`, "\x00", "\xed\xa0\x80", "\u2028<&>", "\x1b[31m", "𝒳", "1e400",
 	}))
 	return rapid.Custom(func(t *rapid.T) store.Decision {
 		return store.Decision{

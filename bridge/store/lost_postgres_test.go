@@ -19,30 +19,30 @@ import (
 
 const postgresSocket = ".s.PGSQL.5432"
 
-// wire is between a store and its PostgreSQL. It breaks at the n-th piece that the store sends,
-// and is whole again for the connections after that.
-type wire struct {
+// lossyProxy forwards connections to a PostgreSQL server. It closes the connection at the n-th
+// packet from the store; later connections work.
+type lossyProxy struct {
 	server string
 
 	mu      sync.Mutex
-	n       int // pieces until it breaks; 0: it does not
-	arrives bool
-	broke   bool
+	left    int // packets until the loss; 0: no loss
+	deliver bool
+	failed  bool
 }
 
-// newWire begins before a database, and returns the address that goes through it.
-func newWire(t *testing.T, address string) (*wire, string) {
+// newLossyProxy starts a proxy and returns the database URL that uses it.
+func newLossyProxy(t *testing.T, address string) (*lossyProxy, string) {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "wire") // a socket's path has to be short
+	folder, err := os.MkdirTemp("", "wire") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := u.Query()
-	w := &wire{server: filepath.Join(q.Get("host"), postgresSocket)}
+	w := &lossyProxy{server: filepath.Join(q.Get("host"), postgresSocket)}
 	l, err := net.Listen("unix", filepath.Join(folder, postgresSocket))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func newWire(t *testing.T, address string) (*wire, string) {
 				continue
 			}
 			all.Go(func() { io.Copy(in, out); in.Close(); out.Close() })
-			all.Go(func() { w.sends(in, out); in.Close(); out.Close() })
+			all.Go(func() { w.forward(in, out); in.Close(); out.Close() })
 		}
 	})
 	q.Set("host", folder)
@@ -69,22 +69,22 @@ func newWire(t *testing.T, address string) (*wire, string) {
 	return w, u.String()
 }
 
-// breaks has the wire break; arrives: the server still gets what was sent last, and nobody
-// hears its answer.
-func (w *wire) breaks(n int, arrives bool) {
+// failAt makes the proxy close the connection at the n-th packet. deliver: the server still
+// receives that packet, but its response is lost.
+func (w *lossyProxy) failAt(n int, arrives bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.n, w.arrives, w.broke = n, arrives, false
+	w.left, w.deliver, w.failed = n, arrives, false
 }
 
-func (w *wire) broken() bool {
+func (w *lossyProxy) stop() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.n = 0
-	return w.broke
+	w.left = 0
+	return w.failed
 }
 
-func (w *wire) sends(in, out net.Conn) {
+func (w *lossyProxy) forward(in, out net.Conn) {
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := in.Read(piece)
@@ -92,13 +92,13 @@ func (w *wire) sends(in, out net.Conn) {
 			return
 		}
 		w.mu.Lock()
-		w.n--
-		last := w.n == 0
-		w.broke = w.broke || last
-		arrives := w.arrives || !last
+		w.left--
+		last := w.left == 0
+		w.failed = w.failed || last
+		arrives := w.deliver || !last
 		w.mu.Unlock()
 		if last {
-			in.Close() // before the server can answer
+			in.Close() // before the server can respond
 		}
 		if arrives {
 			if _, err := out.Write(piece[:n]); err != nil {
@@ -111,13 +111,13 @@ func (w *wire) sends(in, out net.Conn) {
 	}
 }
 
-// The database is lost at each piece of what is said to it, whether that arrives or not: what
-// was acknowledged is there, in order, what was not is an error, and the next call works.
-func TestLostPostgres(t *testing.T) {
+// The connection is lost at each packet, delivered or not. Acknowledged decisions are there, in
+// order; others are errors; the next call works.
+func TestAppendReconnectsAtAnyLoss(t *testing.T) {
 	for _, arrives := range []bool{false, true} {
 		t.Run(fmt.Sprintf("arrives %v", arrives), func(t *testing.T) {
 			o := postgresDatabase(t)
-			w, address := newWire(t, o.URL)
+			w, address := newLossyProxy(t, o.URL)
 			s := open(t, store.Options{URL: address})
 			var said []string
 			unsure := make(map[string]bool)
@@ -135,45 +135,45 @@ func TestLostPostgres(t *testing.T) {
 			}
 			lost, n := 0, 1
 			for ; ; n++ {
-				w.breaks(n, arrives)
+				w.failAt(n, arrives)
 				err := decides(fmt.Sprint("at ", n))
-				if !w.broken() {
+				if !w.stop() {
 					if err != nil {
-						t.Errorf("the wire was whole, and Append says %v", err)
+						t.Errorf("without a loss Append returned %v", err)
 					}
 					break
 				}
 				if err != nil {
-					if lost++; !strings.Contains(err.Error(), s.Where()) {
-						t.Errorf("lost at %d: the error names no database: %v", n, err)
+					if lost++; !strings.Contains(err.Error(), s.Location()) {
+						t.Errorf("lost at %d: the error has no database: %v", n, err)
 					}
 				}
 				if err := decides(fmt.Sprint("after ", n)); err != nil {
-					t.Errorf("lost at %d, and then Append says %v", n, err)
+					t.Errorf("lost at %d, the next Append returned %v", n, err)
 				}
 			}
 			if lost < 3 {
-				t.Errorf("%d of %d were lost", lost, n)
+				t.Errorf("%d of %d calls failed", lost, n)
 			}
 			if _, err := s.Verify(t.Context()); err != nil {
 				t.Error(err)
 			}
 			there := make(map[string]int)
 			var sure []string
-			for _, e := range entries(t, open(t, o), store.Filter{}) {
+			for _, e := range readEntries(t, open(t, o), store.Filter{}) {
 				if there[e.Thread]++; !unsure[e.Thread] {
 					sure = append(sure, e.Thread)
 				}
 			}
 			if !slices.Equal(sure, said) {
-				t.Errorf("there is %q, and acknowledged was %q", sure, said)
+				t.Errorf("decisions %q, acknowledged %q", sure, said)
 			}
 			for name, times := range there {
 				if times > 1 {
-					t.Errorf("%q is there %d times", name, times)
+					t.Errorf("%q is in the log %d times", name, times)
 				}
 			}
-			t.Logf("%d pieces, %d calls failed, %d of them are there", n-1, lost, len(there)-len(said))
+			t.Logf("%d packets, %d calls failed, %d of them are in the log", n-1, lost, len(there)-len(said))
 		})
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// envChild makes this test program a writer; see child.
-const envChild = "STORE_TEST_CHILD"
+// envWriter makes this test program a writer; see runWriter.
+const envWriter = "STORE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envChild) != "" {
-		os.Exit(child())
+	if os.Getenv(envWriter) != "" {
+		os.Exit(runWriter())
 	}
 	code := m.Run()
 	for _, stop := range cleanups {
@@ -39,18 +39,17 @@ func TestMain(m *testing.M) {
 // cleanups run after all tests.
 var cleanups []func() error
 
-// backends are the databases that every test runs on. More are added where they
-// can be installed.
+// backends are the databases that the tests run on. Other files add more.
 var backends = []backend{{"sqlite", func(t testing.TB) store.Options {
 	return store.Options{Folder: filepath.Join(t.TempDir(), "state")}
 }}}
 
 type backend struct {
 	name  string
-	fresh func(testing.TB) store.Options // of an empty database
+	fresh func(testing.TB) store.Options // returns the options of an empty database
 }
 
-// onEach runs a test on an empty database of each kind.
+// onEach runs a test on an empty database of each backend.
 func onEach(t *testing.T, test func(*testing.T, store.Options)) {
 	for _, b := range backends {
 		t.Run(b.name, func(t *testing.T) { test(t, b.fresh(t)) })
@@ -67,9 +66,9 @@ func open(t testing.TB, o store.Options) *store.Store {
 	return s
 }
 
-// child writes: a line of its output for each decision, or grant, that is acknowledged.
-// Args: folder, URL, name, count, what.
-func child() int {
+// runWriter writes decisions or grants and prints a line for each acknowledged one. Arguments:
+// folder, URL, name, count, kind.
+func runWriter() int {
 	args := os.Args[1:]
 	count, err := strconv.Atoi(args[3])
 	if err != nil {
@@ -86,7 +85,7 @@ func child() int {
 	for i := range count {
 		name := fmt.Sprintf("%s-%d", args[2], i)
 		if args[4] == grants {
-			g := grant(i, "/a")
+			g := testGrant(i, "/a")
 			g.ID, g.Digest, g.Expires = name, name, g.Expires.AddDate(1, 0, 0)
 			err = s.AddGrant(ctx, g, math.MaxInt32)
 		} else {
@@ -101,20 +100,20 @@ func child() int {
 	return 0
 }
 
-// What a child writes.
+// The kinds of entries that runWriter writes.
 const (
 	log    = "log"
 	grants = "grants"
 )
 
-func childCommand(o store.Options, name string, count int, what string) *exec.Cmd {
+func writerCommand(o store.Options, name string, count int, what string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], o.Folder, o.URL, name, strconv.Itoa(count), what)
-	cmd.Env = append(os.Environ(), envChild+"=1")
+	cmd.Env = append(os.Environ(), envWriter+"=1")
 	cmd.Stderr = os.Stderr
 	return cmd
 }
 
-// wideEnv has the tests of faults try all that there is to try, which takes minutes.
-const wideEnv = "CODEX_BRIDGE_WIDE"
+// envExhaustive makes the tests of faults try all cases, which takes minutes.
+const envExhaustive = "CODEX_BRIDGE_WIDE"
 
-func wide() bool { return os.Getenv(wideEnv) != "" }
+func exhaustive() bool { return os.Getenv(envExhaustive) != "" }

@@ -15,25 +15,33 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// VersionError is a database of a newer version of the bridge: this one can't
-// know what its tables mean.
+// firstVersion is the version of the first migration. No release had a schema before it.
+const firstVersion = 6
+
+// VersionError means that this version of the bridge can't read the database: a newer version of
+// the bridge wrote it, or a build from before the first release.
 type VersionError struct {
-	Where      string
-	Got, Known int
+	Location   string
+	Got, Known int // versions of the schema: of the database, and the newest that the bridge knows
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has the schema %d, and this version knows those up to %d; update codex-bridge, or %s or store.url", e.Where, e.Got, e.Known, elsewhere)
+	hint := "update codex-bridge"
+	if e.Got < firstVersion {
+		hint = "an unreleased build wrote it; move it away"
+	}
+	return fmt.Sprintf("%s has the schema %d, and this version reads %d to %d; %s, or %s or store.url", e.Location, e.Got, firstVersion, e.Known, hint, hintOtherFolder)
 }
 
-// migration is one step of the schema, named NNNN_what.sql. A step that was
-// released is never changed.
+// migration is one step of the schema, in a file named NNNN_name.sql. Never change a step that was
+// released.
 type migration struct {
 	version int
 	text    string
 }
 
-func migrationsOf(dialect string) ([]migration, error) {
+// loadMigrations returns the steps for a database, in order.
+func loadMigrations(dialect string) ([]migration, error) {
 	names, err := fs.Glob(migrations, path.Join("migrations", dialect, "*.sql")) // sorted
 	if err != nil {
 		return nil, err
@@ -42,8 +50,8 @@ func migrationsOf(dialect string) ([]migration, error) {
 	for i, name := range names {
 		number, _, _ := strings.Cut(path.Base(name), "_")
 		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("%s: the migrations are numbered from 0001 without a gap", name)
+		if err != nil || version != firstVersion+i {
+			return nil, fmt.Errorf("%s: number the migrations from %04d without a gap", name, firstVersion)
 		}
 		text, err := fs.ReadFile(migrations, name)
 		if err != nil {
@@ -54,37 +62,37 @@ func migrationsOf(dialect string) ([]migration, error) {
 	return all, nil
 }
 
-// migrate runs the steps that the database lacks, each in a transaction of its
-// own in which the version is read again: of two processes one does the work,
-// and the other finds it done.
+// migrate runs the steps that the database lacks, each in its own transaction. Each transaction
+// reads the version again: if two processes migrate, the second finds the step done.
 func (s *Store) migrate(ctx context.Context) error {
-	steps, err := migrationsOf(s.name)
+	steps, err := loadMigrations(s.name)
 	if err != nil {
 		return err
 	}
-	if s.version, err = s.versionOf(ctx, s.read); err != nil {
-		return fmt.Errorf("%s: %w", s.where, s.failed(err))
+	if s.version, err = s.readVersion(ctx, s.read); err != nil {
+		return fmt.Errorf("%s: %w", s.location, s.describe(err))
 	}
-	if s.version > len(steps) {
-		return &VersionError{s.where, s.version, len(steps)}
+	newest := steps[len(steps)-1].version
+	if s.version > newest || s.version != 0 && s.version < firstVersion {
+		return &VersionError{s.location, s.version, newest}
 	}
-	if s.write == nil {
-		if s.version == 0 {
-			return ErrNone
+	if s.write == nil && s.version == 0 {
+		return ErrNotExist
+	}
+	for _, step := range steps {
+		if s.write == nil || step.version <= s.version {
+			continue
 		}
-		return nil
-	}
-	for _, step := range steps[s.version:] {
-		if err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.step(ctx, tx, step) }); err != nil {
-			return fmt.Errorf("%s: schema %d: %w", s.where, step.version, err)
+		if err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.runMigration(ctx, tx, step) }); err != nil {
+			return fmt.Errorf("%s: schema %d: %w", s.location, step.version, err)
 		}
 		s.version = step.version
 	}
 	return nil
 }
 
-func (s *Store) step(ctx context.Context, tx *sql.Tx, step migration) error {
-	version, err := s.versionOf(ctx, tx)
+func (s *Store) runMigration(ctx context.Context, tx *sql.Tx, step migration) error {
+	version, err := s.readVersion(ctx, tx)
 	if err != nil || version >= step.version {
 		return err
 	}
@@ -100,13 +108,13 @@ func (s *Store) step(ctx context.Context, tx *sql.Tx, step migration) error {
 	return err
 }
 
-// querier is a database or a transaction.
+// querier is a *sql.DB or a *sql.Tx.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// versionOf is the schema's version, 0 for an empty database.
-func (s *Store) versionOf(ctx context.Context, q querier) (int, error) {
+// readVersion returns the version of the schema: 0 for an empty database.
+func (s *Store) readVersion(ctx context.Context, q querier) (int, error) {
 	var tables int
 	if err := q.QueryRowContext(ctx, s.hasTable, "schema_version").Scan(&tables); err != nil || tables == 0 {
 		return 0, err

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// moveNew renames a file, and replaces none.
-func moveNew(from, to string) error {
+// renameNoReplace renames a file and fails if the new name exists.
+func renameNoReplace(from, to string) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {
 		return err

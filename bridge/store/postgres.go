@@ -15,25 +15,24 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connectTimeout is for a URL that names none; the driver would wait for ever.
+// connectTimeout applies if the URL has no timeout; the driver would wait forever.
 const connectTimeout = 10 * time.Second
 
-// errAddress never shows the address, which may hold a password.
-var errAddress = errors.New("store.url is not an address of PostgreSQL; it looks like postgres://user@host:5432/database, and what is special in a part is written as %XX")
+// errAddress does not show the address, which may have a password.
+var errAddress = errors.New("store.url is not an address of PostgreSQL; write postgres://user@host:5432/database, with special characters as %XX")
 
-// The advisory lock is one for all bridges on a database. A lock of the table
-// would need more rights than to insert and to select, which are all that a
-// bridge needs once the tables are there.
+// All bridges that share a database use one advisory lock. A table lock would need more rights than
+// INSERT and SELECT, which suffice for the log once the tables exist.
 //
-// Read committed: each statement after the lock sees what was committed before
-// it. A stricter level would read as of the time before the lock.
+// With read committed, each statement after the lock sees all earlier commits. A stricter level
+// would read a snapshot from before the lock.
 var postgresDialect = dialect{
-	name:       "postgres",
-	isolation:  sql.LevelReadCommitted,
-	lock:       `SELECT pg_advisory_xact_lock(7163376010450423130)`,
-	hasTable:   `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
-	mend:       func(error) string { return "" }, // the server says it
-	keepRecord: postgresKeep, search: postgresSearch,
+	name:         "postgres",
+	isolation:    sql.LevelReadCommitted,
+	lock:         `SELECT pg_advisory_xact_lock(7163376010450423130)`,
+	hasTable:     `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
+	hint:         func(error) string { return "" }, // the server's errors suffice
+	insertRecord: postgresInsertRecord, search: postgresSearch,
 }
 
 func openPostgres(ctx context.Context, o Options) (*Store, error) {
@@ -42,13 +41,13 @@ func openPostgres(ctx context.Context, o Options) (*Store, error) {
 		return nil, errAddress
 	}
 	s := &Store{dialect: postgresDialect}
-	s.secrets = secretsOf(address, o.URL)
+	s.secrets = secretsIn(address, o.URL)
 	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w%s", errAddress, s.hide(withoutAddress(err)))
+		return nil, fmt.Errorf("%w%s", errAddress, s.redact(parseProblem(err)))
 	}
 	if strings.Contains(config.Host, "@") {
-		// The driver cuts at the first @, and takes half of a password for the host.
+		// The driver splits at the first @ and takes a part of the password for the host.
 		return nil, errAddress
 	}
 	if config.Password != "" {
@@ -57,8 +56,8 @@ func openPostgres(ctx context.Context, o Options) (*Store, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	s.where = s.hide(fmt.Sprintf("PostgreSQL %s/%s", net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), config.Database))
-	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(settle))
+	s.location = s.redact(fmt.Sprintf("PostgreSQL %s/%s", net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), config.Database))
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(configureSession))
 	db.SetMaxOpenConns(4)
 	s.read = db
 	if !o.ReadOnly {
@@ -66,14 +65,14 @@ func openPostgres(ctx context.Context, o Options) (*Store, error) {
 	}
 	if err := db.PingContext(ctx); err != nil {
 		_ = s.Close()
-		return nil, fmt.Errorf("%s can't be used; see store.url: %w", s.where, s.failed(err))
+		return nil, fmt.Errorf("%s can't be used; see store.url: %w", s.location, s.describe(err))
 	}
 	return s, nil
 }
 
-// withoutAddress is what the driver says is wrong with an address, after the
-// address, of which it hides only the password and that in one spelling.
-func withoutAddress(err error) string {
+// parseProblem returns the driver's reason without the address. The driver redacts only one
+// spelling of the password.
+func parseProblem(err error) string {
 	text := err.Error()
 	if end := strings.LastIndex(text, "`: "); end >= 0 {
 		return text[end+1:]
@@ -81,17 +80,17 @@ func withoutAddress(err error) string {
 	return ""
 }
 
-// settle makes a session's commits durable where the server's configuration
-// would acknowledge them before they are on its disk, and bounds its waiting.
-func settle(ctx context.Context, c *pgx.Conn) error {
+// configureSession makes commits wait for the disk, even if the server's configuration does not,
+// and limits the wait for locks.
+func configureSession(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, `SELECT set_config('lock_timeout', $1, false),
 		set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
-		strconv.FormatInt(patience.Milliseconds(), 10))
+		strconv.FormatInt(writeTimeout.Milliseconds(), 10))
 	return err
 }
 
-// secretsOf are the texts that no error may show, in every spelling of the URL.
-func secretsOf(address *url.URL, text string) []string {
+// secretsIn returns the texts that no error may show, in all spellings of a URL.
+func secretsIn(address *url.URL, text string) []string {
 	secrets := []string{text, address.String()}
 	if address.User != nil {
 		if password, ok := address.User.Password(); ok && password != "" {

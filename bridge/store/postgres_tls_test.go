@@ -18,8 +18,8 @@ import (
 	"codex-bridge/bridge/store/postgrestest"
 )
 
-// Over a network the log is written by who has the password, to the server whose name and
-// certificate were asked for, and no other; what is refused says why, without the password.
+// Over a network, only a user with the password writes the log, and only to the server with the
+// expected name and certificate. Errors give the reason without the password.
 func TestTLS(t *testing.T) {
 	server, err := postgrestest.Start(postgrestest.Options{TLS: true})
 	if err != nil {
@@ -35,7 +35,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := open(t, store.Options{URL: local})
-	run(t, owner.DB(), "GRANT SELECT, INSERT ON decisions, transcript TO "+postgrestest.Person+"; GRANT SELECT ON schema_version TO "+postgrestest.Person)
+	execSQL(t, owner.DB(), "GRANT SELECT, INSERT ON decisions, transcript TO "+postgrestest.User+"; GRANT SELECT ON schema_version TO "+postgrestest.User)
 
 	other := filepath.Join(t.TempDir(), "other.crt")
 	stranger := httptest.NewTLSServer(nil)
@@ -58,7 +58,7 @@ func TestTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			u = &url.URL{
-				Scheme: "postgres", User: url.UserPassword(postgrestest.Person, c.password),
+				Scheme: "postgres", User: url.UserPassword(postgrestest.User, c.password),
 				Host: net.JoinHostPort(c.host, strconv.Itoa(server.Port)), Path: u.Path,
 			}
 			q := url.Values{"sslmode": {c.mode}}
@@ -70,10 +70,10 @@ func TestTLS(t *testing.T) {
 			if c.refused != "" {
 				if err == nil {
 					s.Close()
-					t.Fatal("it was opened")
+					t.Fatal("Open succeeded")
 				}
 				if text := err.Error(); !strings.Contains(text, c.refused) || strings.Contains(text, c.password) {
-					t.Errorf("the error is %s", text)
+					t.Errorf("the error is %q", text)
 				}
 				return
 			}
@@ -81,7 +81,7 @@ func TestTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if err := s.Append(t.Context(), full()); err != nil {
+			if err := s.Append(t.Context(), testDecision()); err != nil {
 				t.Error(err)
 			}
 			var encrypted bool
@@ -89,7 +89,7 @@ func TestTLS(t *testing.T) {
 				t.Errorf("encrypted: %v, %v", encrypted, err)
 			}
 			if _, err := s.DB().ExecContext(t.Context(), "DELETE FROM decisions"); err == nil {
-				t.Error("it may delete, too")
+				t.Error("the role may delete")
 			}
 		})
 	}

@@ -10,16 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Verify accepts a log exactly when it is the beginning of what was written; with
-// the head that was noted, exactly when it is all of it.
-func TestVerifyLaw(t *testing.T) {
+// Verify accepts exactly the prefixes of the original log. CheckHead with the noted head accepts
+// only the whole log.
+func TestVerifyAcceptsOnlyPrefixes(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		rapid.Check(t, func(t *rapid.T) { verifyLaw(t, s) })
+		rapid.Check(t, func(t *rapid.T) { checkVerify(t, s) })
 	})
 }
 
-func verifyLaw(t *rapid.T, s *store.Store) {
+func checkVerify(t *rapid.T, s *store.Store) {
 	exec := func(query string, args ...any) {
 		if _, err := s.DB().ExecContext(t.Context(), query, args...); err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func verifyLaw(t *rapid.T, s *store.Store) {
 	exec("DELETE FROM decisions")
 	n := rapid.IntRange(1, 6).Draw(t, "decisions")
 	for range n {
-		if err := s.Append(t.Context(), decision().Draw(t, "decision")); err != nil {
+		if err := s.Append(t.Context(), randomDecision().Draw(t, "decision")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,12 +40,12 @@ func verifyLaw(t *rapid.T, s *store.Store) {
 	seq := rapid.IntRange(0, n+1)
 	for range rapid.IntRange(0, 3).Draw(t, "tamperings") {
 		a, b := seq.Draw(t, "a"), seq.Draw(t, "b")
-		column := rapid.SampledFrom(columns[1:]).Draw(t, "column")
+		column := rapid.SampledFrom(decisionColumns[1:]).Draw(t, "column")
 		switch rapid.SampledFrom([]string{"copy", "text", "delete", "cut", "swap", "insert"}).Draw(t, "kind") {
-		case "copy": // a value that another decision has
+		case "copy": // a value of another decision
 			exec(fmt.Sprintf("UPDATE decisions SET %[1]s = (SELECT %[1]s FROM decisions WHERE seq = $1) WHERE seq = $2 AND EXISTS (SELECT 1 FROM decisions WHERE seq = $1)", column), a, b)
 		case "text":
-			exec(fmt.Sprintf("UPDATE decisions SET %s = $1 WHERE seq = $2", column), rapid.SampledFrom([]string{"", "[]", "[ ]", "x", zeros}).Draw(t, "text"), a)
+			exec(fmt.Sprintf("UPDATE decisions SET %s = $1 WHERE seq = $2", column), rapid.SampledFrom([]string{"", "[]", "[ ]", "x", zeroHash}).Draw(t, "text"), a)
 		case "delete":
 			exec("DELETE FROM decisions WHERE seq = $1", a)
 		case "cut":
@@ -56,13 +56,13 @@ func verifyLaw(t *rapid.T, s *store.Store) {
 			exec("UPDATE decisions SET seq = $1 WHERE seq = -5", b)
 		case "insert":
 			exec(fmt.Sprintf("INSERT INTO decisions SELECT $1, %s FROM decisions WHERE seq = $2 AND NOT EXISTS (SELECT 1 FROM decisions WHERE seq = $1)",
-				strings.Join(columns[1:], ", ")), a, b)
+				strings.Join(decisionColumns[1:], ", ")), a, b)
 		}
 	}
 	after := dump(t, s)
 	head, err := s.Verify(t.Context())
 	if want := strings.HasPrefix(before, after); (err == nil) != want {
-		t.Fatalf("Verify says %v, want accepted: %t\nbefore:\n%s\nafter:\n%s", err, want, before, after)
+		t.Fatalf("Verify returned %v, want accepted: %t\nbefore:\n%s\nafter:\n%s", err, want, before, after)
 	}
 	if err != nil {
 		return
@@ -70,22 +70,22 @@ func verifyLaw(t *rapid.T, s *store.Store) {
 	if got := int64(strings.Count(after, "\n")); head.Seq != got {
 		t.Errorf("head %v of %d decisions", head, got)
 	}
-	if err := s.Holds(t.Context(), noted); (err == nil) != (before == after) {
-		t.Errorf("Holds says %v\nbefore:\n%s\nafter:\n%s", err, before, after)
+	if err := s.CheckHead(t.Context(), noted); (err == nil) != (before == after) {
+		t.Errorf("CheckHead returned %v\nbefore:\n%s\nafter:\n%s", err, before, after)
 	}
 }
 
-// dump is the table as it stands, a line a row.
+// dump returns the table, one line per row.
 func dump(t *rapid.T, s *store.Store) string {
-	rows, err := s.DB().QueryContext(t.Context(), "SELECT "+strings.Join(columns, ", ")+" FROM decisions ORDER BY seq")
+	rows, err := s.DB().QueryContext(t.Context(), "SELECT "+strings.Join(decisionColumns, ", ")+" FROM decisions ORDER BY seq")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
 	var all strings.Builder
 	for rows.Next() {
-		values := make([]string, len(columns))
-		targets := make([]any, len(columns))
+		values := make([]string, len(decisionColumns))
+		targets := make([]any, len(decisionColumns))
 		for i := range values {
 			targets[i] = &values[i]
 		}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Kind is what a record of a transcript is.
+// Kind is the kind of a transcript record.
 type Kind string
 
-// The kinds. Gap says that records are missing.
+// The kinds. A Gap means that records are missing.
 const (
 	User       Kind = "user"
 	Assistant  Kind = "assistant"
@@ -22,41 +22,41 @@ const (
 	Gap        Kind = "gap"
 )
 
-// Kinds are all of them.
+// Kinds has all kinds.
 var Kinds = []Kind{User, Assistant, Reasoning, Plan, Tool, Compaction, Gap}
 
-// IsKind tells whether a word is one.
+// IsKind reports whether a word is a kind.
 func IsKind(word string) bool { return slices.Contains(Kinds, Kind(word)) }
 
-// Record is one thing that was said or done in a turn. Thread, Turn, Kind and Index name it
-// for good: the Index is given when it is kept.
+// Record is one message or action in a turn. Thread, Turn, Kind and Index identify it; AddRecords
+// assigns the Index.
 type Record struct {
 	Thread string    `json:"thread"`
 	Turn   string    `json:"turn"`
 	Kind   Kind      `json:"kind"`
 	Index  int       `json:"index"`
 	Item   string    `json:"item,omitempty"`  // Codex's id
-	Name   string    `json:"name,omitempty"`  // of a tool; start or end of a compaction
-	State  string    `json:"state,omitempty"` // how a tool's call ended
+	Name   string    `json:"name,omitempty"`  // of a tool; "start" or "end" of a compaction
+	State  string    `json:"state,omitempty"` // the status of an ended tool call
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
 
-	// Replayed is a record that Codex has told again: one with its text is the same, even
-	// if Codex gives it another id.
+	// Replayed marks a record that Codex sent again. It equals a stored record with the same text,
+	// even if Codex gives it another id.
 	Replayed bool `json:"-"`
 }
 
 const recordColumns = `thread, turn, kind, idx, item, name, state, time, text`
 
-// cleanText returns text as a database takes it: as UTF-8, and without NUL.
-func cleanText(text string) string {
+// cleanRecordText returns text that both databases accept: UTF-8 without NUL.
+func cleanRecordText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// clean returns the record as a database takes it.
+// clean returns the record with texts that both databases accept.
 func (r Record) clean() Record {
 	for _, text := range []*string{&r.Thread, &r.Turn, &r.Item, &r.Name, &r.State, &r.Text} {
-		*text = cleanText(*text)
+		*text = cleanRecordText(*text)
 	}
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r
@@ -67,12 +67,12 @@ func (r Record) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (r *Record) from(scan func(...any) error, more ...any) error {
+func (r *Record) scan(scan func(...any) error, more ...any) error {
 	var at string
 	if err := scan(append([]any{&r.Thread, &r.Turn, &r.Kind, &r.Index, &r.Item, &r.Name, &r.State, &at, &r.Text}, more...)...); err != nil {
 		return err
 	}
 	var err error
-	r.Time, err = time.Parse(stampForm, at)
+	r.Time, err = time.Parse(timeLayout, at)
 	return err
 }

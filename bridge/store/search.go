@@ -10,61 +10,54 @@ import (
 	"unicode"
 )
 
-// maxRanked bounds how many records are ranked: to rank a word that is in most of a million
-// records takes seconds.
+// maxRanked limits the number of ranked records: ranking most of a million records takes seconds.
 const maxRanked = 2000
 
-// maxTerms bounds a query.
+// maxTerms limits the words and phrases of a query.
 const maxTerms = 32
 
-// ErrEmptyQuery is the error for a query without a word to search for.
+// ErrEmptyQuery means that a query has no word to search for.
 var ErrEmptyQuery = errors.New(`no word to search for; write words or "a phrase", and - before a word that must not be in a record`)
 
-// Search is a query of the transcripts.
-type Search struct {
+// SearchOptions select records of the transcripts.
+type SearchOptions struct {
 	// Query has words and phrases in double quotes, which must all be in a record, in any case.
 	// A word or phrase after - must not be.
 	Query  string
 	Thread string    // id; empty: all threads
 	Kind   Kind      // empty: all kinds
 	Since  time.Time // zero: records of any time
-	Limit  int       // at most so many records; 0: 20
+	Limit  int       // maximum number of records; 0: 20
 }
 
-// Found is a record that matches.
-type Found struct {
+// Match is a record that matches a query.
+type Match struct {
 	Record
 	Snippet string  `json:"snippet"` // a part of the text on one line, with the matches in brackets
-	Score   float64 `json:"score"`   // more is better; 0 for all if the records are not ranked
+	Score   float64 `json:"score"`   // higher is better; 0 if the records are not ranked
 }
 
-// Find returns the records that match, the best first. Of 2,000 or more, it returns the newest
-// first, without a score. The error of a query without a word is ErrEmptyQuery.
-func (s *Store) Find(ctx context.Context, f Search) ([]Found, error) {
-	f.Thread = cleanText(f.Thread)
-	q, err := parseQuery(cleanText(f.Query))
+// Find returns the matching records, the best first. If 2,000 or more match, it returns the newest
+// first, without scores. Without a word to search for, it returns ErrEmptyQuery.
+func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
+	f.Thread = cleanRecordText(f.Thread)
+	q, err := parseQuery(cleanRecordText(f.Query))
 	if err != nil {
 		return nil, err
-	}
-	if s.version < transcriptsSince {
-		return nil, nil
-	}
-	if s.version < searchSince {
-		return nil, fmt.Errorf("the transcripts in %s have the index of an earlier version; start codex-bridge once from an editor, which makes a new one", s.where)
 	}
 	if f.Limit <= 0 {
 		f.Limit = 20
 	}
 	since := ""
 	if !f.Since.IsZero() {
-		since = f.Since.UTC().Format(stampForm)
+		since = f.Since.UTC().Format(timeLayout)
 	}
 	count, find, args := s.search(f, q, since)
 	var n int
 	if err := s.read.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
 		return nil, s.searchError(err)
 	}
-	found, err := s.found(ctx, find(n < maxRanked), args...)
+	found, err := s.queryMatches(ctx, find(n < maxRanked), args...)
 	if err != nil {
 		return nil, s.searchError(err)
 	}
@@ -72,19 +65,19 @@ func (s *Store) Find(ctx context.Context, f Search) ([]Found, error) {
 }
 
 func (s *Store) searchError(err error) error {
-	return fmt.Errorf("the transcripts in %s can't be searched: %w", s.where, s.failed(err))
+	return fmt.Errorf("the transcripts in %s can't be searched: %w", s.location, s.describe(err))
 }
 
-func (s *Store) found(ctx context.Context, statement string, args ...any) (all []Found, err error) {
+func (s *Store) queryMatches(ctx context.Context, statement string, args ...any) (all []Match, err error) {
 	rows, err := s.read.QueryContext(ctx, statement, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var one Found
+		var one Match
 		var snippet sql.NullString
-		if err := one.from(rows.Scan, &snippet, &one.Score); err != nil {
+		if err := one.scan(rows.Scan, &snippet, &one.Score); err != nil {
 			return nil, err
 		}
 		one.Snippet = strings.Join(strings.Fields(snippet.String), " ")
@@ -127,9 +120,9 @@ func parseQuery(text string) (query, error) {
 	return q, nil
 }
 
-// sqliteSearch returns the statement that counts the records that match, up to maxRanked, and the
-// one that finds them, both with the same arguments.
-func sqliteSearch(f Search, q query, since string) (count string, find func(ranked bool) string, args []any) {
+// sqliteSearch returns two statements with the same arguments: one counts the matches up to
+// maxRanked, one finds them.
+func sqliteSearch(f SearchOptions, q query, since string) (count string, find func(ranked bool) string, args []any) {
 	quote := func(text string) string { return `"` + strings.ReplaceAll(text, `"`, ` `) + `"` }
 	var b strings.Builder
 	for i, term := range q.wanted {
@@ -148,7 +141,8 @@ func sqliteSearch(f Search, q query, since string) (count string, find func(rank
 	for _, term := range q.unwanted {
 		match += " NOT text : " + quote(term)
 	}
-	// The bound on rowid is for speed, and so is the +: min(seq) alone would walk the table. A phrase in the column thread also matches a longer id.
+	// The limit on rowid and the + are for speed: min(seq) alone would scan the table. A phrase in
+	// the column thread also matches longer ids.
 	const from = `FROM transcript_words WHERE transcript_words MATCH $1
 		AND rowid >= coalesce((SELECT min(+seq) FROM transcript WHERE $2 <> '' AND time >= $2), CASE $2 WHEN '' THEN 0 ELSE 9223372036854775807 END)
 		AND ($2 = '' OR (SELECT time FROM transcript WHERE seq = transcript_words.rowid) >= $2)
@@ -165,8 +159,8 @@ func sqliteSearch(f Search, q query, since string) (count string, find func(rank
 	return fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT %d)`, from, maxRanked), find, []any{match, since, f.Thread}
 }
 
-// postgresSearch is sqliteSearch for PostgreSQL.
-func postgresSearch(f Search, q query, since string) (count string, find func(ranked bool) string, args []any) {
+// postgresSearch returns the statements of sqliteSearch for PostgreSQL.
+func postgresSearch(f SearchOptions, q query, since string) (count string, find func(ranked bool) string, args []any) {
 	words := func(text string) string { // without punctuation, as in the column words
 		return `"` + strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ") + `" `
 	}
@@ -182,7 +176,7 @@ func postgresSearch(f Search, q query, since string) (count string, find func(ra
 	find = func(ranked bool) string {
 		score := "0::float8"
 		if ranked {
-			score = "ts_rank(words, " + asked + ", 1)::float8" // 1: a long text counts less
+			score = "ts_rank(words, " + asked + ", 1)::float8" // 1: long texts count less
 		}
 		return fmt.Sprintf(`WITH hit AS MATERIALIZED (SELECT *, %s AS score %s ORDER BY score DESC, seq DESC LIMIT %d)
 			SELECT %s, ts_headline('simple', text, %s, 'StartSel=[, StopSel=], MaxWords=24, MinWords=12'), score

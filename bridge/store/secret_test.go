@@ -8,8 +8,8 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// No error shows the password of a database, in whatever spelling.
-func TestSecrets(t *testing.T) {
+// No error shows the password of a database, in any spelling.
+func TestErrorsHidePassword(t *testing.T) {
 	for _, url := range []string{
 		"postgres://ada:hunter2@127.0.0.1:1/db",
 		"postgres://ada:hunter2@host.invalid/db?connect_timeout=1",
@@ -31,7 +31,7 @@ func TestSecrets(t *testing.T) {
 		s, err := store.Open(t.Context(), store.Options{URL: url})
 		if err == nil {
 			s.Close()
-			t.Errorf("%s opened", url)
+			t.Errorf("Open(%s) succeeded", url)
 			continue
 		}
 		for _, text := range []string{err.Error(), fmt.Sprintf("%v %+v %q", err, err, err)} {

@@ -21,10 +21,10 @@ import (
 const DatabaseFile = "state.db"
 
 var sqliteDialect = dialect{
-	name:       "sqlite",
-	hasTable:   `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
-	mend:       sqliteMend,
-	keepRecord: sqliteKeep, search: sqliteSearch,
+	name:         "sqlite",
+	hasTable:     `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+	hint:         sqliteHint,
+	insertRecord: sqliteInsertRecord, search: sqliteSearch,
 }
 
 func openSQLite(ctx context.Context, o Options) (*Store, error) {
@@ -35,79 +35,79 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 		}
 	}
 	if err := checkFolder(o.Folder); errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNone
+		return nil, ErrNotExist
 	} else if err != nil {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		if err := makeDatabase(ctx, path); err != nil {
+		if err := createDatabase(ctx, path); err != nil {
 			return nil, err
 		}
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := checkFile(path + suffix); errors.Is(err, fs.ErrNotExist) {
 			if suffix == "" {
-				return nil, ErrNone
+				return nil, ErrNotExist
 			}
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	s := &Store{dialect: sqliteDialect, where: path}
+	s := &Store{dialect: sqliteDialect, location: path}
 	var err error
 	if s.file, err = os.Lstat(path); err != nil {
 		return nil, err
 	}
-	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)", patience)); err != nil {
+	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)", writeTimeout)); err != nil {
 		return nil, err
 	}
 	s.read.SetMaxOpenConns(2)
-	if err := s.whole(ctx, path); err != nil {
+	if err := s.checkComplete(ctx, path); err != nil {
 		return nil, errors.Join(err, s.read.Close())
 	}
 	if o.ReadOnly {
 		return s, nil
 	}
-	// FULL syncs the log at each commit; NORMAL, the usual choice with a
-	// write-ahead log, would lose the last decisions with the power.
+	// FULL syncs the log at each commit. NORMAL, common with a write-ahead log, could lose the last
+	// decisions at a loss of power.
 	if s.write, err = sql.Open("sqlite", dsn(path, "synchronous(full)", 0)+"&_txlock=immediate"); err != nil {
 		return nil, errors.Join(err, s.read.Close())
 	}
 	s.write.SetMaxOpenConns(1)
 	if err := useWAL(ctx, s.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, s.failed(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, s.describe(err)), s.Close())
 	}
 	return s, nil
 }
 
-// sqliteMend knows the faults of disks and files.
-func sqliteMend(err error) string {
+// sqliteHint suggests fixes for errors of disks and files.
+func sqliteHint(err error) string {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
 		if strings.HasPrefix(err.Error(), "sql: Scan error") {
-			return lostPages // they are read as empty
+			return hintDamaged // SQLite reads missing pages as empty ones
 		}
 		return ""
 	}
 	switch fault.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
-		return "free some space there, or " + elsewhere
+		return "free some space there, or " + hintOtherFolder
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return "let its folder and its files be written, or " + elsewhere
+		return "make its folder and files writable, or " + hintOtherFolder
 	case sqlite3.SQLITE_IOERR:
-		return "see what the system says of the disk, or " + elsewhere
+		return "look for errors of the disk in the system log, or " + hintOtherFolder
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return "see which process holds it and does not go on"
+		return "find the process that locks it and hangs"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return lostPages
+		return hintDamaged
 	}
 	return ""
 }
 
-const lostPages = "keep a copy of the folder; put a backup there, or move " + DatabaseFile + " and what begins with its name away for an empty state"
+const hintDamaged = "keep a copy of the folder; restore a backup, or move all files " + DatabaseFile + "* away to start with an empty state"
 
-// dsn names a database file that exists; SQLite makes none. wait is how long SQLite itself waits
-// for others; see busyRetry.
+// dsn returns the data source name of an existing database file. SQLite itself waits for other
+// writers for the given time; see busyRetry.
 func dsn(path, pragma string, wait time.Duration) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -119,16 +119,16 @@ func dsn(path, pragma string, wait time.Duration) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + "?" + q.Encode()
 }
 
-// useWAL switches the file to write-ahead logging, in which readers don't wait
-// for the writer. The file remembers it.
+// useWAL switches the file to write-ahead logging, so that readers don't wait for the writer. The
+// setting is permanent.
 func useWAL(ctx context.Context, db *sql.DB) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	var mode string
 	var retry busyRetry
 	err := retry.do(ctx, func() error { return db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode) })
 	if err == nil && mode != "wal" {
-		return fmt.Errorf("the database stays in the journal mode %q; the file system may not be fit for it, use PostgreSQL", mode)
+		return fmt.Errorf("the database stays in the journal mode %q instead of wal; the file system may not support it, use store.url with PostgreSQL", mode)
 	}
 	return err
 }

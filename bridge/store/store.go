@@ -10,41 +10,41 @@ import (
 	"time"
 )
 
-// patience is how long a write waits for those of other processes. One takes a
-// few milliseconds, so that only a writer that hangs is not waited for.
-const patience = 10 * time.Second
+// writeTimeout limits the wait of a write for other processes. One write takes a few milliseconds,
+// so only a process that hangs causes a timeout.
+const writeTimeout = 10 * time.Second
 
 var (
-	// ErrNone means that a store that was to be read does not exist yet.
-	ErrNone = fmt.Errorf("there is no state yet: %w", fs.ErrNotExist)
-	// ErrReadOnly means that a store that was opened to be read is not written.
+	// ErrNotExist means that a read-only store does not exist yet.
+	ErrNotExist = fmt.Errorf("there is no state yet: %w", fs.ErrNotExist)
+	// ErrReadOnly means that a method would write a read-only store.
 	ErrReadOnly = errors.New("the store was opened read-only")
 )
 
-// Options say where the state is.
+// Options select the database.
 type Options struct {
 	// Folder of the SQLite database; see Folder. Not used with a URL.
 	Folder string
 	// URL of a PostgreSQL database, "postgres://…"; empty for SQLite.
 	URL string
-	// ReadOnly makes nothing: no folder, no file, no table. Where there is no
-	// state yet, Open returns ErrNone.
+	// ReadOnly creates no folder, file or table. If there is no state yet, Open returns
+	// ErrNotExist.
 	ReadOnly bool
 }
 
 // Store is an open database.
 type Store struct {
 	dialect
-	write   *sql.DB // nil when read-only
-	read    *sql.DB
-	where   string
-	file    fs.FileInfo // of SQLite's database, as it was opened
-	version int
-	retry   busyRetry
+	write    *sql.DB // nil when read-only
+	read     *sql.DB
+	location string
+	file     fs.FileInfo // of the SQLite database when it was opened
+	version  int
+	retry    busyRetry
 }
 
-// Open opens the state, makes what is missing, and brings an older database to
-// the schema of this version.
+// Open opens the database, creates missing parts, and migrates an older database to the schema of
+// this version. A *VersionError means that the schema is too new or too old.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	open := openSQLite
 	if o.URL != "" {
@@ -61,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends all use of the database.
+// Close closes the database.
 func (s *Store) Close() error {
 	if s.write == nil || s.write == s.read {
 		return s.read.Close()
@@ -69,19 +69,18 @@ func (s *Store) Close() error {
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 
-// Where names the database, without its password.
-func (s *Store) Where() string { return s.where }
+// Location returns the name of the database, without its password.
+func (s *Store) Location() string { return s.location }
 
-// Version is the schema's.
+// Version returns the version of the schema.
 func (s *Store) Version() int { return s.version }
 
-// change runs f in a transaction that no other process can write beside, so
-// that what f reads is the newest when it writes.
-func (s *Store) change(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+// update runs f in a transaction that excludes other writers, so that f reads the newest state.
+func (s *Store) update(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	if s.write == nil {
 		return ErrReadOnly
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	var tx *sql.Tx
 	err := s.retry.do(ctx, func() (err error) {
@@ -89,31 +88,31 @@ func (s *Store) change(ctx context.Context, f func(context.Context, *sql.Tx) err
 		return err
 	})
 	if err != nil {
-		return s.failed(err)
+		return s.describe(err)
 	}
-	defer func() { _ = tx.Rollback() }() // nothing after a commit
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	if s.lock != "" {
 		if _, err := tx.ExecContext(ctx, s.lock); err != nil {
-			return s.failed(err)
+			return s.describe(err)
 		}
 	}
 	if err := f(ctx, tx); err != nil {
-		return s.failed(err)
+		return s.describe(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return s.failed(err)
+		return s.describe(err)
 	}
-	return s.inPlace()
+	return s.checkNotReplaced()
 }
 
-// inPlace tells whether others find what was written: a file whose name was taken away, or given
-// to another, is written to all the same.
-func (s *Store) inPlace() error {
+// checkNotReplaced returns an error if the file was renamed, deleted or replaced: SQLite would
+// still write to it, but no other process would find it.
+func (s *Store) checkNotReplaced() error {
 	if s.file == nil {
 		return nil
 	}
-	if now, err := os.Lstat(s.where); err != nil || !os.SameFile(s.file, now) {
-		return fmt.Errorf("%s was removed or replaced while it was open, and what is written is lost with it; put it back, or start the bridge again", s.where)
+	if now, err := os.Lstat(s.location); err != nil || !os.SameFile(s.file, now) {
+		return fmt.Errorf("%s was removed or replaced while it was open, and new entries are lost with it; restore the file, or restart the bridge", s.location)
 	}
 	return nil
 }

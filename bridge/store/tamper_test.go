@@ -11,8 +11,8 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// columns are all that a decision has.
-var columns = []string{
+// decisionColumns are the columns of a decision.
+var decisionColumns = []string{
 	"seq", "time", "client", "thread", "turn", "method", "verdict", "mode", "rule", "reason", "origin", "fields", "message", "previous", "hash",
 }
 
@@ -23,7 +23,7 @@ type tampering struct {
 	problem store.Problem
 }
 
-var zeros = strings.Repeat("0", 64)
+var zeroHash = strings.Repeat("0", 64)
 
 func tamperings() []tampering {
 	all := []tampering{
@@ -47,11 +47,11 @@ func tamperings() []tampering {
 		{"far behind the last, and another", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9; UPDATE decisions SET turn = '' WHERE seq = 5`, 5, store.Changed},
 		{"far behind the last", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9`, 9, store.Missing},
 	}
-	for _, column := range columns {
+	for _, column := range decisionColumns {
 		value := "'x'"
 		switch column {
 		case "seq":
-			continue // above
+			continue // tested above
 		case "time":
 			value = "'2026-03-01T11:00:00.000004Z'"
 		case "fields":
@@ -64,33 +64,33 @@ func tamperings() []tampering {
 			all = append(all, tampering{"no " + column, fmt.Sprintf("UPDATE decisions SET %s = '' WHERE seq = 5", column), 5, store.Changed})
 		}
 	}
-	// Put in: the content of another, with each number that an honest one could have.
-	columnsBut := strings.Join(columns[1:], ", ")
+	// An inserted row has the content of another, with each number that a real one could have.
+	columnsBut := strings.Join(decisionColumns[1:], ", ")
 	return append(all,
 		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, store.OutOfOrder},
 		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s' FROM decisions WHERE seq = 9",
-			strings.Join(columns[1:13], ", "), store.Sum(nil)), 10, store.Changed},
+			strings.Join(decisionColumns[1:13], ", "), store.Sum(nil)), 10, store.Changed},
 		tampering{"put in", fmt.Sprintf(`UPDATE decisions SET seq = 10 WHERE seq = 9;
 			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, store.OutOfOrder},
-		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeros), 5, store.Changed},
+		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeroHash), 5, store.Changed},
 	)
 }
 
-// Whatever is done to the rows, Verify names the first that is wrong.
+// Verify names the first wrong row after any change.
 func TestVerifyTampered(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.name, func(t *testing.T) {
 			s := open(t, b.fresh(t))
 			for _, tt := range tamperings() {
 				t.Run(tt.name, func(t *testing.T) {
-					nine(t, s)
+					writeNine(t, s)
 					if _, err := s.DB().ExecContext(t.Context(), tt.sql); err != nil {
 						t.Fatal(err)
 					}
 					_, err := s.Verify(t.Context())
 					var broken *store.BrokenError
 					if !errors.As(err, &broken) {
-						t.Fatalf("Verify says %v", err)
+						t.Fatalf("Verify returned %v", err)
 					}
 					if broken.Seq != tt.seq || broken.Problem != tt.problem {
 						t.Errorf("got %v, want decision %d %s", err, tt.seq, tt.problem)
@@ -101,14 +101,14 @@ func TestVerifyTampered(t *testing.T) {
 	}
 }
 
-// nine empties the log and writes nine decisions.
-func nine(t testing.TB, s *store.Store) store.Head {
+// writeNine deletes the log and writes nine decisions.
+func writeNine(t testing.TB, s *store.Store) store.Head {
 	t.Helper()
 	if _, err := s.DB().ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM decisions"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 9 {
-		d := full()
+		d := testDecision()
 		d.Time = noon.Truncate(time.Second).Add(3 * time.Microsecond)
 		d.Thread, d.Fields = fmt.Sprint("T", i), []string{"a", "b"}
 		if err := s.Append(t.Context(), d); err != nil {
@@ -122,17 +122,17 @@ func nine(t testing.TB, s *store.Store) store.Head {
 	return head
 }
 
-// What the chain can't show from inside, a noted head shows.
-func TestHolds(t *testing.T) {
+// A noted head shows changes that the chain can't show.
+func TestCheckHead(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		if err := s.Holds(t.Context(), store.Head{Hash: zeros}); err != nil {
+		if err := s.CheckHead(t.Context(), store.Head{Hash: zeroHash}); err != nil {
 			t.Errorf("the head of an empty log: %v", err)
 		}
-		noted := nine(t, s)
+		noted := writeNine(t, s)
 		check := func(name string, h store.Head, want store.Problem) {
 			t.Helper()
-			err := s.Holds(t.Context(), h)
+			err := s.CheckHead(t.Context(), h)
 			var broken *store.BrokenError
 			if want == "" && err != nil || want != "" && (!errors.As(err, &broken) || broken.Problem != want) {
 				t.Errorf("%s: %v, want %q", name, err, want)
@@ -142,7 +142,7 @@ func TestHolds(t *testing.T) {
 		check("without a number", store.Head{Hash: noted.Hash}, "")
 		check("with another number", store.Head{Seq: 8, Hash: noted.Hash}, store.OutOfOrder)
 		check("another hash", store.Head{Seq: 9, Hash: store.Sum(nil)}, store.Missing)
-		if err := s.Append(t.Context(), full()); err != nil {
+		if err := s.Append(t.Context(), testDecision()); err != nil {
 			t.Fatal(err)
 		}
 		check("grown", noted, "")
@@ -151,10 +151,10 @@ func TestHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Verify(t.Context()); err != nil {
-			t.Errorf("a log that was cut off verifies, by its nature: %v", err)
+			t.Errorf("Verify must accept a log without its end: %v", err)
 		}
 		check("cut off", noted, store.Missing)
-		nine(t, s)
+		writeNine(t, s)
 		check("written anew in the same words", noted, "")
 	})
 }

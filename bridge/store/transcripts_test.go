@@ -16,52 +16,52 @@ import (
 	"pgregory.net/rapid"
 )
 
-func record(turn string, kind store.Kind, n int, text string) store.Record {
+func testRecord(turn string, kind store.Kind, n int, text string) store.Record {
 	return store.Record{
 		Thread: "t", Turn: turn, Kind: kind, Index: n, Item: fmt.Sprint(turn, kind, n), Text: text,
 		Time: noon.Add(time.Duration(n) * time.Minute).UTC().Truncate(time.Microsecond),
 	}
 }
 
-// keep keeps records, many in parts, since a transaction has a deadline.
-func keep(t testing.TB, s *store.Store, want int, records ...store.Record) {
+// addRecords adds records, many in batches, because a transaction has a deadline.
+func addRecords(t testing.TB, s *store.Store, want int, records ...store.Record) {
 	t.Helper()
 	kept := 0
 	for part := range slices.Chunk(records, 250) {
-		n, err := s.Keep(t.Context(), part)
+		n, err := s.AddRecords(t.Context(), part)
 		if err != nil {
 			t.Fatal(err)
 		}
 		kept += n
 	}
 	if kept != want {
-		t.Fatalf("kept %d, want %d", kept, want)
+		t.Fatalf("added %d, want %d", kept, want)
 	}
 }
 
-// A record is kept once, whoever says it again, and numbered in its turn.
-func TestKeep(t *testing.T) {
+// A record is stored once, even if Codex sends it again, and numbered in its turn.
+func TestAddRecordsSkipsStored(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s, other := open(t, o), open(t, o)
 		all := []store.Record{
-			record("u", store.User, 0, "good day"), record("u", store.Tool, 0, "one"), record("u", store.Tool, 1, "one"),
-			record("u", store.Assistant, 0, "hello"), record("v", store.User, 0, "good day"),
+			testRecord("u", store.User, 0, "good day"), testRecord("u", store.Tool, 0, "one"), testRecord("u", store.Tool, 1, "one"),
+			testRecord("u", store.Assistant, 0, "hello"), testRecord("v", store.User, 0, "good day"),
 		}
 		all[1].Name, all[1].State = "shell", "completed"
 		all[2].Name = "shell"
-		keep(t, s, 5, all...)
-		keep(t, other, 0, all...)
-		keep(t, s, 0, all[2])
+		addRecords(t, s, 5, all...)
+		addRecords(t, other, 0, all...)
+		addRecords(t, s, 0, all[2])
 
-		// An older codex gives its items other ids when it tells them again.
+		// An older Codex gives its items other ids when it sends them again.
 		again := make([]store.Record, len(all))
 		for i, r := range all {
 			r.Item, r.Replayed, again[i] = fmt.Sprint("item-", i), true, r
 		}
-		keep(t, other, 0, again...)
-		more := record("v", store.User, 1, "more")
+		addRecords(t, other, 0, again...)
+		more := testRecord("v", store.User, 1, "more")
 		more.Replayed, more.Item = true, "item-9"
-		keep(t, other, 1, again[0], more)
+		addRecords(t, other, 1, again[0], more)
 
 		more.Replayed = false
 		want := append(all, more)
@@ -76,8 +76,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// Whoever keeps what others keep at the same time, it is there once, and numbered without a gap.
-func TestKeepTogether(t *testing.T) {
+// Records that several stores add at once are stored once and numbered without a gap.
+func TestConcurrentAddRecords(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		var wg sync.WaitGroup
 		var kept atomic.Int64
@@ -85,7 +85,7 @@ func TestKeepTogether(t *testing.T) {
 			s := open(t, o)
 			wg.Go(func() {
 				for i := range 20 {
-					n, err := s.Keep(t.Context(), []store.Record{record("u", store.User, i, "word"), record("u", store.Tool, 20*n+i, "word")})
+					n, err := s.AddRecords(t.Context(), []store.Record{testRecord("u", store.User, i, "word"), testRecord("u", store.Tool, 20*n+i, "word")})
 					if err != nil {
 						t.Error(err)
 					}
@@ -96,27 +96,28 @@ func TestKeepTogether(t *testing.T) {
 		wg.Wait()
 		all, err := open(t, o).Records(t.Context(), "t", "u")
 		if err != nil || len(all) != 100 || kept.Load() != 100 {
-			t.Fatalf("%d are there, %d were kept, %v", len(all), kept.Load(), err)
+			t.Fatalf("%d records, %d added, %v", len(all), kept.Load(), err)
 		}
 		next := make(map[store.Kind]int)
 		for _, r := range all {
 			if r.Index != next[r.Kind] {
-				t.Errorf("%s %d comes after %d", r.Kind, r.Index, next[r.Kind]-1)
+				t.Errorf("%s %d follows %d", r.Kind, r.Index, next[r.Kind]-1)
 			}
 			next[r.Kind]++
 		}
 	})
 }
 
-// Marks of one item are told apart by their names, and what is no text becomes one.
-func TestKeepOdd(t *testing.T) {
+// The start and end of a compaction have one item and differ by name. AddRecords replaces
+// characters that a database can't hold.
+func TestAddRecordsCleansText(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		start, end := record("u", store.Compaction, 0, ""), record("u", store.Compaction, 1, "")
+		start, end := testRecord("u", store.Compaction, 0, ""), testRecord("u", store.Compaction, 1, "")
 		start.Name, end.Name, end.Item = "start", "end", start.Item
-		keep(t, s, 2, start, end)
-		keep(t, s, 0, end, start)
-		keep(t, s, 1, record("w", store.User, 0, "a\x00b \xff 'quoted' \\ '':1"))
+		addRecords(t, s, 2, start, end)
+		addRecords(t, s, 0, end, start)
+		addRecords(t, s, 1, testRecord("w", store.User, 0, "a\x00b \xff 'quoted' \\ '':1"))
 		got, err := s.Records(t.Context(), "t", "w")
 		if err != nil || len(got) != 1 || got[0].Text != "a\uFFFDb \uFFFD 'quoted' \\ '':1" {
 			t.Errorf("%+v %v", got, err)
@@ -124,7 +125,7 @@ func TestKeepOdd(t *testing.T) {
 	})
 }
 
-func find(t testing.TB, s *store.Store, f store.Search) []string {
+func find(t testing.TB, s *store.Store, f store.SearchOptions) []string {
 	t.Helper()
 	all, err := s.Find(t.Context(), f)
 	if err != nil {
@@ -141,111 +142,111 @@ func TestFind(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		filler := strings.Repeat(" something else that is long", 40)
-		elsewhere := record("x", store.User, 9, "the pump elsewhere")
+		elsewhere := testRecord("x", store.User, 9, "the pump elsewhere")
 		elsewhere.Thread = "other"
-		longer := record("y", store.User, 10, "the pump of a longer id")
+		longer := testRecord("y", store.User, 10, "the pump of a longer id")
 		longer.Thread = "other-1"
-		keep(t, s, 7,
-			record("u", store.User, 1, "The pump reads a long line."+filler),
-			record("u", store.Assistant, 2, "Pump! The pump's line_end is lost: rpc/pump.go"),
-			record("u", store.Tool, 3, "no word of it"),
-			record("v", store.User, 4, "pumps, CAFÉ"),
-			record("v", store.Assistant, 5, "the café is closed"),
+		addRecords(t, s, 7,
+			testRecord("u", store.User, 1, "The pump reads a long line."+filler),
+			testRecord("u", store.Assistant, 2, "Pump! The pump's line_end is lost: rpc/pump.go"),
+			testRecord("u", store.Tool, 3, "no word of it"),
+			testRecord("v", store.User, 4, "pumps, CAFÉ"),
+			testRecord("v", store.Assistant, 5, "the café is closed"),
 			elsewhere, longer,
 		)
 		for _, test := range []struct {
-			search store.Search
+			search store.SearchOptions
 			want   []string
 		}{
-			{store.Search{Query: "pump -elsewhere", Thread: "t"}, []string{"u/assistant/0", "u/user/0"}},
-			{store.Search{Query: "PUMP", Thread: "other"}, []string{"x/user/0"}},
-			{store.Search{Query: "pump", Kind: store.User, Thread: "t"}, []string{"u/user/0"}},
-			{store.Search{Query: "pumps", Since: noon.Add(4 * time.Minute), Thread: "t"}, []string{"v/user/0"}},
-			{store.Search{Query: "pump", Since: noon.Add(time.Hour)}, []string{}},
-			{store.Search{Query: `"line end"`}, []string{"u/assistant/0"}},
-			{store.Search{Query: "line_end rpc/pump.go"}, []string{"u/assistant/0"}},
-			{store.Search{Query: `"end line"`}, []string{}},
-			{store.Search{Query: "café closed"}, []string{"v/assistant/0"}},
-			{store.Search{Query: `pump -"long line" or`}, []string{}},
-			{store.Search{Query: "pump", Limit: 1, Kind: store.Assistant}, []string{"u/assistant/0"}},
-			{store.Search{Query: `text : pump* NEAR( ' \ :* & | !`}, []string{}},
+			{store.SearchOptions{Query: "pump -elsewhere", Thread: "t"}, []string{"u/assistant/0", "u/user/0"}},
+			{store.SearchOptions{Query: "PUMP", Thread: "other"}, []string{"x/user/0"}},
+			{store.SearchOptions{Query: "pump", Kind: store.User, Thread: "t"}, []string{"u/user/0"}},
+			{store.SearchOptions{Query: "pumps", Since: noon.Add(4 * time.Minute), Thread: "t"}, []string{"v/user/0"}},
+			{store.SearchOptions{Query: "pump", Since: noon.Add(time.Hour)}, []string{}},
+			{store.SearchOptions{Query: `"line end"`}, []string{"u/assistant/0"}},
+			{store.SearchOptions{Query: "line_end rpc/pump.go"}, []string{"u/assistant/0"}},
+			{store.SearchOptions{Query: `"end line"`}, []string{}},
+			{store.SearchOptions{Query: "café closed"}, []string{"v/assistant/0"}},
+			{store.SearchOptions{Query: `pump -"long line" or`}, []string{}},
+			{store.SearchOptions{Query: "pump", Limit: 1, Kind: store.Assistant}, []string{"u/assistant/0"}},
+			{store.SearchOptions{Query: `text : pump* NEAR( ' \ :* & | !`}, []string{}},
 		} {
 			if diff := cmp.Diff(test.want, find(t, s, test.search)); diff != "" {
 				t.Errorf("%+v: -want +got\n%s", test.search, diff)
 			}
 		}
-		found, err := s.Find(t.Context(), store.Search{Query: "reads", Limit: 1})
+		found, err := s.Find(t.Context(), store.SearchOptions{Query: "reads", Limit: 1})
 		if err != nil || len(found) != 1 || !strings.Contains(found[0].Snippet, "[reads] a long line.") || len(found[0].Snippet) > 200 || found[0].Score <= 0 {
 			t.Errorf("found %+v %v", found, err)
 		}
 		for _, query := range []string{"", " ", "-", "-pump", `""`, "!?"} {
-			if _, err := s.Find(t.Context(), store.Search{Query: query}); !errors.Is(err, store.ErrEmptyQuery) {
+			if _, err := s.Find(t.Context(), store.SearchOptions{Query: query}); !errors.Is(err, store.ErrEmptyQuery) {
 				t.Errorf("%q: %v", query, err)
 			}
 		}
-		if _, err := s.Find(t.Context(), store.Search{Query: strings.Repeat("a ", 33)}); err == nil || !strings.Contains(err.Error(), "33 terms") {
+		if _, err := s.Find(t.Context(), store.SearchOptions{Query: strings.Repeat("a ", 33)}); err == nil || !strings.Contains(err.Error(), "33 terms") {
 			t.Errorf("33 terms: %v", err)
 		}
 	})
 }
 
-// No text is an error of the database.
+// Find accepts any text as a query.
 func TestFindTakesAnyQuery(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		keep(t, s, 1, record("u", store.User, 0, "the pump"))
+		addRecords(t, s, 1, testRecord("u", store.User, 0, "the pump"))
 		rapid.Check(t, func(t *rapid.T) {
 			query := "pump " + rapid.StringN(0, 40, -1).Draw(t, "query")
-			if _, err := s.Find(t.Context(), store.Search{Query: query, Thread: rapid.String().Draw(t, "thread")}); err != nil && !strings.Contains(err.Error(), "terms") {
+			if _, err := s.Find(t.Context(), store.SearchOptions{Query: query, Thread: rapid.String().Draw(t, "thread")}); err != nil && !strings.Contains(err.Error(), "terms") {
 				t.Fatalf("%q: %v", query, err)
 			}
 		})
 	})
 }
 
-// Of 2,000 matches or more the newest come first, and of fewer the best.
-func TestFindMany(t *testing.T) {
+// Find returns the newest first of 2,000 matches or more, and the best first of fewer.
+func TestFindRanksFewerThan2000(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		var all []store.Record
 		for i := range 2100 {
-			all = append(all, record("u", store.User, i, "a pump fails now and then"))
+			all = append(all, testRecord("u", store.User, i, "a pump fails now and then"))
 		}
 		all[50].Text = "pump, pump, pump"
 		all[1500].Text = "a pump, a pump and a valve"
 		all[1600].Text = "a valve of something that has a longer text than the other one has"
-		keep(t, s, len(all), all...)
+		addRecords(t, s, len(all), all...)
 		for _, test := range []struct{ query, want string }{
 			{"pump", "u/user/2099"},
 			{"pump -fails", "u/user/50"},
 			{"valve", "u/user/1500"},
 		} {
-			if got := find(t, s, store.Search{Query: test.query, Limit: 1}); len(got) != 1 || got[0] != test.want {
+			if got := find(t, s, store.SearchOptions{Query: test.query, Limit: 1}); len(got) != 1 || got[0] != test.want {
 				t.Errorf("%s: found %q, want %s", test.query, got, test.want)
 			}
 		}
 	})
 }
 
-func TestPurge(t *testing.T) {
+func TestPurgeRecords(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		var all []store.Record
 		for i := range 5000 {
-			all = append(all, record(fmt.Sprint(i%7), store.User, i, "the word"))
+			all = append(all, testRecord(fmt.Sprint(i%7), store.User, i, "the word"))
 		}
-		keep(t, s, 5000, all...)
-		n, err := s.Purge(t.Context(), noon.Add(4998*time.Minute))
+		addRecords(t, s, 5000, all...)
+		n, err := s.PurgeRecords(t.Context(), noon.Add(4998*time.Minute))
 		if n != 4998 || err != nil {
 			t.Fatal(n, err)
 		}
 		if left, err := s.CountRecords(t.Context()); left != 2 || err != nil {
 			t.Error(left, err)
 		}
-		if got := find(t, s, store.Search{Query: "word"}); len(got) != 2 {
+		if got := find(t, s, store.SearchOptions{Query: "word"}); len(got) != 2 {
 			t.Errorf("found %q", got)
 		}
-		if n, err := s.Purge(t.Context(), noon); n != 0 || err != nil {
+		if n, err := s.PurgeRecords(t.Context(), noon); n != 0 || err != nil {
 			t.Error(n, err)
 		}
 	})
@@ -256,13 +257,13 @@ func TestTranscriptsReadOnly(t *testing.T) {
 		open(t, o).Close()
 		o.ReadOnly = true
 		s := open(t, o)
-		if _, err := s.Keep(t.Context(), []store.Record{record("u", store.User, 0, "x")}); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("Keep says %v", err)
+		if _, err := s.AddRecords(t.Context(), []store.Record{testRecord("u", store.User, 0, "x")}); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("AddRecords returned %v", err)
 		}
-		if _, err := s.Purge(t.Context(), noon); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("Purge says %v", err)
+		if _, err := s.PurgeRecords(t.Context(), noon); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("PurgeRecords returned %v", err)
 		}
-		if got := find(t, s, store.Search{Query: "x"}); len(got) != 0 {
+		if got := find(t, s, store.SearchOptions{Query: "x"}); len(got) != 0 {
 			t.Errorf("found %q", got)
 		}
 	})

@@ -8,29 +8,29 @@ import (
 	"path/filepath"
 )
 
-// Writable tells why a state can't be made in a folder, or written where there is one, and leaves
-// nothing behind. It must not be called while the state is open: SQLite would lose its locks.
-func Writable(folder string) error {
+// CheckWritable returns an error if the state in a folder can't be created or written. It leaves no
+// file behind. Don't call it while the state is open: SQLite would lose its locks.
+func CheckWritable(folder string) error {
 	at, err := folder, error(nil)
 	for _, err = os.Stat(at); errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at; _, err = os.Stat(at) {
-		at = filepath.Dir(at) // what is missing is made
+		at = filepath.Dir(at) // Open creates missing folders
 	}
 	if err == nil {
-		err = tryFile(at)
+		err = checkCreate(at)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		path := filepath.Join(folder, DatabaseFile) + suffix
 		if info, there := os.Lstat(path); err == nil && there == nil && info.Mode().IsRegular() {
-			err = tryWriting(path)
+			err = checkOpenForWrite(path)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w; let its folder and its files be written, or %s", err, elsewhere)
+		return fmt.Errorf("%w; make its folder and files writable, or %s", err, hintOtherFolder)
 	}
 	return nil
 }
 
-func tryFile(folder string) error {
+func checkCreate(folder string) error {
 	f, err := os.CreateTemp(folder, ".codex-bridge-*")
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func tryFile(folder string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-func tryWriting(path string) error {
+func checkOpenForWrite(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err

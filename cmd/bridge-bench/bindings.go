@@ -30,14 +30,14 @@ func (b *bench) bindings(int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := fillBindings(ctx, s.Where(), count); err != nil {
+	if err := fillBindings(ctx, s.Location(), count); err != nil {
 		return err
 	}
 	n := 0
 	var failed error
 	ns, err := perCall(func() {
 		n = (n + 7919) % count
-		kept, found, err := s.BindingOf(ctx, sessionKey(n))
+		kept, found, err := s.BindingBySession(ctx, sessionKey(n))
 		if err == nil && found {
 			_, _, err = binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
 		}
@@ -71,7 +71,7 @@ func fillBindings(ctx context.Context, path string, count int) (err error) {
 	for i := range count {
 		thread := fmt.Sprintf("019f2c11-8f0e-7c52-9a55-%012d", i)
 		b := binding.Binding{ThreadID: thread, Cwd: workspace, Model: "gpt-5.5", DynamicTools: "[]"}.Stamped(binding.Options{Now: now})
-		if _, err := tx.ExecContext(ctx, `INSERT INTO bindings (session, thread, record, action, reason, before, mode, updated)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO bindings (session, thread, record, action, reason, previous_thread, mode, updated)
 			VALUES ($1, $2, $3, 'started', 'notBound', '', '', $4)`, sessionKey(i), thread, string(binding.Encode(b)), now.Format("2006-01-02T15:04:05.000000Z")); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}

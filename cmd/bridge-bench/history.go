@@ -17,16 +17,16 @@ import (
 // searches are what is looked for among many records.
 var searches = []struct {
 	key, what, text string
-	search          store.Search
+	search          store.SearchOptions
 }{
-	{"everywhere", "a word that is in all of them", "pump", store.Search{}},
-	{"rare", "a word that is in each thousandth", "rare77", store.Search{}},
-	{"two", "both", "pump rare77", store.Search{}},
-	{"thread", "the first, in one of 1,000 threads", "pump", store.Search{Thread: "t123"}},
-	{"phrase", "a phrase that is in all of them", `"fails now"`, store.Search{}},
-	{"phrase-two", "the phrase, and the word that is in each thousandth", `"fails now" rare77`, store.Search{}},
-	{"kind", "the first, in what tools have said", "pump", store.Search{Kind: store.Tool}},
-	{newestTenth, "the first, in the newest tenth", "pump", store.Search{}},
+	{"everywhere", "a word that is in all of them", "pump", store.SearchOptions{}},
+	{"rare", "a word that is in each thousandth", "rare77", store.SearchOptions{}},
+	{"two", "both", "pump rare77", store.SearchOptions{}},
+	{"thread", "the first, in one of 1,000 threads", "pump", store.SearchOptions{Thread: "t123"}},
+	{"phrase", "a phrase that is in all of them", `"fails now"`, store.SearchOptions{}},
+	{"phrase-two", "the phrase, and the word that is in each thousandth", `"fails now" rare77`, store.SearchOptions{}},
+	{"kind", "the first, in what tools have said", "pump", store.SearchOptions{Kind: store.Tool}},
+	{newestTenth, "the first, in the newest tenth", "pump", store.SearchOptions{}},
 }
 
 const newestTenth = "newest"
@@ -60,7 +60,7 @@ func (b *bench) history(n int) (err error) {
 	}
 	took := time.Since(began)
 	b.table.Add(table.Row{Key: "history/kept", Title: searchTitle(count, "SQLite"), What: "insert", Unit: "µs", Note: "1,000 at once; database %.0f MB"},
-		float64(took)/float64(time.Microsecond)/batch, float64(fileSize(s.Where())+fileSize(s.Where()+"-wal"))/1e6)
+		float64(took)/float64(time.Microsecond)/batch, float64(fileSize(s.Location())+fileSize(s.Location()+"-wal"))/1e6)
 	return b.search(ctx, s, "history/", searchTitle(count, "SQLite"))
 }
 
@@ -120,7 +120,7 @@ func keepBatch(ctx context.Context, s *store.Store, first int) error {
 	for i := range records {
 		records[i] = said(first + i)
 	}
-	_, err := s.Keep(ctx, records)
+	_, err := s.AddRecords(ctx, records)
 	return err
 }
 

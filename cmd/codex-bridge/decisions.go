@@ -45,14 +45,14 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 		}
 		return nil
 	})
-	if c.JSON && (err == nil || errors.Is(err, store.ErrNone)) {
+	if c.JSON && (err == nil || errors.Is(err, store.ErrNotExist)) {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
 		}
 		return writeArray(out, all)
 	}
 	switch {
-	case errors.Is(err, store.ErrNone):
+	case errors.Is(err, store.ErrNotExist):
 		fmt.Fprintln(out, noDecisions)
 		return nil
 	case err != nil:
@@ -117,14 +117,14 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 			return err
 		}
 		if c.Head.Hash != "" {
-			return s.Holds(ctx, c.Head.Head)
+			return s.CheckHead(ctx, c.Head.Head)
 		}
 		return nil
 	})
 	switch {
-	case errors.Is(err, store.ErrNone) && c.Head.Hash != "":
-		return errors.New("the head that was noted is not in the log: " + noDecisions)
-	case errors.Is(err, store.ErrNone):
+	case errors.Is(err, store.ErrNotExist) && c.Head.Hash != "":
+		return errors.New("the noted head is not in the log: " + noDecisions)
+	case errors.Is(err, store.ErrNotExist):
 		fmt.Fprintln(out, noDecisions)
 		return nil
 	case err != nil:
@@ -132,7 +132,7 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%d decisions, none changed\nhead %s\n", head.Seq, head)
 	if c.Head.Hash != "" {
-		fmt.Fprintln(out, "the head that was noted is in the log")
+		fmt.Fprintln(out, "the noted head is in the log")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (exportDecisionsCmd) Run(out io.Writer) error {
 		}
 		return nil
 	})
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
 		return nil
 	}

@@ -19,7 +19,7 @@ func examineState(cfg *config.Config) []finding {
 	unwritable := examineWriting(cfg)
 	s, err := openState(ctx, cfg, true)
 	switch {
-	case err != nil && !errors.Is(err, store.ErrNone):
+	case err != nil && !errors.Is(err, store.ErrNotExist):
 		return []finding{stateProblem(err)}
 	case unwritable != nil && err != nil:
 		return []finding{stateProblem(unwritable)}
@@ -30,7 +30,7 @@ func examineState(cfg *config.Config) []finding {
 	if unwritable != nil {
 		return []finding{stateProblem(unwritable), examineDecisions(ctx, s), examineSessions(ctx, s)}
 	}
-	detail := fmt.Sprintf("%s, schema %d", s.Where(), s.Version())
+	detail := fmt.Sprintf("%s, schema %d", s.Location(), s.Version())
 	if cfg.Store.URL == "" {
 		detail += "; only the owner can read the folder and files"
 	}
@@ -75,7 +75,7 @@ func examineWriting(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return store.Writable(folder)
+	return store.CheckWritable(folder)
 }
 
 func stateProblem(err error) finding {
@@ -83,7 +83,7 @@ func stateProblem(err error) finding {
 	var newer *store.VersionError
 	switch {
 	case errors.As(err, &access):
-		return finding{"state", broken, access.Path + " " + access.Problem, access.Mend}
+		return finding{"state", broken, access.Path + " " + access.Problem, access.Hint}
 	case errors.As(err, &newer):
 		return finding{"state", broken, err.Error(), ""}
 	}
@@ -112,7 +112,7 @@ func examineSessions(ctx context.Context, s *store.Store) finding {
 		return finding{"sessions", broken, err.Error(), "without it no session finds its thread"}
 	case unreadable > 0:
 		return finding{"sessions", warn, fmt.Sprintf("%d have a thread; records that could not be read and are kept aside: %d", bound, unreadable),
-			"see the table bindings_aside of the database: another version may have written them"}
+			"see the table unreadable_bindings of the database: another version may have written them"}
 	}
 	return finding{"sessions", fine, fmt.Sprintf("%d have a thread; see \"codex-bridge threads list\"", bound), ""}
 }

@@ -23,10 +23,10 @@ func examineTraces(cfg *config.Config) []finding {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"traces", fine, "none yet; " + folder + " is created with the first thread", ""}}
 	}
-	err = store.PrivateFolder(folder)
+	err = store.EnsurePrivateFolder(folder)
 	var access *store.AccessError
 	if errors.As(err, &access) {
-		return []finding{{"traces", broken, access.Path + " " + access.Problem, access.Mend}}
+		return []finding{{"traces", broken, access.Path + " " + access.Problem, access.Hint}}
 	}
 	files, listErr := trace.List(folder)
 	if err = errors.Join(err, listErr); err != nil {

@@ -34,7 +34,7 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 		return err
 	})
 	switch {
-	case err != nil && !errors.Is(err, store.ErrNone):
+	case err != nil && !errors.Is(err, store.ErrNotExist):
 		return err
 	case c.JSON:
 		encoder := json.NewEncoder(out)
@@ -48,7 +48,7 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 	fmt.Fprintln(table, "ID\tEXPIRES\tTOOL\tWHAT\tWORKSPACE\tCLIENT")
 	for _, g := range all {
 		expires := g.Expires.Format(time.RFC3339)
-		if !g.At(time.Now()) {
+		if !g.ActiveAt(time.Now()) {
 			expires += " (no longer valid)"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
@@ -69,11 +69,11 @@ func (c revokeGrantsCmd) Run(out io.Writer) error {
 	}
 	// Without a state there is nothing to revoke, so do not create one.
 	err := readState(func(context.Context, *store.Store) error { return nil })
-	if errors.Is(err, store.ErrNone) && c.All {
+	if errors.Is(err, store.ErrNotExist) && c.All {
 		fmt.Fprintln(out, noGrants)
 		return nil
 	}
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		return unknownGrants(c.IDs)
 	}
 	if err != nil {

@@ -34,10 +34,10 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 	if c.Kind != "" && !store.IsKind(c.Kind) {
 		return fmt.Errorf("--kind=%s: one of %v", c.Kind, store.Kinds)
 	}
-	found := []store.Found{}
+	found := []store.Match{}
 	empty := false
 	err := readState(func(ctx context.Context, s *store.Store) error {
-		all, err := s.Find(ctx, store.Search{Query: strings.Join(c.Query, " "), Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
+		all, err := s.Find(ctx, store.SearchOptions{Query: strings.Join(c.Query, " "), Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
 		found = append(found, all...)
 		if err == nil && len(all) == 0 {
 			n, countErr := s.CountRecords(ctx)
@@ -45,7 +45,7 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 		}
 		return err
 	})
-	if empty = empty || errors.Is(err, store.ErrNone); err != nil && !empty {
+	if empty = empty || errors.Is(err, store.ErrNotExist); err != nil && !empty {
 		return err
 	}
 	switch {

@@ -37,7 +37,7 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 		return err
 	}
 	if _, err := os.Lstat(folder); err == nil {
-		if err := store.PrivateFolder(folder); err != nil {
+		if err := store.EnsurePrivateFolder(folder); err != nil {
 			return err // a link could lead to another user's files
 		}
 	}
@@ -73,7 +73,7 @@ func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
 	}
 	ctx := context.Background()
 	read, err := openState(ctx, cfg, true) // creates no state
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		fmt.Fprintln(out, "transcripts  none")
 		return nil
 	}
@@ -85,7 +85,7 @@ func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.Purge(ctx, now.Add(-keep))
+	n, err := s.PurgeRecords(ctx, now.Add(-keep))
 	fmt.Fprintf(out, "transcripts  %d records are gone; those of the last %s stay\n", n, cfg.Transcript.Keep)
 	return errors.Join(err, s.Close())
 }

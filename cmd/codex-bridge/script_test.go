@@ -106,7 +106,7 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		var r store.Record
 		ts.Check(json.Unmarshal([]byte(line), &r))
-		_, err := s.Keep(context.Background(), []store.Record{r})
+		_, err := s.AddRecords(context.Background(), []store.Record{r})
 		ts.Check(err)
 	}
 }

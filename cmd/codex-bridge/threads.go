@@ -46,7 +46,7 @@ func (c listThreadsCmd) Run(out io.Writer) error {
 		return nil
 	})
 	switch {
-	case err != nil && !errors.Is(err, store.ErrNone):
+	case err != nil && !errors.Is(err, store.ErrNotExist):
 		return err
 	case c.JSON:
 		return writeJSON(out, all)
@@ -93,7 +93,7 @@ type showThreadCmd struct {
 func (c showThreadCmd) Run(out io.Writer) error {
 	var b threads.Shown
 	err := readState(func(ctx context.Context, s *store.Store) error {
-		kept, found, err := s.BindingOf(ctx, c.Session)
+		kept, found, err := s.BindingBySession(ctx, c.Session)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (c showThreadCmd) Run(out io.Writer) error {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrNone):
+	case errors.Is(err, store.ErrNotExist):
 		return unknownSession(c.Session)
 	case err != nil:
 		return err

@@ -23,7 +23,7 @@ type clearThreadCmd struct {
 func (c clearThreadCmd) Run(out io.Writer) error {
 	// Check first: do not create a state, or take over the session, if there is nothing to clear.
 	err := readState(func(ctx context.Context, s *store.Store) error {
-		kept, found, err := s.BindingOf(ctx, c.Session)
+		kept, found, err := s.BindingBySession(ctx, c.Session)
 		switch {
 		case err == nil && !found:
 			return unknownSession(c.Session)
@@ -32,14 +32,14 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 		}
 		return err
 	})
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		return unknownSession(c.Session)
 	}
 	if err != nil {
 		return err
 	}
 	return changeSession(c.Session, c.Force, func(ctx context.Context, s *store.Store) error {
-		cleared, err := s.ClearBinding(ctx, c.Session, c.Thread)
+		cleared, err := s.DeleteBinding(ctx, c.Session, c.Thread)
 		switch {
 		case err != nil:
 			return err
@@ -64,7 +64,7 @@ func changeSession(key string, force bool, change func(context.Context, *store.S
 	if err != nil {
 		return err
 	}
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		return err
 	}
@@ -74,16 +74,16 @@ func changeSession(key string, force bool, change func(context.Context, *store.S
 		return err
 	}
 	if force {
-		err = s.Force(ctx, key)
+		err = s.DeleteLease(ctx, key)
 	}
 	if err == nil {
-		err = s.Take(ctx, key, here, time.Now())
+		err = s.AcquireLease(ctx, key, here, time.Now())
 	}
 	var held *store.HeldError
 	if errors.As(err, &held) {
 		err = fmt.Errorf("%w; end it, or see --help", held)
 	} else if err == nil {
-		err = errors.Join(change(ctx, s), s.Release(ctx, key, here))
+		err = errors.Join(change(ctx, s), s.ReleaseLease(ctx, key, here))
 	}
 	return errors.Join(err, s.Close())
 }
@@ -119,12 +119,12 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		fmt.Fprintln(os.Stderr, "codex-bridge: left out: "+plain(d.String()))
 	}
 	return changeSession(c.Session, false, func(ctx context.Context, s *store.Store) error {
-		before, _, err := s.BindingOf(ctx, c.Session)
+		before, _, err := s.BindingBySession(ctx, c.Session)
 		if err != nil {
 			return err
 		}
 		err = s.PutBinding(ctx, store.Binding{
-			Session: c.Session, Thread: b.ThreadID, Record: string(binding.Encode(b)), Action: "imported", Before: before.Thread, Updated: time.Now(),
+			Session: c.Session, Thread: b.ThreadID, Record: string(binding.Encode(b)), Action: "imported", PreviousThread: before.Thread, Updated: time.Now(),
 		})
 		if err == nil {
 			fmt.Fprintf(out, "the session %s has the thread %s\n", plain(c.Session), plain(b.ThreadID))
@@ -144,7 +144,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 		return err
 	}
 	err = readState(func(ctx context.Context, s *store.Store) error {
-		kept, found, err := s.BindingOf(ctx, c.Session)
+		kept, found, err := s.BindingBySession(ctx, c.Session)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 		}
 		return replaceFile(binding.Path(file), binding.Encode(b))
 	})
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		return unknownSession(c.Session)
 	}
 	if err == nil {

@@ -43,7 +43,7 @@ func examineTranscripts(cfg *config.Config) []finding {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := openState(ctx, cfg, true)
-	if errors.Is(err, store.ErrNone) {
+	if errors.Is(err, store.ErrNotExist) {
 		return []finding{{"transcripts", fine, "none yet", ""}}
 	}
 	if err != nil {

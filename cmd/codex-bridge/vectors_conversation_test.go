@@ -307,7 +307,7 @@ func (c conversation) after(t *testing.T, w *assembled) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, _, err := s.BindingOf(t.Context(), "s")
+	kept, _, err := s.BindingBySession(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

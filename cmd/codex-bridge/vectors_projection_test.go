@@ -51,7 +51,7 @@ func TestProjectionLimitsVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, _, err := s.BindingOf(t.Context(), key)
+		kept, _, err := s.BindingBySession(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func (w *assembled) recordOf(session string) (b binding.Binding) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	kept, _, err := s.BindingOf(w.t.Context(), session)
+	kept, _, err := s.BindingBySession(w.t.Context(), session)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestClearVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := s.BindingOf(t.Context(), "s"); err != nil || found != (c.Cleared != nil && !*c.Cleared) {
+		if _, found, err := s.BindingBySession(t.Context(), "s"); err != nil || found != (c.Cleared != nil && !*c.Cleared) {
 			t.Errorf("%s: there is a binding: %v, %v", c.Name, found, err)
 		}
 	}

@@ -309,7 +309,7 @@ func (p *threadWorld) state() *store.Store {
 
 // record returns the binding of a session. ok is false if it has none.
 func (p *threadWorld) record(key string) (b binding.Binding, ok bool) {
-	kept, found, err := p.state().BindingOf(p.Context(), key)
+	kept, found, err := p.state().BindingBySession(p.Context(), key)
 	if err != nil {
 		p.Fatal(err)
 	}

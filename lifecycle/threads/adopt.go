@@ -104,7 +104,7 @@ func (r *request) adopt(ctx context.Context) error {
 
 // isFree returns an error if the thread belongs to another session.
 func (r *request) isFree(ctx context.Context, thread string) error {
-	owner, found, err := r.store.BindingTo(ctx, thread)
+	owner, found, err := r.store.BindingByThread(ctx, thread)
 	if err != nil {
 		return internal(err)
 	}

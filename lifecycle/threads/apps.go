@@ -171,7 +171,7 @@ func (f *Feature) Plugins(ctx context.Context, thread string) (*binding.PluginPo
 	if err != nil {
 		return nil, err
 	}
-	kept, found, err := s.BindingOf(ctx, open.session)
+	kept, found, err := s.BindingBySession(ctx, open.session)
 	if err != nil || !found {
 		return nil, err
 	}

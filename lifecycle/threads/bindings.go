@@ -33,7 +33,7 @@ type Shown struct {
 // Show is a binding as it is shown.
 func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error) {
 	shown := Shown{
-		Session: kept.Session, Thread: kept.Thread, Before: kept.Before, Action: kept.Action,
+		Session: kept.Session, Thread: kept.Thread, Before: kept.PreviousThread, Action: kept.Action,
 		Reason: binding.Reason(kept.Reason), Words: binding.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
 	}
 	b, _, err := binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
@@ -43,11 +43,11 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 		shown.Cwd, shown.Model, shown.Provider = b.Cwd, b.Model, b.ModelProvider
 		shown.Created, shown.Fingerprints = b.CreatedAt, newFingerprints(b)
 	}
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		return Shown{}, err
 	}
-	holder, found, err := s.Holding(ctx, kept.Session, here)
+	holder, found, err := s.ActiveLeaseHolder(ctx, kept.Session, here)
 	if found {
 		shown.Holder = &holder
 	}
@@ -132,7 +132,7 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 	if session != "" {
 		var one store.Binding
 		var found bool
-		if one, found, err = s.BindingOf(ctx, session); found {
+		if one, found, err = s.BindingBySession(ctx, session); found {
 			kept = []store.Binding{one}
 		} else {
 			kept = nil
@@ -158,7 +158,7 @@ func (f *Feature) read(ctx context.Context, s *store.Store, params rpc.Value) (a
 	if err != nil {
 		return nil, err
 	}
-	kept, found, err := s.BindingOf(ctx, session)
+	kept, found, err := s.BindingBySession(ctx, session)
 	if err != nil || !found {
 		return map[string]any{"binding": nil}, err
 	}
@@ -182,7 +182,7 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 	if err := f.take(ctx, s, session); err != nil {
 		return nil, err
 	}
-	cleared, err := s.ClearBinding(ctx, session, id)
+	cleared, err := s.DeleteBinding(ctx, session, id)
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +194,11 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 
 // letGo gives a session back.
 func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) error {
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		return err
 	}
-	if err := s.Release(ctx, session, here); err != nil {
+	if err := s.ReleaseLease(ctx, session, here); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -223,7 +223,7 @@ const givenUp = "givenUp"
 // giveUp leaves the session without a thread, and keeps why.
 func (f *Feature) giveUp(ctx context.Context, session, id string, reason binding.Reason) error {
 	err := f.amend(ctx, session, id, func(kept *store.Binding, b *binding.Binding) {
-		kept.Thread, kept.Before, b.ThreadID = "", id, ""
+		kept.Thread, kept.PreviousThread, b.ThreadID = "", id, ""
 		kept.Action, kept.Reason = givenUp, string(reason)
 	})
 	if err != nil {
@@ -243,7 +243,7 @@ func (f *Feature) amend(ctx context.Context, session, id string, change func(*st
 	if err != nil {
 		return err
 	}
-	kept, found, err := s.BindingOf(ctx, session)
+	kept, found, err := s.BindingBySession(ctx, session)
 	if err != nil || !found || kept.Thread != id {
 		return err
 	}
@@ -254,6 +254,6 @@ func (f *Feature) amend(ctx context.Context, session, id string, change func(*st
 	change(&kept, &b)
 	b = b.Stamped(f.options())
 	kept.Record, kept.Updated = string(binding.Encode(b)), f.o.Now()
-	_, err = s.ChangeBinding(ctx, kept, id)
+	_, err = s.ReplaceBinding(ctx, kept, id)
 	return err
 }

@@ -111,11 +111,11 @@ func (f *Feature) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		return err
 	}
-	return s.ReleaseAll(ctx, here)
+	return s.ReleaseLeases(ctx, here)
 }
 
 // options of reading and writing a record.

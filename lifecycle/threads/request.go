@@ -117,11 +117,11 @@ func (r *request) fingerprint() (string, error) {
 
 // take makes this process the one that writes the session.
 func (f *Feature) take(ctx context.Context, s *store.Store, session string) error {
-	here, err := store.Here()
+	here, err := store.CurrentProcess()
 	if err != nil {
 		return internal(err)
 	}
-	err = s.Take(ctx, session, here, f.o.Now())
+	err = s.AcquireLease(ctx, session, here, f.o.Now())
 	var held *store.HeldError
 	switch {
 	case errors.As(err, &held):
@@ -141,14 +141,14 @@ func busy(held *store.HeldError) *rpc.Error {
 
 // bound is the binding of a session. A record that can't be read is none: it is set aside.
 func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (store.Binding, binding.Binding, error) {
-	kept, found, err := s.BindingOf(ctx, session)
+	kept, found, err := s.BindingBySession(ctx, session)
 	if err != nil || !found {
 		return store.Binding{}, binding.Binding{}, err
 	}
 	b, dropped, err := binding.Read([]byte(kept.Record), session, f.options())
 	if err != nil {
 		f.o.Log.Warn("the binding of a session can't be read; it is kept aside, and the session starts anew", "session", session, "error", err)
-		return store.Binding{}, binding.Binding{}, s.SetAside(ctx, kept, f.o.Now())
+		return store.Binding{}, binding.Binding{}, s.MoveUnreadableBinding(ctx, kept, f.o.Now())
 	}
 	for _, d := range dropped {
 		f.o.Log.Warn("a value of a session's binding was dropped", "session", session, "value", d.String())
@@ -227,10 +227,10 @@ func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *
 	told := newSessionResult(d, b)
 	kept := store.Binding{
 		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
-		Action: told.Action, Reason: string(d.Reason), Before: r.kept.Thread, Updated: r.o.Now(),
+		Action: told.Action, Reason: string(d.Reason), PreviousThread: r.kept.Thread, Updated: r.o.Now(),
 	}
 	if b.ThreadID == r.kept.Thread || r.kept.Thread == "" {
-		kept.Before = r.kept.Before
+		kept.PreviousThread = r.kept.PreviousThread
 	}
 	if d.Action == binding.ActionResume || !d.Action.Binds() {
 		kept.Mode = r.kept.Mode
@@ -240,7 +240,7 @@ func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *
 	}
 	if !d.Action.Binds() {
 		kept.Action = "transient"
-		kept.Thread, kept.Record, kept.Before = r.kept.Thread, r.kept.Record, r.kept.Before
+		kept.Thread, kept.Record, kept.PreviousThread = r.kept.Thread, r.kept.Record, r.kept.PreviousThread
 	}
 	r.amending.Lock()
 	err := r.store.PutBinding(context.WithoutCancel(ctx), kept)

@@ -31,7 +31,7 @@ func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	b, _, err := s.BindingTo(ctx, thread)
+	b, _, err := s.BindingByThread(ctx, thread)
 	return b.Session, err
 }
 
@@ -101,7 +101,7 @@ func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 	err := f.amend(ctx, session, was, func(kept *store.Binding, b *binding.Binding) {
 		mode = kept.Mode
 		if id != was {
-			kept.Thread, kept.Before, b.ThreadID = id, was, id
+			kept.Thread, kept.PreviousThread, b.ThreadID = id, was, id
 		}
 	})
 	f.known.bind(id, session, params.Trigger(mode))

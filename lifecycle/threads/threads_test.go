@@ -129,7 +129,7 @@ editor< {"id":1,"error":{"code":-32600,"message":"no"}}
 	if err := w.feature.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if h, found, err := w.store.HolderOf(t.Context(), "chat"); found || err != nil {
+	if h, found, err := w.store.LeaseHolder(t.Context(), "chat"); found || err != nil {
 		t.Error(h, err)
 	}
 }
@@ -149,7 +149,7 @@ func TestChangedAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	kept, _, err := w.store.BindingOf(t.Context(), "chat")
+	kept, _, err := w.store.BindingBySession(t.Context(), "chat")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (m *Memory) Lookup(ctx context.Context, k Key) (*Grant, bool) {
 	if err != nil {
 		return nil, false // the person is asked, which is safe
 	}
-	g, found, err := s.GrantOf(ctx, k.workspace)
+	g, found, err := s.GrantByDigest(ctx, k.workspace)
 	if err != nil || !found || !m.isValid(g, a) {
 		return nil, false
 	}
@@ -180,7 +180,7 @@ func isOff(a config.Approvals) bool {
 // have become shorter.
 func (m *Memory) isValid(g store.Grant, a config.Approvals) bool {
 	now := m.Now()
-	return g.At(now) && now.Before(g.Created.Add(time.Duration(a.TTL)))
+	return g.ActiveAt(now) && now.Before(g.Created.Add(time.Duration(a.TTL)))
 }
 
 // removeInvalid removes session grants that have expired or exceed the maximum. m.mu is

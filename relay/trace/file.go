@@ -50,7 +50,7 @@ func (f *file) write(line []byte, last bool) error {
 // open opens or creates a file that only its owner can access. It creates the file with O_EXCL, and
 // checks the identity of an existing one after opening, so that it never writes through a symbolic link.
 func (f *file) open() error {
-	if err := store.PrivateFolder(filepath.Dir(f.path)); err != nil {
+	if err := store.EnsurePrivateFolder(filepath.Dir(f.path)); err != nil {
 		return err
 	}
 	created, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
@@ -61,7 +61,7 @@ func (f *file) open() error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := store.PrivateFile(f.path); err != nil {
+	if err := store.CheckPrivateFile(f.path); err != nil {
 		return err
 	}
 	before, err := os.Lstat(f.path)

@@ -162,12 +162,12 @@ func (m *Mirror) tryStore(batch []store.Record) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.Keep(m.ctx, batch); err != nil {
+	if _, err = s.AddRecords(m.ctx, batch); err != nil {
 		return err
 	}
 	if m.options.MaxAge > 0 && !m.purged {
 		m.purged = true
-		if _, err := s.Purge(m.ctx, m.options.Now().Add(-m.options.MaxAge)); err != nil {
+		if _, err := s.PurgeRecords(m.ctx, m.options.Now().Add(-m.options.MaxAge)); err != nil {
 			m.options.Log.Warn("old transcripts not deleted", "error", err)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package postgrestest runs a PostgreSQL of its own for tests, and only as long as they
-// run: the one that CODEX_BRIDGE_POSTGRES names, else the newest of Debian's, else the
-// one on PATH. It exists for Linux. A Server may be used by several goroutines.
+// Package postgrestest runs a PostgreSQL server for tests on Linux: the one that
+// CODEX_BRIDGE_POSTGRES names, else the newest of Debian, else the one on PATH. Each server ends
+// with the test process. It must not be linked into the product. A Server may be used concurrently.
 package postgrestest

@@ -12,24 +12,24 @@ import (
 	"strconv"
 )
 
-// envPrograms is the folder of the server's programs, where it is not found.
+// envPrograms is the environment variable with the folder of the server's programs.
 const envPrograms = "CODEX_BRIDGE_POSTGRES"
 
-// debian is where Debian puts the programs of each version, which are not on PATH.
-const debian = "/usr/lib/postgresql"
+// debianFolder is the folder where Debian installs the programs of each version, outside PATH.
+const debianFolder = "/usr/lib/postgresql"
 
-var errNone = errors.New(`there is no initdb in ` + debian + `/*/bin or on PATH; run "make postgres", which installs Debian's package postgresql, ` +
+var errNotInstalled = errors.New(`there is no initdb in ` + debianFolder + `/*/bin or on PATH; run "make postgres", which installs Debian's package postgresql, ` +
 	`or set ` + envPrograms + ` to the folder of the server's programs`)
 
-// programs is the folder of initdb and postgres.
-func programs() (string, error) {
+// programFolder returns the folder of initdb and postgres.
+func programFolder() (string, error) {
 	if folder := os.Getenv(envPrograms); folder != "" {
 		if _, err := exec.LookPath(filepath.Join(folder, "initdb")); err != nil {
 			return "", fmt.Errorf("%s: %w; it is the folder of the server's programs", envPrograms, err)
 		}
 		return filepath.Abs(folder)
 	}
-	entries, err := os.ReadDir(debian)
+	entries, err := os.ReadDir(debianFolder)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
@@ -41,14 +41,14 @@ func programs() (string, error) {
 	}
 	slices.Sort(versions)
 	for _, version := range slices.Backward(versions) {
-		folder := filepath.Join(debian, strconv.Itoa(version), "bin")
+		folder := filepath.Join(debianFolder, strconv.Itoa(version), "bin")
 		if _, err := exec.LookPath(filepath.Join(folder, "initdb")); err == nil {
-			return folder, nil // without it, it is the client alone
+			return folder, nil // a folder without initdb has only the client
 		}
 	}
 	initdb, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errNone
+		return "", errNotInstalled
 	}
 	return filepath.Dir(initdb), nil
 }

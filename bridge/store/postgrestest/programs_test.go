@@ -9,17 +9,17 @@ import (
 	"codex-bridge/bridge/store/postgrestest"
 )
 
-// Where there is no PostgreSQL it is said how one is named, and what was named in vain.
+// Without PostgreSQL the error says how to name a folder, and which folder was named.
 func TestStartWithout(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("CODEX_BRIDGE_POSTGRES", folder)
 	s, err := postgrestest.Start(postgrestest.Options{})
 	if err == nil {
-		t.Fatal("it started", s.Stop())
+		t.Fatal("Start succeeded", s.Stop())
 	}
 	for _, part := range []string{"CODEX_BRIDGE_POSTGRES", folder, "the folder of the server's programs"} {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q is not in the error: %v", part, err)
+			t.Errorf("the error lacks %q: %v", part, err)
 		}
 	}
 }

@@ -19,34 +19,34 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// nobody runs the server when the tests run as root, as which it refuses to.
-const nobody = 65534
+// serverUID is the user of the server if the tests run as root: PostgreSQL refuses to run as root.
+const serverUID = 65534
 
-// patience is for a server that starts, and for one that ends.
-const patience = 30 * time.Second
+// timeout limits the start and the stop of a server.
+const timeout = 30 * time.Second
 
-// Server is a running PostgreSQL on a socket in a temporary folder.
+// Server is a running PostgreSQL with a socket in a temporary folder.
 type Server struct {
-	Port        int    // of localhost, on which it listens; 0: on its socket alone
-	Certificate string // the file of the certificate by which it is known on the port
+	Port        int    // on localhost; 0: the server listens only on its socket
+	Certificate string // file with the certificate of the port
 
 	dir       string
 	programs  string
 	process   *os.Process
-	ended     chan struct{} // closed after the server was waited for
+	ended     chan struct{} // closed when the process has ended
 	databases atomic.Int64
 }
 
-// Options say how a server can be reached. The zero value is a socket alone.
+// Options select the ways to reach a server. The zero value is the socket alone.
 type Options struct {
-	// TLS has the server listen on a port of localhost, too, where Person logs in over TLS.
+	// TLS makes the server also listen on a port of localhost, where User logs in over TLS.
 	TLS bool
 }
 
-// Start starts a server. End it with Stop; it ends with this process, too.
+// Start starts a server. Stop it with Stop; it also ends with this process.
 func Start(o Options) (*Server, error) {
 	if !o.TLS {
-		return begin(0)
+		return startServer(0)
 	}
 	var all error
 	for range 3 { // another process may take the port before the server does
@@ -54,12 +54,12 @@ func Start(o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := begin(port)
+		s, err := startServer(port)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
 		}
-		if err := s.addPerson(); err != nil {
+		if err := s.addUser(); err != nil {
 			return nil, errors.Join(err, s.Stop())
 		}
 		return s, nil
@@ -67,7 +67,7 @@ func Start(o Options) (*Server, error) {
 	return nil, all
 }
 
-func begin(port int) (*Server, error) {
+func startServer(port int) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func begin(port int) (*Server, error) {
 }
 
 func (s *Server) start() (err error) {
-	if s.programs, err = programs(); err != nil {
+	if s.programs, err = programFolder(); err != nil {
 		return err
 	}
 	for _, name := range []string{"data", "socket"} {
@@ -91,7 +91,7 @@ func (s *Server) start() (err error) {
 		}
 	}
 	for _, name := range []string{".", "data", "socket"} {
-		if err := giveAway(s.path(name)); err != nil {
+		if err := chownToServer(s.path(name)); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Server) start() (err error) {
 	}
 	settings := []string{"-c", "listen_addresses="}
 	if s.Port != 0 {
-		if settings, err = s.secure(); err != nil {
+		if settings, err = s.enableTLS(); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Server) start() (err error) {
 	settings = append(settings, "-D", s.path("data"), "-k", s.path("socket"), "-c", "fsync=off", "-c", "max_connections=60")
 	server := s.command("postgres", settings...)
 	server.Stdout, server.Stderr = log, log
-	// The fast end, in which the server ends its children first.
+	// A fast shutdown: the server ends its children first.
 	server.SysProcAttr.Pdeathsig = syscall.SIGINT
 	started := make(chan error)
 	go s.run(server, started)
@@ -127,8 +127,8 @@ func (s *Server) start() (err error) {
 	return nil
 }
 
-// run keeps the thread that started the server, with which the death signal
-// would come.
+// run starts the server and waits for it. The death signal is sent when the starting thread ends,
+// so run keeps that thread.
 func (s *Server) run(server *exec.Cmd, started chan<- error) {
 	defer close(s.ended)
 	runtime.LockOSThread()
@@ -141,9 +141,9 @@ func (s *Server) run(server *exec.Cmd, started chan<- error) {
 	}
 }
 
-// wait waits until the server answers.
+// wait waits until the server accepts connections.
 func (s *Server) wait() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	for {
 		c, err := pgx.Connect(ctx, s.url("postgres"))
@@ -152,7 +152,7 @@ func (s *Server) wait() error {
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("it ended: %w", err)
+			return fmt.Errorf("the server ended: %w", err)
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):
@@ -160,19 +160,19 @@ func (s *Server) wait() error {
 	}
 }
 
-// Stop ends the server with its children and removes its folder.
+// Stop ends the server and its children and removes its folder.
 func (s *Server) Stop() error {
 	_ = s.process.Signal(syscall.SIGINT)
 	select {
 	case <-s.ended:
-	case <-time.After(patience):
-		_ = s.process.Kill() // its children see that and end
+	case <-time.After(timeout):
+		_ = s.process.Kill() // the children notice and end
 		<-s.ended
 	}
 	return os.RemoveAll(s.dir)
 }
 
-// Database makes an empty database and returns its address.
+// Database creates an empty database and returns its address.
 func (s *Server) Database(ctx context.Context) (string, error) {
 	c, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
@@ -194,22 +194,22 @@ func (s *Server) url(database string) string {
 
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
-// giveAway makes a path the server's, where it runs as another user.
-func giveAway(path string) error {
+// chownToServer gives a path to the user of the server.
+func chownToServer(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	return os.Chown(path, nobody, nobody)
+	return os.Chown(path, serverUID, serverUID)
 }
 
-// command is one of the server's programs, as the user it runs as.
+// command returns a command that runs one of the server's programs as the user of the server.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.programs, name), args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: serverUID, Gid: serverUID}
 	}
 	return cmd
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Person and Password log in over the network.
+// User and Password log in over the network.
 const (
-	Person   = "ada"
+	User     = "ada"
 	Password = "correct horse"
 )
 
-// access lets the tests in by the socket, and Person by TLS with a password.
-const access = "local all bridge trust\nhostssl all " + Person + " 127.0.0.1/32 scram-sha-256\n"
+// access is pg_hba.conf: the tests use the socket, and User logs in over TLS with a password.
+const access = "local all bridge trust\nhostssl all " + User + " 127.0.0.1/32 scram-sha-256\n"
 
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,22 +38,22 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// addPerson makes the role that logs in over the network.
-func (s *Server) addPerson() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// addUser creates the role that logs in over the network.
+func (s *Server) addUser() error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	c, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	_, err = c.Exec(ctx, "SET password_encryption = 'scram-sha-256'; CREATE ROLE "+Person+" LOGIN PASSWORD '"+Password+"'")
+	_, err = c.Exec(ctx, "SET password_encryption = 'scram-sha-256'; CREATE ROLE "+User+" LOGIN PASSWORD '"+Password+"'")
 	return err
 }
 
-// secure makes the server's key and certificate, and says who gets in; what it returns are
-// the settings.
-func (s *Server) secure() ([]string, error) {
+// enableTLS creates the key, the certificate and the access file of the server, and returns its
+// settings.
+func (s *Server) enableTLS() ([]string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (s *Server) secure() ([]string, error) {
 		"server.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 		"access":     []byte(access),
 	} {
-		if err := errors.Join(os.WriteFile(s.path(name), text, 0o600), giveAway(s.path(name))); err != nil {
+		if err := errors.Join(os.WriteFile(s.path(name), text, 0o600), chownToServer(s.path(name))); err != nil {
 			return nil, err
 		}
 	}

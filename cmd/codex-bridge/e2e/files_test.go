@@ -57,19 +57,19 @@ func TestFiles(t *testing.T) {
 	}{
 		{"state", "as it was", works},
 		{"state", "gone", works},
-		{"state", "open to all", "lets others in: its mode is 0777; chmod 700 "},
+		{"state", "open to all", "is accessible for other users: its mode is 0777; chmod 700 "},
 		{"state", "a link", "is a symbolic link"},
 		{"state", "a link to none", "is a symbolic link"},
-		{"state", "a pipe", "is no folder; move it away"},
-		{"state", "a file", "is no folder; move it away"},
-		{"state/state.db", "open to all", "lets others in: its mode is 0777; chmod 600 "},
+		{"state", "a pipe", "is not a folder; move it away"},
+		{"state", "a file", "is not a folder; move it away"},
+		{"state/state.db", "open to all", "is accessible for other users: its mode is 0777; chmod 600 "},
 		{"state/state.db", "a link", "is a symbolic link"},
 		{"state/state.db", "a link to none", "is a symbolic link"},
 		{"state/state.db", "with two names", "has 2 names"},
-		{"state/state.db", "a pipe", "is no file; move it away"},
-		{"state/state.db", "a folder", "is no file; move it away"},
-		{"state/state.db", "a file", "was cut: it has 1 bytes"},
-		{"state/state.db", "emptied", "was cut: it has 0 bytes"},
+		{"state/state.db", "a pipe", "is not a file; move it away"},
+		{"state/state.db", "a folder", "is not a file; move it away"},
+		{"state/state.db", "a file", "is truncated: it has 1 bytes"},
+		{"state/state.db", "emptied", "is truncated: it has 0 bytes"},
 		{"state/state.db", "cut", "; keep a copy of the folder; "},
 		{"state/state.db", "gone", works}, // an empty state; nothing shows that there was another
 		{"config.toml", "open to all", "is not trusted: all users can write it (mode 0777); run chmod o-w on it"},
@@ -93,8 +93,8 @@ func TestFiles(t *testing.T) {
 	}
 	if os.Geteuid() != 0 { // root writes everywhere
 		table = append(table, []struct{ path, is, says string }{
-			{"state", "read-only", "let its folder and its files be written, or name another"},
-			{"state/state.db", "read-only", "let its folder and its files be written, or name another"},
+			{"state", "read-only", "make its folder and files writable, or name another"},
+			{"state/state.db", "read-only", "make its folder and files writable, or name another"},
 			{"config.toml", "read-only", works},
 		}...)
 	}

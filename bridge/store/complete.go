@@ -11,60 +11,61 @@ import (
 	"os"
 )
 
-// whole refuses a database that was cut. SQLite sees that where the write-ahead log holds
-// nothing; else it reads what is missing as empty pages, and tables can seem to have fewer rows
-// than they had.
+// checkComplete returns an error for a truncated database. SQLite detects truncation only if the
+// write-ahead log is empty. Otherwise it reads missing pages as empty, and tables seem to have
+// fewer rows.
 //
-// The file itself is not opened: closing it would take SQLite's locks of it from this process.
-func (s *Store) whole(ctx context.Context, path string) error {
+// The function does not open the file: closing it would release SQLite's locks of this process.
+func (s *Store) checkComplete(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
 	if size := info.Size(); size < headerSize {
-		return fmt.Errorf("%s was cut: it has %d bytes, fewer than the header of a database; %s", path, size, lostPages)
+		return fmt.Errorf("%s is truncated: it has %d bytes, fewer than the header of a database; %s", path, size, hintDamaged)
 	}
-	// Pages that are in use are in the file or in the write-ahead log, as long as this reads.
+	// During this transaction, each used page is in the file or in the write-ahead log.
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, s.failed(err))
+		return fmt.Errorf("%s: %w", path, s.describe(err))
 	}
-	defer func() { _ = tx.Rollback() }() // it only read
+	defer func() { _ = tx.Rollback() }() // the transaction only reads
 	var tables, pages, size int64
 	for _, one := range []struct {
 		query string
 		to    *int64
 	}{{"SELECT count(*) FROM sqlite_schema", &tables}, {"PRAGMA page_count", &pages}, {"PRAGMA page_size", &size}} {
 		if err := tx.QueryRowContext(ctx, one.query).Scan(one.to); err != nil {
-			return fmt.Errorf("%s: %w", path, s.failed(err))
+			return fmt.Errorf("%s: %w", path, s.describe(err))
 		}
 	}
 	if info, err = os.Lstat(path); err != nil {
 		return err
 	}
-	have := info.Size() / size // a page that is there in part is missing
+	have := info.Size() / size // an incomplete page counts as missing
 	if have >= pages {
 		return nil
 	}
-	there, err := logged(path+"-wal", size)
+	there, err := walPages(path+"-wal", size)
 	if err != nil {
 		return err
 	}
 	for page := have + 1; page <= pages; page++ {
 		if !there[page] {
-			return fmt.Errorf("%s was cut: it has %d bytes, and page %d of %d, each of %d, is neither there nor in the write-ahead log; %s",
-				path, info.Size(), page, pages, size, lostPages)
+			return fmt.Errorf("%s is truncated: it has %d bytes, and page %d of %d, each of %d bytes, is missing; %s",
+				path, info.Size(), page, pages, size, hintDamaged)
 		}
 	}
 	return nil
 }
 
-// headerSize is what every database begins with, in bytes. This and what follows are of the
-// file format of SQLite 3.
+// headerSize is the number of bytes of the header of a database. This and the offsets below are
+// from the file format of SQLite 3.
 const headerSize = 100
 
-// logged are the pages that stand in a write-ahead log. SQLite has no locks of that file.
-func logged(path string, size int64) (map[int64]bool, error) {
+// walPages returns the numbers of the pages in a write-ahead log. SQLite holds no locks on that
+// file.
+func walPages(path string, size int64) (map[int64]bool, error) {
 	const header, frame, salt, pageSalt, saltSize = 32, 24, 16, 8, 8
 	there := make(map[int64]bool)
 	f, err := os.Open(path)
@@ -80,7 +81,7 @@ func logged(path string, size int64) (map[int64]bool, error) {
 	if err = at(begin, 0); err == nil {
 		for offset := int64(header); ; offset += frame + size {
 			if err = at(one, offset); err != nil || !bytes.Equal(one[pageSalt:][:saltSize], begin[salt:][:saltSize]) {
-				break // the end, or what was left from before the log began anew
+				break // the end, or frames from before the last reset
 			}
 			there[int64(binary.BigEndian.Uint32(one))] = true
 		}

@@ -1,4 +1,0 @@
-package store
-
-// Machine is how a machine is known.
-var Machine = machine
