@@ -197,7 +197,7 @@ func (s *agentOutput) ask(in io.Reader, wait time.Duration) acp.Approver {
 	}
 }
 
-// describeAsk is what an agent describeAsk leave for, in a few words.
+// describeAsk describes in a few words the action that an agent asks about.
 func describeAsk(a acp.Ask) string {
 	what := a.Title
 	if a.Command != nil && *a.Command != "" && (len(a.Files) == 0 || a.Kind == "execute") {

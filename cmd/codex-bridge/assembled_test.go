@@ -23,8 +23,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// withoutFeature names what a test runs without: the type of a feature, which is left out of the assembly, that of the
-// tap or of the person at the terminal, or a command.
+// withoutFeature names the part that a test runs without: the type of a feature, of the tap or of
+// the user at the terminal, or a command.
 const withoutFeature = "CODEX_BRIDGE_TEST_WITHOUT"
 
 // request is a request that Codex received.
@@ -39,7 +39,7 @@ type assembled struct {
 	t      *testing.T
 	record *ledger
 
-	// answer answers a request: a result, or an error's message. It runs on one goroutine.
+	// answer answers a request with a result, or with an error message. It runs on one goroutine.
 	answer func(r request) (result any, failed string)
 
 	mu       sync.Mutex
@@ -49,9 +49,9 @@ type assembled struct {
 	calls    int
 }
 
-// apart runs the test in a process of its own, and reports whether that has been done. A
-// proxy reaps all children of its process, those of other tests among them.
-func apart(t *testing.T) bool {
+// inOwnProcess runs the test in its own process and reports whether it did. A proxy reaps all
+// children of its process, those of other tests too.
+func inOwnProcess(t *testing.T) bool {
 	t.Helper()
 	const mark = "CODEX_BRIDGE_TEST_APART"
 	if os.Getenv(mark) != "" {
@@ -70,9 +70,9 @@ func apart(t *testing.T) bool {
 	return true
 }
 
-// patience returns how long a test waits for what must come: longer than a loaded machine needs, but short if a feature is
-// left out.
-func patience() time.Duration {
+// waitTime returns how long a test waits for a message: longer than a loaded machine needs, but
+// short if a feature is missing.
+func waitTime() time.Duration {
 	if os.Getenv(withoutFeature) != "" {
 		return time.Second
 	}
@@ -88,14 +88,13 @@ func newAssembled(t *testing.T, text string, answer func(request) (any, string))
 	return w
 }
 
-// assembleFor assembles the program with a configuration, between a client and a Codex that the
-// test plays.
+// assembleFor assembles the program with a configuration, between a client and a scripted Codex.
 func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) {
 	t.Helper()
 	return assembleWithLog(t, text, slog.New(slog.DiscardHandler))
 }
 
-// assembleWithLog is assembleFor with a log of the test's.
+// assembleWithLog is assembleFor with another log.
 func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
 	t.Helper()
 	user := filepath.Join(t.TempDir(), "config.toml")
@@ -105,8 +104,8 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 	return assembleOptions(t, config.Options{User: user}, log)
 }
 
-// outside returns a folder that is not below the temporary folder, where sandboxed commands may write.
-func outside(t *testing.T) string {
+// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed commands may write.
+func folderOutsideTemp(t *testing.T) string {
 	t.Helper()
 	folder, err := scripted.Folder("codex-bridge-assembled-")
 	if err != nil {
@@ -123,17 +122,17 @@ func outside(t *testing.T) string {
 // assembleOptions assembles the program with the files of a configuration.
 func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
 	t.Helper()
-	folder := outside(t)
+	folder := folderOutsideTemp(t)
 	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
 	t.Setenv("CODEX_HOME", folder)
 	program := filepath.Join(folder, "codex")
 	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo codex-cli 0.169.0\n"
-	if besideSocket != "" { // what the bridge starts besides is played by the test, too
+	if extraCodexSocket != "" { // the test also plays the additional Codex
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		script += fmt.Sprintf("%s='%s' exec '%s'\n", bridgetest.EnvSocket, besideSocket, self)
+		script += fmt.Sprintf("%s='%s' exec '%s'\n", bridgetest.EnvSocket, extraCodexSocket, self)
 	}
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -163,7 +162,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	return bridgetest.StartAs(t, a.options), record
 }
 
-// play is Codex, until the conversation ends.
+// play answers as Codex until the conversation ends.
 func (w *assembled) play() {
 	for line := range w.CodexReceives() {
 		m, err := rpc.ParseMessage([]byte(line))
@@ -194,7 +193,7 @@ func (w *assembled) play() {
 		if m.Method != "initialize" {
 			result, failed = w.answer(r)
 		}
-		if result == (exits{}) {
+		if result == (exitCodex{}) {
 			w.CodexEnds()
 			return
 		}
@@ -202,27 +201,27 @@ func (w *assembled) play() {
 		if failed != "" {
 			said = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32600, "message": failed}}
 		}
-		w.tells(said)
-		if after, ok := result.(following); ok {
+		w.notify(said)
+		if after, ok := result.(responseThen); ok {
 			after.then()
 		}
 	}
 }
 
-// exits in the place of a result ends Codex.
-type exits struct{}
+// exitCodex, as a result, ends Codex.
+type exitCodex struct{}
 
-// following is a result, and the messages that Codex sends after it.
-type following struct {
+// responseThen is a result and the messages that Codex sends after it.
+type responseThen struct {
 	result any
 	then   func()
 }
 
 // MarshalJSON implements json.Marshaler.
-func (f following) MarshalJSON() ([]byte, error) { return json.Marshal(f.result) }
+func (f responseThen) MarshalJSON() ([]byte, error) { return json.Marshal(f.result) }
 
-// tells sends a message of Codex's.
-func (w *assembled) tells(message any) {
+// notify sends a message from Codex.
+func (w *assembled) notify(message any) {
 	text, err := json.Marshal(message)
 	if err != nil {
 		panic(err)
@@ -230,8 +229,8 @@ func (w *assembled) tells(message any) {
 	w.CodexSends(string(text))
 }
 
-// takes returns the requests that Codex received since the last call.
-func (w *assembled) takes() []request {
+// takeRequests returns the requests that Codex received since the last call.
+func (w *assembled) takeRequests() []request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := w.requests
@@ -239,21 +238,21 @@ func (w *assembled) takes() []request {
 	return all
 }
 
-// turn is the answer to turn/start, followed by one message of the model with this text and the end of the
-// turn.
-func (w *assembled) turn(thread, id, text string) any {
-	return following{map[string]any{"turn": map[string]any{"id": id}}, func() { w.ends(thread, id, text) }}
+// turnResponse returns the response to turn/start. One message of the model with this text and the
+// end of the turn follow it.
+func (w *assembled) turnResponse(thread, id, text string) any {
+	return responseThen{map[string]any{"turn": map[string]any{"id": id}}, func() { w.endTurn(thread, id, text) }}
 }
 
-// ends ends a turn.
-func (w *assembled) ends(thread, id, text string) {
-	w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{
+// endTurn ends a turn.
+func (w *assembled) endTurn(thread, id, text string) {
+	w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{
 		"id": id, "status": "completed", "items": []any{map[string]any{"type": "agentMessage", "id": "i", "text": text}},
 	}}})
 }
 
-// knows introduces a client that knows the bridge, with more capabilities.
-func (w *assembled) knows(more map[string]any) {
+// initialize sends initialize of a client that knows the bridge, with more capabilities.
+func (w *assembled) initialize(more map[string]any) {
 	w.t.Helper()
 	own := map[string]any{"version": 1}
 	for name, v := range more {
@@ -262,11 +261,11 @@ func (w *assembled) knows(more map[string]any) {
 	if _, err := w.call("initialize", map[string]any{"capabilities": map[string]any{"bridge": own}}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.takes()
+	w.takeRequests()
 }
 
-// begin sends a request of the client's, and returns its id. Take its answer with answers.
-func (w *assembled) begin(method string, params any) string {
+// send sends a request of the client and returns its id for waitResponses.
+func (w *assembled) send(method string, params any) string {
 	w.t.Helper()
 	w.calls++
 	id := fmt.Sprintf("c%d", w.calls)
@@ -278,15 +277,15 @@ func (w *assembled) begin(method string, params any) string {
 	return id
 }
 
-// response is the answer to a request of the client's.
+// response is the response to a request of the client.
 type response struct {
 	result rpc.Value
 	err    error
 }
 
-// answers waits for the answers to requests, by their ids. Everything else that comes before the last of them is
-// dropped; requests of Codex are not recorded.
-func (w *assembled) answers(ids ...string) map[string]response {
+// waitResponses waits for the responses to requests by their ids. It drops all other messages
+// before the last response; it does not record requests of Codex.
+func (w *assembled) waitResponses(ids ...string) map[string]response {
 	w.t.Helper()
 	all := make(map[string]response)
 	for len(all) < len(ids) {
@@ -317,21 +316,21 @@ func (w *assembled) next() rpc.Value {
 	select {
 	case line, ok := <-w.EditorReceives():
 		if !ok {
-			w.t.Fatal("the proxy has ended")
+			w.t.Fatal("the proxy ended")
 		}
 		doc, err := rpc.ParseValue([]byte(line))
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		return doc.Root()
-	case <-time.After(patience()):
-		w.t.Fatal("the client receives nothing")
+	case <-time.After(waitTime()):
+		w.t.Fatal("the client received nothing in time")
 		return rpc.Value{}
 	}
 }
 
-// sees waits until the client receives a notification.
-func (w *assembled) sees(method string) rpc.Value {
+// waitNotification waits until the client receives a notification.
+func (w *assembled) waitNotification(method string) rpc.Value {
 	w.t.Helper()
 	for {
 		if m := w.next(); m.Get("method").Is(method) && !m.Get("id").Exists() {
@@ -340,11 +339,11 @@ func (w *assembled) sees(method string) rpc.Value {
 	}
 }
 
-// call is a request of the client's, and its answer.
+// call sends a request of the client and returns its response.
 func (w *assembled) call(method string, params any) (rpc.Value, error) {
 	w.t.Helper()
-	id := w.begin(method, params)
-	a := w.answers(id)[id]
+	id := w.send(method, params)
+	a := w.waitResponses(id)[id]
 	return a.result, a.err
 }
 
@@ -358,10 +357,10 @@ func (w *assembled) must(method string, params any) rpc.Value {
 	return result
 }
 
-// asks is a request of Codex's; it returns the client's, or the bridge's, answer.
-func (w *assembled) asks(id, method string, params any) json.RawMessage {
-	w.tells(map[string]any{"id": id, "method": method, "params": params})
-	for late := time.After(patience()); ; {
+// askClient sends a request of Codex and returns the response of the client or the bridge.
+func (w *assembled) askClient(id, method string, params any) json.RawMessage {
+	w.notify(map[string]any{"id": id, "method": method, "params": params})
+	for late := time.After(waitTime()); ; {
 		w.mu.Lock()
 		reply, ok := w.replies[`"`+id+`"`]
 		replied := w.replied
@@ -377,8 +376,8 @@ func (w *assembled) asks(id, method string, params any) json.RawMessage {
 	}
 }
 
-// named returns the requests of a method.
-func named(all []request, method string) []request {
+// withMethod returns the requests with a method.
+func withMethod(all []request, method string) []request {
 	return slices.DeleteFunc(slices.Clone(all), func(r request) bool { return r.Method != method })
 }
 

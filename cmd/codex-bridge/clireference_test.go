@@ -14,7 +14,7 @@ import (
 
 var updateReference = flag.Bool("update-reference", false, "write the commands of docs/reference/cli.md")
 
-// The commands in the reference are those of the program.
+// The reference lists the commands of the program.
 func TestCommandReferenceIsCurrent(t *testing.T) {
 	const file = "../../docs/reference/cli.md"
 	page, err := os.ReadFile(file)
@@ -23,11 +23,11 @@ func TestCommandReferenceIsCurrent(t *testing.T) {
 	}
 	before, rest, ok := strings.Cut(string(page), "<!-- commands -->\n")
 	if !ok {
-		t.Fatal("no place for the commands")
+		t.Fatal("the page has no start mark for the commands")
 	}
 	_, after, ok := strings.Cut(rest, "<!-- end -->\n")
 	if !ok {
-		t.Fatal("no end of the commands")
+		t.Fatal("the page has no end mark for the commands")
 	}
 	parser, err := kong.New(new(cli), kong.Name("codex-bridge"))
 	if err != nil {

@@ -29,7 +29,7 @@ func (c completionCmd) Run(out io.Writer, app *kong.Kong) error {
 	return err
 }
 
-// completionNode is a command, and the words that may follow it.
+// completionNode is a command and the words that may follow it.
 type completionNode struct {
 	path  string // the names of the command and its parents, separated by spaces
 	words []string

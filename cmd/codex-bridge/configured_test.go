@@ -9,8 +9,8 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// The programs and scripts that a configuration names with absolute paths run outside of the
-// sandbox. Bare names, options and folders are none of them.
+// The guard gets the programs and scripts with absolute paths in the configuration, because they
+// run outside the sandbox. Bare names, options and folders are not programs.
 func TestConfiguredPrograms(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }

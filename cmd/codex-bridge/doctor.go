@@ -216,7 +216,7 @@ func unknownFields(mode config.Mode) string {
 	return "pass"
 }
 
-// ask runs codex with args, for 20 seconds at most, and returns its stdout and stderr.
+// ask runs codex with args, for at most 20 seconds, and returns its stdout and stderr.
 func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

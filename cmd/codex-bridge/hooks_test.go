@@ -11,9 +11,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// What a failure means is in force for the next thread that is opened, as all of a changed
-// configuration, though the socket is there already.
-func TestOnFailureChanges(t *testing.T) {
+// A changed on_failure applies to the next thread, like the rest of a changed configuration, even
+// if the socket exists.
+func TestOnFailureAppliesToNextThread(t *testing.T) {
 	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	log := slog.New(slog.DiscardHandler)

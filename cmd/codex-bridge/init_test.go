@@ -15,9 +15,9 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// Every starter loads, fits the schema, starts a bridge of this version, and says
-// of each of its keys why it is there.
-func TestStarters(t *testing.T) {
+// Each starter loads, matches the schema, starts a bridge of this version, and explains each of its
+// keys.
+func TestStartersLoad(t *testing.T) {
 	for _, profile := range []string{"careful", "team", "locked"} {
 		for _, workspace := range []bool{false, true} {
 			text, err := initCmd{Profile: profile, Workspace: workspace}.starter()
@@ -27,7 +27,7 @@ func TestStarters(t *testing.T) {
 			t.Run(profile, func(t *testing.T) {
 				cfg := loadStarter(t, text, workspace)
 				for _, n := range cfg.Unenforced() {
-					t.Errorf("line %d: %s is not acted on: put #~ before it", n.Origin.Line, n.Key)
+					t.Errorf("line %d: %s has no effect: put #~ before it", n.Origin.Line, n.Key)
 				}
 				if cfg.Policy.Mode != config.Enforce {
 					t.Errorf("mode %s", cfg.Policy.Mode)
@@ -35,15 +35,15 @@ func TestStarters(t *testing.T) {
 				if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
 					t.Error(err)
 				}
-				fitsSchema(t, text)
-				explained(t, text)
+				checkSchema(t, text)
+				checkExplained(t, text)
 			})
 		}
 	}
 }
 
-// What stands behind #~ is what this version does not act on, and nothing else.
-func TestStartersHoldBack(t *testing.T) {
+// Only keys without effect in this version stand after #~.
+func TestStartersMarkUnusedKeys(t *testing.T) {
 	for _, profile := range []string{"careful", "team", "locked"} {
 		for _, workspace := range []bool{false, true} {
 			text, err := initCmd{Profile: profile, Workspace: workspace}.starter()
@@ -53,10 +53,10 @@ func TestStartersHoldBack(t *testing.T) {
 			held := strings.Count(text, "\n#~ ")
 			text = strings.ReplaceAll(text, "\n#~ ", "\n")
 			if got := len(loadStarter(t, text, workspace).Unenforced()); got != held {
-				t.Errorf("%s: %d keys stand behind #~, and this version does not act on %d: uncomment the others", profile, held, got)
+				t.Errorf("%s: %d keys stand after #~, but only %d have no effect in this version: uncomment the others", profile, held, got)
 			}
-			fitsSchema(t, text)
-			explained(t, text)
+			checkSchema(t, text)
+			checkExplained(t, text)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func loadStarter(t *testing.T, text string, workspace bool) *config.Config {
 	return cfg
 }
 
-func fitsSchema(t *testing.T, text string) {
+func checkSchema(t *testing.T, text string) {
 	t.Helper()
 	var tree map[string]any
 	if _, err := toml.Decode(text, &tree); err != nil {
@@ -110,13 +110,13 @@ func fitsSchema(t *testing.T, text string) {
 	}
 }
 
-// explained: a key has its why behind it, or in the line above.
-func explained(t *testing.T, text string) {
+// checkExplained checks that each key has a comment after it or in the line above.
+func checkExplained(t *testing.T, text string) {
 	t.Helper()
 	above := ""
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, " = ") && !strings.HasPrefix(line, "#") && !strings.Contains(line, " # ") && !strings.HasPrefix(above, "#") {
-			t.Errorf("no why: %s", line)
+			t.Errorf("no comment: %s", line)
 		}
 		above = line
 	}

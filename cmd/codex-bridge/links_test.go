@@ -16,8 +16,8 @@ var (
 	fencedCode      = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
-// Links from one page to a file of the repository, or to a heading, lead somewhere.
-func TestLinksOfDocs(t *testing.T) {
+// Links to files of the repository and to headings resolve.
+func TestDocLinksResolve(t *testing.T) {
 	const root = "../.."
 	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
 	for _, dir := range []string{"docs", "editors", "testdata"} {
@@ -62,7 +62,7 @@ func markdownText(t *testing.T, path string) string {
 	return fencedCode.ReplaceAllString(strings.ReplaceAll(string(text), "\r\n", "\n"), "")
 }
 
-// headings returns the anchors of a page, as GitHub makes them.
+// headings returns the anchors of a page as GitHub creates them.
 func headings(text string) map[string]bool {
 	anchors := make(map[string]bool)
 	for _, heading := range markdownHeading.FindAllStringSubmatch(text, -1) {

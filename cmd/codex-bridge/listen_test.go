@@ -11,8 +11,8 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// An answer that comes too late is no answer to the next question.
-func TestLateAnswer(t *testing.T) {
+// A late answer does not answer the next question.
+func TestLateAnswerIsDropped(t *testing.T) {
 	stderr := os.Stderr
 	defer func() { os.Stderr = stderr }()
 	var err error
@@ -33,15 +33,15 @@ func TestLateAnswer(t *testing.T) {
 		}
 	}
 	says("y\n")
-	says("n") // is read when the line before has been seen to
+	says("n") // read only after the line before was handled
 	answered := make(chan acp.Answer)
 	go func() { answered <- ask(t.Context(), acp.Ask{Title: "second"}, "") }()
-	go func() { // ends with the pipe: until it is asked, nobody hears of it
+	go func() { // ends with the pipe; without a question no goroutine waits for it
 		for err := error(nil); err == nil; {
 			_, err = io.WriteString(person, "o\n")
 		}
 	}()
 	if got := <-answered; got.Allow {
-		t.Errorf("it was allowed by the answer to another: %+v", got)
+		t.Errorf("the late answer allowed it: %+v", got)
 	}
 }

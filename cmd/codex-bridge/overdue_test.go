@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The error of a turn that took too long says what Codex reported last. A session keeps its thread if the turn could be
-// interrupted; else its next turn runs in a new thread, with the same settings.
-func TestOverdueTurn(t *testing.T) {
-	if apart(t) {
+// The error of a turn that timed out has the last error of Codex. A session keeps its thread if the
+// turn was interrupted; else its next turn runs in a new thread with the same settings.
+func TestTimedOutTurn(t *testing.T) {
+	if inOwnProcess(t) {
 		return
 	}
 	for _, c := range []struct {
@@ -36,24 +36,24 @@ func TestOverdueTurn(t *testing.T) {
 					turns++
 					thread, id := r.Params["threadId"].(string), fmt.Sprint("t", turns)
 					if turns > 1 {
-						return w.turn(thread, id, "done"), ""
+						return w.turnResponse(thread, id, "done"), ""
 					}
-					return following{map[string]any{"turn": map[string]any{"id": id}}, func() {
+					return responseThen{map[string]any{"turn": map[string]any{"id": id}}, func() {
 						about := map[string]any{"threadId": thread, "turn": map[string]any{"id": id}}
-						w.tells(map[string]any{"method": "turn/started", "params": about})
-						w.tells(map[string]any{"method": "error", "params": map[string]any{
+						w.notify(map[string]any{"method": "turn/started", "params": about})
+						w.notify(map[string]any{"method": "error", "params": map[string]any{
 							"threadId": thread, "turnId": id, "willRetry": true, "error": map[string]any{"message": "Reconnecting... 2/5"},
 						}})
 					}}, ""
 				case "turn/interrupt":
 					if c.interrupted {
-						return following{map[string]any{}, func() { w.ends(r.Params["threadId"].(string), "t1", "") }}, ""
+						return responseThen{map[string]any{}, func() { w.endTurn(r.Params["threadId"].(string), "t1", "") }}, ""
 					}
 					time.Sleep(5500 * time.Millisecond)
 				}
 				return map[string]any{}, ""
 			})
-			w.knows(nil)
+			w.initialize(nil)
 			run := func(timeout int) (string, error) {
 				result, err := w.call("bridge/turn/run", map[string]any{
 					"sessionKey": "s", "input": "x", "timeoutMs": timeout, "thread": map[string]any{"cwd": "/w", "sandbox": "read-only"},
@@ -67,11 +67,11 @@ func TestOverdueTurn(t *testing.T) {
 			if _, err := run(100); err == nil || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, want %s", err, c.text)
 			}
-			w.takes()
+			w.takeRequests()
 			if thread, err := run(30_000); err != nil || thread != c.thread {
 				t.Errorf("the next turn runs in %s, %v; want %s", thread, err, c.thread)
 			}
-			for _, r := range named(w.takes(), "thread/start") {
+			for _, r := range withMethod(w.takeRequests(), "thread/start") {
 				if r.Params["sandbox"] != "read-only" || r.Params["cwd"] != "/w" {
 					t.Errorf("the new thread has %v", r.Params)
 				}

@@ -54,7 +54,7 @@ func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, erro
 		r.add("got: error %d: %s", d.Err.Code, d.Err.Message)
 	}
 	for _, c := range d.Changes {
-		r.add("got: %s: %s -> %s", c.Field, valueOr(c.From, "left out"), valueOr(c.To, cases.TakenOut))
+		r.add("got: %s: %s -> %s", c.Field, valueOr(c.From, "left out"), valueOr(c.To, cases.Removed))
 		r.add("     %s%s: %s", c.Rule, placeSuffix(c.Origin), c.Reason)
 	}
 	return r.diffs, nil
@@ -64,7 +64,7 @@ func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, erro
 func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy.Change) error {
 	got := make(map[string]string)
 	for _, c := range changes {
-		text := cases.TakenOut
+		text := cases.Removed
 		if c.To != nil {
 			var err error
 			if text, err = canonical([]byte(c.To)); err != nil {
@@ -74,8 +74,8 @@ func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy
 		got[c.Field] = text
 	}
 	for _, field := range slices.Sorted(maps.Keys(want)) {
-		text := cases.TakenOut
-		if want[field] != cases.TakenOut {
+		text := cases.Removed
+		if want[field] != cases.Removed {
 			raw, err := canonical(want[field])
 			if err != nil {
 				return err

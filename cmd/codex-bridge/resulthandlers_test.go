@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// All handlers of post_tool_use see the result of a host's tool, in the order of the configuration. The reason of the first
-// that blocks is all that Codex gets.
+// All handlers of post_tool_use get the result of a host tool, in the order of the configuration.
+// Codex gets only the reason of the first that blocks.
 func TestResultHandlersRunInOrder(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	folder := t.TempDir()
@@ -35,13 +35,13 @@ events = ["post_tool_use"]
 		}
 		return result, failed
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	id, _ := w.must("thread/start", map[string]any{}).Get("thread").Get("id").Text()
-	answer := string(w.asks("q", "item/tool/call", map[string]any{"threadId": id, "turnId": "u", "callId": "c", "tool": "look", "arguments": map[string]any{}}))
+	answer := string(w.askClient("q", "item/tool/call", map[string]any{"threadId": id, "turnId": "u", "callId": "c", "tool": "look", "arguments": map[string]any{}}))
 	if strings.Contains(answer, "the-result") || strings.Contains(answer, "third") || !strings.Contains(answer, "withheld by the second") || !strings.Contains(answer, `"success":false`) {
-		t.Errorf("Codex gets %s", answer)
+		t.Errorf("Codex got %s", answer)
 	}
 	if text, err := os.ReadFile(asked); string(text) != "first\nsecond\nthird\n" {
-		t.Errorf("the handlers asked are %q, %v", text, err)
+		t.Errorf("handlers called: %q, %v", text, err)
 	}
 }

@@ -118,7 +118,7 @@ func (t *turnRun) run() error {
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
-			t.screen.Aside(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
+			t.screen.Interrupt(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
 			return exitError(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
 		answered.Message += said.lastLine()
@@ -200,7 +200,7 @@ const interruptRetry = 200 * time.Millisecond
 // handle shows notifications, and asks the user for the responses to requests.
 func (t *turnRun) handle(ctx context.Context, m *appserver.Message) {
 	if !m.IsRequest() {
-		t.screen.Take(m.Method, m.Params)
+		t.screen.Show(m.Method, m.Params)
 		return
 	}
 	if t.person == nil {
@@ -239,7 +239,7 @@ func (t *turnRun) outcome(result rpc.Value, failed *rpc.Error) error {
 		problem = "the turn has failed: " + problem
 	}
 	if !t.JSON {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+follow.Plain(problem))
+		fmt.Fprintln(os.Stderr, "codex-bridge: "+follow.StripControls(problem))
 	}
 	return exitError(code)
 }
@@ -279,7 +279,7 @@ func (t *logTail) String() string {
 	return string(t.kept)
 }
 
-// lastLine is the lastLine line, after a colon; "" for none.
+// lastLine returns the last line, after a colon; "" for none.
 func (t *logTail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScriptsPostgres plays the scripts of testdata/postgres, each with an empty
-// database in $DATABASE.
+// TestScriptsPostgres runs the scripts of testdata/postgres, each with an empty database in
+// $DATABASE.
 func TestScriptsPostgres(t *testing.T) {
 	server, err := postgrestest.Start(postgrestest.Options{})
 	if err != nil {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts plays the command line as a person types it. The codex of the
-// scripts is a shell script; cmd/codex-bridge/e2e uses the real one.
+// TestScripts runs the command line as a user types it. The codex of the scripts is a shell script;
+// cmd/codex-bridge/e2e uses the real one.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata"))
 }
@@ -49,7 +49,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			"tamper": tamper,
 			"record": record,
 			"age":    age,
-			// status N ARGS…: codex-bridge with these arguments exits with N.
+			// status N ARGS… checks that codex-bridge with these arguments exits with N.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
 					ts.Fatalf("usage: status N ARGS...")
@@ -70,17 +70,17 @@ func params(t *testing.T, dir string) testscript.Params {
 			for _, name := range []string{"CODEX_BRIDGE_CODEX", "CODEX_BRIDGE_CONFIG", "CODEX_BRIDGE_STATE", "CODEX_BRIDGE_LOG"} {
 				env.Vars = append(env.Vars, name+"=")
 			}
-			// testscript's own is one for the whole machine, which another bridge's tests may
-			// have left a state in.
+			// The default folder is shared by the whole machine, and tests of another bridge may
+			// leave a state in it.
 			env.Vars = append(env.Vars, "HOME="+env.WorkDir+"/home")
-			// An empty CODEX_BRIDGE_CONFIG means no file of the user's.
+			// An empty CODEX_BRIDGE_CONFIG means that the user has no file.
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 	}
 }
 
-// decide FILE: the decisions of a file, JSON Lines, are appended to the log in
-// $CODEX_BRIDGE_STATE, or to that of the PostgreSQL in $DATABASE.
+// decide FILE appends the decisions of a JSON Lines file to the log in $CODEX_BRIDGE_STATE, or in
+// the PostgreSQL of $DATABASE.
 func decide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: decide FILE")
@@ -95,7 +95,7 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// record FILE: the records of a file, JSON Lines, are kept in the transcripts of the state.
+// record FILE adds the records of a JSON Lines file to the transcripts of the state.
 func record(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: record FILE")
@@ -111,7 +111,7 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// age FILE: it was last written to ten days ago.
+// age FILE sets the time of the last change to ten days ago.
 func age(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: age FILE")
@@ -120,7 +120,7 @@ func age(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
 }
 
-// tamper SQL: the statement is run on the SQLite database of the state.
+// tamper SQL runs the statement on the SQLite database of the state.
 func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: tamper SQL")

@@ -4,9 +4,9 @@ package main
 
 import "testing"
 
-// bridge/status counts the open threads, also where no policy is enforced.
+// bridge/status counts the open threads, also without an enforced policy.
 func TestStatusCountsOpenThreads(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	for _, c := range []struct{ name, config string }{{"off", ""}, {"audit", "[policy]\nmode = \"audit\"\n"}} {
@@ -18,7 +18,7 @@ func TestStatusCountsOpenThreads(t *testing.T) {
 				}
 				return map[string]any{"thread": map[string]any{"id": id}, "model": "m", "cwd": "/w"}, ""
 			})
-			w.knows(nil)
+			w.initialize(nil)
 			counts := func(want string) {
 				t.Helper()
 				if got := string(w.must("bridge/status", map[string]any{}).Get("threads").Raw()); got != want {
@@ -30,8 +30,8 @@ func TestStatusCountsOpenThreads(t *testing.T) {
 				w.must("thread/start", map[string]any{})
 			}
 			counts("2")
-			w.tells(map[string]any{"method": "thread/closed", "params": map[string]any{"threadId": "t1"}})
-			w.must("model/list", map[string]any{}) // its answer comes after the notification
+			w.notify(map[string]any{"method": "thread/closed", "params": map[string]any{"threadId": "t1"}})
+			w.must("model/list", map[string]any{}) // its response follows the notification
 			counts("1")
 		})
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Whatever a client or a model chose, the output holds no character that acts on a terminal,
-// however the text is cut into writes, and JSON has the same values as before.
-func TestSafeWriter(t *testing.T) {
+// For any text of clients or models, in writes of any size, the output has no character that acts
+// on a terminal. JSON keeps its values.
+func TestSafeWriterEscapes(t *testing.T) {
 	const text = "a\tü€😀\n\x1b[2J\r\u0085\u009b31m\u007f\u061c\u200e\u202e\u2066\u2028\u2029 \u200d \xc2\x9b\xff\x9b\xe2\x80"
 	const want = "a\tü€😀\n\\u001b[2J\\r\\u0085\\u009b31m\\u007f\\u061c\\u200e\\u202e\\u2066\\u2028\\u2029 \u200d \\u009b\uFFFD\uFFFD\uFFFD"
 	for size := 1; size < len(text); size++ {

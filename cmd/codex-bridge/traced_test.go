@@ -16,9 +16,10 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// A trace has the session of its thread, the request that Codex got for the thread, and tools that had no result in time.
+// A trace has the session of its thread, the request for the thread that Codex received, and the
+// tools that timed out.
 func TestTraceHasSessionContextAndTimeouts(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	folder := t.TempDir()
@@ -39,9 +40,9 @@ timeout = "100ms"
 		}
 		return result, failed
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	id, _ := w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": "chat/1"}}).Get("thread").Get("id").Text()
-	w.asks("q", "item/tool/call", map[string]any{"threadId": id, "turnId": "u", "callId": "c1", "tool": "slow", "arguments": map[string]any{}})
+	w.askClient("q", "item/tool/call", map[string]any{"threadId": id, "turnId": "u", "callId": "c1", "tool": "slow", "arguments": map[string]any{}})
 	w.must("bridge/turn/run", map[string]any{"sessionKey": "chat/1", "input": "x"})
 
 	events := traceOf(t, id, trace.ModelCompleted)
@@ -54,7 +55,7 @@ timeout = "100ms"
 			t.Errorf("%s: %s, want %s", c.kind, e.Data, c.data)
 		}
 		if e.SessionKey != "chat/1" {
-			t.Errorf("%s has the session %q", c.kind, e.SessionKey)
+			t.Errorf("%s has session %q", c.kind, e.SessionKey)
 		}
 	}
 	var late struct{ Tool, CallID string }

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// What is configured to be a secret is known as one.
-func TestSecrets(t *testing.T) {
+// The redaction knows the secrets of the configuration.
+func TestConfiguredSecretsAreKnown(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-team=abcd1234efgh,authorization=Bearer%20qwer5678tyui,x-tenant=production")
 	t.Setenv("SOME_SERVER", "zxcv9012bnmk")
 	cfg := config.Default()

@@ -20,17 +20,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// playedAgent is an agent that the test plays, and what it was sent. Its turn ends when it is told to stop, or by end.
-type playedAgent struct {
+// scriptedAgent is an agent that the test plays, with the requests that it received. Its turn ends
+// by a cancel or by finish.
+type scriptedAgent struct {
 	mu       sync.Mutex
 	requests []request
-	finish   func(result any) // ends the turn under way
+	finish   func(result any) // ends the running turn
 	say      func(chunk, text string)
 	prompted chan struct{}
 }
 
-// answer is the agent.
-func (a *playedAgent) answer(r request, tell func(any)) any {
+// answer answers a request as the agent.
+func (a *scriptedAgent) answer(r request, tell func(any)) any {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.requests = append(a.requests, r)
@@ -44,7 +45,7 @@ func (a *playedAgent) answer(r request, tell func(any)) any {
 				"sessionId": session, "update": map[string]any{"sessionUpdate": chunk, "content": map[string]any{"type": "text", "text": text}},
 			}})
 		}
-		return later(func(reply func(any)) {
+		return delayed(func(reply func(any)) {
 			a.finish = reply
 			close(a.prompted)
 		})
@@ -57,23 +58,24 @@ func (a *playedAgent) answer(r request, tell func(any)) any {
 }
 
 // got returns the requests of a method.
-func (a *playedAgent) got(method string) []request {
+func (a *scriptedAgent) got(method string) []request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return named(a.requests, method)
+	return withMethod(a.requests, method)
 }
 
-// withAgent starts a conversation whose agent "codex" the test plays; with broken it says that and ends.
-func withAgent(t *testing.T, acp, broken string) (*assembled, *playedAgent) {
+// withAgent starts a conversation whose agent "codex" the test plays. With broken, the agent prints
+// that text and exits.
+func withAgent(t *testing.T, acp, broken string) (*assembled, *scriptedAgent) {
 	t.Helper()
-	a := &playedAgent{prompted: make(chan struct{})}
-	beside(t, a.answer)
+	a := &scriptedAgent{prompted: make(chan struct{})}
+	serveExtraCodex(t, a.answer)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "agent")
-	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s'\n", bridgetest.EnvSocket, besideSocket, self)
+	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s'\n", bridgetest.EnvSocket, extraCodexSocket, self)
 	if broken != "" {
 		script = fmt.Sprintf("#!/bin/sh\necho '%s' >&2\nexit 4\n", broken)
 	}
@@ -81,7 +83,7 @@ func withAgent(t *testing.T, acp, broken string) (*assembled, *playedAgent) {
 		t.Fatal(err)
 	}
 	w := newAssembled(t, fmt.Sprintf("[acp]\n%s\n[acp.agents.codex]\ncommand = [%q]\n", acp, program), func(request) (any, string) { return map[string]any{}, "" })
-	w.knows(nil)
+	w.initialize(nil)
 	return w, a
 }
 
@@ -134,7 +136,8 @@ type spawnCase struct {
 	}
 }
 
-// hosts reports whether the case is about a chat's channel, which is the editor's; see DEVIATIONS.md.
+// hosts reports whether the case is about the channel of a chat, which belongs to the editor; see
+// DEVIATIONS.md.
 func (c spawnCase) hosts() bool {
 	in := c.Input
 	return in.BindError != "" || in.AgentError != "" || in.Params["thread"] == true && in.Cfg.Acp != nil && in.Params["mode"] == nil &&
@@ -151,7 +154,7 @@ func (w *assembled) spawn(params map[string]any) (r spawnResult) {
 }
 
 func TestSpawnVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -186,7 +189,7 @@ func TestSpawnVectors(t *testing.T) {
 				if c.Allowed {
 					t.Error(err)
 				}
-				return // such a word is no agent
+				return // this word is not an agent
 			}
 			w, _ := withAgent(t, section, "")
 			if got := w.spawn(map[string]any{"task": "x", "agentId": c.AgentID}); (got.Status == "accepted") != c.Allowed || !c.Allowed && got.Status != "forbidden" {
@@ -227,7 +230,7 @@ func (w *assembled) cancelAll() {
 func (c spawnCase) play(t *testing.T) {
 	in := c.Input
 	params := map[string]any{}
-	if s := in.Cfg.Acp; s != nil && len(s.AllowedAgents) > 0 && !slices.Contains(s.AllowedAgents, s.DefaultAgent) { // no configuration has that
+	if s := in.Cfg.Acp; s != nil && len(s.AllowedAgents) > 0 && !slices.Contains(s.AllowedAgents, s.DefaultAgent) { // no configuration is like this
 		params["agentId"], s.DefaultAgent = s.DefaultAgent, ""
 	}
 	w, a := withAgent(t, in.Cfg.Acp.lines(), in.InitError)
@@ -236,15 +239,15 @@ func (c spawnCase) play(t *testing.T) {
 	}
 	folder := t.TempDir()
 	if params["cwd"] != nil {
-		params["cwd"] = folder // it has to be there
+		params["cwd"] = folder // it must exist
 	}
 	if in.Ctx.AgentSessionKey != "" {
 		params["sessionKey"] = in.Ctx.AgentSessionKey
 	}
 	if in.RequesterSandboxed {
-		params["threadId"] = "unknown" // of a thread that is not known, the bridge assumes that it has a sandbox
+		params["threadId"] = "unknown" // the bridge assumes that an unknown thread has a sandbox
 	}
-	id := w.begin("bridge/acp/spawn", params)
+	id := w.send("bridge/acp/spawn", params)
 	var bound map[string]any
 	var reply struct{ Result spawnResult }
 	binds := false
@@ -278,7 +281,7 @@ func (c spawnCase) play(t *testing.T) {
 			t.Errorf("a child is left: %+v, %+v", got, children)
 		}
 		if len(c.Steps) == 0 && len(a.got("session/new")) > 0 {
-			t.Error("the agent was started")
+			t.Error("the bridge started the agent")
 		}
 		return
 	}
@@ -290,7 +293,7 @@ func (c spawnCase) play(t *testing.T) {
 }
 
 // followed checks that the program took the steps of the case, and no others.
-func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent, bound map[string]any, folder string) {
+func (c spawnCase) followed(t *testing.T, a *scriptedAgent, children []childAgent, bound map[string]any, folder string) {
 	t.Helper()
 	word := func(s *string) string {
 		if s == nil {
@@ -300,8 +303,8 @@ func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent,
 	}
 	select {
 	case <-a.prompted:
-	case <-time.After(patience()):
-		t.Fatal("the agent has no task")
+	case <-time.After(waitTime()):
+		t.Fatal("the agent got no task")
 	}
 	if len(children) != 1 {
 		t.Fatalf("the children are %+v", children)
@@ -320,11 +323,11 @@ func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent,
 			opened := a.got("session/new")
 			if resume := word(s.ResumeSessionID); resume != "" {
 				if opened = a.got("session/load"); len(opened) == 1 && opened[0].Params["sessionId"] != resume {
-					t.Errorf("the agent gets %v", opened[0])
+					t.Errorf("the agent got %v", opened[0])
 				}
 			}
 			if len(opened) != 1 || s.Cwd != nil && opened[0].Params["cwd"] != folder {
-				t.Errorf("the agent gets %v", opened)
+				t.Errorf("the agent got %v", opened)
 			}
 		case "bind":
 			isBound = true
@@ -335,7 +338,7 @@ func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent,
 		}
 	}
 	if (bound != nil) != isBound || isBound && (bound["parentSessionKey"] != one.SpawnedBy || bound["sessionId"] == "") {
-		t.Errorf("the client is told of the place: %v", bound)
+		t.Errorf("the client got the binding: %v", bound)
 	}
 }
 
@@ -355,15 +358,16 @@ type streamCase struct {
 	Events []struct{ Text, ContextKey string }
 }
 
-// isUsual reports whether the case has the times and the switches that the program has; see DEVIATIONS.md.
+// isUsual reports whether the case has the times and switches of the program; see DEVIATIONS.md.
 func (c streamCase) isUsual() bool {
 	o := c.Options
 	return o.SurfaceUpdates == nil && o.NoOutputNoticeMs == 0 && o.NoOutputPollMs == 0 && o.MaxRelayLifetimeMs == 0
 }
 
-// An agent's turn is told to the conversation that asked for it, by notices. The first is always that it has begun.
+// The conversation that started an agent gets notices about the agent's turn. The first says that
+// it started.
 func TestParentStreamVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []streamCase }
@@ -392,7 +396,7 @@ func (c streamCase) play(t *testing.T) {
 		}
 	}
 	var spawned spawnResult
-	for id := w.begin("bridge/acp/spawn", map[string]any{"task": "x", "agentId": "codex", "sessionKey": "chat", "streamTo": "parent"}); spawned.Status == ""; {
+	for id := w.send("bridge/acp/spawn", map[string]any{"task": "x", "agentId": "codex", "sessionKey": "chat", "streamTo": "parent"}); spawned.Status == ""; {
 		m := w.next()
 		take(m)
 		if m.Get("id").Is(id) {
@@ -403,7 +407,7 @@ func (c streamCase) play(t *testing.T) {
 	}
 	select {
 	case <-a.prompted:
-	case <-time.After(patience()):
+	case <-time.After(waitTime()):
 		t.Fatalf("the agent has no task: %+v", spawned)
 	}
 	var want []notice
@@ -427,7 +431,7 @@ func (c streamCase) play(t *testing.T) {
 			a.say("agent_message_chunk", d.Delta)
 		case d.Phase == "error":
 			ended = true
-			a.finish(failing{d.Error})
+			a.finish(failure{d.Error})
 		default:
 			ended = true
 			a.finish(map[string]any{"stopReason": "end_turn"})
@@ -437,7 +441,7 @@ func (c streamCase) play(t *testing.T) {
 	for len(got) < len(want) {
 		take(w.next())
 	}
-	if !ended { // nothing more comes, but what the end of the turn brings
+	if !ended { // no more notices, except at the end of the turn
 		w.must("bridge/acp/cancel", map[string]any{"childSessionKey": spawned.ChildSessionKey})
 	}
 	for i := range got {
@@ -447,12 +451,12 @@ func (c streamCase) play(t *testing.T) {
 		switch w := want[i].Text; {
 		case w == "<text>" && got[i].Text != "":
 			got[i].Text = w
-		case strings.HasSuffix(want[i].ContextKey, ":done"): // how long it took is not scripted
+		case strings.HasSuffix(want[i].ContextKey, ":done"): // the duration is not scripted
 			head, _, _ := strings.Cut(w, " in ")
 			if strings.HasPrefix(got[i].Text, head) {
 				got[i].Text = w
 			}
-		case strings.HasSuffix(want[i].ContextKey, ":error") && w == "codex run failed.": // see DEVIATIONS.md: an error of ACP has words
+		case strings.HasSuffix(want[i].ContextKey, ":error") && w == "codex run failed.": // see DEVIATIONS.md: an error of ACP has a text
 			if strings.HasPrefix(got[i].Text, "codex run failed") {
 				got[i].Text = w
 			}

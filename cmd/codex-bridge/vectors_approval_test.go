@@ -16,21 +16,21 @@ import (
 
 const commandQuestion = "item/commandExecution/requestApproval"
 
-// does returns the reaction of a person with this decision.
-func does(decision string) typed {
+// does returns the reaction of a user with this decision.
+func does(decision string) reaction {
 	switch {
 	case decision == "allow-once":
-		return typed{line: "y"}
+		return reaction{line: "y"}
 	case decision == "allow-always":
-		return typed{line: "s"}
-	case decision == "" || strings.HasPrefix(decision, "<"): // there is no decision
-		return typed{err: io.EOF}
+		return reaction{line: "s"}
+	case decision == "" || strings.HasPrefix(decision, "<"): // no decision
+		return reaction{err: io.EOF}
 	}
-	return typed{line: decision}
+	return reaction{line: decision}
 }
 
-// decisionOf maps an outcome to the reaction of a person that leads to it.
-var decisionOf = map[string]typed{
+// decisionOf returns the reaction of a user that leads to an outcome.
+var decisionOf = map[string]reaction{
 	"approved-once": {line: "y"}, "approved-session": {line: "s"}, "denied": {line: "n"}, "unavailable": {err: io.EOF},
 	"cancelled": {err: context.Canceled},
 }
@@ -40,7 +40,7 @@ type row struct {
 	Params, Response json.RawMessage
 }
 
-// inTurn adds to params the thread and the turn, which a question always has.
+// inTurn adds the thread and the turn to params. Each question has them.
 func inTurn(t *testing.T, params json.RawMessage) json.RawMessage {
 	t.Helper()
 	all := map[string]json.RawMessage{"threadId": json.RawMessage(`"` + vectorThread + `"`), "turnId": json.RawMessage(`"` + vectorTurn + `"`)}
@@ -54,18 +54,18 @@ func inTurn(t *testing.T, params json.RawMessage) json.RawMessage {
 	return text
 }
 
-// judged compares an answer with the vector's answer, or with the row of DEVIATIONS.md for it.
+// compareAnswer compares an answer with the vector's answer, or with its row in DEVIATIONS.md.
 func (v row) judged(t *testing.T, got rpc.Value) {
 	t.Helper()
 	result := got.Get("result")
 	switch {
 	case !strings.HasPrefix(v.Method, "item/"): // legacy
 		if !result.Get("decision").Get("denied").Get("rejection").Exists() {
-			t.Errorf("the answer is %s, and no denial of codex's schema", got.Raw())
+			t.Errorf("the answer is %s, want a denial in Codex's schema", got.Raw())
 		}
 	case isUnknown(v.Method):
 		if !got.Get("error").Exists() {
-			t.Errorf("the answer is %s, and no error", got.Raw())
+			t.Errorf("the answer is %s, want an error", got.Raw())
 		}
 	case v.Method == commandQuestion && (v.Outcome == "denied" || v.Outcome == "unavailable") && string(compact(t, v.Response)) == `{"decision":"cancel"}`:
 		sameJSON(t, json.RawMessage(`{"decision":"decline"}`), result.Raw())
@@ -79,7 +79,7 @@ func isUnknown(method string) bool {
 }
 
 func TestApprovalVectorsMatrix(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ ResponseMatrix []row }
@@ -93,7 +93,7 @@ func TestApprovalVectorsMatrix(t *testing.T) {
 		t.Run(r.Method+" "+string(compact(t, r.Params))+" "+r.Outcome, func(t *testing.T) {
 			does, ok := decisionOf[r.Outcome]
 			if !ok {
-				t.Fatalf("the outcome %q is not known", r.Outcome)
+				t.Fatalf("unknown outcome %q", r.Outcome)
 			}
 			got, _ := c.ask(r.Method, inTurn(t, r.Params), does)
 			r.judged(t, got)
@@ -101,10 +101,10 @@ func TestApprovalVectorsMatrix(t *testing.T) {
 	}
 }
 
-// A decision's outcome shows in the answers to two commands: one that offers all, and one
-// that offers nothing that lasts.
+// The outcome of a decision shows in the answers to two commands: one offers all decisions, one
+// offers no lasting decision.
 func TestApprovalVectorsDecisions(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -152,8 +152,8 @@ type approvalCase struct {
 	ApprovalCalls []struct{ Method, Title, Description string }
 }
 
-// hooked reports whether a hook decided the case. Codex runs its hooks before it asks, so that
-// the question does not come then.
+// hooked reports whether a hook decided the case. Codex runs its hooks first, and then does not
+// ask.
 func (c approvalCase) hooked() bool {
 	in := c.Input
 	if in.Relay == nil || in.Method != commandQuestion || !slices.Contains(in.Relay.AllowedEvents, "pre_tool_use") {
@@ -162,8 +162,8 @@ func (c approvalCase) hooked() bool {
 	return in.HasInvocation || in.RelayError != "" || in.RelayResponse != nil && (in.RelayResponse.Stdout != "" || in.RelayResponse.ExitCode != 0)
 }
 
-// person returns the reaction of the person in the case.
-func (c approvalCase) person() typed {
+// person returns the reaction of the user in the case.
+func (c approvalCase) person() reaction {
 	in := c.Input
 	var route struct {
 		ID       string
@@ -172,9 +172,9 @@ func (c approvalCase) person() typed {
 	err := json.Unmarshal(in.RequestResult, &route)
 	switch {
 	case in.Aborted:
-		return typed{err: context.Canceled}
+		return reaction{err: context.Canceled}
 	case err != nil || route.ID == "" || in.WaitError != "" || in.WaitResult.Decision == nil:
-		return typed{err: io.EOF}
+		return reaction{err: io.EOF}
 	}
 	return does(*in.WaitResult.Decision)
 }
@@ -189,7 +189,7 @@ func (c approvalCase) outcome() string {
 }
 
 func TestApprovalVectorsCases(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []approvalCase }
@@ -208,35 +208,35 @@ func TestApprovalVectorsCases(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			switch in := c.Input; {
 			case in.PolicyOutcome != "":
-				got, shown := ruled.ask(in.Method, in.Params, typed{line: "y"})
+				got, shown := ruled.ask(in.Method, in.Params, reaction{line: "y"})
 				sameJSON(t, c.Response, got.Get("result").Raw())
 				if shown != "" {
-					t.Errorf("the person is asked %q", shown)
+					t.Errorf("the bridge asked the user %q", shown)
 				}
-			case in.AutoApprove && strings.HasPrefix(string(c.Response), "{"): // see DEVIATIONS.md: the person is asked
-				got, shown := open.ask(in.Method, in.Params, typed{line: "s"})
+			case in.AutoApprove && strings.HasPrefix(string(c.Response), "{"): // see DEVIATIONS.md: the bridge asks the user
+				got, shown := open.ask(in.Method, in.Params, reaction{line: "s"})
 				sameJSON(t, c.Response, got.Get("result").Raw())
 				if shown == "" {
-					t.Error("the person is not asked")
+					t.Error("the bridge did not ask the user")
 				}
-			case strings.HasPrefix(string(c.Response), `"<undefined`): // of another turn: a refusal
-				got, shown := open.ask(in.Method, in.Params, typed{line: "y"})
+			case strings.HasPrefix(string(c.Response), `"<undefined`): // of another turn: refused
+				got, shown := open.ask(in.Method, in.Params, reaction{line: "y"})
 				sameJSON(t, json.RawMessage(`{"decision":"decline"}`), got.Get("result").Raw())
 				if shown != "" {
-					t.Errorf("the person is asked %q", shown)
+					t.Errorf("the bridge asked the user %q", shown)
 				}
 			default:
 				got, shown := open.ask(in.Method, in.Params, c.person())
 				row{Method: in.Method, Response: c.Response, Outcome: c.outcome()}.judged(t, got)
 				if len(c.ApprovalCalls) == 0 {
 					if shown != "" {
-						t.Errorf("the person is asked %q", shown)
+						t.Errorf("the bridge asked the user %q", shown)
 					}
 					return
 				}
 				want := c.ApprovalCalls[0].Title + "\n" + c.ApprovalCalls[0].Description + "\n"
 				if !strings.HasPrefix(shown, want) {
-					t.Errorf("the person is shown\n%s\nwant\n%s", shown, want)
+					t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
 				}
 			}
 		})

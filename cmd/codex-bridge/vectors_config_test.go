@@ -18,7 +18,7 @@ import (
 
 // The first configuration is that of the section [thread], the second the client's.
 func TestConfigMergeVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -45,7 +45,7 @@ func TestConfigMergeVectors(t *testing.T) {
 			p["config"] = config
 		}
 		w.must("thread/start", p)
-		return named(w.takes(), "thread/start")[0].Params["config"]
+		return withMethod(w.takeRequests(), "thread/start")[0].Params["config"]
 	}
 	for i, c := range v.Cases {
 		if len(c.Configs) > 0 && hasNull(c.Configs[0]) || len(c.Configs) > 2 {
@@ -83,7 +83,7 @@ func TestConfigMergeVectors(t *testing.T) {
 	}
 }
 
-// hasNull reports whether a value is null, or has a null in it. TOML has none.
+// hasNull reports whether a value is null or contains null. TOML has no null.
 func hasNull(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -100,7 +100,7 @@ func hasNull(v any) bool {
 	return false
 }
 
-// inlineTOML writes a JSON value as a TOML one.
+// inlineTOML returns a JSON value as TOML.
 func inlineTOML(t *testing.T, v any) string {
 	t.Helper()
 	var members []string
@@ -120,7 +120,7 @@ func inlineTOML(t *testing.T, v any) string {
 	return text(t, v)
 }
 
-// agentsOf reports whether a case is about an agent, or a server for agents.
+// agentsOf reports whether a case is about an agent, or about a server for agents.
 func agentsOf(agent string, servers map[string]json.RawMessage) bool {
 	if agent != "" {
 		return true
@@ -137,7 +137,7 @@ func agentsOf(agent string, servers map[string]json.RawMessage) bool {
 }
 
 func TestUserMCPPatchVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -166,19 +166,20 @@ func TestUserMCPPatchVectors(t *testing.T) {
 		if c.Config.Mcp.Servers != nil {
 			about["mcpServers"] = c.Config.Mcp.Servers
 		}
-		w.takes()
+		w.takeRequests()
 		w.must("thread/start", map[string]any{"bridge": about})
-		if diff := cmp.Diff(c.Patch, named(w.takes(), "thread/start")[0].Params["config"]); diff != "" {
+		if diff := cmp.Diff(c.Patch, withMethod(w.takeRequests(), "thread/start")[0].Params["config"]); diff != "" {
 			t.Errorf("case %d (-want +got):\n%s", i, diff)
 		}
 	}
 }
 
-// lowerName is a name whose order is the same by bytes and in a language. All other names may be in another order here:
-// see DEVIATIONS.md.
+// lowerName matches names with the same order by bytes and by language. Other names may be in
+// another order here: see DEVIATIONS.md.
 var lowerName = regexp.MustCompile(`^[a-z]*$`)
 
-// entries returns the tools of a fingerprint in the order of their texts, and whether each name is a lower one.
+// entries returns the tools of a fingerprint, sorted by their texts, and whether each name matches
+// lowerName.
 func entries(t *testing.T, print string) (sorted []string, plain bool) {
 	t.Helper()
 	var list []json.RawMessage
@@ -197,9 +198,9 @@ func entries(t *testing.T, print string) (sorted []string, plain bool) {
 	return sorted, plain
 }
 
-// The fingerprint is that in the record of a session whose thread starts with the tools.
+// The fingerprint is in the record of a session whose thread starts with the tools.
 func TestDynamicToolsFingerprintVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {

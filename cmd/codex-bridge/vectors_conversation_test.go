@@ -19,7 +19,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// boundTo are the fields of a binding that vectors compare.
+// boundTo has the fields of a binding that vectors compare.
 type boundTo struct {
 	ThreadID, Cwd, Model, ModelProvider, ApprovalPolicy, Sandbox, ServiceTier string
 }
@@ -58,19 +58,18 @@ type conversation struct {
 	BindingAfter *boundTo
 }
 
-// The members that the bridge does not send, and those that it sends besides; see
-// DEVIATIONS.md.
+// The members that the bridge does not send, and those that it adds; see DEVIATIONS.md.
 var (
 	theirs = []string{"personality", "experimentalRawEvents", "persistExtendedHistory", "developerInstructions", "approvalsReviewer"}
 	ours   = []string{"collaborationMode", "clientUserMessageId", "serviceName"}
 )
 
-// hosts reports whether a case is about a chat, not about the bridge.
+// hosts reports whether a case is about a chat instead of the bridge.
 func (c conversation) hosts() bool {
 	return c.Input.Data != nil || c.Input.Event.CommandAuthorized != nil
 }
 
-// own returns the settings that the session itself has. The bridge sends no others.
+// own returns the session's own settings. The bridge sends no others.
 func (c conversation) own() boundTo {
 	b := c.Input.Binding
 	if s := c.Input.Start; s != nil {
@@ -85,7 +84,7 @@ func (c conversation) own() boundTo {
 }
 
 func TestConversationBindingVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []conversation }
@@ -121,7 +120,7 @@ func (c conversation) play(t *testing.T) {
 		case "thread/start":
 			return map[string]any{"thread": map[string]any{"id": "new-th"}, "cwd": "/srv", "model": "mm", "modelProvider": "openai"}, ""
 		case "turn/interrupt":
-			w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+			w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
 			return map[string]any{}, ""
 		case "turn/start":
 			if len(errs) > 0 {
@@ -129,27 +128,27 @@ func (c conversation) play(t *testing.T) {
 				errs = errs[1:]
 				return nil, failed
 			}
-			return following{map[string]any{"turn": map[string]any{"id": "tu"}}, func() {
+			return responseThen{map[string]any{"turn": map[string]any{"id": "tu"}}, func() {
 				if in.Notify != nil {
-					return // it says nothing
+					return // no input
 				}
 				text := "hello"
 				if in.Reply != nil {
 					text = *in.Reply
 				}
-				go func() { // the answers come by the goroutine that is here
+				go func() { // the answers come on this goroutine
 					for i, method := range in.ServerRequests {
 						if answered(method) {
-							replies[method] = w.asks(fmt.Sprint("s", i), method, map[string]any{"threadId": thread, "turnId": "tu", "itemId": "i", "callId": "i"})
+							replies[method] = w.askClient(fmt.Sprint("s", i), method, map[string]any{"threadId": thread, "turnId": "tu", "itemId": "i", "callId": "i"})
 						}
 					}
-					w.ends(thread, "tu", text)
+					w.endTurn(thread, "tu", text)
 				}()
 			}}, ""
 		}
 		return map[string]any{}, ""
 	})
-	w.knows(map[string]any{"approvals": false})
+	w.initialize(map[string]any{"approvals": false})
 	own := c.own()
 	if in.Start == nil && own.ThreadID != "" {
 		w.bind(own)
@@ -178,7 +177,7 @@ func (c conversation) play(t *testing.T) {
 	}
 	result, err := w.call("bridge/turn/run", p)
 	c.reply(t, text, result, err)
-	c.compare(t, w.takes())
+	c.compare(t, w.takeRequests())
 	if c.BindingAfter != nil {
 		c.after(t, w)
 	}
@@ -193,12 +192,11 @@ func (c conversation) play(t *testing.T) {
 func (w *assembled) starts() []request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return named(w.requests, "turn/start")
+	return withMethod(w.requests, "turn/start")
 }
 
-// answered reports whether the bridge answers a request of Codex's by itself, in the place of
-// a client that answers no approvals. Tools and requests that Codex does not have are the
-// client's.
+// answered reports whether the bridge answers a request of Codex for a client that answers no
+// approvals. The client answers tools and requests that Codex does not have.
 func answered(method string) bool {
 	return method != "item/tool/call" && method != "foo/requestApproval" && method != "item/tool/requestUserInput"
 }
@@ -210,7 +208,7 @@ func refusedToStart(t *testing.T) {
 	}
 }
 
-// bind gives the session "s" a thread.
+// bind gives a thread to the session "s".
 func (w *assembled) bind(to boundTo) {
 	w.t.Helper()
 	s, err := w.record.store(context.Background())
@@ -245,7 +243,7 @@ func (c conversation) reply(t *testing.T, input string, result rpc.Value, err er
 	why, failed := strings.CutPrefix(want.Reply.Text, "<failure prefix>")
 	switch {
 	case failed && why == "<text>" && err != nil:
-	case strings.HasSuffix(why, " timed out"): // see DEVIATIONS.md: the words differ
+	case strings.HasSuffix(why, " timed out"): // see DEVIATIONS.md: the text differs
 		var e *rpc.Error
 		if !errors.As(err, &e) || e.Code != rpc.CodeDeadline || !strings.Contains(e.Message, "the turn timed out") {
 			t.Errorf("%v; want %s", err, why)
@@ -277,7 +275,7 @@ func (c conversation) compare(t *testing.T, got []request) {
 		for _, name := range unsaid {
 			delete(r.Params, name)
 		}
-		if c.Input.Config.Tools.Exec.Mode != "" && own.ApprovalPolicy != "" { // the session's own are narrower
+		if c.Input.Config.Tools.Exec.Mode != "" && own.ApprovalPolicy != "" { // the session's own settings are narrower
 			r.Params["approvalPolicy"], r.Params["sandbox"] = own.ApprovalPolicy, own.Sandbox
 		}
 		want = append(want, r)
@@ -286,7 +284,7 @@ func (c conversation) compare(t *testing.T, got []request) {
 	for _, r := range got {
 		switch {
 		case r.Method != "thread/start" && r.Method != "turn/start":
-			continue // a thread is resumed before; a turn that takes too long is interrupted
+			continue // the bridge first resumes a thread, and interrupts a turn that times out
 		case r.Method == "turn/start" && c.Input.Start != nil:
 			continue // a session starts its thread with its first turn
 		}
@@ -300,7 +298,7 @@ func (c conversation) compare(t *testing.T, got []request) {
 	}
 }
 
-// after checks the binding that is left.
+// after checks the binding at the end.
 func (c conversation) after(t *testing.T, w *assembled) {
 	t.Helper()
 	s, err := w.record.store(t.Context())
@@ -316,13 +314,13 @@ func (c conversation) after(t *testing.T, w *assembled) {
 		t.Fatal(err)
 	}
 	want, own := *c.BindingAfter, c.own()
-	want.ApprovalPolicy, want.Sandbox = own.ApprovalPolicy, own.Sandbox // what nobody has said is not bound
+	want.ApprovalPolicy, want.Sandbox = own.ApprovalPolicy, own.Sandbox // defaults are not bound
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the binding (-want +got):\n%s", diff)
 	}
 }
 
-// answer compares the answer to a request of Codex's; reasons are no part of its schema.
+// answer compares the response to a request of Codex. Reasons are not in its schema.
 func (c conversation) answer(t *testing.T, method string, want, reply json.RawMessage) {
 	t.Helper()
 	var w any
@@ -330,7 +328,7 @@ func (c conversation) answer(t *testing.T, method string, want, reply json.RawMe
 	if err := errors.Join(json.Unmarshal(want, &w), json.Unmarshal(reply, &g)); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
-	if w == "<undefined>" { // the usual: declined
+	if w == "<undefined>" { // usually declined
 		w = map[string]any{"action": "decline", "content": nil, "_meta": nil}
 	}
 	delete(w.(map[string]any), "reason")

@@ -62,10 +62,10 @@ func readElicitations(t *testing.T) []elicitationCase {
 	return all
 }
 
-// Each case is a question to the thread of a session. If the case has apps, the session's
-// host has named them, and the bridge has got their list from Codex.
+// Each case is a question to the thread of a session. If the case has apps, the host of the session
+// named them, and the bridge read their list from Codex.
 func TestElicitationVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	plain := atTerminal(t, "")
@@ -80,31 +80,31 @@ func TestElicitationVectors(t *testing.T) {
 			}
 			got, shown := w.ask(elicitationQuestion, c.Request.raw, does(c.ApprovalDecision))
 			switch {
-			case c.unknownApp(): // see DEVIATIONS.md: the person is asked
+			case c.unknownApp(): // see DEVIATIONS.md: the bridge asks the user
 				if shown == "" {
-					t.Error("the person is not asked")
+					t.Error("the bridge did not ask the user")
 				}
 				return
-			case c.computerUse(): // see DEVIATIONS.md: a server's own question, which is declined
+			case c.computerUse(): // see DEVIATIONS.md: the bridge declines a question of the server itself
 				c.Asked, c.Response = nil, json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
-			case strings.HasPrefix(string(c.Response), `"<undefined`): // what answers then declines
+			case strings.HasPrefix(string(c.Response), `"<undefined`): // declined by another handler
 				c.Response = json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
 			}
 			sameJSON(t, c.Response, got.Get("result").Raw())
 			if len(c.Asked) == 0 {
 				if shown != "" {
-					t.Errorf("the person is asked %q", shown)
+					t.Errorf("the bridge asked the user %q", shown)
 				}
 				return
 			}
 			if want := c.Asked[0].Title + "\n" + c.Asked[0].Description + "\n"; !strings.HasPrefix(shown, want) {
-				t.Errorf("the person is shown\n%s\nwant\n%s", shown, want)
+				t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
 			}
 		})
 	}
 }
 
-// unknownApp reports whether the question is about a tool of an app, in a session whose host has named
+// unknownApp reports whether the question is about a tool of an app, in a session whose host named
 // no apps.
 func (c elicitationCase) unknownApp() bool {
 	m := c.Request.Meta
@@ -112,8 +112,7 @@ func (c elicitationCase) unknownApp() bool {
 	return c.PluginAppPolicyContext == nil && names && m.Kind == "mcp_tool_call"
 }
 
-// computerUse reports whether the server is known by its name alone as one that drives a
-// computer.
+// computerUse reports whether the name alone marks the server as one that controls a computer.
 func (c elicitationCase) computerUse() bool {
 	return c.ComputerUseMcpServerName != "" && c.Request.ServerName == c.ComputerUseMcpServerName && c.Request.Meta.Kind == ""
 }
@@ -144,7 +143,7 @@ func (c *terminal) session(apps map[string]vectorApp) {
 	c.codex.EditorSends(string(start))
 	c.reply(text(c.t, named{"marketplaces": installed}))
 	slices.SortFunc(plugins, func(a, b named) int { return strings.Compare(a["configKey"].(string), b["configKey"].(string)) })
-	for _, p := range plugins { // codex is asked in the order of the keys
+	for _, p := range plugins { // the bridge asks Codex in the order of the keys
 		var of []named
 		var servers []string
 		for _, id := range byPlugin[p["configKey"].(string)] {
@@ -156,11 +155,11 @@ func (c *terminal) session(apps map[string]vectorApp) {
 	if len(data) > 0 {
 		c.reply(text(c.t, named{"data": data}))
 	}
-	for started := false; !started; { // a policy asks for more before
+	for started := false; !started; { // a policy sends more requests first
 		started = c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m","config":{}}`, vectorThread)).Method == "thread/start"
 	}
 	if answer := c.next(c.codex.EditorReceives()); !answer.Root().Get("result").Get("bridge").Exists() {
-		c.t.Fatalf("the session has not begun: %s", answer.Root().Raw())
+		c.t.Fatalf("the session did not start: %s", answer.Root().Raw())
 	}
 }
 
@@ -173,9 +172,10 @@ func text(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// A consent of the host is recorded. It does not count if the policy demands that a person is asked.
+// The bridge records a consent of the host. A policy that demands a question to the user overrides
+// it.
 func TestPluginConsent(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	apps := map[string]vectorApp{"cal": {ConfigKey: "cal", MarketplaceName: "openai-curated", PluginName: "calendar", AllowDestructiveActions: true}}
@@ -192,9 +192,9 @@ func TestPluginConsent(t *testing.T) {
 			w := atTerminal(t, c.configuration)
 			w.session(apps)
 			w.turn(vectorThread, vectorTurn)
-			got, shown := w.ask(elicitationQuestion, question, typed{line: "n"})
+			got, shown := w.ask(elicitationQuestion, question, reaction{line: "n"})
 			if asked := shown != ""; asked != c.asked || got.Get("result").Get("action").Is("accept") == c.asked {
-				t.Errorf("the person is asked %q, the answer is %s", shown, got.Raw())
+				t.Errorf("question %q, answer %s", shown, got.Raw())
 			}
 			recorded := slices.ContainsFunc(w.log(), func(e store.Entry) bool { return e.Rule == "bridge.plugins" && e.Verdict == "accept" })
 			if recorded == c.asked {

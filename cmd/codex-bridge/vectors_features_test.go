@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Each test of vectors fails without the part of the program that it is about: a feature of the assembly, the person at the
-// terminal, the recorder of traces, or a command.
+// Each test of vectors fails without the part of the program that it tests: a feature, the user at
+// the terminal, the recorder of traces, or a command.
 func TestVectorsNeedTheirFeature(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 	for _, test := range vectorTests(t) {
 		feature := features[test]
 		if feature == "" {
-			t.Errorf("%s has no feature here without which it fails", test)
+			t.Errorf("%s has no part in the list", test)
 			continue
 		}
 		delete(features, test)
@@ -74,17 +74,17 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 			cmd.Env = append(os.Environ(), withoutFeature+"="+feature)
 			out, err := cmd.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "--- FAIL: "+test) {
-				t.Errorf("it passes without %s: %v\n%s", feature, err, out)
+				t.Errorf("the test passes without %s: %v\n%s", feature, err, out)
 			}
 		})
 	}
 	for test := range features {
-		t.Errorf("there is no test %s", test)
+		t.Errorf("no test %s", test)
 	}
 }
 
-// vectorTests returns the names of all tests of vectors. One in another package is an error, but for those that no program
-// can play; see DEVIATIONS.md.
+// vectorTests returns the names of all tests of vectors. Tests in other packages are an error,
+// except for those that no program can run; see DEVIATIONS.md.
 func vectorTests(t *testing.T) (all []string) {
 	t.Helper()
 	elsewhere := []string{"TestHookRelayVectorsFingerprints", "TestVectorsAreLines"} // the second is about argument vectors

@@ -25,11 +25,11 @@ type hookCase struct {
 	Payload    json.RawMessage
 	Hooks      []struct{ Returns json.RawMessage }
 	Permission string          `json:"permissionDecision"`
-	Call       json.RawMessage // to the wrong place: what answers hooks never sees it
+	Call       json.RawMessage // to another socket: the handlers of hooks don't see it
 	Result     json.RawMessage
 }
 
-// other returns the bridge's answer where it differs from the vector's: see DEVIATIONS.md.
+// other returns the bridge's answer if it differs from the vector's: see DEVIATIONS.md.
 func (c hookCase) other(t *testing.T) (answer hook.Answer, differs bool) {
 	if hook.Event(c.Event) == hook.PreToolUse {
 		for _, h := range c.Hooks { // a hook of the client may rewrite the input
@@ -46,16 +46,16 @@ func (c hookCase) other(t *testing.T) (answer hook.Answer, differs bool) {
 		}
 	}
 	var input map[string]json.RawMessage
-	if json.Unmarshal(c.Payload, &input) == nil && hook.Event(c.Event) == hook.PreToolUse && input["tool_input"] == nil { // what is not said can't be judged
+	if json.Unmarshal(c.Payload, &input) == nil && hook.Event(c.Event) == hook.PreToolUse && input["tool_input"] == nil { // the bridge can't judge a missing input
 		return hook.Answer{Decision: hook.Deny, Reason: "<text>"}, true
 	}
-	lasting := c.Permission == "allow-always" // an answer to a hook holds once
+	lasting := c.Permission == "allow-always" // an answer to a hook counts once
 	var result struct{ Error string }
 	tooLarge := json.Unmarshal(c.Result, &result) == nil && result.Error != ""
 	return hook.Answer{Decision: hook.Deny, Reason: "<text>"}, c.Permission == "throw" || lasting || tooLarge
 }
 
-// client returns what the client answers: what the vector's plugin or approval route did.
+// client returns the response of the client: the decision of the vector's plugin or approval route.
 func (c hookCase) client(t *testing.T) func() (any, error) {
 	answer, fails := map[string]any{}, c.Permission == "throw"
 	if c.Permission != "" {
@@ -112,7 +112,7 @@ func (c hookCase) payloads(t *testing.T, n int) (all []any) {
 	return all
 }
 
-// answerOf reads what the process of a hook printed.
+// answerOf parses the output of a hook process.
 func answerOf(t *testing.T, stdout string) hook.Answer {
 	t.Helper()
 	var out struct {
@@ -136,7 +136,7 @@ func answerOf(t *testing.T, stdout string) hook.Answer {
 		a.Decision = hook.Revise
 	case out.Continue != nil:
 		a.Decision = hook.Finish
-	case s.UpdatedInput != nil: // with which the call is allowed
+	case s.UpdatedInput != nil: // the call is allowed with it
 		a.Input = s.UpdatedInput
 	default:
 		a.Decision = hook.Decision(s.PermissionDecision + s.Decision.Behavior)
@@ -145,7 +145,7 @@ func answerOf(t *testing.T, stdout string) hook.Answer {
 }
 
 func TestHookRelayVectorsCases(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []hookCase }
@@ -190,7 +190,7 @@ func (c hookCase) play(t *testing.T) {
 	}
 }
 
-// same compares, where "<text>" stands for any text that is not blank.
+// same compares values; "<text>" matches any text that is not blank.
 func (p printed) same(t *testing.T, got printed) {
 	t.Helper()
 	for name, pair := range map[string][2]string{"stdout": {p.Stdout, got.Stdout}, "stderr": {p.Stderr, got.Stderr}} {
@@ -208,13 +208,13 @@ func (p printed) same(t *testing.T, got printed) {
 	}
 }
 
-// always returns a payload as Codex always has it.
+// always returns a payload with the members that Codex always sends.
 func always(e hook.Event) string {
 	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":"x","turn_id":"t","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"ls"}}`, e.Name())
 }
 
 func TestHookRelayVectorsUnavailable(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -230,9 +230,9 @@ func TestHookRelayVectorsUnavailable(t *testing.T) {
 	for _, c := range v.Unavailable {
 		got := runHook(t, always(c.Event), "--socket", filepath.Join(t.TempDir(), "gone.sock"), "--event", string(c.Event), "--timeout", "30s")
 		if got.Stderr == "" {
-			t.Errorf("%s: stderr does not say why", c.Event)
+			t.Errorf("%s: stderr has no reason", c.Event)
 		}
-		got.Stderr = "" // the vector is the answer of the library, which has none
+		got.Stderr = "" // the vector is the library's answer, without stderr
 		c.Response.same(t, got)
 	}
 }
@@ -247,8 +247,8 @@ type hookCLICase struct {
 	}
 }
 
-// denial returns a part of the reason of a denial where the other process exits with 1, or throws, and Codex runs the tool;
-// "" if there is none: see DEVIATIONS.md.
+// denial returns a part of the reason of a denial if the other process exits with 1 or throws, and
+// Codex runs the tool; "" if there is none. See DEVIATIONS.md.
 func (c hookCLICase) denial() string {
 	_, err := time.ParseDuration(c.Opts.Timeout)
 	_, number := strconv.Atoi(c.Opts.Timeout)
@@ -264,7 +264,7 @@ func (c hookCLICase) denial() string {
 }
 
 func TestHookRelayVectorsCLI(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ CLI []hookCLICase }
@@ -291,7 +291,7 @@ func TestHookRelayVectorsCLI(t *testing.T) {
 				timeout += "ms" // the other process takes milliseconds
 			}
 			stdin := c.Stdin
-			if stdin == "{}" { // Codex always says what it calls
+			if stdin == "{}" { // Codex always names the tool
 				stdin = always(event)
 			}
 			got := w.run(stdin, func() (any, error) {
@@ -304,7 +304,7 @@ func TestHookRelayVectorsCLI(t *testing.T) {
 				}
 				return
 			}
-			if strings.HasSuffix(c.Opts.Timeout, "ms") { // a time for the bridge, and none for the other process
+			if strings.HasSuffix(c.Opts.Timeout, "ms") { // a valid duration for the bridge, but not for the other process
 				c.Stdout = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"via bridge"}}` + "\n"
 				c.Stderr, c.ExitCode = "", json.RawMessage("0")
 			}

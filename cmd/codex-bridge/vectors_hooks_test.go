@@ -24,7 +24,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// hookEvent returns the event of a name in the vectors: one is that of the system they come from.
+// hookEvent returns the event with a name of the vectors, which have one name of another system.
 func hookEvent(name string) hook.Event {
 	if name == "before_agent_finalize" {
 		return hook.Stop
@@ -35,10 +35,10 @@ func hookEvent(name string) hook.Event {
 // hookWorld is a conversation with a thread "x" that has the bridge's hooks.
 type hookWorld struct {
 	*assembled
-	config map[string]any // of the thread, as Codex got it
+	config map[string]any // of the thread, as Codex received it
 }
 
-// hooked starts one with this configuration, for a client that wants to be asked about these events.
+// hooked starts a conversation with this configuration, for a client that wants these events.
 func hooked(t *testing.T, configuration string, approval any, wants ...hook.Event) *hookWorld {
 	t.Helper()
 	w := newAssembled(t, configuration, func(request) (any, string) {
@@ -48,13 +48,13 @@ func hooked(t *testing.T, configuration string, approval any, wants ...hook.Even
 	for _, e := range wants {
 		names = append(names, handlers.ClientName(e))
 	}
-	w.knows(map[string]any{"hooks": names})
+	w.initialize(map[string]any{"hooks": names})
 	p := map[string]any{}
 	if approval != nil {
 		p["approvalPolicy"] = approval
 	}
 	w.must("thread/start", p)
-	config, _ := named(w.takes(), "thread/start")[0].Params["config"].(map[string]any)
+	config, _ := withMethod(w.takeRequests(), "thread/start")[0].Params["config"].(map[string]any)
 	return &hookWorld{w, config}
 }
 
@@ -68,7 +68,7 @@ func (w *hookWorld) command(e hook.Event) string {
 	return groups[0].Hooks[0].Command
 }
 
-// socket returns where the hooks of the thread ask.
+// socket returns the path of the socket of the thread's hooks.
 func (w *hookWorld) socket() string {
 	m := regexp.MustCompile(`--socket '?([^' ]+)`).FindStringSubmatch(w.command(hook.PreToolUse))
 	if m == nil {
@@ -77,10 +77,10 @@ func (w *hookWorld) socket() string {
 	return m[1]
 }
 
-// printed is what the process of a hook prints.
+// printed is the output of a hook process.
 type printed struct {
 	Stdout, Stderr string
-	ExitCode       json.RawMessage // a number; a text where the other process throws an error
+	ExitCode       json.RawMessage // a number; a text if the other process throws an error
 }
 
 // runHook runs the program's command hook with this stdin.
@@ -113,8 +113,8 @@ func (w *hookWorld) run(stdin string, client func() (any, error), args ...string
 				reply = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32603, "message": err.Error()}}
 			}
 			w.EditorSends(text(w.t, reply))
-		case <-time.After(patience()):
-			w.t.Fatal("the hook does not end")
+		case <-time.After(waitTime()):
+			w.t.Fatal("the hook did not end in time")
 		}
 	}
 }
@@ -130,9 +130,9 @@ type hookConfigCase struct {
 	Config            map[string]any
 }
 
-// An event has no work if no client wants it, and no handler.
+// An event is idle without a client that wants it and without a handler.
 func TestHookConfigVectorsCases(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []hookConfigCase }
@@ -148,7 +148,7 @@ func TestHookConfigVectorsCases(t *testing.T) {
 					wants = append(wants, e)
 				}
 			}
-			seconds := 5.0 // the default there; see DEVIATIONS.md
+			seconds := 5.0 // the default of the other program; see DEVIATIONS.md
 			if s := c.Options.HookTimeoutSec; s != nil && *s > 0 {
 				seconds = *s
 			}
@@ -168,9 +168,9 @@ func TestHookConfigVectorsCases(t *testing.T) {
 	}
 }
 
-// expected returns the hook configuration that the thread must get. It is the vector's, with the bridge's command lines
-// and status texts, and without events that the vector empties (see DEVIATIONS.md). The hashes are computed with the
-// vectors' formula.
+// expected returns the hook configuration that the thread must get: the vector's, with the bridge's
+// commands and status texts, and without events that the vector empties (see DEVIATIONS.md). It
+// computes the hashes by the vectors' formula.
 func (c hookConfigCase) expected(t *testing.T, got map[string]any) map[string]any {
 	t.Helper()
 	want := map[string]any{}
@@ -184,7 +184,7 @@ func (c hookConfigCase) expected(t *testing.T, got map[string]any) map[string]an
 		event := eventNamed(strings.TrimPrefix(name, "hooks."))
 		if len(groups) == 0 {
 			if slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == event }) {
-				want[name] = v // its event is selected, and has no work
+				want[name] = v // the event is selected, but idle
 			}
 			continue
 		}
@@ -222,7 +222,7 @@ func eventNamed(name string) hook.Event {
 	return ""
 }
 
-// hashOf returns the hash of a hook by the formula of the vectors' note.
+// hashOf returns the hash of a hook by the formula in the vectors' note.
 func hashOf(t *testing.T, e hook.Event, one any) string {
 	t.Helper()
 	var line bytes.Buffer
@@ -235,7 +235,7 @@ func hashOf(t *testing.T, e hook.Event, one any) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// checkHash checks the formula with a hook of the vectors.
+// checkHash checks the formula against a hook of the vectors.
 func checkHash(t *testing.T, states map[string]any, e hook.Event, one any) {
 	t.Helper()
 	state, _ := states["/<session-flags>/config.toml:"+string(e)+":0:0"].(map[string]any)
@@ -244,9 +244,9 @@ func checkHash(t *testing.T, states map[string]any, e hook.Event, one any) {
 	}
 }
 
-// Which events are installed under which approval policy.
+// The events that are installed under each approval policy.
 func TestHookConfigVectorsEvents(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {

@@ -22,12 +22,12 @@ import (
 	"codex-bridge/rpc"
 )
 
-// besideSocket is the socket at which the test plays each Codex beside that of the conversation; "" for none.
-var besideSocket string
+// extraCodexSocket is the socket of the test for each additional Codex; "" for none.
+var extraCodexSocket string
 
-// beside plays each Codex that the bridge starts beside the one of the conversation. answer gets a request, and sends what
-// comes before its result with tell.
-func beside(t *testing.T, answer func(r request, tell func(any)) any) {
+// serveExtraCodex plays each Codex that the bridge starts besides the one of the conversation.
+// answer gets a request, and sends earlier messages with tell.
+func serveExtraCodex(t *testing.T, answer func(r request, tell func(any)) any) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "beside")
 	if err != nil {
@@ -38,7 +38,7 @@ func beside(t *testing.T, answer func(r request, tell func(any)) any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	besideSocket = path
+	extraCodexSocket = path
 	var all sync.WaitGroup
 	all.Go(func() { // ends with the listener
 		for {
@@ -48,12 +48,12 @@ func beside(t *testing.T, answer func(r request, tell func(any)) any) {
 			}
 			all.Go(func() {
 				defer conn.Close()
-				playBeside(conn, answer)
+				playExtraCodex(conn, answer)
 			})
 		}
 	})
 	t.Cleanup(func() {
-		besideSocket = ""
+		extraCodexSocket = ""
 		err := listener.Close()
 		all.Wait()
 		if err = errors.Join(err, os.RemoveAll(folder)); err != nil {
@@ -62,20 +62,20 @@ func beside(t *testing.T, answer func(r request, tell func(any)) any) {
 	})
 }
 
-// later is a result that comes later: it gets the function that sends it.
-type later func(reply func(result any))
+// delayed is a later result: it gets the function that sends it.
+type delayed func(reply func(result any))
 
-// failing is an error in the place of a result.
-type failing struct{ message string }
+// failure is an error instead of a result.
+type failure struct{ message string }
 
-// playBeside is one such Codex, until the bridge ends it.
-func playBeside(conn net.Conn, answer func(r request, tell func(any)) any) {
+// playExtraCodex plays one additional Codex until the bridge ends it.
+func playExtraCodex(conn net.Conn, answer func(r request, tell func(any)) any) {
 	tell := func(message any) {
 		line, err := json.Marshal(message)
 		if err != nil {
 			panic(err)
 		}
-		_, _ = conn.Write(append(line, '\n')) // the bridge may have ended it
+		_, _ = conn.Write(append(line, '\n')) // the bridge may have ended
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, 1<<20)
@@ -91,23 +91,23 @@ func playBeside(conn net.Conn, answer func(r request, tell func(any)) any) {
 			panic(err)
 		}
 		reply := func(result any) {
-			if e, ok := result.(failing); ok {
+			if e, ok := result.(failure); ok {
 				tell(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32603, "message": e.message}})
 				return
 			}
 			tell(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 		}
 		switch {
-		case m.Method == "": // an answer
+		case m.Method == "": // a response
 			answer(request{Params: map[string]any{"id": string(m.ID), "line": lines.Text()}}, tell)
 		case m.ID == nil && m.Method == "initialized":
 		case m.ID == nil:
 			answer(request{m.Method, m.Params}, tell)
-		case m.Method == "initialize": // with what an agent says
+		case m.Method == "initialize": // with the agent's answer
 			reply(map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{"loadSession": true}, "authMethods": []any{}})
 		default:
 			result := answer(request{m.Method, m.Params}, tell)
-			if keep, ok := result.(later); ok {
+			if keep, ok := result.(delayed); ok {
 				keep(reply)
 				continue
 			}
@@ -133,7 +133,8 @@ type imageCase struct {
 	}
 }
 
-// sent returns a request without that in which the bridge differs; see DEVIATIONS.md. The images are all the same.
+// sent returns a request without the differences of the bridge; see DEVIATIONS.md. All images are
+// equal.
 func (c imageCase) sent(r request) request {
 	if _, ok := r.Params["approvalPolicy"]; ok {
 		r.Params["approvalPolicy"] = "untrusted"
@@ -164,7 +165,7 @@ func (c imageCase) sent(r request) request {
 }
 
 func TestImageWorkerVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []imageCase }
@@ -180,7 +181,7 @@ func TestImageWorkerVectors(t *testing.T) {
 func (c imageCase) play(t *testing.T) {
 	var mu sync.Mutex
 	made := []request{}
-	beside(t, func(r request, tell func(any)) any {
+	serveExtraCodex(t, func(r request, tell func(any)) any {
 		if r.Method == "model/list" || r.Method == "thread/start" || r.Method == "turn/start" {
 			mu.Lock()
 			made = append(made, c.sent(r))
@@ -192,7 +193,7 @@ func (c imageCase) play(t *testing.T) {
 				return map[string]any{"data": c.Input.Models}
 			}
 			return map[string]any{"data": []any{map[string]any{"id": "gpt-5.5", "model": "gpt-5.5", "inputModalities": []string{"text", "image"}}}}
-		case "config/read": // see DEVIATIONS.md: the other implementation has the user's servers start
+		case "config/read": // see DEVIATIONS.md: the other implementation starts the user's servers
 			return map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"a.b": map[string]any{}}}}
 		case "thread/start":
 			return map[string]any{"thread": map[string]any{"id": "th"}, "sandbox": map[string]any{"type": "readOnly"}}
@@ -206,11 +207,11 @@ func (c imageCase) play(t *testing.T) {
 			}
 			return map[string]any{"turn": turn}
 		}
-		t.Errorf("codex is asked for %s", r.Method)
+		t.Errorf("unexpected request %s", r.Method)
 		return map[string]any{}
 	})
 	w := newAssembled(t, "", func(request) (any, string) { return map[string]any{}, "" })
-	w.knows(nil)
+	w.initialize(nil)
 	p := map[string]any{"model": "gpt-5.5"}
 	if c.Input.Model != nil {
 		p["model"] = *c.Input.Model
@@ -219,8 +220,8 @@ func (c imageCase) play(t *testing.T) {
 		p["prompt"] = *c.Input.Prompt
 	}
 	late := strings.Contains(c.Seed.Error, "aborted")
-	if late && c.Input.TimeoutMs > 0 { // the others have all the time that a loaded machine needs
-		// Codex has to come up in it.
+	if late && c.Input.TimeoutMs > 0 { // the others get the time that a loaded machine needs
+		// The time includes the start of Codex.
 		p["timeoutMs"] = c.Input.TimeoutMs + 1500
 		if c.Input.TimeoutMs < 100 {
 			p["timeoutMs"] = c.Input.TimeoutMs
@@ -251,7 +252,7 @@ func (c imageCase) play(t *testing.T) {
 	case err == nil || !strings.Contains(err.Error(), want.Error):
 		t.Errorf("%v, want %s", err, want.Error)
 	}
-	if late && c.Input.TimeoutMs < 100 { // its Codex had no time to start
+	if late && c.Input.TimeoutMs < 100 { // too short for its Codex to start
 		return
 	}
 	wanted := []request{}
@@ -265,9 +266,9 @@ func (c imageCase) play(t *testing.T) {
 	}
 }
 
-// What Codex asks while it describes an image is declined: nobody is there.
+// The bridge declines requests of a Codex that describes an image, because no user is there.
 func TestNobodyVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -280,7 +281,7 @@ func TestNobodyVectors(t *testing.T) {
 	var methods []string
 	var wants []json.RawMessage
 	for _, c := range v.Cases {
-		if c.Kind == "server request without handler" { // the others are about the client's own requests, and its start
+		if c.Kind == "server request without handler" { // the other kinds are about the client's requests and its start
 			methods, wants = append(methods, c.Method), append(wants, c.Written[0].Result)
 		}
 	}
@@ -288,9 +289,9 @@ func TestNobodyVectors(t *testing.T) {
 		t.Fatal("no cases")
 	}
 	answers := make(chan json.RawMessage, len(methods))
-	beside(t, func(r request, tell func(any)) any {
+	serveExtraCodex(t, func(r request, tell func(any)) any {
 		switch r.Method {
-		case "": // an answer
+		case "": // a response
 			answers <- json.RawMessage(r.Params["line"].(string))
 			if len(answers) == len(methods) {
 				turn := map[string]any{"id": "tu", "status": "completed", "items": []any{map[string]any{"type": "agentMessage", "id": "a", "text": "A dog"}}}
@@ -309,7 +310,7 @@ func TestNobodyVectors(t *testing.T) {
 		return map[string]any{}
 	})
 	w := newAssembled(t, "", func(request) (any, string) { return map[string]any{}, "" })
-	w.knows(nil)
+	w.initialize(nil)
 	image := map[string]any{"dataBase64": strings.TrimPrefix(pixel, "data:image/png;base64,")}
 	if result := w.must("bridge/image/describe", map[string]any{"images": []any{image}}); !result.Get("text").Is("A dog") {
 		t.Errorf("%s", result.Raw())
@@ -325,34 +326,34 @@ func TestNobodyVectors(t *testing.T) {
 			if err := json.Unmarshal(doc.Root().Get("id").Raw(), &i); err != nil {
 				t.Fatal(err)
 			}
-			checkNobody(t, methods[i], string(wants[i]), doc.Root())
-		case <-time.After(patience()):
+			checkUnattended(t, methods[i], string(wants[i]), doc.Root())
+		case <-time.After(waitTime()):
 			t.Fatal("not all requests are answered")
 		}
 	}
 }
 
-// checkNobody compares an answer with the vector's, or with its row in DEVIATIONS.md.
-func checkNobody(t *testing.T, method, want string, got rpc.Value) {
+// checkUnattended compares a response with the vector's, or with its row in DEVIATIONS.md.
+func checkUnattended(t *testing.T, method, want string, got rpc.Value) {
 	t.Helper()
 	result := got.Get("result")
 	var w, g any
 	switch {
 	case !strings.Contains(method, "/"): // legacy
 		if !result.Get("decision").Get("denied").Exists() {
-			t.Errorf("%s is answered %s", method, got.Raw())
+			t.Errorf("the response to %s is %s", method, got.Raw())
 		}
 	case want == "{}":
 		if string(got.Get("error").Get("code").Raw()) != "-32601" {
-			t.Errorf("%s is answered %s, and no error", method, got.Raw())
+			t.Errorf("the response to %s is %s, want an error", method, got.Raw())
 		}
-	case method == "item/tool/call": // the words are free
+	case method == "item/tool/call": // any text
 		if ok, is := result.Get("success").Bool(); ok || !is || !strings.Contains(string(result.Raw()), `"inputText"`) {
-			t.Errorf("%s is answered %s", method, got.Raw())
+			t.Errorf("the response to %s is %s", method, got.Raw())
 		}
 	default:
 		if json.Unmarshal([]byte(want), &w) != nil || json.Unmarshal(result.Raw(), &g) != nil || fmt.Sprint(w) != fmt.Sprint(g) {
-			t.Errorf("%s is answered %s, want %s", method, got.Raw(), want)
+			t.Errorf("the response to %s is %s, want %s", method, got.Raw(), want)
 		}
 	}
 }

@@ -19,11 +19,12 @@ import (
 	"codex-bridge/bridge/setting"
 )
 
-// policyOfThread are the members of thread/start that a policy sets.
+// policyOfThread has the members of thread/start that a policy sets.
 type policyOfThread struct{ Approval, Sandbox, Reviewer string }
 
-// underPolicy starts a thread under the policy of these files, for a client that asks for the widest, and returns what Codex
-// gets. on is false if there is no policy. The error is that of the configuration.
+// underPolicy starts a thread under the policy of these files, for a client that requests the
+// widest, and returns the request that Codex gets. on is false without a policy. The error is that
+// of the configuration.
 func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err error) {
 	t.Helper()
 	cfg, err := config.Load(o)
@@ -41,16 +42,16 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 	}}
 	w.Conversation, w.record = assembleOptions(t, o, slog.New(slog.DiscardHandler))
 	go w.play()
-	w.knows(nil)
+	w.initialize(nil)
 	asked := map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access", "approvalsReviewer": "guardian_subagent"}
 	if o.Workspace != "" {
 		asked["cwd"] = o.Workspace
 	}
-	_, refused := w.call("thread/start", asked) // Codex's answer is none that the policy accepts
-	all := w.takes()
-	started := named(all, "thread/start")
+	_, refused := w.call("thread/start", asked) // the policy accepts no response here
+	all := w.takeRequests()
+	started := withMethod(all, "thread/start")
 	if len(started) != 1 {
-		t.Fatalf("Codex gets %v: %v", all, refused)
+		t.Fatalf("Codex got %v: %v", all, refused)
 	}
 	word := func(name string) string { text, _ := started[0].Params[name].(string); return text }
 	p = policyOfThread{word("approvalPolicy"), word("sandbox"), reviewerOf(word("approvalsReviewer"))}
@@ -62,13 +63,13 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 	if err := json.Unmarshal([]byte(text(t, started[0].Params)), &profiles); err != nil {
 		t.Fatal(err)
 	}
-	if p.Sandbox == "" && profiles.Config.Permissions["codex-bridge"].Extends == ":workspace" { // the workspace, less what the policy protects
+	if p.Sandbox == "" && profiles.Config.Permissions["codex-bridge"].Extends == ":workspace" { // workspace-write, without the protected paths
 		p.Sandbox = setting.WorkspaceWrite
 	}
 	return p, true, nil
 }
 
-// reviewerOf returns one word for a reviewer that has two.
+// reviewerOf returns one name for a reviewer with two names.
 func reviewerOf(name string) string {
 	if name == setting.GuardianSubagent {
 		return setting.AutoReview
@@ -76,7 +77,7 @@ func reviewerOf(name string) string {
 	return name
 }
 
-// policyFile writes a file with a section [policy] and returns its path; without lines there is none.
+// policyFile writes a file with a section [policy] and returns its path; "" without lines.
 func policyFile(t *testing.T, path string, lines ...string) string {
 	t.Helper()
 	body := ""
@@ -89,7 +90,7 @@ func policyFile(t *testing.T, path string, lines ...string) string {
 	return path
 }
 
-// enforced are the lines of a policy beside what a vector says, so that nothing but the answer is verified.
+// enforced are additional lines of a policy, so that only the response is verified.
 var enforced = []string{`mode = "enforce"`, `project_trust = "codex"`, "gate = false"}
 
 type runtimeCase struct {
@@ -106,13 +107,15 @@ type runtimeCase struct {
 
 type appServerPolicy struct{ Mode, ApprovalPolicy, Sandbox, ApprovalsReviewer string }
 
-// knownAppServer are the keys of the vectors' configuration. The others stop the start, as an unknown key does here.
+// knownAppServer has the keys of the vectors' configuration. Other keys stop the start, as unknown
+// keys do here.
 var knownAppServer = []string{
 	"mode", "approvalPolicy", "sandbox", "approvalsReviewer", "serviceTier", "command", "args", "clearEnv", "requestTimeoutMs",
 	"turnCompletionIdleTimeoutMs", "postToolRawAssistantCompletionIdleTimeoutMs", "codeModeOnly",
 }
 
-// lines returns the policy of a case. ok is false if the configuration is refused; see DEVIATIONS.md.
+// lines returns the policy of a case. ok is false if the configuration is refused; see
+// DEVIATIONS.md.
 func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
 	t.Helper()
 	var a appServerPolicy
@@ -145,7 +148,7 @@ func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
 	case a.Mode != "":
 		lines = append(lines, fmt.Sprintf("preset = %q", a.Mode))
 	default:
-		lines = append(lines, `preset = "full"`) // see DEVIATIONS.md: there are no defaults that loosen
+		lines = append(lines, `preset = "full"`) // see DEVIATIONS.md: no default loosens
 	}
 	if word := setting.Approval(a.ApprovalPolicy); word != "" {
 		lines = append(lines, fmt.Sprintf("approval = [%q]", word))
@@ -159,17 +162,17 @@ func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
 	return lines, true
 }
 
-// contradicts reports whether the configuration can't be kept: an explicit approval policy that the exec policy forbids, or
-// a machine that allows only one that Codex refuses. See DEVIATIONS.md.
+// contradicts reports whether the configuration is contradictory: the exec policy forbids an
+// explicit approval policy, or the machine allows only one that Codex refuses. See DEVIATIONS.md.
 func (c runtimeCase) contradicts() bool {
 	var a appServerPolicy
-	_ = json.Unmarshal(c.Input.PluginConfig["appServer"], &a) // was read before
+	_ = json.Unmarshal(c.Input.PluginConfig["appServer"], &a) // checked before
 	return a.ApprovalPolicy != "" && setting.Approval(a.ApprovalPolicy) != setting.Approval(c.Result.ApprovalPolicy) ||
 		c.Input.RequirementsToml != nil && c.Result.ApprovalPolicy == "on-failure"
 }
 
 func TestAppServerRuntimeOptionsVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []runtimeCase }
@@ -190,12 +193,12 @@ func TestAppServerRuntimeOptionsVectors(t *testing.T) {
 			if !ok {
 				for _, bad := range []string{"x = 1\n", "[policy]\napproval = [\"bogus\"]\n"} {
 					if _, err := loadText(t, bad); err == nil {
-						t.Errorf("%q is loaded", bad)
+						t.Errorf("%q loads", bad)
 					}
 				}
 				return
 			}
-			folder := outside(t)
+			folder := folderOutsideTemp(t)
 			o := config.Options{User: policyFile(t, filepath.Join(folder, "config.toml"), append(lines, enforced...)...)}
 			if r := c.Input.RequirementsToml; r != nil {
 				o.Requirements = filepath.Join(folder, "requirements.toml")
@@ -239,14 +242,14 @@ func isKnown(l setting.ExecLayer) bool {
 		(l.Mode == "" || l.Security+l.Ask == "")
 }
 
-// linesOf returns the lines of a policy with the values of a layer.
+// linesOf returns a policy with the values of a layer.
 func linesOf(l setting.ExecLayer) (lines []string) {
 	say := func(key, word string) {
 		if word != "" {
 			lines = append(lines, fmt.Sprintf("%s = %q", key, word))
 		}
 	}
-	if l.Mode == "deny" || l.Mode == "allowlist" { // a security's name
+	if l.Mode == "deny" || l.Mode == "allowlist" { // the names of a security value
 		l.Security, l.Mode = l.Mode, ""
 	}
 	say("preset", l.Mode)
@@ -294,7 +297,8 @@ func (in execInput) ownLayers() (own []setting.ExecLayer) {
 	return own
 }
 
-// execOutcome is the policy of a thread under the exec policy of a case. ok is false where commands may not be run at all.
+// execOutcome is the policy of a thread under the exec policy of a case. ok is false if commands
+// may not run.
 func execOutcome(exec setting.ExecPolicy) (p policyOfThread, ok bool) {
 	switch {
 	case exec.Security == "full" && exec.Ask == "always":
@@ -309,11 +313,11 @@ func execOutcome(exec setting.ExecPolicy) (p policyOfThread, ok bool) {
 	return policyOfThread{}, !exec.Touched
 }
 
-// Of the layers of a case that say something, the first is the user's file, and the second that of the workspace: a later
-// file only tightens, whosever it is. What they come to is decided in bridge/config/preset.go when the files are loaded; the
-// guard holds the thread to it.
+// The first layer with a value is the user's file, the second the workspace's. A later file only
+// tightens. bridge/config/preset.go combines the layers when the files are loaded; the guard
+// enforces the result for the thread.
 func TestExecPolicyVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -331,7 +335,7 @@ func TestExecPolicyVectors(t *testing.T) {
 		in := c.Input
 		own := in.ownLayers()
 		if len(own) > 1 || len(in.Approvals.Agents) > 0 {
-			continue // agents have no settings of their own here: see DEVIATIONS.md
+			continue // agents have no settings here: see DEVIATIONS.md
 		}
 		workspace := setting.ExecLayer{}
 		if len(own) > 0 {
@@ -339,7 +343,7 @@ func TestExecPolicyVectors(t *testing.T) {
 		}
 		layers := []setting.ExecLayer{in.Approvals.Defaults, in.Config.Tools.Exec, workspace}
 		known := true
-		var said [][]string // of the layers that say something
+		var said [][]string // of the layers with a value
 		for _, l := range layers {
 			known = known && isKnown(l)
 			if lines := linesOf(l); len(lines) > 0 {
@@ -347,10 +351,10 @@ func TestExecPolicyVectors(t *testing.T) {
 			}
 		}
 		if len(said) > 2 {
-			continue // the first would be the managed file, which has a fixed place: see DEVIATIONS.md
+			continue // the first would be the managed file, at a fixed path: see DEVIATIONS.md
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			folder := outside(t)
+			folder := folderOutsideTemp(t)
 			o := config.Options{User: filepath.Join(folder, "user.toml"), Workspace: filepath.Join(folder, "workspace")}
 			if err := os.Mkdir(o.Workspace, 0o700); err != nil {
 				t.Fatal(err)
@@ -365,7 +369,7 @@ func TestExecPolicyVectors(t *testing.T) {
 			}
 			got, on, err := underPolicy(t, o)
 			want, allowed := execOutcome(c.Output)
-			looser := isLooser(c.Output, setting.ResolveExec(layers[1:2], setting.ExecLayer{})) // only a workspace's file makes it so
+			looser := isLooser(c.Output, setting.ResolveExec(layers[1:2], setting.ExecLayer{})) // only the workspace's file loosens
 			switch {
 			case !known || !allowed:
 				if err == nil {
@@ -373,7 +377,7 @@ func TestExecPolicyVectors(t *testing.T) {
 				}
 			case looser && err != nil:
 				if !strings.Contains(err.Error(), " is looser than ") {
-					t.Errorf("it is not loaded for another reason: %v", err)
+					t.Errorf("the error has another reason: %v", err)
 				}
 			case err != nil:
 				t.Error(err)

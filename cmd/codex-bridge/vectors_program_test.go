@@ -18,13 +18,13 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// threeNumbers is a version as "codex --version" prints it.
+// threeNumbers matches a version in the output of "codex --version".
 var threeNumbers = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+].*)?$`)
 
-// codexOf writes a Codex of this version, which prints its environment when it is started as "codex exec".
+// codexOf writes a Codex of this version that prints its environment for "codex exec".
 func codexOf(t *testing.T, version string) (path string) {
 	t.Helper()
-	path = filepath.Join(outside(t), "codex")
+	path = filepath.Join(folderOutsideTemp(t), "codex")
 	body := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in --version) echo 'codex-cli %s';; exec) /usr/bin/env;; esac\n", version)
 	if err := os.WriteFile(path, []byte(body), 0o700); err != nil {
 		t.Fatal(err)
@@ -32,9 +32,10 @@ func codexOf(t *testing.T, version string) (path string) {
 	return path
 }
 
-// Of two versions a and b, a policy that enforces starts with b as the lowest one if a is not older.
+// For versions a and b: an enforced policy with the lowest version b starts with a if a is not
+// older.
 func TestVersionVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -48,7 +49,7 @@ func TestVersionVectors(t *testing.T) {
 	if len(v.VersionCompare) == 0 {
 		t.Fatal("no cases")
 	}
-	// The bridge's own floor is higher: enforcement needs a release on which it was verified.
+	// The bridge's own minimum is higher: enforcement needs a verified release.
 	if codex.CheckVersion(config.Default().Codex.MinVersion, v.MinVersion) != nil {
 		t.Errorf("the default of codex.min_version is %s, older than the floor %s", config.Default().Codex.MinVersion, v.MinVersion)
 	}
@@ -80,7 +81,7 @@ func TestVersionVectors(t *testing.T) {
 
 // The program becomes Codex with this environment.
 func TestEnvironVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -103,7 +104,7 @@ func TestEnvironVectors(t *testing.T) {
 			continue // see DEVIATIONS.md
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			folder := outside(t)
+			folder := folderOutsideTemp(t)
 			user := filepath.Join(folder, "config.toml")
 			var remove []string
 			for _, name := range c.Options.ClearEnv {
@@ -128,7 +129,7 @@ func TestEnvironVectors(t *testing.T) {
 			for line := range strings.Lines(string(r.Stdout)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 				switch name {
-				case "PWD", "_", "SHLVL", "OLDPWD": // of the shell
+				case "PWD", "_", "SHLVL", "OLDPWD": // set by the shell
 				default:
 					if own[name] == "" && !strings.HasPrefix(name, "CODEX_BRIDGE_") {
 						got[name] = value

@@ -12,7 +12,7 @@ import (
 )
 
 func TestProjectionLimitsVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -37,9 +37,9 @@ func TestProjectionLimitsVectors(t *testing.T) {
 	}
 	var w *assembled
 	w = newAssembled(t, "", one(&w))
-	w.knows(nil)
+	w.initialize(nil)
 	n := 0
-	// chars is the largest number of history characters for a thread under an engine.
+	// chars returns the maximum number of history characters for a thread under an engine.
 	chars := func(engine map[string]any) (int, error) {
 		n++
 		key := fmt.Sprint("s", n)
@@ -98,19 +98,19 @@ func TestProjectionLimitsVectors(t *testing.T) {
 		}
 	}
 	for _, c := range v.Projected {
-		w.takes()
+		w.takeRequests()
 		w.must("bridge/turn/run", map[string]any{"sessionKey": c.Name, "input": c.Prompt, "history": c.Messages})
 		w.must("bridge/turn/run", map[string]any{"sessionKey": c.Name, "input": c.Prompt, "history": c.Messages})
 		var told []string
-		for _, r := range named(w.takes(), "turn/start") {
+		for _, r := range withMethod(w.takeRequests(), "turn/start") {
 			told = append(told, r.Params["input"].([]any)[0].(map[string]any)["text"].(string))
 		}
 		if len(told) != 2 || told[1] != c.Prompt {
-			t.Fatalf("%s: told %q", c.Name, told)
+			t.Fatalf("%s: got %q", c.Name, told)
 		}
 		if c.ContextBlock == nil && told[0] != c.Prompt || c.ContextBlock != nil && !strings.Contains(told[0], "\n"+*c.ContextBlock+"\n") ||
 			strings.HasSuffix(told[0], c.Prompt) != c.EndsWithPrompt {
-			t.Errorf("%s: told %q", c.Name, told[0])
+			t.Errorf("%s: got %q", c.Name, told[0])
 		}
 	}
 }

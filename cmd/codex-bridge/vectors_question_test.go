@@ -33,7 +33,7 @@ type inputCase struct {
 	PromptLines []string
 }
 
-// chat is a client that answers no question itself: messages do.
+// chat is a client that answers questions by messages.
 type chat struct {
 	*terminal
 	messages int
@@ -44,12 +44,12 @@ func newChat(t *testing.T) *chat {
 	c := &chat{terminal: connected(t, "[steering]\nquiet = \"1ms\"\n", false)}
 	c.codex.EditorSends(`{"id":"start","method":"thread/start","params":{}}`)
 	c.reply(`{"thread":{"id":"t"},"model":"m"}`)
-	c.next(c.codex.EditorReceives()) // the answer
+	c.next(c.codex.EditorReceives()) // the response
 	return c
 }
 
-// asks has codex ask, under an id, and returns the lines that the client shows; nil where codex
-// gets an answer at once.
+// asks sends a question of Codex with an id and returns the lines that the client shows; nil if
+// Codex gets a response at once.
 func (c *chat) asks(id int, questions json.RawMessage) (lines []string, at *rpc.Envelope) {
 	c.t.Helper()
 	params := fmt.Sprintf(`{"threadId":"t","turnId":"u","itemId":"i","questions":%s}`, compact(c.t, questions))
@@ -73,8 +73,8 @@ func (c *chat) asks(id int, questions json.RawMessage) (lines []string, at *rpc.
 	}
 }
 
-// says sends a message, and reports whether the message answered a question. answer is the result that
-// Codex receives.
+// says sends a message and reports whether it answered a question. answer is the result that Codex
+// receives.
 func (c *chat) says(message string) (consumed bool, answer *rpc.Envelope) {
 	c.t.Helper()
 	c.messages++
@@ -89,7 +89,7 @@ func (c *chat) says(message string) (consumed bool, answer *rpc.Envelope) {
 }
 
 func TestRequestUserInputVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []inputCase }
@@ -103,9 +103,9 @@ func TestRequestUserInputVectors(t *testing.T) {
 }
 
 func (c inputCase) play(t *testing.T, w *chat) {
-	const id = 7 // of codex's question, in the vectors
+	const id = 7 // of Codex's question in the vectors
 	if c.Questions == nil {
-		// The case has kept the answer to the second of two questions alone: the first is over then.
+		// The case keeps only the answer to the second of two questions: the first one has ended.
 		c.Questions = json.RawMessage(`[{"id":"q1","header":"Mode","question":"Pick","options":[{"label":"Fast"}]}]`)
 		word := "fast"
 		c.Reply = &word
@@ -132,18 +132,18 @@ func (c inputCase) play(t *testing.T, w *chat) {
 	if c.Reply != nil {
 		consumed, answer := w.says(*c.Reply)
 		if c.MessageConsumed != nil && consumed != *c.MessageConsumed || answer == nil {
-			t.Fatalf("the message is taken for an answer: %v", consumed)
+			t.Fatalf("the message counted as an answer: %v", consumed)
 		}
 		sameJSON(t, c.Response, answer.Root().Get("result").Raw())
 	}
 	if c.SecondMessageConsumed != nil {
 		if consumed, _ := w.says("1"); consumed != *c.SecondMessageConsumed {
-			t.Errorf("the next message is taken for an answer: %v", consumed)
+			t.Errorf("the next message counted as an answer: %v", consumed)
 		}
 	}
 }
 
-// lines compares the lines that the client is to show; "<text>" stands for any.
+// lines compares the lines that the client shows; "<text>" matches any.
 func (c inputCase) lines(t *testing.T, got []string) {
 	t.Helper()
 	for i, line := range c.PromptLines {
@@ -156,9 +156,9 @@ func (c inputCase) lines(t *testing.T, got []string) {
 	}
 }
 
-// A text is shown as it is in the words of a question.
+// A question shows a text unchanged.
 func TestDisplayTextVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []struct{ In, Out string } }

@@ -24,7 +24,7 @@ import (
 	"codex-bridge/lifecycle/binding"
 )
 
-// starting is a Codex that starts a thread "T1", "T2" and so on for each thread/start, and knows each that is resumed.
+// starting is a Codex that starts threads "T1", "T2" and so on, and knows each resumed thread.
 func starting(t *testing.T, text string) *assembled {
 	t.Helper()
 	threads := 0
@@ -36,7 +36,7 @@ func starting(t *testing.T, text string) *assembled {
 		}
 		return map[string]any{"thread": map[string]any{"id": id}, "cwd": "/w", "model": "m"}, ""
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	return w
 }
 
@@ -57,7 +57,7 @@ func (w *assembled) recordOf(session string) (b binding.Binding) {
 	return b
 }
 
-// putRecord gives a session a record.
+// putRecord gives a record to a session.
 func (w *assembled) putRecord(session string, b binding.Binding) {
 	w.t.Helper()
 	s, err := w.record.store(w.t.Context())
@@ -71,7 +71,7 @@ func (w *assembled) putRecord(session string, b binding.Binding) {
 }
 
 func TestPolicyFingerprintVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -86,7 +86,7 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 	}
 	w := starting(t, "")
 	for i, c := range v.PolicyFingerprint {
-		c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // of the host's settings there
+		c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // the host's settings there
 		key := fmt.Sprint("s", i)
 		w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": key, "contextEngine": c.Info}})
 		want, err := binding.CanonicalJSON([]byte(c.PolicyFingerprint))
@@ -95,12 +95,12 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 		}
 		id := strings.TrimSpace(c.Info["id"].(string))
 		if e := w.recordOf(key).ContextEngine; e == nil || e.EngineID != id || e.Policy != "v1:"+string(want) {
-			t.Errorf("the engine is kept as %+v, want the policy %s", e, want)
+			t.Errorf("the stored engine is %+v, want the policy %s", e, want)
 		}
 	}
 }
 
-// commandLine runs codex-bridge with these arguments, as a program of its own.
+// commandLine runs codex-bridge with these arguments in its own process.
 func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	r := runProgram(t, os.Environ(), "", args...)
@@ -110,14 +110,14 @@ func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error
 	return string(r.Stdout), string(r.Stderr), err
 }
 
-// runProgram runs codex-bridge. It does nothing if the test leaves the command out. A proxy of the test's own process reaps
-// all children, so that this goes by package child.
+// runProgram runs codex-bridge, unless the test leaves the command out. A proxy in this process
+// reaps all children, so it uses package child.
 func runProgram(t *testing.T, environ []string, stdin string, args ...string) (r child.Result) {
 	t.Helper()
 	if out := os.Getenv(withoutFeature); out != "" && strings.HasPrefix(strings.Join(args, " "), out) {
 		return r
 	}
-	program, err := exec.LookPath("codex-bridge") // testscript has put it there
+	program, err := exec.LookPath("codex-bridge") // testscript installed it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func runProgram(t *testing.T, environ []string, stdin string, args ...string) (r
 	return r
 }
 
-// onlyState gives the test a state of its own, and no configuration.
+// onlyState gives the test its own state and no configuration.
 func onlyState(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -139,9 +139,9 @@ func onlyState(t *testing.T) (folder string) {
 	return folder
 }
 
-// A record is read by "codex-bridge threads import", and written by "codex-bridge threads export".
+// "codex-bridge threads import" reads a record, and "codex-bridge threads export" writes it.
 func TestSessionBindingVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -174,11 +174,11 @@ func TestSessionBindingVectors(t *testing.T) {
 			}
 			_, said, err := commandLine(t, "threads", "import", from, "--session", "s")
 			if left, e := os.ReadFile(from + suffix); e != nil || !bytes.Equal(left, file) {
-				t.Errorf("the file is not left as it was: %s, %v", left, e)
+				t.Errorf("the file changed: %s, %v", left, e)
 			}
 			if string(c.Parsed) == "null" {
 				if err == nil || said == "" {
-					t.Errorf("it is read: %s", said)
+					t.Errorf("the record was imported: %s", said)
 				}
 				return
 			}
@@ -186,7 +186,7 @@ func TestSessionBindingVectors(t *testing.T) {
 				t.Fatal(err, said)
 			}
 			if dropped := strings.Contains(said, "left out"); dropped != drops(t, c.File, c.Parsed) {
-				t.Errorf("the program says %q of what it leaves out", said)
+				t.Errorf("the program says %q about omitted members", said)
 			}
 			if _, said, err := commandLine(t, "threads", "export", "s", to); err != nil {
 				t.Fatal(err, said)
@@ -242,7 +242,7 @@ func TestSessionBindingVectors(t *testing.T) {
 	})
 }
 
-// drops reports whether the file has a member that was not read, other than what no version knows.
+// drops reports whether the file has an unread member, other than those that no version knows.
 func drops(t *testing.T, file, parsed json.RawMessage) bool {
 	t.Helper()
 	var f, p map[string]any
@@ -256,7 +256,7 @@ func drops(t *testing.T, file, parsed json.RawMessage) bool {
 	return lacks(p, f)
 }
 
-// lacks reports whether a has not all the members of b, at any depth.
+// lacks reports whether a lacks a member of b, at any depth.
 func lacks(a, b map[string]any) bool {
 	for name, v := range b {
 		is, ok := a[name]
@@ -271,9 +271,9 @@ func lacks(a, b map[string]any) bool {
 	return false
 }
 
-// A binding is cleared by bridge/binding/clear, for a thread or for any.
+// bridge/binding/clear deletes a binding, for one thread or for any.
 func TestClearVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -294,18 +294,18 @@ func TestClearVectors(t *testing.T) {
 		switch {
 		case strings.Contains(c.Name, "other"):
 			p["threadId"] = "other"
-		case c.Cleared == nil: // it was cleared before
+		case c.Cleared == nil: // deleted before
 			w.must("bridge/binding/clear", p)
 		}
 		if got, _ := w.must("bridge/binding/clear", p).Get("cleared").Bool(); got != want {
-			t.Errorf("%s: cleared %v, want %v", c.Name, got, want)
+			t.Errorf("%s: deleted %v, want %v", c.Name, got, want)
 		}
 		s, err := w.record.store(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, found, err := s.BindingBySession(t.Context(), "s"); err != nil || found != (c.Cleared != nil && !*c.Cleared) {
-			t.Errorf("%s: there is a binding: %v, %v", c.Name, found, err)
+			t.Errorf("%s: the binding is still there: %v, %v", c.Name, found, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge/bridgetest/vectors"
 )
 
-// one is the answer of a Codex with a thread for each start and turns that end at once.
+// one answers as a Codex with one thread per start and turns that end at once.
 func one(w **assembled) func(request) (any, string) {
 	threads := 0
 	return func(r request) (any, string) {
@@ -20,14 +20,14 @@ func one(w **assembled) func(request) (any, string) {
 			threads++
 			return map[string]any{"thread": map[string]any{"id": fmt.Sprint("T", threads)}, "cwd": "/w", "model": r.Params["model"]}, ""
 		case "turn/start":
-			return (*w).turn(r.Params["threadId"].(string), "t", "done"), ""
+			return (*w).turnResponse(r.Params["threadId"].(string), "t", "done"), ""
 		}
 		return map[string]any{}, ""
 	}
 }
 
 func TestReasoningEffortVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -47,15 +47,15 @@ func TestReasoningEffortVectors(t *testing.T) {
 	}
 	var w *assembled
 	w = newAssembled(t, "", one(&w))
-	w.knows(nil)
+	w.initialize(nil)
 	thread := func(model string) string {
 		id, _ := w.must("thread/start", map[string]any{"model": model}).Get("thread").Get("id").Text()
 		return id
 	}
 	run := func(id, trigger string) map[string]any {
-		w.takes()
+		w.takeRequests()
 		w.must("bridge/turn/run", map[string]any{"threadId": id, "input": "hi", "trigger": trigger})
-		return named(w.takes(), "turn/start")[0].Params
+		return withMethod(w.takeRequests(), "turn/start")[0].Params
 	}
 	settings := func(p map[string]any) map[string]any {
 		mode, _ := p["collaborationMode"].(map[string]any)
@@ -97,7 +97,7 @@ func TestReasoningEffortVectors(t *testing.T) {
 }
 
 func TestConversationInputVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	type list []string
@@ -116,7 +116,7 @@ func TestConversationInputVectors(t *testing.T) {
 	}
 	var w *assembled
 	w = newAssembled(t, "", one(&w))
-	w.knows(nil)
+	w.initialize(nil)
 	id, _ := w.must("thread/start", map[string]any{}).Get("thread").Get("id").Text()
 	for _, c := range v.Cases {
 		// The files of a chat message become a list: see DEVIATIONS.md.
@@ -147,16 +147,16 @@ func TestConversationInputVectors(t *testing.T) {
 			}
 			input = append(input, file)
 		}
-		w.takes()
+		w.takeRequests()
 		w.must("bridge/turn/run", map[string]any{"threadId": id, "input": input})
-		if diff := cmp.Diff(any(c.Input), named(w.takes(), "turn/start")[0].Params["input"]); diff != "" {
+		if diff := cmp.Diff(any(c.Input), withMethod(w.takeRequests(), "turn/start")[0].Params["input"]); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", m, diff)
 		}
 	}
 }
 
 func TestSandboxPolicyVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -173,15 +173,15 @@ func TestSandboxPolicyVectors(t *testing.T) {
 	var w *assembled
 	w = newAssembled(t, "", func(r request) (any, string) {
 		if r.Method == "turn/start" {
-			return w.turn("T", "t", "done"), ""
+			return w.turnResponse("T", "t", "done"), ""
 		}
 		return map[string]any{"thread": map[string]any{"id": "T"}, "cwd": r.Params["cwd"], "model": "m"}, ""
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	turn := func() map[string]any {
-		w.takes()
+		w.takeRequests()
 		w.must("bridge/turn/run", map[string]any{"threadId": "T", "input": "hi"})
-		return named(w.takes(), "turn/start")[0].Params
+		return withMethod(w.takeRequests(), "turn/start")[0].Params
 	}
 	for _, c := range v.Cases {
 		w.must("thread/start", map[string]any{"cwd": c.Cwd})
@@ -192,7 +192,7 @@ func TestSandboxPolicyVectors(t *testing.T) {
 	}
 	for _, c := range v.ServiceTier {
 		if c.In == nil {
-			continue // there is nothing to set
+			continue // nothing to set
 		}
 		_, err := w.call("bridge/turn/set", map[string]any{"threadId": "T", "serviceTier": *c.In})
 		var want any
@@ -200,13 +200,13 @@ func TestSandboxPolicyVectors(t *testing.T) {
 			want = *c.Out
 		}
 		if got := turn()["serviceTier"]; got != want || (err != nil) != (c.Out == nil) {
-			t.Errorf("the tier %q is sent as %v, want %v (%v)", *c.In, got, want, err)
+			t.Errorf("tier %q became %v, want %v (%v)", *c.In, got, want, err)
 		}
 	}
 }
 
 func TestProviderVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -223,7 +223,7 @@ func TestProviderVectors(t *testing.T) {
 	var w *assembled
 	said := map[string]any{"thread": map[string]any{"id": "T"}, "cwd": "/w", "model": "m"}
 	w = newAssembled(t, "", func(request) (any, string) { return said, "" })
-	w.knows(nil)
+	w.initialize(nil)
 	n := 0
 	start := func(provider *string) (asked any, bound string) {
 		n++
@@ -232,10 +232,10 @@ func TestProviderVectors(t *testing.T) {
 		if provider != nil {
 			p["modelProvider"] = *provider
 		}
-		w.takes()
+		w.takeRequests()
 		w.must("thread/start", p)
 		bound, _ = w.must("bridge/binding/read", map[string]any{"sessionKey": key}).Get("binding").Get("modelProvider").Text()
-		return named(w.takes(), "thread/start")[0].Params["modelProvider"], bound
+		return withMethod(w.takeRequests(), "thread/start")[0].Params["modelProvider"], bound
 	}
 	for _, c := range v.NativeAuthProfile {
 		if c.Native {
@@ -247,7 +247,7 @@ func TestProviderVectors(t *testing.T) {
 				want = *p.SeedOut
 			}
 			if got, _ := start(p.In); got != want {
-				t.Errorf("the request names the provider %v, want %v", got, want)
+				t.Errorf("the request has provider %v, want %v", got, want)
 			}
 		}
 		for _, p := range c.Normalized {
@@ -259,7 +259,7 @@ func TestProviderVectors(t *testing.T) {
 				said["modelProvider"] = *p.In
 			}
 			if _, got := start(nil); got != want {
-				t.Errorf("the binding has the provider %q, want %q", got, want)
+				t.Errorf("the binding has provider %q, want %q", got, want)
 			}
 		}
 	}

@@ -17,17 +17,17 @@ import (
 	"codex-bridge/rpc"
 )
 
-// steeringStep is one step of a script: a message, or what happens to those that wait.
+// steeringStep is one step of a script: a message, or an event for the waiting messages.
 type steeringStep struct {
 	Text                 string
 	DebounceMs, Wait     float64
 	Flush, Cancel, Abort float64
 }
 
-// A step waits for what was sent before it; the times of the script are not waited for. DEVIATIONS.md has what stands for
-// flush, cancel and abort.
+// A step waits for the earlier messages; the test does not wait for the times of the script.
+// DEVIATIONS.md explains flush, cancel and abort.
 func TestSteeringVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -60,7 +60,7 @@ func TestSteeringVectors(t *testing.T) {
 				continue
 			}
 			if least := time.Duration(c.Out) * time.Millisecond; err != nil || waited < least || waited > least+10*time.Second {
-				t.Errorf("%s: sent after %v, %v; want %v", c.In, waited, err, least)
+				t.Errorf("%s: sent after %v, error %v; want at least %v", c.In, waited, err, least)
 			}
 		}
 	})
@@ -68,7 +68,7 @@ func TestSteeringVectors(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			w := duringTurn(t)
 			ids, flushed := w.steer(c.Script)
-			answers := w.answers(slices.Concat(ids, flushed)...)
+			answers := w.waitResponses(slices.Concat(ids, flushed)...)
 			var results []string
 			for _, id := range ids {
 				result := "resolved"
@@ -80,11 +80,11 @@ func TestSteeringVectors(t *testing.T) {
 			if diff := cmp.Diff(c.Results, results); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
-			got := w.takes()
+			got := w.takeRequests()
 			for i := range got {
 				delete(got[i].Params, "clientUserMessageId") // see DEVIATIONS.md
 				items, _ := got[i].Params["input"].([]any)
-				got[i].Params["input"] = slices.DeleteFunc(items, func(v any) bool { return v.(map[string]any)["text"] == flushing })
+				got[i].Params["input"] = slices.DeleteFunc(items, func(v any) bool { return v.(map[string]any)["text"] == flushText })
 			}
 			if diff := cmp.Diff(append([]request{}, c.Requests...), append([]request{}, got...)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
@@ -93,8 +93,8 @@ func TestSteeringVectors(t *testing.T) {
 	}
 }
 
-// flushing is the text of the message that ends the wait of those before it.
-const flushing = "and go"
+// flushText is the text of the message that ends the wait of the earlier messages.
+const flushText = "and go"
 
 // steer plays a script. It returns the ids of the messages, and of those that stand for a flush.
 func (w *assembled) steer(script []steeringStep) (ids, flushed []string) {
@@ -106,17 +106,17 @@ func (w *assembled) steer(script []steeringStep) (ids, flushed []string) {
 		case s.Text != "":
 			quiet := s.DebounceMs
 			switch { // for a loaded machine
-			case ends: // it still waits when the end comes
+			case ends: // it is still waiting at the end
 				quiet = 60_000
-			case window: // the others come in time
+			case window: // the others arrive in time
 				quiet += 500
 			}
-			ids = append(ids, w.begin("bridge/turn/enqueue", map[string]any{"threadId": "t", "input": s.Text, "quietMs": quiet}))
+			ids = append(ids, w.send("bridge/turn/enqueue", map[string]any{"threadId": "t", "input": s.Text, "quietMs": quiet}))
 		case s.Flush > 0:
-			flushed = append(flushed, w.begin("bridge/turn/enqueue", map[string]any{"threadId": "t", "input": flushing, "quietMs": 0}))
+			flushed = append(flushed, w.send("bridge/turn/enqueue", map[string]any{"threadId": "t", "input": flushText, "quietMs": 0}))
 		case s.Cancel > 0, s.Abort > 0:
-			w.waits(len(ids))
-			w.tells(map[string]any{"method": "thread/closed", "params": map[string]any{"threadId": "t"}})
+			w.waitQueued(len(ids))
+			w.notify(map[string]any{"method": "thread/closed", "params": map[string]any{"threadId": "t"}})
 			return ids, flushed
 		case s.Wait > 0:
 			w.until(func() bool {
@@ -134,8 +134,8 @@ func (w *assembled) steer(script []steeringStep) (ids, flushed []string) {
 	return ids, flushed
 }
 
-// waits waits until so many messages wait.
-func (w *assembled) waits(n int) {
+// waitQueued waits until n messages are queued.
+func (w *assembled) waitQueued(n int) {
 	w.until(func() bool {
 		var turns struct{ Waiting int }
 		if err := json.Unmarshal(w.must("bridge/status", map[string]any{}).Get("turns").Raw(), &turns); err != nil {
@@ -145,17 +145,18 @@ func (w *assembled) waits(n int) {
 	})
 }
 
-// until waits until is is true.
+// until waits until is returns true.
 func (w *assembled) until(is func() bool) {
 	w.t.Helper()
-	for late := time.Now().Add(patience()); !is(); time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(waitTime()); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			w.t.Fatal("it never comes")
+			w.t.Fatal("timeout")
 		}
 	}
 }
 
-// duringTurn is a conversation in which the turn "u" of the thread "t" runs, and takes what it is sent.
+// duringTurn returns a conversation with the running turn "u" of the thread "t", which accepts
+// messages.
 func duringTurn(t *testing.T) *assembled {
 	t.Helper()
 	w := newAssembled(t, "", func(r request) (any, string) {
@@ -164,11 +165,11 @@ func duringTurn(t *testing.T) *assembled {
 		}
 		return map[string]any{"thread": map[string]any{"id": "t"}, "cwd": "/w", "model": "m"}, ""
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	w.must("thread/start", map[string]any{})
-	w.tells(map[string]any{"method": "turn/started", "params": map[string]any{"threadId": "t", "turn": map[string]any{"id": "u"}}})
-	w.sees("turn/started")
-	w.takes()
+	w.notify(map[string]any{"method": "turn/started", "params": map[string]any{"threadId": "t", "turn": map[string]any{"id": "u"}}})
+	w.waitNotification("turn/started")
+	w.takeRequests()
 	return w
 }
 
@@ -177,9 +178,9 @@ func isInvalidParams(err error) bool {
 	return errors.As(err, &e) && e.Code == rpc.CodeInvalidParams
 }
 
-// A turn of bridge/turn/run, whose notifications come before and after the answer to turn/start.
+// The notifications of bridge/turn/run arrive before and after the response to turn/start.
 func TestTurnCollectorVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	type notification struct {
@@ -217,23 +218,23 @@ func TestTurnCollectorVectors(t *testing.T) {
 				case "thread/start":
 					return map[string]any{"thread": map[string]any{"id": "th"}, "cwd": "/w", "model": "m"}, ""
 				case "turn/interrupt":
-					w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": c.Turn, "status": "interrupted", "items": []any{}}}})
+					w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": c.Turn, "status": "interrupted", "items": []any{}}}})
 					return map[string]any{}, ""
 				}
 				for _, n := range before {
-					w.tells(n)
+					w.notify(n)
 				}
-				return following{map[string]any{"turn": map[string]any{"id": c.Turn}}, func() {
+				return responseThen{map[string]any{"turn": map[string]any{"id": c.Turn}}, func() {
 					for _, n := range c.After {
-						w.tells(n)
+						w.notify(n)
 					}
 				}}, ""
 			})
-			w.knows(nil)
+			w.initialize(nil)
 			w.must("thread/start", map[string]any{})
 			timesOut := c.Result.Error != nil && *c.Result.Error == "<text>"
 			p := map[string]any{"threadId": "th", "input": "hi"}
-			if timesOut { // a turn that ends has all the time that a loaded machine needs
+			if timesOut { // otherwise, the time that a loaded machine needs
 				p["timeoutMs"] = c.TimeoutMs
 			}
 			began := time.Now()
@@ -254,10 +255,10 @@ func TestTurnCollectorVectors(t *testing.T) {
 					t.Errorf("%s, want the error %q", result.Raw(), *want.Error)
 				}
 			case want.ReplyText == nil:
-				t.Fatal("a case without a result")
-			case *want.ReplyText == "": // see DEVIATIONS.md: a text that says so
+				t.Fatal("the case has no result")
+			case *want.ReplyText == "": // see DEVIATIONS.md: a text about it
 				if !strings.HasPrefix(text, "Codex completed without") {
-					t.Errorf("the reply is %q", text)
+					t.Errorf("reply %q", text)
 				}
 			case text != *want.ReplyText:
 				t.Errorf("the reply is %q, want %q", text, *want.ReplyText)

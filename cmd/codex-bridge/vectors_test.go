@@ -23,8 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These tests play the vectors through the program: its features as app-server assembles them,
-// between a scripted codex and the client that codex-bridge run is.
+// These tests play the vectors through the program: the features that app-server assembles, between
+// a scripted Codex and the client of codex-bridge run.
 
 // The thread, the turn and the session of the vectors.
 const (
@@ -33,7 +33,7 @@ const (
 	vectorSession = "agent:main:session-1"
 )
 
-// terminal is the client of codex-bridge run, with a scripted person.
+// terminal is the client of codex-bridge run, with a scripted user.
 type terminal struct {
 	t      *testing.T
 	codex  *bridgetest.Conversation
@@ -42,14 +42,14 @@ type terminal struct {
 	log    func() []store.Entry // the decisions so far
 }
 
-// atTerminal starts the program's features with this configuration, and a client that knows
-// the bridge and asks its person.
+// atTerminal starts the program's features with this configuration, and a client that knows the
+// bridge and asks its user.
 func atTerminal(t *testing.T, configuration string) *terminal {
 	t.Helper()
 	return connected(t, configuration, true)
 }
 
-// connected is atTerminal for a client that may answer nothing.
+// connected is atTerminal for a client that may not answer approvals.
 func connected(t *testing.T, configuration string, answers bool) *terminal {
 	t.Helper()
 	played, record := assembleFor(t, configuration)
@@ -74,7 +74,7 @@ func connected(t *testing.T, configuration string, answers bool) *terminal {
 	return c
 }
 
-// reply has codex answer the request that it gets next, and returns that.
+// reply answers the next request to Codex and returns that request.
 func (c *terminal) reply(result string) *rpc.Envelope {
 	c.t.Helper()
 	asked := c.next(c.codex.CodexReceives())
@@ -92,33 +92,33 @@ func (c *terminal) next(from <-chan string) *rpc.Envelope {
 		}
 		return e
 	case <-time.After(5 * time.Second):
-		c.t.Fatal("nothing comes")
+		c.t.Fatal("no message in time")
 		return nil
 	}
 }
 
-// turn sends turn/started, and waits until the client has it.
+// turn sends turn/started and waits until the client receives it.
 func (c *terminal) turn(thread, turn string) {
 	c.t.Helper()
 	c.codex.CodexSends(fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn))
 	for {
 		e := c.next(c.codex.EditorReceives())
-		c.screen.Take(e.Method, e.Root().Get("params"))
+		c.screen.Show(e.Method, e.Root().Get("params"))
 		if e.Method == "turn/started" {
 			return
 		}
 	}
 }
 
-// typed is the person's reaction to a question.
-type typed struct {
+// reaction is the user's reaction to a question.
+type reaction struct {
 	line string
-	err  error // they type nothing: io.EOF for good, context.Canceled interrupts the turn
+	err  error // no input: io.EOF at the end of the input, context.Canceled if the turn was interrupted
 }
 
-// ask sends a request of Codex. It returns the answer that Codex receives, and the text that the person
-// saw: "" if the bridge did not ask.
-func (c *terminal) ask(method string, params json.RawMessage, does typed) (answer rpc.Value, shown string) {
+// ask sends a request of Codex. It returns the response that Codex receives and the text that the
+// user saw: "" if the bridge did not ask.
+func (c *terminal) ask(method string, params json.RawMessage, does reaction) (answer rpc.Value, shown string) {
 	c.t.Helper()
 	c.ids++
 	c.codex.CodexSends(string(rpc.EncodeRequest(mustID(c.t, c.ids), method, compact(c.t, params))))
@@ -136,17 +136,17 @@ func (c *terminal) ask(method string, params json.RawMessage, does typed) (answe
 				c.t.Fatal(err)
 			}
 			if !e.ID.IsValid() {
-				c.screen.Take(e.Method, e.Root().Get("params"))
+				c.screen.Show(e.Method, e.Root().Get("params"))
 				continue
 			}
-			shown = c.person(e, does)
+			shown = c.answerAsUser(e, does)
 		case <-time.After(5 * time.Second):
-			c.t.Fatalf("%s has no answer", method)
+			c.t.Fatalf("%s got no response", method)
 		}
 	}
 }
 
-// compact is JSON in one line.
+// compact returns JSON on one line.
 func compact(t *testing.T, text json.RawMessage) json.RawMessage {
 	t.Helper()
 	var line bytes.Buffer
@@ -166,8 +166,8 @@ func mustID(t *testing.T, n int) rpc.ID {
 	return id
 }
 
-// person answers a request as codex-bridge run does for its person.
-func (c *terminal) person(e *rpc.Envelope, does typed) (shown string) {
+// answerAsUser answers a request as codex-bridge run does for its user.
+func (c *terminal) answerAsUser(e *rpc.Envelope, does reaction) (shown string) {
 	c.t.Helper()
 	in, keys := io.Pipe()
 	defer keys.Close()
@@ -195,7 +195,7 @@ func (c *terminal) person(e *rpc.Envelope, does typed) (shown string) {
 	return desk.String()
 }
 
-// typist acts when something is shown to them.
+// typist acts when the bridge shows something.
 type typist struct {
 	act func()
 
@@ -217,7 +217,7 @@ func (p *typist) String() string {
 	return p.text.String()
 }
 
-// sameJSON compares JSON values; "<text>" stands for any text that is not empty.
+// sameJSON compares JSON values; "<text>" matches any text that is not empty.
 func sameJSON(t *testing.T, want, got json.RawMessage) {
 	t.Helper()
 	var w, g any

@@ -19,8 +19,8 @@ import (
 	"codex-bridge/lifecycle/binding"
 )
 
-// Each case is a thread/start of a session that has a record or none. The fingerprints of the bridge for what a case
-// names by a word, like "in1", are those of another session that starts with the same.
+// Each case is a thread/start of a session, with or without a record. Words like "in1" stand for
+// the fingerprints of another session that starts with the same settings.
 type threadCase struct {
 	Name  string
 	Input struct {
@@ -87,7 +87,7 @@ const (
 )
 
 func TestThreadDecisionVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []threadCase }
@@ -97,7 +97,7 @@ func TestThreadDecisionVectors(t *testing.T) {
 	}
 	for _, c := range v.Cases {
 		if e := c.Input.Call.MCPServersFingerprintEvaluated; e != nil && !*e {
-			continue // see DEVIATIONS.md: they are always looked at
+			continue // see DEVIATIONS.md: they are always compared
 		}
 		t.Run(c.Name, func(t *testing.T) { (&threadWorld{T: t, c: c}).play() })
 	}
@@ -108,8 +108,8 @@ type threadWorld struct {
 	*testing.T
 	c       threadCase
 	w       *assembled
-	playing bool            // the case's own request; before that, its fingerprints are learned
-	learned binding.Binding // of the session that starts with the same
+	playing bool            // the request of the case; before it, the test learns the fingerprints
+	learned binding.Binding // of a session that starts with the same settings
 	apps    any             // config.apps of that session
 	builds  int
 }
@@ -122,20 +122,20 @@ func (p *threadWorld) play() {
 	}
 	lightweight := in.Params.BootstrapContextMode == "lightweight"
 	p.w = newAssembled(p.T, fmt.Sprintf("[thread]\ncode_mode = %q\nlightweight = %v\n", mode, lightweight), p.answer)
-	p.w.knows(nil)
+	p.w.initialize(nil)
 	p.learn()
 	p.putRecord()
 	p.playing = true
-	p.w.takes()
+	p.w.takeRequests()
 
 	want, tree := p.c.Seed, false
-	if want == nil { // the seed does not have it
+	if want == nil { // the seed has none
 		want, tree = p.c.Tree20260601, true
 	}
 	result, err := p.w.call("thread/start", p.asked(recordKey))
 	var requests []string
 	var last map[string]any
-	for _, r := range p.w.takes() {
+	for _, r := range p.w.takeRequests() {
 		if strings.HasPrefix(r.Method, "thread/") {
 			requests, last = append(requests, r.Method), r.Params
 		}
@@ -144,7 +144,7 @@ func (p *threadWorld) play() {
 		p.Fatalf("requests (-want +got):\n%s", diff)
 	}
 	if p.builds != int(want.PluginBuildCalls) {
-		p.Errorf("the apps are looked up %d times, want %v", p.builds, want.PluginBuildCalls)
+		p.Errorf("%d lookups of apps, want %v", p.builds, want.PluginBuildCalls)
 	}
 	told := result.Get("bridge")
 	action, _ := told.Get("action").Text()
@@ -172,14 +172,14 @@ func (p *threadWorld) play() {
 	p.sameParams(want, last, tree)
 }
 
-// answer is Codex.
+// answer answers as Codex.
 func (p *threadWorld) answer(r request) (any, string) {
 	in := p.c.Input
 	switch r.Method {
 	case "thread/resume":
 		switch text := in.ResumeError; {
 		case strings.Contains(text, "client is closed"), strings.Contains(text, "exited"):
-			return exits{}, ""
+			return exitCodex{}, ""
 		case text != "":
 			return nil, text
 		}
@@ -224,7 +224,7 @@ func (p *threadWorld) answer(r request) (any, string) {
 	return map[string]any{}, ""
 }
 
-// vectorApps returns the apps of the case's plugins: those that are built, or those that are bound.
+// vectorApps returns the apps of the case's plugins: those that are looked up, or the bound ones.
 func (p *threadWorld) vectorApps() map[string]vectorApp {
 	if b := p.c.Input.PluginBuilt; b != nil {
 		return b.PolicyContext.Apps
@@ -292,7 +292,7 @@ func (p *threadWorld) asked(key string) map[string]any {
 	return all
 }
 
-// learn starts another session with the same, for its fingerprints.
+// learn starts another session with the same settings for its fingerprints.
 func (p *threadWorld) learn() {
 	p.w.must("thread/start", p.asked(learnKey))
 	p.learned, _ = p.record(learnKey)
@@ -307,7 +307,7 @@ func (p *threadWorld) state() *store.Store {
 	return s
 }
 
-// record returns the binding of a session. ok is false if it has none.
+// record returns the binding of a session. ok is false without one.
 func (p *threadWorld) record(key string) (b binding.Binding, ok bool) {
 	kept, found, err := p.state().BindingBySession(p.Context(), key)
 	if err != nil {
@@ -323,14 +323,14 @@ func (p *threadWorld) record(key string) (b binding.Binding, ok bool) {
 	return b, true
 }
 
-// putRecord puts the record of the case into the state.
+// putRecord writes the record of the case.
 func (p *threadWorld) putRecord() {
 	raw := p.c.Input.ExistingBinding
 	if len(raw) == 0 || string(raw) == "null" {
 		return
 	}
 	text := string(p.translated(raw))
-	if json.Unmarshal(raw, &text) != nil { // no text: the record itself
+	if json.Unmarshal(raw, &text) != nil { // not a text: the record itself
 		text = string(p.translated(raw))
 	}
 	var named struct{ ThreadID string }
@@ -340,7 +340,7 @@ func (p *threadWorld) putRecord() {
 	}
 }
 
-// translated returns a record with the bridge's fingerprints in the place of the case's words for them.
+// translated returns a record with the bridge's fingerprints instead of the case's words.
 func (p *threadWorld) translated(raw json.RawMessage) json.RawMessage {
 	var record map[string]any
 	if json.Unmarshal(raw, &record) != nil {
@@ -366,13 +366,13 @@ func (p *threadWorld) translated(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// sameBinding compares fingerprints by what they are of. Times are compared only where they are kept.
+// sameBinding compares fingerprints by their source, and times only if they are kept.
 func (p *threadWorld) sameBinding(raw json.RawMessage) {
 	p.Helper()
 	got, bound := p.record(recordKey)
 	if string(raw) == "null" || len(raw) == 0 {
 		if bound {
-			p.Errorf("a binding is kept: %+v", got)
+			p.Errorf("unexpected binding: %+v", got)
 		}
 		return
 	}
@@ -405,7 +405,7 @@ func (p *threadWorld) sameBinding(raw json.RawMessage) {
 	}
 }
 
-// sameParams compares the last request. What differs is in DEVIATIONS.md.
+// sameParams compares the last request. DEVIATIONS.md has the differences.
 func (p *threadWorld) sameParams(o *threadOutcome, got map[string]any, tree bool) {
 	p.Helper()
 	in, want := p.c.Input, o.LastRequestParams

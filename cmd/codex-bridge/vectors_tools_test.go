@@ -24,21 +24,21 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// toolWorld is a conversation with host's tools in the folder of a thread "th".
+// toolWorld is a conversation with host tools in the folder of a thread "th".
 type toolWorld struct {
 	*assembled
 	folder string
 	calls  int
 }
 
-// toolsIn starts a conversation with this configuration; "$FOLDER" in it is the folder of the thread.
+// toolsIn starts a conversation with this configuration; "$FOLDER" is the folder of the thread.
 func toolsIn(t *testing.T, configuration string) *toolWorld {
 	t.Helper()
 	folder := t.TempDir()
 	w := newAssembled(t, strings.ReplaceAll(configuration, "$FOLDER", folder), func(request) (any, string) {
 		return map[string]any{"thread": map[string]any{"id": "th"}, "cwd": folder, "model": "m"}, ""
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	w.must("thread/start", map[string]any{})
 	return &toolWorld{assembled: w, folder: folder}
 }
@@ -48,7 +48,7 @@ type toolAnswer struct {
 	Success      bool
 }
 
-// tool is a call of Codex's of a tool, or of NAMESPACE/TOOL.
+// tool sends a call of Codex to a tool NAME or NAMESPACE/TOOL.
 func (w *toolWorld) tool(name string, arguments json.RawMessage) (a toolAnswer) {
 	w.t.Helper()
 	w.calls++
@@ -57,7 +57,7 @@ func (w *toolWorld) tool(name string, arguments json.RawMessage) (a toolAnswer) 
 	if namespace, tool, ok := strings.Cut(name, "/"); ok {
 		call["namespace"], call["tool"] = namespace, tool
 	}
-	reply := w.asks(id, "item/tool/call", call)
+	reply := w.askClient(id, "item/tool/call", call)
 	var envelope struct{ Result *toolAnswer }
 	if err := json.Unmarshal(reply, &envelope); err != nil || envelope.Result == nil {
 		w.t.Fatalf("%s: %v", reply, err)
@@ -71,7 +71,7 @@ const (
 	scriptTool = "[tools.t1]\ndescription = \"d\"\ncommand = [\"/bin/sh\", \"$FOLDER/script\"]\n"
 )
 
-// script returns the script of a tool that does what a vector says.
+// script returns the script of a tool with the behaviour of a vector.
 func script(t *testing.T, what json.RawMessage) string {
 	t.Helper()
 	prints := func(items ...string) string {
@@ -80,7 +80,7 @@ func script(t *testing.T, what json.RawMessage) string {
 	words := func(s string) string { return text(t, map[string]any{"type": "inputText", "text": s}) }
 	image := func(url string) string { return text(t, map[string]any{"type": "inputImage", "imageUrl": url}) }
 	var name string
-	if json.Unmarshal(what, &name) != nil { // an object: what the command prints beside the text x
+	if json.Unmarshal(what, &name) != nil { // an object: the output of the command besides the text x
 		var members map[string]any
 		if err := json.Unmarshal(what, &members); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func script(t *testing.T, what json.RawMessage) string {
 	case "echo args":
 		return "tr -d '\\n'\n"
 	}
-	t.Fatalf("a tool that returns %q", name)
+	t.Fatalf("no script for a tool that returns %q", name)
 	return ""
 }
 
@@ -136,7 +136,7 @@ type agentLimits struct {
 	ContextLimits struct{ ToolResultMaxChars float64 }
 }
 
-// limit returns the largest number of characters of a result; 0 is the default.
+// limit returns the maximum number of characters of a result; 0 is the default.
 func (c dynamicToolCase) limit() int {
 	agents := c.HookContext.Config.Agents
 	for _, agent := range agents.List {
@@ -148,7 +148,7 @@ func (c dynamicToolCase) limit() int {
 }
 
 func TestDynamicToolsVectorsCases(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct{ Cases []dynamicToolCase }
@@ -183,7 +183,7 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 	if got.Success != c.Response.Success {
 		t.Errorf("success %v", got.Success)
 	}
-	var name string // else an object with the details of a failure, which the bridge adds
+	var name string // otherwise an object with details of a failure, added by the bridge
 	isName := json.Unmarshal(c.ToolReturns, &name) == nil
 	if isName && len(got.ContentItems) != len(c.Response.ContentItems) || len(got.ContentItems) < len(c.Response.ContentItems) {
 		t.Fatalf("%+v", got)
@@ -200,13 +200,13 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 			if item.ImageURL != want.ImageURL {
 				t.Errorf("%d: %+v", i, item)
 			}
-		case cut: // the words of the notice are free, its place is not
+		case cut: // any text, but at this place
 			body, notice, _ := strings.Cut(item.Text, "\n")
 			letter := body[:1]
 			if !strings.Contains(want.Text, letter+letter+"\n<truncation notice") || strings.Trim(body, letter) != "" || !strings.HasSuffix(notice, "]") {
 				t.Errorf("%d: %q", i, item.Text)
 			}
-		case strings.HasPrefix(want.Text, "[codex dynamic tool] "), strings.HasPrefix(want.Text, "Unknown "): // the words are ours
+		case strings.HasPrefix(want.Text, "[codex dynamic tool] "), strings.HasPrefix(want.Text, "Unknown "): // the bridge's own text
 			if strings.TrimSpace(item.Text) == "" {
 				t.Errorf("%d: %q", i, item.Text)
 			}
@@ -214,7 +214,7 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 			if item.Text != strings.Repeat("a", 10000) {
 				t.Errorf("%d: %d characters", i, len(item.Text))
 			}
-		case !c.Response.Success && isName: // see DEVIATIONS.md: the error of a command has more words
+		case !c.Response.Success && isName: // see DEVIATIONS.md: the error of a command has more text
 			if !strings.Contains(item.Text, want.Text) {
 				t.Errorf("%d: %q, want %q in it", i, item.Text, want.Text)
 			}
@@ -227,13 +227,13 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 	}
 }
 
-// scale is by how much the times of these tests are shorter than those of the vectors, and of the configuration.
+// scale divides the times of the vectors and of the configuration.
 const scale = 500
 
-// Each call runs until its time is up. The trace says how long that was. The times that the other program's own tools have
-// are those of a section here; see DEVIATIONS.md.
+// Each call runs until its timeout, and the trace has the duration. A section here stands for the
+// times of the other program's own tools; see DEVIATIONS.md.
 func TestDynamicToolsVectorsCallTimeouts(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -262,7 +262,7 @@ func TestDynamicToolsVectorsCallTimeouts(t *testing.T) {
 		}
 		known = append(known, c.Tool)
 	}
-	// A tool without a time of its own is one of a server, which never answers a call.
+	// A tool without its own timeout belongs to a server that never responds.
 	server := filepath.Join(t.TempDir(), "server")
 	lists := `while read -r line; do case "$line" in *tools/list*) id=$(printf %s "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); ` +
 		`echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[` + strings.Join(listed, ",") + `]}}';; esac; done` + "\n"
@@ -286,7 +286,7 @@ func TestDynamicToolsVectorsCallTimeouts(t *testing.T) {
 		want = append(want, c.TimeoutMs/scale)
 	}
 	var got []float64
-	for late := time.Now().Add(patience()); len(got) < len(want) && time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+	for late := time.Now().Add(waitTime()); len(got) < len(want) && time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
 		got = nil
 		for _, e := range allOf(t, "th", trace.ToolTimeout) {
 			var data struct{ TimeoutMs float64 }
@@ -318,7 +318,7 @@ func allOf(t *testing.T, thread string, of trace.Type) (all []trace.Event) {
 	defer f.Close()
 	for e, err := range trace.Read(f) {
 		if err != nil {
-			return nil // it is being written
+			return nil // incomplete: it is being written
 		}
 		if e.Type == of {
 			all = append(all, e)
@@ -327,9 +327,9 @@ func allOf(t *testing.T, thread string, of trace.Type) (all []trace.Event) {
 	return all
 }
 
-// A tool whose time is up, or whose turn is interrupted, is ended.
+// The bridge ends a tool at its timeout, or when its turn is interrupted.
 func TestDynamicToolsVectorsWatchdog(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -348,7 +348,7 @@ func TestDynamicToolsVectorsWatchdog(t *testing.T) {
 	}
 	for _, c := range v.Watchdog {
 		t.Run(c.Name, func(t *testing.T) {
-			timeout := c.TimeoutMs + 500 // the shell has to come up on a loaded machine
+			timeout := c.TimeoutMs + 500 // time for the shell to start on a loaded machine
 			if c.OnTimeoutCalls == 0 {
 				timeout = 60_000
 			}
@@ -357,14 +357,14 @@ func TestDynamicToolsVectorsWatchdog(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte("echo $$ >"+started+".new; mv "+started+".new "+started+"; exec sleep 60\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if c.OnTimeoutCalls == 0 { // the turn ends before the time is up
+			if c.OnTimeoutCalls == 0 { // the turn ends before the timeout
 				go func() {
-					for late := time.Now().Add(patience()); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+					for late := time.Now().Add(waitTime()); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
 						if _, err := os.Stat(started); err == nil {
 							break
 						}
 					}
-					w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+					w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
 				}()
 			}
 			got := w.tool("t1", json.RawMessage("{}"))
@@ -384,10 +384,10 @@ func TestDynamicToolsVectorsWatchdog(t *testing.T) {
 	}
 }
 
-// The client's own tool is offered in the older form of the wire, which is the one that the vectors have, so that the
-// host's are, too.
+// The client offers its own tool in the older form, like the vectors, so the host's tools have that
+// form too.
 func TestDynamicToolsVectorsSpecs(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	type offered struct {
@@ -418,10 +418,10 @@ func TestDynamicToolsVectorsSpecs(t *testing.T) {
 				}
 			}
 			w := toolsIn(t, configuration)
-			w.takes()
+			w.takeRequests()
 			w.must("thread/start", map[string]any{"dynamicTools": []any{map[string]any{"name": "client", "description": "", "inputSchema": map[string]any{}}}})
 			var got []offered
-			if err := json.Unmarshal([]byte(text(t, named(w.takes(), "thread/start")[0].Params["dynamicTools"])), &got); err != nil {
+			if err := json.Unmarshal([]byte(text(t, withMethod(w.takeRequests(), "thread/start")[0].Params["dynamicTools"])), &got); err != nil {
 				t.Fatal(err)
 			}
 			got = slices.DeleteFunc(got, func(o offered) bool { return o.Name == "client" })

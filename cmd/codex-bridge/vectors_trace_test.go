@@ -24,16 +24,17 @@ func tracedThread(t *testing.T) *assembled {
 	w := newAssembled(t, "[trace]\nenabled = true\n", func(request) (any, string) {
 		return map[string]any{"thread": map[string]any{"id": "T1"}, "cwd": "/w", "model": "m", "modelProvider": "openai"}, ""
 	})
-	w.knows(nil)
+	w.initialize(nil)
 	w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": "k"}})
 	return w
 }
 
-// probed has Codex send a notification with this member, and returns it as the trace has it, and its line.
-func (w *assembled) probed(member string) (data json.RawMessage, line string) {
+// sendProbe sends a notification of Codex with this member, and returns it and its line in the
+// trace.
+func (w *assembled) sendProbe(member string) (data json.RawMessage, line string) {
 	w.t.Helper()
 	w.CodexSends(`{"method":"test/probe","params":{"threadId":"T1","probe":` + member + `}}`)
-	w.sees("test/probe")
+	w.waitNotification("test/probe")
 	return w.probe()
 }
 
@@ -44,7 +45,7 @@ func (w *assembled) probe() (data json.RawMessage, line string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for late := time.Now().Add(patience()); ; time.Sleep(10 * time.Millisecond) {
+	for late := time.Now().Add(waitTime()); ; time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(folder, trace.FolderName, trace.FileName("T1")))
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 		line := lines[len(lines)-1]
@@ -53,12 +54,13 @@ func (w *assembled) probe() (data json.RawMessage, line string) {
 			return e.Data, line
 		}
 		if time.Now().After(late) {
-			w.t.Fatalf("the trace has no such event: %.300s, %v", line, err)
+			w.t.Fatalf("the event is not in the trace: %.300s, %v", line, err)
 		}
 	}
 }
 
-// spelled returns the value of a case: some are given in words, "<N chars> …", of an object with so many keys.
+// spelled returns the value of a case. Some cases give the number of characters or keys in words,
+// as "<N chars> …".
 func spelled(t *testing.T, raw json.RawMessage) (string, bool) {
 	t.Helper()
 	var words string
@@ -83,14 +85,14 @@ func spelled(t *testing.T, raw json.RawMessage) (string, bool) {
 		case b.Len() == chars:
 			return b.String(), true
 		case b.Len() > chars:
-			t.Fatalf("no such object: %s", words)
+			t.Fatalf("unknown words: %s", words)
 		}
 	}
 }
 
-// A notification of Codex's is in the trace, redacted.
+// The trace has a notification of Codex in redacted form.
 func TestTrajectoryVectors(t *testing.T) {
-	if apart(t) {
+	if inOwnProcess(t) {
 		return
 	}
 	var v struct {
@@ -110,7 +112,7 @@ func TestTrajectoryVectors(t *testing.T) {
 			}
 			out, _ := spelled(t, c.Out)
 			w := tracedThread(t)
-			data, _ := w.probed(in)
+			data, _ := w.sendProbe(in)
 			var got struct {
 				Message struct{ Params struct{ Probe any } }
 			}
@@ -140,7 +142,7 @@ func TestTrajectoryVectors(t *testing.T) {
 				texts[i] = strings.Repeat("ab ", 6_600)
 			}
 			w := tracedThread(t)
-			data, _ := w.probed(text(t, texts))
+			data, _ := w.sendProbe(text(t, texts))
 			if err := json.Unmarshal(data, &got); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +158,7 @@ func TestTrajectoryVectors(t *testing.T) {
 	t.Run("line", func(t *testing.T) {
 		w := tracedThread(t)
 		w.CodexSends(`{"method":"test/probe","params":{"threadId":"T1","turnId":"r"}}`)
-		w.sees("test/probe")
+		w.waitNotification("test/probe")
 		_, line := w.probe()
 		var got map[string]any
 		if err := json.Unmarshal([]byte(line), &got); err != nil {
@@ -166,7 +168,7 @@ func TestTrajectoryVectors(t *testing.T) {
 		for _, key := range v.LineKeys {
 			_, after, ok := strings.Cut(rest, `"`+key+`":`)
 			if !ok {
-				t.Fatalf("%q is not there, or not in its place: %s", key, line)
+				t.Fatalf("%q is missing or at another place: %s", key, line)
 			}
 			rest = after
 		}

@@ -27,7 +27,7 @@ func newEventStatus(hi *hello.Hello) *eventStatus {
 	return w
 }
 
-// addStatus has bridge/status addStatus what is counted.
+// addStatus adds the counts to bridge/status.
 func (w *eventStatus) addStatus(hooks *inject.Feature) {
 	w.hooks = hooks
 	w.hello.AddStatus("hooks", func() any { return w.state() })

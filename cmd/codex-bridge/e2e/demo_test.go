@@ -21,20 +21,20 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"The real codex (0.169.0)",
-		"ok what is in force: approvalPolicy untrusted, sandbox readOnly",
+		"ok effective settings: approvalPolicy untrusted, sandbox readOnly",
 		"ok hello.txt was not written, nor was way-out.txt",
-		"ok codex itself says: the hook has blocked it",
-		"ok tools called: 2; the editor was asked to run none of them",
+		"ok Codex reports: the hook blocked it",
+		"ok tools called: 2; the editor got none of the calls",
 		"ok error -32700",
 		"ok thread/shellCommand: runs a shell command without a sandbox",
-		"ok nothing of it was run, and the project was not made a trusted one",
+		"ok nothing ran, and Codex does not trust the project",
 		"ok the bridge's hook kept it in the read-only sandbox of the thread, without a question",
 		"16 decisions, none changed",
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
-		"ok 3 messages were gathered",
-		"ok the agent did one, and the rule kept it from the other",
-		"ok described; the file that the second one was told to write was not",
+		"ok the bridge collected 3 messages",
+		"ok the agent completed one task; the rule denied the other",
+		"ok described; the second image asked for a file, which was not written",
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {

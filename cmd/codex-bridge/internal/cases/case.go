@@ -1,8 +1,8 @@
-// Package cases reads the files of `codex-bridge policy test`: what a client says,
-// or how codex is started, and what must become of it. It promises that a file it
-// accepts has no key that nobody looks at; it judges nothing.
+// Package cases reads the test files of `codex-bridge policy test`: messages of a client or
+// arguments of Codex, and the expected decisions. It refuses files with unknown keys. It decides
+// nothing.
 //
-// Nothing in it is shared, so that any number of goroutines may use it.
+// Its functions may be called concurrently.
 package cases
 
 import (
@@ -12,20 +12,20 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// Case is one message or one command line, and what is expected of it.
+// Case is one message or one command line with its expected decision.
 type Case struct {
 	File string
-	Line int // where it begins
+	Line int // of the case in the file
 	Name string
 
-	Policy    *string // the configuration, TOML; nil: the one at hand
-	Workspace string  // the folder; "": an empty one, made for the case
+	Policy    *string // TOML; nil: the current configuration
+	Workspace string  // "": an empty folder, created for the case
 
-	Message []byte // JSON, as the client's line would be; nil: a command line
-	Server  bool   // the message is codex's, not the client's
-	Asked   []byte // what codex asked, JSON, when Message is the client's answer
+	Message []byte // JSON, as the line of the client; nil: a command line
+	Server  bool   // Codex sends the message
+	Asked   []byte // Codex's request as JSON, if Message is the client's response
 	Thread  *Thread
-	Config  json.RawMessage // codex's own configuration; nil: it says nothing
+	Config  json.RawMessage // Codex's own configuration; nil: empty
 
 	Args []string // a command line; nil: a message
 
@@ -35,21 +35,21 @@ type Case struct {
 // Thread is a verified thread.
 type Thread struct{ ID, Workspace, Sandbox string }
 
-// Want is what must become of it. What is nil or empty is not looked at.
+// Want is the expected decision. Members that are nil or empty are not compared.
 type Want struct {
 	Verdict policy.Verdict
-	Fields  map[string]any // all the changes: the new value, or TakenOut
+	Fields  map[string]any // all changes: the new value, or Removed
 	Error   *int64
 	Rule    string
-	Gets    any      // the message that codex gets
-	Args    []string // the arguments that codex gets
-	Flags   []string // the flags that were taken out
+	Gets    any      // the message that Codex gets
+	Args    []string // the arguments that Codex gets
+	Flags   []string // the removed flags
 }
 
-// TakenOut stands for the value of a field that is taken out.
-const TakenOut = "taken out"
+// Removed stands for the value of a removed field.
+const Removed = "taken out"
 
-// Fault is what is wrong with a file.
+// Fault is an error in a file.
 type Fault struct {
 	File    string
 	Line    int

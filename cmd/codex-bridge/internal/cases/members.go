@@ -11,26 +11,25 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// table takes the members out of an object by their names; what is left in the
-// end is unknown.
-type table struct {
+// caseTable is an object whose members are taken by name; members that remain are unknown.
+type caseTable struct {
 	members map[string]any
 	err     error
 }
 
-func (t *table) take(key string) (any, bool) {
+func (t *caseTable) take(key string) (any, bool) {
 	v, ok := t.members[key]
 	delete(t.members, key)
 	return v, ok
 }
 
-func (t *table) fail(key, wants string) {
+func (t *caseTable) fail(key, wants string) {
 	if t.err == nil {
 		t.err = fmt.Errorf("%s: %s", key, wants)
 	}
 }
 
-func (t *table) text(key string) *string {
+func (t *caseTable) text(key string) *string {
 	v, ok := t.take(key)
 	if !ok {
 		return nil
@@ -42,14 +41,14 @@ func (t *table) text(key string) *string {
 	return &text
 }
 
-func (t *table) plain(key string) string {
+func (t *caseTable) plain(key string) string {
 	if text := t.text(key); text != nil {
 		return *text
 	}
 	return ""
 }
 
-func (t *table) texts(key string) []string {
+func (t *caseTable) texts(key string) []string {
 	v, ok := t.take(key)
 	if !ok {
 		return nil
@@ -67,7 +66,7 @@ func (t *table) texts(key string) []string {
 	return out
 }
 
-func (t *table) number(key string) *int64 {
+func (t *caseTable) number(key string) *int64 {
 	v, ok := t.take(key)
 	if !ok {
 		return nil
@@ -84,7 +83,7 @@ func (t *table) number(key string) *int64 {
 	return nil
 }
 
-func (t *table) object(key string) map[string]any {
+func (t *caseTable) object(key string) map[string]any {
 	v, ok := t.take(key)
 	if !ok {
 		return nil
@@ -96,7 +95,7 @@ func (t *table) object(key string) map[string]any {
 	return members
 }
 
-func (t *table) tables(key string) []map[string]any {
+func (t *caseTable) tables(key string) []map[string]any {
 	v, ok := t.take(key)
 	if !ok {
 		return nil
@@ -108,8 +107,8 @@ func (t *table) tables(key string) []map[string]any {
 	return list
 }
 
-// done is the first thing that was wrong, an unknown key last.
-func (t *table) done() error {
+// finish returns the first error; unknown keys come last.
+func (t *caseTable) finish() error {
 	if t.err != nil {
 		return t.err
 	}
@@ -119,9 +118,9 @@ func (t *table) done() error {
 	return nil
 }
 
-// caseOf reads one case.
-func caseOf(members map[string]any) (c Case, err error) {
-	t := &table{members, nil}
+// parseCase parses one case.
+func parseCase(members map[string]any) (c Case, err error) {
+	t := &caseTable{members, nil}
 	c.Name, c.Workspace, c.Policy = t.plain("name"), t.plain("workspace"), t.text("policy")
 	c.Args = t.texts("args")
 	if message, ok := t.take("message"); ok {
@@ -142,12 +141,12 @@ func caseOf(members map[string]any) (c Case, err error) {
 		t.fail("from", `write "client" or "codex"`)
 	}
 	if thread := t.object("thread"); thread != nil {
-		inner := &table{thread, nil}
+		inner := &caseTable{thread, nil}
 		c.Thread = &Thread{inner.plain("id"), inner.plain("workspace"), inner.plain("sandbox")}
 		if c.Thread.ID == "" {
 			inner.fail("id", "missing")
 		}
-		if err := inner.done(); err != nil {
+		if err := inner.finish(); err != nil {
 			return c, fmt.Errorf("thread: %w", err)
 		}
 	}
@@ -167,11 +166,11 @@ func caseOf(members map[string]any) (c Case, err error) {
 	default:
 		t.fail("expect", `write "pass", "rewrite" or "deny"`)
 	}
-	return c, errors.Join(t.done(), c.check())
+	return c, errors.Join(t.finish(), c.check())
 }
 
-// rawMessage is a message as the client's line: a text is taken as it is, so that
-// a case can hold what is no message.
+// rawMessage returns a message as the line of the client. A string is used unchanged, so that a
+// case can have an invalid message.
 func rawMessage(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -182,7 +181,7 @@ func rawMessage(v any) ([]byte, error) {
 	return nil, errors.New("message: write the JSON as a text, or as a table")
 }
 
-// check refuses what does not belong together.
+// check returns an error for members that contradict each other.
 func (c *Case) check() error {
 	var words []string
 	w := c.Want
@@ -190,7 +189,7 @@ func (c *Case) check() error {
 		if c.Message != nil {
 			return errors.New("a case has either a message or args")
 		}
-		words = foreign(map[string]bool{
+		words = unexpected(map[string]bool{
 			"from": c.Server, "asked": c.Asked != nil, "thread": c.Thread != nil, "codex_config": c.Config != nil, "fields": w.Fields != nil,
 			"error": w.Error != nil, "codex_gets": w.Gets != nil, "workspace": c.Workspace != "",
 		})
@@ -198,7 +197,7 @@ func (c *Case) check() error {
 		if c.Message == nil {
 			return errors.New("a case has a message, or args")
 		}
-		words = foreign(map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil})
+		words = unexpected(map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil})
 	}
 	switch {
 	case c.Name == "":
@@ -206,14 +205,14 @@ func (c *Case) check() error {
 	case len(words) > 0:
 		return fmt.Errorf("%s: not for this kind of case", strings.Join(words, ", "))
 	case w.Verdict != policy.Deny && w.Error != nil:
-		return errors.New("error: only what is denied has one")
+		return errors.New("error: only a denied message has an error")
 	case w.Verdict == policy.Deny && (w.Fields != nil || w.Gets != nil || w.Args != nil || w.Flags != nil):
-		return errors.New("what is denied reaches nobody: there are no fields, codex_gets, codex_args or taken_out")
+		return errors.New("a denied message has no fields, codex_gets, codex_args or taken_out")
 	}
 	return nil
 }
 
-func foreign(there map[string]bool) []string {
+func unexpected(there map[string]bool) []string {
 	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(there))
 }

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Read reads a file: JSON Lines where its name ends in .jsonl, else TOML.
+// Read reads a file: JSON Lines if its name ends in .jsonl, else TOML.
 func Read(file string) ([]Case, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -31,7 +31,7 @@ func Read(file string) ([]Case, error) {
 	return list, err
 }
 
-// readTOML reads [[case]] tables, and a policy for those that have none.
+// readTOML reads [[case]] tables, and a policy for cases without one.
 func readTOML(file, text string) ([]Case, error) {
 	var doc map[string]any
 	if _, err := toml.Decode(text, &doc); err != nil {
@@ -41,10 +41,10 @@ func readTOML(file, text string) ([]Case, error) {
 		}
 		return nil, &Fault{file, 1, err.Error()}
 	}
-	head := table{doc, nil}
+	head := caseTable{doc, nil}
 	common := head.text("policy")
 	tables := head.tables("case")
-	if err := head.done(); err != nil {
+	if err := head.finish(); err != nil {
 		return nil, &Fault{file, 1, err.Error()}
 	}
 	lines := caseLines(text)
@@ -54,7 +54,7 @@ func readTOML(file, text string) ([]Case, error) {
 		if len(lines) == len(tables) {
 			line = lines[i]
 		}
-		c, err := caseOf(members)
+		c, err := parseCase(members)
 		if err != nil {
 			return nil, &Fault{file, line, err.Error()}
 		}
@@ -67,7 +67,7 @@ func readTOML(file, text string) ([]Case, error) {
 	return list, nil
 }
 
-// caseLines are the lines of the [[case]] headers outside of texts of many lines.
+// caseLines returns the lines of the [[case]] headers, ignoring those in multi-line strings.
 func caseLines(text string) []int {
 	var lines []int
 	open, n := "", 0
@@ -77,7 +77,7 @@ func caseLines(text string) []int {
 			lines = append(lines, n)
 		}
 		for rest := line; rest != ""; {
-			at, mark := next(rest, open)
+			at, mark := nextQuotes(rest, open)
 			if at < 0 {
 				break
 			}
@@ -92,8 +92,8 @@ func caseLines(text string) []int {
 	return lines
 }
 
-// next is the mark that begins or ends a text of many lines.
-func next(line, open string) (at int, mark string) {
+// nextQuotes returns the next quotes that start or end a multi-line string.
+func nextQuotes(line, open string) (at int, mark string) {
 	if open != "" {
 		return strings.Index(line, open), open
 	}
@@ -104,7 +104,7 @@ func next(line, open string) (at int, mark string) {
 	return double, `"""`
 }
 
-// readLines reads one case a line.
+// readLines reads one case per line.
 func readLines(file, text string) ([]Case, error) {
 	var list []Case
 	n := 0
@@ -113,11 +113,11 @@ func readLines(file, text string) ([]Case, error) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		members, err := object([]byte(line))
+		members, err := parseObject([]byte(line))
 		if err != nil {
 			return nil, &Fault{file, n, err.Error()}
 		}
-		c, err := caseOf(members)
+		c, err := parseCase(members)
 		if err != nil {
 			return nil, &Fault{file, n, err.Error()}
 		}
@@ -127,9 +127,8 @@ func readLines(file, text string) ([]Case, error) {
 	return list, nil
 }
 
-// object reads a strict JSON object: encoding/json would take the last of two
-// equal keys.
-func object(text []byte) (map[string]any, error) {
+// parseObject parses a strict JSON object: encoding/json would take the last of two equal keys.
+func parseObject(text []byte) (map[string]any, error) {
 	doc, err := rpc.ParseValue(text)
 	if err != nil {
 		return nil, err

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// codexACP is the agent that `make setup` installs beside codex.
+// codexACP is the agent that `make setup` installs next to Codex.
 const codexACP = "codex-acp"
 
-// agent is what the configuration has of agents.
-func agent(codex string) string {
-	path := find(codex, codexACP)
+// agentSettings returns the configuration of agents.
+func agentSettings(codex string) string {
+	path := findProgram(codex, codexACP)
 	if path == "" {
 		return ""
 	}
 	return fmt.Sprintf("\n[acp]\ndefault_agent = \"codex\"\n[acp.agents.codex]\ncommand = [%q]\n", path)
 }
 
-// agentBeside has an agent do two tasks, and the policy hold in it.
-func agentBeside(ctx context.Context, s *stage) error {
-	path := find(s.o.Codex, codexACP)
+// sceneAgent gives two tasks to an agent under the policy.
+func sceneAgent(ctx context.Context, s *stage) error {
+	path := findProgram(s.o.Codex, codexACP)
 	if path == "" {
-		s.say("(%s is not installed, so that there is no agent to show.)", codexACP)
+		s.say("(%s is not installed, so this scene is skipped.)", codexACP)
 		return nil
 	}
-	s.say("An agent that speaks the Agent Client Protocol works in a process of its own. This one is a\nCodex, and the bridge is its codex:")
-	ctx, cancel := patience(ctx)
+	s.say("An agent that speaks the Agent Client Protocol runs in its own process. This agent is a\nCodex that codex-bridge starts:")
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for _, turn := range []struct{ task, want string }{
 		{"SAY: The child did as it was told.", "The child did as it was told."},
@@ -46,10 +46,10 @@ func agentBeside(ctx context.Context, s *stage) error {
 			return err
 		}
 		if !strings.Contains(string(said), turn.want) {
-			return fmt.Errorf("the agent %s said %q, and %q was to come\n%s", path, said, turn.want, stderr.String())
+			return fmt.Errorf("the agent %s said %q, want %q\n%s", path, said, turn.want, stderr.String())
 		}
 		s.quote("agent", string(said))
 	}
-	s.good("the agent did one, and the rule kept it from the other")
+	s.good("the agent completed one task; the rule denied the other")
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// aRule shows that a rule holds where codex asks nobody: a hook sees every call.
-func aRule(ctx context.Context, s *stage) error {
-	s.say("A thread may also ask only for what leaves the sandbox. The rule about pushing holds\nall the same: the bridge has put a hook into every thread, and codex asks it before\neach tool call. Nobody is asked, and the model is told why:")
-	back, err := s.another(ctx)
+// sceneRule shows that a rule applies if Codex does not ask: a hook sees every call.
+func sceneRule(ctx context.Context, s *stage) error {
+	s.say("A thread may also ask only for commands outside the sandbox. The rule about pushing still\napplies: the bridge adds a hook to every thread, and Codex runs it before each tool call.\nThe user gets no question, and the model gets the reason:")
+	back, err := s.useNewThread(ctx)
 	if err != nil {
 		return err
 	}
@@ -23,13 +23,13 @@ func aRule(ctx context.Context, s *stage) error {
 	}
 	s.quote("codex", text)
 	if !strings.Contains(text, "Pushing is done by people") {
-		return errors.New("the command was not held back by the rule")
+		return errors.New("the rule did not stop the command")
 	}
 	for _, m := range s.editor.Messages()[mark:] {
 		if m.Method == "hook/completed" {
-			s.good("codex itself says: the hook has %s it, in %s ms", editor.Member(m.Params, "run", "status"), editor.Member(m.Params, "run", "durationMs"))
+			s.good("Codex reports: the hook %s it, in %s ms", editor.Member(m.Params, "run", "status"), editor.Member(m.Params, "run", "durationMs"))
 			return nil
 		}
 	}
-	return errors.New("codex does not say that a hook ran")
+	return errors.New("Codex reported no hook")
 }

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// imageDescribed has an image described beside the conversation.
-func imageDescribed(ctx context.Context, s *stage) error {
-	s.say("The model looks at an image, in a codex of its own that can write nothing and is gone\nafterwards:")
-	ctx, cancel := patience(ctx)
+// sceneImage has an image described besides the conversation.
+func sceneImage(ctx context.Context, s *stage) error {
+	s.say("The model looks at an image in a separate Codex, which can't write files and ends\nafterwards:")
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	picture := image.NewGray(image.Rect(0, 0, 64, 64))
 	for i := range 64 {
@@ -49,6 +49,6 @@ func imageDescribed(ctx context.Context, s *stage) error {
 	if _, err := os.Stat(filepath.Join(s.work, "found.txt")); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("found.txt was written: %w", err)
 	}
-	s.good("described; the file that the second one was told to write was not")
+	s.good("described; the second image asked for a file, which was not written")
 	return nil
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// kept is what the demo's configuration says of what is kept.
-const kept = `
+// recordSettings is the configuration of transcripts and traces.
+const recordSettings = `
 [trace]
 enabled = true
 [transcript]
 enabled = true
 `
 
-// foundAgain searches what was said in the conversations that have ended.
-func foundAgain(ctx context.Context, s *stage) error {
-	s.say("The configuration has what is said kept, without its secrets: transcripts to be searched,\nand traces to be looked at, also in a browser, and played again. From another terminal:")
+// sceneHistory searches the conversations that have ended.
+func sceneHistory(ctx context.Context, s *stage) error {
+	s.say("The configuration records conversations without secrets: transcripts for searching, and\ntraces to view, also in a browser, and to replay. In another terminal:")
 	for _, one := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"history", "search", "my name", "--kind", "user"}, "[name]"},
-		{[]string{"trace", "list"}, s.outlived},
+		{[]string{"trace", "list"}, s.endedThread},
 	} {
 		command := exec.CommandContext(ctx, s.o.Bridge, one.args...)
 		command.Env = s.env
@@ -34,7 +34,7 @@ func foundAgain(ctx context.Context, s *stage) error {
 		shown := strings.ReplaceAll(strings.Join(one.args, " "), "my name", "'my name'")
 		s.block("$ codex-bridge " + shown + "\n" + string(out))
 		if !strings.Contains(string(out), one.want) {
-			return fmt.Errorf("%q is not found by codex-bridge %s", one.want, shown)
+			return fmt.Errorf("codex-bridge %[2]s did not find %[1]q", one.want, shown)
 		}
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// whileItRuns shows that messages which come while a turn runs are not lost, and a script's
-// way to a turn.
-func whileItRuns(ctx context.Context, s *stage) error {
-	s.say("A host without a chat window sends three messages while one turn runs. The bridge\ngathers them, steers the turn with them, and sees to it that each arrives once.")
-	ctx, cancel := patience(ctx)
+// sceneMessages shows that messages during a running turn are not lost, and how a script runs a
+// turn.
+func sceneMessages(ctx context.Context, s *stage) error {
+	s.say("A host without a chat window sends three messages while one turn runs. The bridge\ncollects them, steers the turn with them, and delivers each once.")
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	own := s.editor
 	defer func() { s.editor = own }()
@@ -77,7 +77,7 @@ func whileItRuns(ctx context.Context, s *stage) error {
 		}
 		steers++
 	}
-	s.good("%d messages were gathered, and given to the model by the running turn", steers)
+	s.good("the bridge collected %d messages and steered the running turn with them", steers)
 	s.quote("codex", r.text)
 	return nil
 }

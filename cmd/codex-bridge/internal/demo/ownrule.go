@@ -7,20 +7,20 @@ import (
 	"path/filepath"
 )
 
-// rule is what codex writes down where somebody has said "always".
-const rule = `prefix_rule(pattern=["mkdir"], decision="allow")`
+// userRule is the rule that Codex writes after an answer "always".
+const userRule = `prefix_rule(pattern=["mkdir"], decision="allow")`
 
-// alwaysAllow puts the rule where codex finds it.
+// alwaysAllow writes the rule into the home of Codex.
 func alwaysAllow(home string) error {
 	folder := filepath.Join(home, "rules")
-	return errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "default.rules"), []byte(rule+"\n"), 0o600))
+	return errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "default.rules"), []byte(userRule+"\n"), 0o600))
 }
 
-// ownRule shows that a rule of the user's own for codex lets no command out of the sandbox.
-func ownRule(ctx context.Context, s *stage) error {
-	s.say("Some day the user has told codex \"always\". From then on it runs such a command outside\nof its sandbox, and asks nobody, whatever the thread's policy:")
-	s.block(rule + "\n")
-	back, err := s.another(ctx)
+// sceneUserRule shows that a rule of the user's Codex lets no command out of the sandbox.
+func sceneUserRule(ctx context.Context, s *stage) error {
+	s.say("The user once answered \"always\". Since then Codex runs such a command outside the sandbox\nwithout a question, under any policy of the thread:")
+	s.block(userRule + "\n")
+	back, err := s.useNewThread(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// profile is a configuration in few words.
+// profile is a short configuration.
 const profile = `[policy]
 preset = "guardian"
 
@@ -24,16 +24,16 @@ input_schema = { type = "object", properties = { key = { type = "string" } } }
 command = ["/bin/sh", "-c", "echo \"the ticket $(cat) is closed\""]
 `
 
-// anotherDay shows another configuration: a word for a policy, and a thread whose tools are
-// not those of that day any more. It goes on with the thread of the scene before.
-func anotherDay(ctx context.Context, s *stage) (err error) {
-	s.say("Another bridge, another configuration: one word for a policy, and the tool takes another\nargument than on the day that the conversation of the scene before was begun.")
+// sceneProfile shows another configuration: a preset, and a thread whose tools have changed. It
+// continues the thread of the scene before.
+func sceneProfile(ctx context.Context, s *stage) (err error) {
+	s.say("Another bridge with another configuration: one word for a policy, and the tool takes\nanother argument than in the conversation of the scene before.")
 	s.block(profile)
 	conf := filepath.Join(s.folder, "profile.toml")
 	if err := os.WriteFile(conf, []byte(profile), 0o600); err != nil {
 		return err
 	}
-	ctx, cancel := patience(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	thread, own := s.thread, s.editor
 	defer func() { s.thread, s.editor = thread, own }()
@@ -45,19 +45,19 @@ func anotherDay(ctx context.Context, s *stage) (err error) {
 	if _, err := s.editor.Initialize(ctx, object{"experimentalApi": true}); err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, "thread/resume", object{"threadId": s.outlived, "approvalPolicy": "never", "sandbox": "danger-full-access"})
+	answer, err := s.call(ctx, "thread/resume", object{"threadId": s.endedThread, "approvalPolicy": "never", "sandbox": "danger-full-access"})
 	if err != nil {
 		return err
 	}
 	s.thread = editor.Member(answer, "thread", "id")
-	if s.thread == s.outlived || editor.Member(answer, "thread", "forkedFromId") != s.outlived {
+	if s.thread == s.endedThread || editor.Member(answer, "thread", "forkedFromId") != s.endedThread {
 		return errors.New("the thread was not forked")
 	}
 	approval, sandbox := editor.Member(answer, "approvalPolicy"), editor.Member(answer, "sandbox", "type")
 	if approval != "on-request" || sandbox != "workspaceWrite" {
-		return fmt.Errorf("codex says approvalPolicy %s and sandbox %s, which is not what guardian stands for", approval, sandbox)
+		return fmt.Errorf("Codex reports approvalPolicy %s and sandbox %s, which is not the preset guardian", approval, sandbox)
 	}
-	s.good("asked for never and danger-full-access, it is %s and %s", approval, sandbox)
+	s.good("requested: never and danger-full-access; effective: %s and %s", approval, sandbox)
 	m, err := s.editor.WaitFor(ctx, 0, "warning")
 	if err != nil {
 		return err
@@ -70,8 +70,8 @@ func anotherDay(ctx context.Context, s *stage) (err error) {
 	}
 	s.quote("codex", text)
 	if !s.model.Requests()[mark].Contains("Who am I?") {
-		return errors.New("the model was not told what was said before")
+		return errors.New("the model did not get the earlier conversation")
 	}
-	s.good("the model knows the conversation, and has the tool of today")
+	s.good("the model knows the conversation and has the new tool")
 	return nil
 }

@@ -12,31 +12,31 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// scenes in the order in which they play.
+// scenes has the scenes in their order.
 var scenes = []scene{
-	{"An editor asks for everything", askForEverything},
-	{"An ordinary question", ordinaryQuestion},
-	{"A command asks first", commandAsks},
-	{"A rule that needs no question", aRule},
-	{"A rule of the user's own for codex", ownRule},
-	{"Tools of the host's", toolsOfTheHost},
-	{"The editor tries again in the middle of the thread", tryAgain},
-	{"A trick on the wire", trick},
-	{"The ways around", waysAround},
-	{"A project that brings its own configuration", hostileRepository},
-	{"What is on record", onRecord},
-	{"A conversation outlives its process", outlives},
-	{"What was said is found again", foundAgain},
-	{"Another day, another configuration", anotherDay},
-	{"Messages while a turn runs", whileItRuns},
-	{"An image, beside the conversation", imageDescribed},
-	{"An agent, beside the conversation", agentBeside},
+	{"An editor asks for everything", sceneThreadStart},
+	{"An ordinary question", sceneMessage},
+	{"A command asks first", sceneApproval},
+	{"A rule that needs no question", sceneRule},
+	{"A rule of the user's own for codex", sceneUserRule},
+	{"Tools of the host's", sceneTools},
+	{"The editor tries again in the middle of the thread", sceneSettings},
+	{"A trick on the wire", sceneAmbiguousJSON},
+	{"The ways around", sceneUnsandboxedMethods},
+	{"A project that brings its own configuration", sceneProjectConfig},
+	{"What is on record", sceneDecisionLog},
+	{"A conversation outlives its process", sceneSession},
+	{"What was said is found again", sceneHistory},
+	{"Another day, another configuration", sceneProfile},
+	{"Messages while a turn runs", sceneMessages},
+	{"An image, beside the conversation", sceneImage},
+	{"An agent, beside the conversation", sceneAgent},
 }
 
 type object = map[string]any
 
-func askForEverything(ctx context.Context, s *stage) error {
-	s.say("It starts a thread that never asks and may do anything, twice over: in the fields,\nand in the configuration that it lays over yours.")
+func sceneThreadStart(ctx context.Context, s *stage) error {
+	s.say("The editor starts a thread that never asks and may do anything. It says so twice: in the\nfields, and in its overlay of your configuration.")
 	answer, err := s.call(ctx, "thread/start", object{
 		"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access",
 		"config": object{
@@ -48,14 +48,14 @@ func askForEverything(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.thread = editor.Member(answer, "thread", "id")
-	if err := s.shown(ctx, "thread/start"); err != nil {
+	if err := s.printRewrite(ctx, "thread/start"); err != nil {
 		return err
 	}
-	return s.confirmed(answer, "sandbox")
+	return s.checkSettings(answer, "sandbox")
 }
 
-func ordinaryQuestion(ctx context.Context, s *stage) error {
-	s.say("Nothing to decide: the message passes as it came, byte for byte.")
+func sceneMessage(ctx context.Context, s *stage) error {
+	s.say("No rule applies: the message passes unchanged, byte for byte.")
 	text, err := s.turn(ctx, "What does this project do?", nil)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func ordinaryQuestion(ctx context.Context, s *stage) error {
 	return nil
 }
 
-func commandAsks(ctx context.Context, s *stage) error {
+func sceneApproval(ctx context.Context, s *stage) error {
 	s.say("Asked for \"never\", the thread asks all the same: the bridge does, in codex's place. The\nperson says no to one command and yes to the next two. The last one fails, as it must in\na read-only sandbox; codex, had it asked by itself, would have run it again outside:")
 	for _, command := range []struct{ text, answer string }{
 		{"echo hello > hello.txt", "decline"},
@@ -82,7 +82,7 @@ func commandAsks(ctx context.Context, s *stage) error {
 			return err
 		}
 		if !asked {
-			return errors.New("codex ran a command without asking")
+			return errors.New("Codex ran a command without a question")
 		}
 		s.quote("codex", text)
 	}
@@ -95,15 +95,15 @@ func commandAsks(ctx context.Context, s *stage) error {
 	return nil
 }
 
-func tryAgain(ctx context.Context, s *stage) error {
-	s.say("A thread's settings can be changed at any time, and stay. Not past the policy:")
+func sceneSettings(ctx context.Context, s *stage) error {
+	s.say("A client can change the settings of a thread at any time, within the policy:")
 	mark := s.editor.Mark()
 	if _, err := s.call(ctx, "thread/settings/update", object{
 		"threadId": s.thread, "approvalPolicy": "never", "sandboxPolicy": object{"type": "dangerFullAccess"}, "effort": "high",
 	}); err != nil {
 		return err
 	}
-	if err := s.shown(ctx, "thread/settings/update"); err != nil {
+	if err := s.printRewrite(ctx, "thread/settings/update"); err != nil {
 		return err
 	}
 	m, err := s.editor.WaitFor(ctx, mark, "thread/settings/updated")
@@ -114,11 +114,11 @@ func tryAgain(ctx context.Context, s *stage) error {
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return err
 	}
-	return s.confirmed(params.ThreadSettings, "sandboxPolicy")
+	return s.checkSettings(params.ThreadSettings, "sandboxPolicy")
 }
 
-func trick(ctx context.Context, s *stage) error {
-	s.say("Codex's JSON reader knows secret keys: it takes this object for the word \"never\".\nThe bridge reads strictly, and codex does not hear of it:")
+func sceneAmbiguousJSON(ctx context.Context, s *stage) error {
+	s.say("Codex's JSON reader knows secret keys: it takes this object for the word \"never\".\nThe bridge reads strictly, and refuses it:")
 	line := fmt.Sprintf(`{"id":"trick","method":"turn/start","params":{"threadId":%q,"input":[],"approvalPolicy":{"$serde_json::private::RawValue":"\"never\""}}}`, s.thread)
 	s.block(line)
 	mark := s.editor.Mark()
@@ -130,21 +130,21 @@ func trick(ctx context.Context, s *stage) error {
 		return err
 	}
 	if m.Error == nil {
-		return errors.New("the message went through")
+		return errors.New("the bridge forwarded the message")
 	}
 	s.refused++
 	s.good("error %d: %s", m.Error.Code, m.Error.Message)
 	return nil
 }
 
-func (s *stage) ending() {
+func (s *stage) printSummary() {
 	s.say("")
-	s.say("That was codex %s: %d requests rewritten, %d refused, and every thread it opened was\nheld to that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+	s.say("That was codex %s: %d requests rewritten, %d refused, and all its threads\nfollowed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
 }
 
-// call sends a request and waits for its answer.
+// call sends a request and returns its response.
 func (s *stage) call(ctx context.Context, method string, params object) (json.RawMessage, error) {
-	ctx, cancel := patience(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	answer, err := s.editor.Call(ctx, method, params)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *stage) call(ctx context.Context, method string, params object) (json.Ra
 	return answer, nil
 }
 
-// shown shows the last request of method as it was sent, and as codex got it.
-func (s *stage) shown(ctx context.Context, method string) error {
+// printRewrite prints the last request of a method as sent, and as Codex got it.
+func (s *stage) printRewrite(ctx context.Context, method string) error {
 	var sent []byte
 	for _, m := range s.editor.Messages() {
 		if m.Sent && m.Method == method {
@@ -166,7 +166,7 @@ func (s *stage) shown(ctx context.Context, method string) error {
 		return err
 	}
 	s.changed++
-	s.beside("the editor sent", sent, "codex got", []byte(got))
+	s.printSideBySide("the editor sent", sent, "codex got", []byte(got))
 	s.say("  because")
 	for _, c := range changes {
 		s.say("    %s: %s %s", c.Field, c.Reason, s.paint(faint, "("+c.Rule+")"))
@@ -174,20 +174,20 @@ func (s *stage) shown(ctx context.Context, method string) error {
 	return nil
 }
 
-// confirmed checks that what is in force, as the editor is shown it, is what the policy
-// says: the sandbox in codex's own words, and who asks in the bridge's.
-func (s *stage) confirmed(said json.RawMessage, sandbox string) error {
+// checkSettings checks that the effective settings match the policy: Codex's sandbox, and the
+// approval policy that the bridge reports.
+func (s *stage) checkSettings(said json.RawMessage, sandbox string) error {
 	approval, mode := editor.Member(said, "approvalPolicy"), editor.Member(said, sandbox, "type")
 	if approval != "untrusted" || mode != "readOnly" {
-		return fmt.Errorf("codex says approvalPolicy %s and sandbox %s, which the policy forbids", approval, mode)
+		return fmt.Errorf("Codex reports approvalPolicy %s and sandbox %s, which the policy forbids", approval, mode)
 	}
-	s.good("what is in force: approvalPolicy %s, sandbox %s", approval, mode)
+	s.good("effective settings: approvalPolicy %s, sandbox %s", approval, mode)
 	return nil
 }
 
-// turn sends a text, answers what codex asks, and returns the last message.
+// turn sends a text, answers Codex's requests, and returns the last message.
 func (s *stage) turn(ctx context.Context, text string, answer func(editor.Message) any) (string, error) {
-	ctx, cancel := patience(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	mark := s.editor.Mark()
 	s.quote("editor", text)
@@ -216,9 +216,9 @@ func (s *stage) turn(ctx context.Context, text string, answer func(editor.Messag
 	}
 }
 
-// another has the scene play on a thread of its own, which asks for what leaves the sandbox
-// and for nothing else, until back is called.
-func (s *stage) another(ctx context.Context) (back func(), err error) {
+// useNewThread makes the scene use a new thread that asks only for commands outside the sandbox,
+// until back is called.
+func (s *stage) useNewThread(ctx context.Context) (back func(), err error) {
 	answer, err := s.call(ctx, "thread/start", object{"cwd": s.work, "approvalPolicy": "on-request", "sandbox": "read-only"})
 	if err != nil {
 		return nil, err

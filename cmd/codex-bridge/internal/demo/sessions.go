@@ -8,27 +8,26 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// outlives shows that a session finds its thread again after a restart, and why it gets
-// another.
-func outlives(ctx context.Context, s *stage) error {
-	s.say("An editor that knows the bridge names its conversation. Each line is a bridge and a\ncodex of their own, started after the one before has ended:")
+// sceneSession shows that a session finds its thread after a restart, and when it gets a new one.
+func sceneSession(ctx context.Context, s *stage) error {
+	s.say("An editor that knows the bridge names its conversation. Each line is a new\nbridge with a new Codex, started after the one before ended:")
 	first, own := s.thread, s.editor
 	defer func() { s.thread, s.editor = first, own }()
 	number := object{"n": object{"type": "number"}}
 	before := ""
-	defer func() { s.outlived = before }()
+	defer func() { s.endedThread = before }()
 	for _, visit := range []struct {
 		properties  object
 		says        string
 		told        string // the action and the reason
-		same        bool   // the thread of the one before
+		same        bool   // the thread of the step before
 		description string
 	}{
 		{number, "My name is Ada.", "started: notBound", false, "counts"},
 		{number, "What is my name?", "resumed: ", true, "counts, in other words"},
 		{object{"n": object{"type": "string"}}, "Who am I?", "started: dynamicToolsChanged", false, "counts"},
 	} {
-		thread, told, err := s.visit(ctx, object{
+		thread, told, err := s.runSession(ctx, object{
 			"type": "function", "name": "count_up", "description": visit.description,
 			"inputSchema": object{"type": "object", "properties": visit.properties},
 		}, visit.says)
@@ -41,19 +40,19 @@ func outlives(ctx context.Context, s *stage) error {
 		before = thread
 		switch {
 		case visit.same:
-			s.good("resumed: the same thread, though its tool is described in other words")
+			s.good("resumed: the same thread, though the description of its tool changed")
 		case visit.told == "started: notBound":
 			s.good("started: the session has no thread yet")
 		default:
-			s.good("started, because %s: its tool takes another argument now", visit.told[len("started: "):])
+			s.good("started, because %s: the arguments of its tool changed", visit.told[len("started: "):])
 		}
 	}
 	return nil
 }
 
-// visit is a bridge of its own: a session is started or resumed, and runs one turn.
-func (s *stage) visit(ctx context.Context, tool object, text string) (thread, told string, err error) {
-	ctx, cancel := patience(ctx)
+// runSession starts a new bridge, starts or resumes a session, and runs one turn.
+func (s *stage) runSession(ctx context.Context, tool object, text string) (thread, told string, err error) {
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	s.editor, err = editor.Start(editor.Options{Argv: []string{s.o.Bridge, "app-server"}, Env: s.env, Dir: s.work})
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package demo is `codex-bridge demo`: a whole conversation between a stand-in
-// for an editor and the real codex, through the bridge under a sample policy,
-// told in plain words. The model behind codex is scripted, so it needs neither
-// an account nor a network. Nothing of it is staged but the model: the bridge
-// and codex are the real programs, started as an editor starts them.
+// Package demo is `codex-bridge demo`: a conversation between a test editor and the real Codex,
+// through the bridge under a sample policy, with explanations. The model is scripted, so the demo
+// needs no account and no network. The bridge and Codex are the real programs, started as an editor
+// starts them. Run must not be called concurrently.
 package demo
 
 import (
@@ -22,7 +21,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// Policy is what the demo's configuration file says.
+// Policy is the configuration file of the demo.
 const Policy = `[policy]
 mode = "enforce"
 sandbox = "read-only"
@@ -35,25 +34,25 @@ decision = "deny"
 reason = "Pushing is done by people."
 `
 
-// Options are what a demo needs.
+// Options of a demo.
 type Options struct {
-	Bridge string // our own program
+	Bridge string // this program
 	Codex  string // the real codex
 	Out    io.Writer
 	Color  bool
 }
 
-// scene is one thing to show. A new capability adds one.
+// scene is one part of the demo.
 type scene struct {
 	title string
 	play  func(context.Context, *stage) error
 }
 
-// Run plays all scenes.
+// Run plays all scenes and removes its temporary files.
 func Run(ctx context.Context, o Options) (err error) {
 	s, err := build(o)
 	if s != nil {
-		defer func() { err = errors.Join(err, s.strike()) }()
+		defer func() { err = errors.Join(err, s.close()) }()
 	}
 	if err != nil {
 		return err
@@ -66,24 +65,24 @@ func Run(ctx context.Context, o Options) (err error) {
 			return fmt.Errorf("scene %d (%s): %w", i+1, scene.title, err)
 		}
 	}
-	s.ending()
+	s.printSummary()
 	return nil
 }
 
-// stage is what the scenes play on.
+// stage has the state that the scenes share.
 type stage struct {
 	o      Options
-	folder string   // holds everything; gone afterwards
+	folder string   // has all files; removed at the end
 	work   string   // the user's project
 	env    []string // of the bridge
 	model  *scripted.Server
 	editor *editor.Editor
 
-	version  string
-	thread   string
-	outlived string // the thread of a conversation that has ended
-	refused  int    // requests that the bridge kept from codex
-	changed  int    // requests that it rewrote
+	version     string
+	thread      string
+	endedThread string // of a conversation that has ended
+	refused     int    // requests that the bridge refused
+	changed     int    // requests that the bridge rewrote
 }
 
 func build(o Options) (*stage, error) {
@@ -93,13 +92,13 @@ func build(o Options) (*stage, error) {
 	}
 	s := &stage{o: o, folder: folder, work: filepath.Join(folder, "project")}
 	home, conf := filepath.Join(folder, "codex"), filepath.Join(folder, "codex-bridge.toml")
-	if err := errors.Join(os.Mkdir(s.work, 0o700), os.WriteFile(conf, []byte(Policy+kept+"\n"+tools(o.Codex)+agent(o.Codex)), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(s.work, 0o700), os.WriteFile(conf, []byte(Policy+recordSettings+"\n"+toolSettings(o.Codex)+agentSettings(o.Codex)), 0o600)); err != nil {
 		return s, err
 	}
 	if s.model, err = scripted.Start(nil); err != nil {
 		return s, fmt.Errorf("the scripted model can't listen: %w; the demo needs a free port on 127.0.0.1", err)
 	}
-	if err := reach(s.model.URL()); err != nil {
+	if err := checkModel(s.model.URL()); err != nil {
 		return s, fmt.Errorf("the scripted model can't be reached: %w; the demo needs the loopback interface (127.0.0.1)", err)
 	}
 	if err := scripted.Home(home, s.model.URL(), ""); err != nil {
@@ -115,15 +114,15 @@ func build(o Options) (*stage, error) {
 	env = append(slices.Concat(os.Environ(), env),
 		"CODEX_BRIDGE_CONFIG="+conf, "CODEX_BRIDGE_CODEX="+o.Codex,
 		"CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"),
-		"HOME="+home, // a login shell's own start-up files have no part in this
-		// The bridge says at this level what codex got in place of what was sent.
+		"HOME="+home, // ignore the start-up files of a login shell
+		// At this level the bridge logs the rewritten requests.
 		"CODEX_BRIDGE_LOG=debug", "CODEX_BRIDGE_LOG_FORMAT=json")
 	s.env = env
 	s.editor, err = editor.Start(editor.Options{Argv: []string{o.Bridge, "app-server"}, Env: env, Dir: s.work})
 	if err != nil {
 		return s, err
 	}
-	ctx, cancel := patience(context.Background())
+	ctx, cancel := withTimeout(context.Background())
 	defer cancel()
 	result, rerr := s.editor.Initialize(ctx, nil)
 	if rerr != nil {
@@ -134,15 +133,15 @@ func build(o Options) (*stage, error) {
 	return s, nil
 }
 
-// reach asks the model something. Codex would try for minutes before it gives up.
-func reach(url string) error {
+// checkModel sends a request to the model. Codex would retry for minutes.
+func checkModel(url string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/models", nil)
 	if err != nil {
 		return err
 	}
-	// No proxy of the environment's: it is our own machine.
+	// The model is on this machine: ignore the proxy of the environment.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
@@ -151,8 +150,8 @@ func reach(url string) error {
 	return answer.Body.Close()
 }
 
-// strike ends everything and removes it.
-func (s *stage) strike() error {
+// close ends all processes and removes the files.
+func (s *stage) close() error {
 	if s.editor != nil {
 		s.editor.Close(5 * time.Second)
 	}
@@ -163,16 +162,15 @@ func (s *stage) strike() error {
 	return errors.Join(err, os.RemoveAll(s.folder))
 }
 
-// patience is more than any step takes; a demo must not hang.
-func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout limits the time of a step, so that the demo can't hang.
+func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Minute)
 }
 
-// rewritten is what codex got in place of the last request of method, and the
-// changes with their reasons. It is read from the bridge's own log, which comes by
-// another way than the answer to the request.
+// rewritten returns the last request of a method as Codex got it, and the changes with their
+// reasons. It waits for the bridge's log, which is not ordered with the response.
 func (s *stage) rewritten(ctx context.Context, method string) (got string, changes []change, err error) {
-	ctx, cancel := patience(ctx)
+	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	_, err = s.editor.WaitStderr(ctx, func(log string) bool {
 		got, changes = "", nil
@@ -183,7 +181,7 @@ func (s *stage) rewritten(ctx context.Context, method string) (got string, chang
 			}
 			switch {
 			case json.Unmarshal([]byte(line), &entry) != nil || entry.Method != method:
-			case entry.Msg == "codex gets": // said last
+			case entry.Msg == "codex gets": // logged last
 				got = entry.Line
 			case entry.Field != "":
 				changes = append(changes, entry.change)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The demo's colours, by what they mean.
+// The colours of the demo, by meaning.
 const (
 	bold  = "1"
 	faint = "2"
@@ -27,7 +27,7 @@ func (s *stage) title(n int, text string) {
 	fmt.Fprintf(s.o.Out, "\n%s\n", s.paint(bold, fmt.Sprintf("%d. %s", n, text)))
 }
 
-// say is the narrator.
+// say prints an explanation.
 func (s *stage) say(format string, args ...any) {
 	fmt.Fprintf(s.o.Out, format+"\n", args...)
 }
@@ -42,8 +42,8 @@ func (s *stage) block(text string) {
 	}
 }
 
-// beside shows two messages side by side, and marks the lines that differ.
-func (s *stage) beside(leftTitle string, left []byte, rightTitle string, right []byte) {
+// printSideBySide prints two messages side by side and marks the lines that differ.
+func (s *stage) printSideBySide(leftTitle string, left []byte, rightTitle string, right []byte) {
 	l, r := lines(left), lines(right)
 	width := len(leftTitle)
 	for _, line := range l {
@@ -55,10 +55,10 @@ func (s *stage) beside(leftTitle string, left []byte, rightTitle string, right [
 	for i := range max(len(l), len(r)) {
 		a, b := at(l, i), at(r, i)
 		left, right := pad(a, width), b
-		if !inRight[bare(a)] {
+		if !inRight[trimLine(a)] {
 			left = s.paint(red, left)
 		}
-		if !inLeft[bare(b)] {
+		if !inLeft[trimLine(b)] {
 			right = s.paint(green, right)
 		}
 		fmt.Fprintf(s.o.Out, "    %s | %s\n", left, right)
@@ -80,13 +80,13 @@ func at(list []string, i int) string {
 	return ""
 }
 
-// bare is a line without what its place among others adds to it.
-func bare(line string) string { return strings.TrimRight(strings.TrimSpace(line), ",") }
+// trimLine returns a line without its indentation and comma.
+func trimLine(line string) string { return strings.TrimRight(strings.TrimSpace(line), ",") }
 
 func set(list []string) map[string]bool {
 	all := map[string]bool{"": true}
 	for _, line := range list {
-		all[bare(line)] = true
+		all[trimLine(line)] = true
 	}
 	return all
 }

@@ -1,9 +1,11 @@
-// Package follow shows one turn of bridge/turn/run to who sits at a terminal, or reads a
-// pipe: the reply as it comes or as a whole, what Codex does in between as one line that
-// changes, or every event as JSON; and asks what Codex wants to be asked.
+// Package follow shows one turn of bridge/turn/run on a terminal or a pipe: the reply while Codex
+// writes it or as a whole, the activity of Codex as one line, or every event as JSON. It asks the
+// user about Codex's requests.
 //
-// Rules. Standard output has the reply and nothing else, so that it can be redirected. A
-// terminal sees the reply as it is written; a pipe gets the last message, once, at the end.
-// The line of progress, questions and errors go to standard error, and the line only to a
-// terminal. What a model writes moves no cursor and changes no colour.
+// Standard output has only the reply, so that it can be redirected. A terminal gets the reply while
+// Codex writes it; a pipe gets the last message, once, at the end. The progress line, questions and
+// errors go to standard error, the progress line only to a terminal. The text of a model can't move
+// the cursor or change colours.
+//
+// The methods of Screen and Person may be called concurrently.
 package follow

@@ -24,7 +24,7 @@ func value(t *testing.T, text string) rpc.Value {
 	return doc.Root()
 }
 
-// turn is what Codex tells of a turn, "method params" a line.
+// turn has the notifications of a turn, one "method params" per line.
 const turn = `
 item/agentMessage/delta {"threadId":"other","itemId":"z","delta":"not ours"}
 turn/started {"threadId":"T","turn":{"id":"t"}}
@@ -48,7 +48,7 @@ func play(t *testing.T, s *follow.Screen) (out, problems string) {
 	s.Begin()
 	for line := range strings.Lines(strings.TrimSpace(turn)) {
 		method, params, _ := strings.Cut(strings.TrimSpace(line), " ")
-		s.Take(method, value(t, params))
+		s.Show(method, value(t, params))
 	}
 	s.End(value(t, `{"status":"completed","text":"All green.\n"}`), nil)
 	return o.String(), e.String()
@@ -74,13 +74,13 @@ func TestScreen(t *testing.T) {
 				t.Errorf("on stderr %q", problems)
 			}
 			if problems != "" && !strings.HasSuffix(problems, "\r\x1b[K") {
-				t.Errorf("the line of progress stays: %q", problems)
+				t.Errorf("the progress line was not erased: %q", problems)
 			}
 		})
 	}
 }
 
-// As events everything is told, of other threads too, and the result last.
+// The JSON output has all events, of other threads too, and the result last.
 func TestEvents(t *testing.T) {
 	out, problems := play(t, &follow.Screen{JSON: true, Stream: true, Progress: true})
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -108,14 +108,13 @@ func TestDoing(t *testing.T) {
 		`{"type":"commandExecution","command":"/bin/bash -lc 'a; b'","commandActions":[{"command":"a"},{"command":"b"}]}`: "running a && b",
 		`{"type":"commandExecution","command":"ls"}`: "running ls",
 	} {
-		if got := follow.Doing(value(t, item)); got != want {
+		if got := follow.DescribeItem(value(t, item)); got != want {
 			t.Errorf("%s is %q", item, got)
 		}
 	}
 }
 
-// typist is a screen before which somebody sits who types a line when something is shown, and
-// leaves.
+// typist is a screen with a user who types a line when something is shown, and leaves.
 type typist struct {
 	in   io.WriteCloser
 	line string
@@ -155,7 +154,7 @@ func TestPerson(t *testing.T) {
 		}
 		r.Close()
 	}
-	// The turn is interrupted: the question is cancelled. Nobody types any more: no.
+	// The turn is interrupted: the question is cancelled. At the end of the input the answer is no.
 	r, w := io.Pipe()
 	defer w.Close()
 	p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}, r, "")
@@ -164,12 +163,12 @@ func TestPerson(t *testing.T) {
 	question := func(ctx context.Context, want string) {
 		t.Helper()
 		if got, _ := p.Answer(ctx, "item/fileChange/requestApproval", value(t, `{"threadId":"T","turnId":"t"}`)); !same(t, want, got) {
-			t.Errorf("nobody has said %s", got)
+			t.Errorf("the answer at the end of the input is %s", got)
 		}
 	}
 	question(over, `{"decision":"cancel"}`)
-	// What is typed then is no answer to the next question.
-	for _, line := range []string{"y\n", "n"} { // the first has been seen to when the second is read
+	// A line typed then does not answer the next question.
+	for _, line := range []string{"y\n", "n"} { // the reader asks for the second line after it handled the first
 		if _, err := io.WriteString(w, line); err != nil {
 			t.Fatal(err)
 		}

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// Listener hands a line to who has asked before it came. One that comes when nobody asks is
-// nobody's: the yes to a question whose time was up must not answer the next one.
+// Listener passes a line to the question that is open. It drops lines without an open question: a
+// late yes must not answer the next question.
 type Listener struct {
 	mu    sync.Mutex
-	asked chan string // nil: nobody asks
+	asked chan string // nil: no open question
 	over  chan struct{}
 }
 
-// Listen reads lines. Its goroutine ends with in, or with the process.
+// Listen reads lines. Its goroutine ends at the end of in, or with the process.
 func Listen(in io.Reader) *Listener {
 	l := &Listener{over: make(chan struct{})}
 	go func() {
@@ -25,7 +25,7 @@ func Listen(in io.Reader) *Listener {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			l.mu.Lock()
 			if l.asked != nil {
-				l.asked <- strings.TrimSpace(lines.Text()) // holds one
+				l.asked <- strings.TrimSpace(lines.Text()) // the channel has room for one
 				l.asked = nil
 			}
 			l.mu.Unlock()
@@ -34,7 +34,7 @@ func Listen(in io.Reader) *Listener {
 	return l
 }
 
-// Next asks, and is the line that comes then.
+// Next calls ask and returns the next line.
 func (l *Listener) Next(ctx context.Context, ask func()) (string, error) {
 	asked := make(chan string, 1)
 	l.mu.Lock()
@@ -51,11 +51,11 @@ func (l *Listener) Next(ctx context.Context, ask func()) (string, error) {
 		return line, nil
 	case <-l.over:
 		select {
-		case line := <-asked: // the last one
+		case line := <-asked: // the last line
 			return line, nil
 		default:
 		}
-		return "", errors.New("nobody is at the terminal any more")
+		return "", errors.New("the input of the terminal has ended")
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}

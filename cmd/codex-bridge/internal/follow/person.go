@@ -13,8 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Person is who sits at a terminal. Its methods may be called by several goroutines; one
-// question is put at a time.
+// Person is the user at a terminal. Its methods may be called concurrently; it asks one question at
+// a time.
 type Person struct {
 	screen  *Screen
 	session string
@@ -30,17 +30,18 @@ func NewPerson(s *Screen, in io.Reader, session string) *Person {
 }
 
 const (
-	// A no to a command is a no to that command: Codex offers to end the turn instead, and
-	// takes this (measured).
+	// A no refuses this command: Codex offers to end the turn instead, but accepts this answer
+	// (measured).
 	command     = "item/commandExecution/requestApproval"
 	userInput   = "item/tool/requestUserInput"
 	elicitation = "mcpServer/elicitation/request"
 )
 
-// Answer asks the person about a request of Codex, and returns the result for Codex. ok is false for a
-// method that it does not know. It shows a question of the bridge's own whole, and takes a yes or a no. It declines a question of an MCP server,
-// whose form a terminal can't show, and a question of another turn than the running one, without asking. The end of the person's
-// input means no. The end of ctx cancels the question.
+// Answer asks the user about a request of Codex and returns the result for Codex. ok is false for
+// an unknown method. It shows the bridge's questions in full and accepts yes or no. Without asking,
+// it declines a question of an MCP server, whose form a terminal can't show, and a question of
+// another turn than the running one. The end of the input means no. The end of ctx cancels the
+// question.
 func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (result json.RawMessage, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,11 +72,11 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 	return answer.Approval(method, params, outcome)
 }
 
-// ask shows a card and reads the person's word.
+// ask shows a card and reads the user's answer.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
 	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
 	if reason := answer.Reason(params); reason != "" && !strings.Contains(card.Description, reason) {
-		text += reason + "\n" // the policy's own, that a command leaves the sandbox, is there
+		text += reason + "\n" // the policy's reason for a command outside the sandbox
 	}
 	if item, ok := params.Get("itemId").Text(); ok {
 		if files := p.screen.filesOf(item); len(files) > 0 {
@@ -90,9 +91,9 @@ func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card 
 	return p.choose(ctx, text, lasting != "")
 }
 
-// choose shows a question and reads the person's word: y, s if lasting is true, or any other for a no.
+// choose shows a question and reads the answer: y, s if lasting is true, or any other for no.
 func (p *Person) choose(ctx context.Context, text string, lasting bool) answer.Outcome {
-	line, err := p.put(ctx, text+"[n] no: ")
+	line, err := p.prompt(ctx, text+"[n] no: ")
 	switch {
 	case ctx.Err() != nil:
 		return answer.Cancelled
@@ -114,25 +115,25 @@ func (p *Person) questions(ctx context.Context, params rpc.Value) json.RawMessag
 		return answer.Reply(nil, "")
 	}
 	if len(all) == 1 {
-		line, _ := p.put(ctx, strings.Join(answer.Prompt(all), "\n")+"\n> ") // "" is no answer
+		line, _ := p.prompt(ctx, strings.Join(answer.Prompt(all), "\n")+"\n> ") // "" is no answer
 		return answer.Reply(all, line)
 	}
 	var said []string
 	for i, q := range all {
 		text := strings.Join(answer.Prompt(all[i:i+1]), "\n") + "\n> "
-		line, _ := p.put(ctx, text)
+		line, _ := p.prompt(ctx, text)
 		said = append(said, q.ID+": "+line)
 	}
 	return answer.Reply(all, strings.Join(said, "\n"))
 }
 
-// put shows a text and waits for a line; an error when none comes.
-func (p *Person) put(ctx context.Context, text string) (string, error) {
+// prompt shows a text and waits for a line. It returns an error at the end of the input.
+func (p *Person) prompt(ctx context.Context, text string) (string, error) {
 	p.screen.pause(true)
 	defer p.screen.pause(false)
-	line, failed := p.said.Next(ctx, func() { p.screen.Aside(func(err io.Writer) { fmt.Fprintf(err, "%s", Plain(text)) }) })
+	line, failed := p.said.Next(ctx, func() { p.screen.Interrupt(func(err io.Writer) { fmt.Fprintf(err, "%s", StripControls(text)) }) })
 	if failed != nil {
-		p.screen.Aside(func(err io.Writer) { fmt.Fprintln(err) })
+		p.screen.Interrupt(func(err io.Writer) { fmt.Fprintln(err) })
 	}
 	return line, failed
 }

@@ -11,29 +11,28 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Screen is where a turn is shown. Its methods may be called by several goroutines.
+// Screen shows a turn. Its methods may be called concurrently.
 type Screen struct {
 	Out, Err io.Writer
-	Stream   bool // the reply as it comes; else the last message at the end
+	Stream   bool // show the reply while Codex writes it; else the last message at the end
 	Progress bool // Err is a terminal
 	JSON     bool // Out gets events
 	Now      func() time.Time
 
 	mu      sync.Mutex
-	thread  string // of the turn; "" not known yet
+	thread  string // of the turn; "" if unknown
 	turn    string
-	item    string // that is being written
-	written bool   // something of a message stands on Out
-	midline bool   // Out's cursor is not at the start of a line
-	drawn   string // the line of progress that stands on Err; "" none
-	paused  bool   // a question stands on Err
-	doing   string // "" nothing is known
+	item    string // that Codex is writing
+	written bool   // a part of a message is on Out
+	midline bool   // the cursor of Out is not at the start of a line
+	drawn   string // the progress line on Err; "" for none
+	paused  bool   // a question is on Err
+	doing   string // the activity of Codex; "" if unknown
 	began   time.Time
-	files   map[string][]string // of the patches that have begun and not ended, by their items
+	files   map[string][]string // of the open patches, by item
 }
 
-// running returns the turn that runs in the thread that params name; "" unknown, as that of
-// a subagent.
+// running returns the running turn of the thread in params; "" if unknown, as for a subagent.
 func (s *Screen) running(params rpc.Value) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,15 +42,16 @@ func (s *Screen) running(params rpc.Value) string {
 	return s.turn
 }
 
-// filesOf returns the files of a patch that Codex has named so far.
+// filesOf returns the files of a patch that Codex has named.
 func (s *Screen) filesOf(item string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.files[item]
 }
 
-// keep keeps the files of a patch, which Codex does not name in its question about it.
-func (s *Screen) keep(item rpc.Value) {
+// recordFiles records the files of a patch. Codex does not name them in its question about the
+// patch.
+func (s *Screen) recordFiles(item rpc.Value) {
 	id, _ := item.Get("id").Text()
 	if !item.Get("type").Is("fileChange") {
 		return
@@ -59,10 +59,10 @@ func (s *Screen) keep(item rpc.Value) {
 	if s.files == nil {
 		s.files = make(map[string][]string)
 	}
-	s.files[id] = paths(item)
+	s.files[id] = patchedFiles(item)
 }
 
-// event is a line of --json.
+// event is a line of the JSON output.
 type event struct {
 	Event  string          `json:"event"`
 	Params json.RawMessage `json:"params,omitempty"`
@@ -70,7 +70,7 @@ type event struct {
 	Error  *rpc.Error      `json:"error,omitempty"`
 }
 
-// Begin says that the turn has been asked for.
+// Begin prints that the turn was requested.
 func (s *Screen) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,9 +78,9 @@ func (s *Screen) Begin() {
 	s.draw()
 }
 
-// Take shows a notification of the app-server's. Of other threads than the turn's, a
-// subagent's for one, only JSON tells.
-func (s *Screen) Take(method string, params rpc.Value) {
+// Show shows a notification of the app-server. Only the JSON output has those of other threads,
+// such as a subagent's.
+func (s *Screen) Show(method string, params rpc.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.JSON {
@@ -100,8 +100,8 @@ func (s *Screen) Take(method string, params rpc.Value) {
 		text, _ := params.Get("delta").Text()
 		s.write(id, text)
 	case "item/started":
-		s.keep(params.Get("item"))
-		if what := Doing(params.Get("item")); what != "" {
+		s.recordFiles(params.Get("item"))
+		if what := DescribeItem(params.Get("item")); what != "" {
 			s.doing = what
 		}
 	case "item/completed":
@@ -123,7 +123,7 @@ func (s *Screen) completed(item rpc.Value) {
 		return
 	}
 	if text, _ := item.Get("text").Text(); s.item != id {
-		s.write(id, text) // nothing of it has come before
+		s.write(id, text) // no part was shown before
 	}
 	s.newline()
 	s.item = ""
@@ -142,7 +142,7 @@ func (s *Screen) write(id, text string) {
 		}
 	}
 	s.item, s.written = id, true
-	text = Plain(text)
+	text = StripControls(text)
 	fmt.Fprintf(s.Out, "%s", text)
 	s.midline = !strings.HasSuffix(text, "\n")
 }
@@ -154,7 +154,7 @@ func (s *Screen) newline() {
 	}
 }
 
-// Tick draws the line of progress anew.
+// Tick redraws the progress line.
 func (s *Screen) Tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,8 +163,7 @@ func (s *Screen) Tick() {
 
 const (
 	clearLine = "\r\x1b[K"
-	// widest is how many characters of what is being done are shown: a line that wraps
-	// could not be taken back.
+	// widest limits the text of the progress line: a wrapped line could not be erased.
 	widest = 60
 )
 
@@ -172,7 +171,7 @@ func (s *Screen) draw() {
 	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" {
 		return
 	}
-	what := []rune(strings.Join(strings.Fields(Plain(s.doing)), " "))
+	what := []rune(strings.Join(strings.Fields(StripControls(s.doing)), " "))
 	if len(what) > widest {
 		what = append(what[:widest-1], '…')
 	}
@@ -190,8 +189,8 @@ func (s *Screen) erase() {
 	}
 }
 
-// Aside clears the place for something else on Err, and says it.
-func (s *Screen) Aside(f func(err io.Writer)) {
+// Interrupt erases the progress line and calls f to write to Err.
+func (s *Screen) Interrupt(f func(err io.Writer)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -205,8 +204,7 @@ func (s *Screen) pause(on bool) {
 	s.paused = on
 }
 
-// End shows how the turn ended: the reply of one that has completed, unless a stream has
-// shown it already.
+// End shows the result of the turn: the reply of a completed turn, unless it was streamed.
 func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +216,7 @@ func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 		s.event(event{Event: "error", Error: failed})
 	case s.JSON:
 		s.event(event{Event: "result", Result: result.Raw()})
-	case failed != nil: // the caller says so
+	case failed != nil: // the caller prints the error
 	case result.Get("status").Is("completed") && (!s.Stream || !s.written):
 		if text, _ := result.Get("text").Text(); text != "" {
 			fmt.Fprintln(s.Out, strings.TrimRight(text, "\n"))
@@ -229,7 +227,7 @@ func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 func (s *Screen) event(e event) {
 	raw, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // raw JSON of a parsed text
+		panic(err) // raw JSON of a parsed value
 	}
 	fmt.Fprintf(s.Out, "%s\n", raw)
 }

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Plain is a model's text without what would act on a terminal.
-func Plain(text string) string {
+// StripControls returns a model's text without characters that act on a terminal.
+func StripControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return -1
@@ -17,9 +17,8 @@ func Plain(text string) string {
 	}, text)
 }
 
-// Doing is what an item that has begun is, in a few words; "" for one that is none of a
-// person's business.
-func Doing(item rpc.Value) string {
+// DescribeItem describes a started item in a few words; "" for an item that users need not see.
+func DescribeItem(item rpc.Value) string {
 	text := func(name string) string {
 		t, _ := item.Get(name).Text()
 		return t
@@ -31,7 +30,7 @@ func Doing(item rpc.Value) string {
 	case "agentMessage":
 		return "writing"
 	case "commandExecution":
-		var parts []string // without the shell that runs it
+		var parts []string // without its shell
 		for action := range item.Get("commandActions").Elements() {
 			if part, ok := action.Get("command").Text(); ok && part != "" {
 				parts = append(parts, part)
@@ -42,7 +41,7 @@ func Doing(item rpc.Value) string {
 		}
 		return "running " + text("command")
 	case "fileChange":
-		return "changing " + strings.Join(paths(item), ", ")
+		return "changing " + strings.Join(patchedFiles(item), ", ")
 	case "mcpToolCall":
 		return "calling " + text("server") + "/" + text("tool")
 	case "dynamicToolCall":
@@ -55,8 +54,8 @@ func Doing(item rpc.Value) string {
 	return ""
 }
 
-// paths are the files that a patch changes, and those that it moves them to.
-func paths(item rpc.Value) (all []string) {
+// patchedFiles returns the files that a patch changes, and their new paths.
+func patchedFiles(item rpc.Value) (all []string) {
 	for change := range item.Get("changes").Elements() {
 		if path, ok := change.Get("path").Text(); ok {
 			all = append(all, path)

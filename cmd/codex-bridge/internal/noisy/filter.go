@@ -18,13 +18,13 @@ import (
 	"codex-bridge/cmd/internal/noise"
 )
 
-// report is the file that takes what was said, and what was answered.
+// report is the file with the messages of both sides.
 type report struct {
 	mu sync.Mutex
 	f  *os.File
 }
 
-// newReport opens the file of the next process of a conversation's world: 0, 1 …
+// newReport creates the file of the next process of a conversation: 0, 1 …
 func newReport(dir string) (*report, string, error) {
 	for i := 0; ; i++ {
 		name := strconv.Itoa(i)
@@ -38,10 +38,10 @@ func newReport(dir string) (*report, string, error) {
 func (r *report) line(what string, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = fmt.Fprintf(r.f, "%s %s\n", what, bytes.TrimSpace(line)) // the folder goes when the test ends
+	_, _ = fmt.Fprintf(r.f, "%s %s\n", what, bytes.TrimSpace(line)) // the folder is deleted when the test ends
 }
 
-// filter passes on what is said on both sides, until codex says no more.
+// filter forwards the messages of both sides until Codex closes its output.
 func filter(seed string) int {
 	n, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
@@ -54,19 +54,19 @@ func filter(seed string) int {
 		return 1
 	}
 	toCodex, fromCodex := os.NewFile(3, "codex's stdin"), os.NewFile(4, "codex's stdout")
-	go toldCodex(os.Stdin, toCodex, r) // ends with the process
-	said(fromCodex, os.Stdout, noise.New(n, os.Getenv(aboutEnv)+"/"+name, "s"), r)
+	go forwardToCodex(os.Stdin, toCodex, r) // ends with the process
+	forwardFromCodex(fromCodex, os.Stdout, noise.New(n, os.Getenv(aboutEnv)+"/"+name, "s"), r)
 	return 0
 }
 
-// toldCodex passes on what codex is told, but for the answers to noise.
-func toldCodex(from io.Reader, to io.WriteCloser, r *report) {
+// forwardToCodex forwards messages to Codex, except responses to noise.
+func forwardToCodex(from io.Reader, to io.WriteCloser, r *report) {
 	defer to.Close()
 	in := bufio.NewReaderSize(from, 64<<10)
 	for {
 		line, err := in.ReadBytes('\n')
 		switch {
-		case isAnswer(line):
+		case isNoiseResponse(line):
 			r.line("<", line)
 		case len(line) > 0:
 			if _, err := to.Write(line); err != nil {
@@ -79,8 +79,8 @@ func toldCodex(from io.Reader, to io.WriteCloser, r *report) {
 	}
 }
 
-// isAnswer tells whether a line answers what codex has not asked.
-func isAnswer(line []byte) bool {
+// isNoiseResponse reports whether a line responds to a request of the noise.
+func isNoiseResponse(line []byte) bool {
 	if !bytes.Contains(line, []byte(`"`+noise.Prefix+"s")) {
 		return false
 	}
@@ -95,9 +95,9 @@ func isAnswer(line []byte) bool {
 	return noise.Is(id)
 }
 
-// said passes on what codex says. The noise begins when codex has answered initialize:
-// before that it says nothing.
-func said(from io.Reader, to io.Writer, source *noise.Source, r *report) {
+// forwardFromCodex forwards Codex's messages. The noise starts after the response to initialize:
+// Codex sends nothing before.
+func forwardFromCodex(from io.Reader, to io.Writer, source *noise.Source, r *report) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	begun := false
 	for {

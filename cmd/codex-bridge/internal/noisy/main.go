@@ -1,10 +1,10 @@
 //go:build linux
 
-// Program noisy is codex, with noise: it puts a process between codex's app-server and who has
-// started it, and becomes codex itself, so that whoever looks at the process, signals it or waits
-// for it has to do with codex and nothing else. The end-to-end tests give it to the bridge for codex.
+// Program noisy is Codex with noise. It puts a filter process between Codex's app-server and the
+// parent, and then becomes Codex, so that signals and waits reach Codex itself. The end-to-end
+// tests configure it as the bridge's Codex.
 //
-// It is linked with the path of the real codex. See package noise for what is said.
+// The linker sets the path of the real Codex. See package noise for the noise.
 package main
 
 import (
@@ -19,45 +19,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What noisy is told by its environment; codex is not.
+// The environment variables of noisy. Codex does not get them.
 const (
-	seedEnv   = "CODEX_BRIDGE_E2E_NOISE"        // the seed; not set: no noise
-	aboutEnv  = "CODEX_BRIDGE_E2E_NOISE_ABOUT"  // the test
-	reportEnv = "CODEX_BRIDGE_E2E_NOISE_REPORT" // the folder that takes what was said
+	seedEnv   = "CODEX_BRIDGE_E2E_NOISE"        // the seed; unset: no noise
+	aboutEnv  = "CODEX_BRIDGE_E2E_NOISE_ABOUT"  // the name of the test
+	reportEnv = "CODEX_BRIDGE_E2E_NOISE_REPORT" // the folder of the reports
 )
 
-var codex string // the real one; set by the linker
+var codex string // path of the real Codex; set by the linker
 
 func main() {
 	if len(os.Args) == 2 && os.Args[0] == filterName {
 		os.Exit(filter(os.Args[1]))
 	}
-	fmt.Fprintln(os.Stderr, "noisy:", become())
+	fmt.Fprintln(os.Stderr, "noisy:", runWithFilter())
 	os.Exit(1)
 }
 
-// become puts the filter in place and becomes codex; it returns why it did not.
-func become() error {
+// runWithFilter starts the filter and becomes Codex. It returns only an error.
+func runWithFilter() error {
 	if os.Getenv(seedEnv) != "" && slices.Contains(os.Args, "app-server") {
-		if err := between(); err != nil {
+		if err := startFilter(); err != nil {
 			return err
 		}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, seedEnv) })
-	return fmt.Errorf("%s: %w", codex, syscall.Exec(codex, append([]string{codex}, os.Args[1:]...), env)) //nolint:gosec // the arguments are codex's
+	return fmt.Errorf("%s: %w", codex, syscall.Exec(codex, append([]string{codex}, os.Args[1:]...), env)) //nolint:gosec // the arguments are Codex's
 }
 
-// filterName is what the process between is called.
+// filterName is the process name of the filter.
 const filterName = "codex-noise"
 
-// between starts the filter on our stdin and stdout, and gives us pipes to it instead. It is
-// codex's child, and ends with it.
-func between() error {
+// startFilter starts the filter on stdin and stdout of this process and replaces them by pipes to
+// it. The filter is a child of Codex and ends with it.
+func startFilter() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	var in, out [2]int // not os.Pipe's, which do not block
+	var in, out [2]int // os.Pipe sets O_NONBLOCK
 	if err := errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC)); err != nil {
 		return err
 	}
@@ -69,5 +69,5 @@ func between() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return errors.Join(unix.Dup2(in[0], 0), unix.Dup2(out[1], 1)) // the rest closes when we become codex
+	return errors.Join(unix.Dup2(in[0], 0), unix.Dup2(out[1], 1)) // exec closes the other ends
 }
