@@ -24,18 +24,18 @@ type options struct {
 	proxy  string
 }
 
-// bench is one run of the whole.
+// bench is one run of the program.
 type bench struct {
 	options
 	self  string // this program
 	cat   string
 	peers []*peer
 	dir   string // temporary
-	home  string // below dir, of all that is started
+	home  string // below dir, of all started processes
 	root  string // of the module
 	loads loads
 	table table.Table
-	buf   []byte // what drains read into
+	buf   []byte // the buffer of drains
 }
 
 func run(o options) error {
@@ -49,7 +49,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	// The drain must not stop to collect its rubbish in the middle of a round.
+	// A garbage collection in the middle of a round would stop the drain.
 	debug.SetGCPercent(400)
 	if o.rounds <= 0 {
 		o.rounds = 11
@@ -84,8 +84,8 @@ func run(o options) error {
 	return nil
 }
 
-// choose picks measurements by their names, or by the words that the names begin with. One
-// that names none is an error: the report would lack it for no visible reason.
+// choose selects measurements by their names, or by words that start the names. A word without a
+// measurement is an error, so that the report is complete.
 func choose(only string) ([]measurement, error) {
 	if only == "" {
 		return measurements, nil
@@ -106,7 +106,7 @@ func choose(only string) ([]measurement, error) {
 	}
 	for _, name := range names {
 		if !found[name] {
-			return nil, fmt.Errorf("nothing is measured under %q; -list shows what is", name)
+			return nil, fmt.Errorf("no measurement %q; -list shows the names", name)
 		}
 	}
 	return chosen, nil
@@ -139,7 +139,7 @@ func (b *bench) prepare(chosen []measurement) (err error) {
 			return err
 		}
 	}
-	// A policy in force: what is measured is the bridge with its work to do.
+	// With an enforced policy, the bridge does its usual work.
 	b.home = filepath.Join(b.dir, "home")
 	if err := os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700); err != nil {
 		return err
@@ -151,22 +151,22 @@ func (b *bench) prepare(chosen []measurement) (err error) {
 	return os.WriteFile(file, []byte(enforce), 0o600)
 }
 
-// enforce is the configuration of all rows that name no other.
+// enforce is the configuration of rows without their own.
 const enforce = "[policy]\nmode = \"enforce\"\n"
 
-// build makes a program of a package of the module that has a folder in it.
+// build builds a program of a package with a folder in the module.
 func build(folder, program, pkg string) error {
 	cmd := exec.Command("go", "build", "-C", folder, "-trimpath", "-o", program, pkg)
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as a release is: 1 ms less to start
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // static, like a release: starts 1 ms faster
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s does not build: %w", pkg, err)
 	}
 	return nil
 }
 
-// env is what a chain is started with: nothing of the person's own
-// configuration, and our stand-in for codex.
+// env is the environment of a chain: without the user's configuration, and with the stand-in for
+// Codex.
 func (b *bench) env(load string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "XDG_CONFIG_HOME=" + b.home, "XDG_STATE_HOME=" + b.home,

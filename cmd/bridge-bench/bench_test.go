@@ -13,7 +13,7 @@ import (
 func TestChoose(t *testing.T) {
 	all, err := choose("")
 	if err != nil || len(all) != len(measurements) {
-		t.Fatalf("%d of %d are chosen: %v", len(all), len(measurements), err)
+		t.Fatalf("%d of %d selected: %v", len(all), len(measurements), err)
 	}
 	for only, want := range map[string][]string{
 		"parse":                       {"parse"},
@@ -30,21 +30,21 @@ func TestChoose(t *testing.T) {
 	}
 	for _, only := range []string{"nothing", "pass,nothing", "pas", "pass/", "parse,"} {
 		if _, err := choose(only); err == nil {
-			t.Errorf("-only %s is taken", only)
+			t.Errorf("-only %s is no error", only)
 		}
 	}
 }
 
-// A name is no beginning of another one's words: it could not be chosen alone.
+// No name starts with the words of another one: otherwise it can't be selected alone.
 func TestNames(t *testing.T) {
 	names := namesOf(measurements)
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("%s is not unique", name)
 		}
 		for _, other := range names {
 			if strings.HasPrefix(other, name+"/") {
-				t.Errorf("%s can't be chosen without %s", name, other)
+				t.Errorf("%s can't be selected without %s", name, other)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func namesOf(ms []measurement) []string {
 
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10_050: "10,050", 1_000_000: "1,000,000", 2_000_003: "2,000,003"} {
-		if got := thousands(n); got != want {
+		if got := formatThousands(n); got != want {
 			t.Errorf("%d is written %s, want %s", n, got, want)
 		}
 	}

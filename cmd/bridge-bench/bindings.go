@@ -56,7 +56,7 @@ func (b *bench) bindings(int) (err error) {
 
 func sessionKey(n int) string { return fmt.Sprintf("chat/%06d", n) }
 
-// fillBindings writes what the store would write one by one, in one transaction.
+// fillBindings writes rows as the store would, in one transaction.
 func fillBindings(ctx context.Context, path string, count int) (err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// chain is a stand-in for codex that is running, with what lies between it and us.
+// chain is a running stand-in for Codex, with the processes between it and the benchmark.
 type chain struct {
 	in, out *os.File
 	procs   []*exec.Cmd
-	worker  int // process id of what carries the stand-in's output: the proxy, or cat
+	worker  int // process id of the proxy, or of the cat that forwards the stand-in's output
 	cancel  context.CancelFunc
 	buf     []byte
 }
@@ -24,17 +24,17 @@ type chain struct {
 // deadline ends a chain that hangs.
 const deadline = 5 * time.Minute
 
-// starter starts a chain. The stand-in is told by the environment what to do.
+// starter starts a chain. The environment selects the stand-in's work.
 type starter func(t transport, env []string) (*chain, error)
 
-// ours starts client ⇄ proxy ⇄ stand-in. The proxy makes the inner pipes itself.
-func (b *bench) ours(t transport, env []string) (*chain, error) {
+// startProxy starts client ⇄ proxy ⇄ stand-in. The proxy creates the inner pipes.
+func (b *bench) startProxy(t transport, env []string) (*chain, error) {
 	return b.chain(t, []*exec.Cmd{{Path: b.proxy, Args: []string{"codex-bridge", "app-server"}, Env: env}})
 }
 
-// cats starts client → cat → stand-in → cat → client, with ordinary pipes inside:
-// cat sits where the proxy sits.
-func (b *bench) cats(t transport, env []string) (*chain, error) {
+// startCats starts client → cat → stand-in → cat → client with pipes: cat takes the place of the
+// proxy.
+func (b *bench) startCats(t transport, env []string) (*chain, error) {
 	return b.chain(t, []*exec.Cmd{
 		{Path: b.cat, Args: []string{"cat"}, Env: env},
 		{Path: b.self, Args: []string{"codex", "app-server"}, Env: env},
@@ -42,19 +42,18 @@ func (b *bench) cats(t transport, env []string) (*chain, error) {
 	})
 }
 
-// alone starts client ⇄ stand-in.
-func (b *bench) alone(t transport, env []string) (*chain, error) {
+// startStandIn starts client ⇄ stand-in.
+func (b *bench) startStandIn(t transport, env []string) (*chain, error) {
 	return b.chain(t, []*exec.Cmd{{Path: b.self, Args: []string{"codex", "app-server"}, Env: env}})
 }
 
-// program starts client ⇄ program. Nobody hears its stderr: the real codex has
-// warnings about each home that is new.
+// program starts client ⇄ program. It drops stderr: the real Codex warns about each new home.
 func (b *bench) program(path string, env []string) (*chain, error) {
 	return b.chain(pipes, []*exec.Cmd{{Path: path, Args: []string{"codex", "app-server"}, Env: env, Stderr: io.Discard}})
 }
 
-// chain starts the commands in a row. They share the bench's stderr, unless they
-// have one of their own: a proxy that complains should be heard.
+// chain starts the commands in a row. They share the benchmark's stderr unless they have their own,
+// so that errors of a proxy are visible.
 func (b *bench) chain(t transport, cmds []*exec.Cmd) (_ *chain, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	c := &chain{cancel: cancel, buf: b.buf}
@@ -100,7 +99,7 @@ func (b *bench) chain(t transport, cmds []*exec.Cmd) (_ *chain, err error) {
 
 func (c *chain) send(line string) error { return writeAll(int(c.in.Fd()), []byte(line+"\n")) }
 
-// line reads one line, with nothing behind it.
+// line reads one line and expects no bytes after it.
 func (c *chain) line() ([]byte, error) {
 	for n := 0; ; {
 		m, err := rawFile(c.out.Fd()).Read(c.buf[n:])
@@ -113,17 +112,16 @@ func (c *chain) line() ([]byte, error) {
 	}
 }
 
-// close ends the input and waits for everybody: the end must come by itself, and in
-// silence.
+// close ends the input and waits for all processes: they must exit by themselves, without output.
 func (c *chain) close() error {
 	rest, err := c.end()
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("said after the end: %.80q", rest)
+		err = fmt.Errorf("output after the end: %.80q", rest)
 	}
 	return err
 }
 
-// end ends the input and waits for everybody. It returns what was said meanwhile.
+// end ends the input, waits for all processes, and returns their remaining output.
 func (c *chain) end() ([]byte, error) {
 	c.in.Close()
 	rest, err := io.ReadAll(rawFile(c.out.Fd()))
@@ -135,7 +133,7 @@ func (c *chain) end() ([]byte, error) {
 	return rest, err
 }
 
-// kill ends a chain that is not needed any more, or broken.
+// kill ends a chain that is broken or no longer needed.
 func (c *chain) kill() {
 	c.in.Close()
 	if c.out != nil {
@@ -143,6 +141,6 @@ func (c *chain) kill() {
 	}
 	c.cancel()
 	for _, p := range c.procs {
-		_ = p.Wait() // killed
+		_ = p.Wait() // killed above
 	}
 }

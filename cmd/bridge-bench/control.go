@@ -17,20 +17,20 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// Who is held up, in the rows of what passes all the same.
+// The blocked sides, in the rows about messages that still pass.
 const (
-	deafClient = "deaf-client" // the client reads nothing while codex writes 500 MiB
-	deafCodex  = "deaf-codex"  // codex reads nothing while the client sends 30,000 requests
+	deafClient = "deaf-client" // the client does not read while Codex writes 500 MiB
+	deafCodex  = "deaf-codex"  // Codex does not read while the client sends 30,000 requests
 )
 
 const (
-	controls = 200    // messages that are timed
+	controls = 200    // measured messages
 	unread   = 30_000 // requests
 )
 
-// held measures what passes a side that is held up: an interrupt of the client's, a question
-// of codex's. Each has its time in it, by the clock that all processes share.
-func (b *bench) held(int) error {
+// backpressure measures messages past a blocked side: an interrupt of the client, a question of
+// Codex. Each message has its time, by the clock that all processes share.
+func (b *bench) backpressure(int) error {
 	for _, of := range []struct {
 		load, title, what string
 		run               func(*chain) ([]float64, error)
@@ -39,7 +39,7 @@ func (b *bench) held(int) error {
 		{deafCodex, "codex reads nothing while it writes 500 MiB and the client sends 30,000 requests", "a question reaches the client in", (*chain).questions},
 	} {
 		for _, with := range []struct{ key, name, text string }{{"policy", "policy", enforce}, {"trace", "policy and trace", enforce + traceOn}} {
-			times, p, err := b.heldUp(of.load, with.text, of.run)
+			times, p, err := b.runBlocked(of.load, with.text, of.run)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", of.load, with.name, err)
 			}
@@ -52,8 +52,8 @@ func (b *bench) held(int) error {
 	return nil
 }
 
-// heldUp runs one conversation: a turn, in which the stand-in does what its load says.
-func (b *bench) heldUp(load, text string, run func(*chain) ([]float64, error)) (times []float64, p passed, err error) {
+// runBlocked runs one conversation: a turn in which the stand-in writes its load.
+func (b *bench) runBlocked(load, text string, run func(*chain) ([]float64, error)) (times []float64, p passResult, err error) {
 	dir, err := os.MkdirTemp(b.dir, "held-")
 	if err != nil {
 		return nil, p, err
@@ -63,7 +63,7 @@ func (b *bench) heldUp(load, text string, run func(*chain) ([]float64, error)) (
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, p, err
 	}
-	c, err := b.ours(pipes, append(b.env(load), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
+	c, err := b.startProxy(pipes, append(b.env(load), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
 	if err != nil {
 		return nil, p, err
 	}
@@ -86,24 +86,24 @@ func (b *bench) heldUp(load, text string, run func(*chain) ([]float64, error)) (
 	return times, p, err
 }
 
-// now is the time since the machine was started, in ns.
+// now returns the time since boot, in ns.
 func now() int64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // can't fail
 	return ts.Nano()
 }
 
-// since is how long ago it was, in ms.
+// since returns the time since then, in ms.
 func since(then int64) float64 { return float64(now()-then) / 1e6 }
 
-// interrupts sends interrupts while it reads nothing, and then reads all that there is: the
-// last line says when they have arrived.
+// sendInterrupts sends interrupts without reading, and then reads all output: the last line has the
+// arrival times.
 func (c *chain) interrupts() ([]float64, error) {
 	if err := c.send(list); err != nil {
 		return nil, err
 	}
 	for i := range controls {
-		time.Sleep(2 * time.Millisecond) // the first come before the pipes are full
+		time.Sleep(2 * time.Millisecond) // the first ones arrive before the pipes are full
 		if err := c.send(fmt.Sprintf(`{"id":%d,"method":"turn/interrupt","params":{"threadId":"%s","turnId":"%d"}}`, 10+i, thread, now())); err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (c *chain) interrupts() ([]float64, error) {
 	return times.Result.Took, err
 }
 
-// questions sends requests to a codex that reads nothing, and hears what it asks.
+// sendRequests sends requests to a Codex that does not read, and receives its questions.
 func (c *chain) questions() ([]float64, error) {
 	if err := c.send(list); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (c *chain) questions() ([]float64, error) {
 		sent <- err
 	}()
 	var times []float64
-	left := unread + 1 // answers, that to the first included
+	left := unread + 1 // responses, with that to the first request
 	err := c.lines(func(line []byte) (bool, error) {
 		if rest, ok := bytes.CutPrefix(line, []byte(question)); ok {
 			at, _, _ := bytes.Cut(rest, []byte{'"'})
@@ -152,12 +152,12 @@ func (c *chain) questions() ([]float64, error) {
 		return nil, err
 	}
 	if len(times) != controls {
-		return nil, fmt.Errorf("%d of %d questions have come", len(times), controls)
+		return nil, fmt.Errorf("%d of %d questions arrived", len(times), controls)
 	}
 	return times, nil
 }
 
-// lines reads on until f has had what it wants.
+// lines reads lines until f has all it needs.
 func (c *chain) lines(f func(line []byte) (done bool, err error)) error {
 	for kept := 0; ; {
 		n, err := rawFile(c.out.Fd()).Read(c.buf[kept:])
@@ -177,10 +177,10 @@ func (c *chain) lines(f func(line []byte) (done bool, err error)) error {
 	}
 }
 
-// question is the beginning of what the stand-in asks, up to its time.
+// question is the start of the stand-in's question, up to its time.
 const question = `{"method":"item/tool/requestUserInput","id":"`
 
-// beHeldUp is the stand-in's part.
+// standInBlocked is the stand-in's part.
 func (s *standIn) beHeldUp() error {
 	if s.name == deafCodex {
 		return s.askOn()
@@ -198,7 +198,7 @@ func (s *standIn) beHeldUp() error {
 		at, _, _ := bytes.Cut(rest, []byte{'"'})
 		then, err := strconv.ParseInt(string(at), 10, 64)
 		if !ok || err != nil {
-			return fmt.Errorf("this is no interrupt: %.200q", line)
+			return fmt.Errorf("not an interrupt: %.200q", line)
 		}
 		took = append(took, since(then))
 	}
@@ -213,7 +213,7 @@ func (s *standIn) beHeldUp() error {
 	return writeAll(1, fmt.Appendf(nil, "%s%s}\n", listed, raw))
 }
 
-// askOn asks in the midst of its load, and reads what it is told only when all is written.
+// askWhileWriting asks while it writes its load, and reads only after all is written.
 func (s *standIn) askOn() error {
 	for n := range s.load.times {
 		one := s.load

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// converse answers as Codex does in a thread's life, so that a bridge with a policy takes the
-// thread for verified and its hooks for trusted.
+// converse responds as Codex does in a thread, so that a bridge with a policy verifies the thread
+// and trusts its hooks.
 func (s *standIn) converse(line []byte) error {
 	m, err := rpc.ParseMessage(line)
 	if err != nil || m.Kind != rpc.Request {
@@ -48,7 +48,7 @@ func (s *standIn) converse(line []byte) error {
 	return writeAll(1, append(rpc.EncodeResult(m.ID, raw), '\n'))
 }
 
-// startThread echoes what a thread is started with, and takes note of its hooks.
+// startThread echoes the settings of a new thread and stores its hooks.
 func (s *standIn) startThread(params []byte) (any, error) {
 	var p struct {
 		Cwd, ApprovalPolicy, Sandbox string
@@ -58,7 +58,7 @@ func (s *standIn) startThread(params []byte) (any, error) {
 		return nil, err
 	}
 	if p.Sandbox != "workspace-write" {
-		return nil, fmt.Errorf("the thread's sandbox is %q, and is not echoed", p.Sandbox)
+		return nil, fmt.Errorf("the thread's sandbox is %q, which the stand-in does not echo", p.Sandbox)
 	}
 	var states map[string]struct {
 		Hash string `json:"trusted_hash"`
@@ -70,7 +70,7 @@ func (s *standIn) startThread(params []byte) (any, error) {
 	}
 	hooks := []any{}
 	for key, state := range states {
-		if strings.HasPrefix(key, "/") { // the form that Codex 0.169.0 lists
+		if strings.HasPrefix(key, "/") { // the form in which Codex 0.169.0 lists them
 			hooks = append(hooks, map[string]any{"key": key, "enabled": true, "trustStatus": "trusted", "currentHash": state.Hash})
 		}
 	}

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// passed is one load through a chain.
-type passed struct {
+// passResult is the result of one load through a chain.
+type passResult struct {
 	size int // bytes of the load
 	took time.Duration
-	cpu  time.Duration // of the worker, meanwhile
-	idle int64         // bytes: the worker's memory before
-	peak int64         // bytes: the most it had
+	cpu  time.Duration // of the worker, during the load
+	idle int64         // bytes: memory of the worker before
+	peak int64         // bytes: its maximum memory
 }
 
-// perByte is the time in ns, so that loads of different sizes can be compared.
-func (p passed) perByte() float64 { return float64(p.took) / float64(p.size) }
+// perByte returns the time per byte in ns, to compare loads of different sizes.
+func (p passResult) perByte() float64 { return float64(p.took) / float64(p.size) }
 
-// speed is in GB/s.
-func (p passed) speed() float64 { return float64(p.size) / 1e9 / p.took.Seconds() }
+// speed returns GB/s.
+func (p passResult) speed() float64 { return float64(p.size) / 1e9 / p.took.Seconds() }
 
-// pass has the stand-in write its load, when it hears trigger, and drains it.
-func (c *chain) pass(l load, trigger string, drain func() error) (p passed, err error) {
+// pass makes the stand-in write its load by sending trigger, and drains it.
+func (c *chain) pass(l load, trigger string, drain func() error) (p passResult, err error) {
 	p.size = l.size()
 	if p.idle, err = memory(c.worker, "VmRSS:"); err != nil {
 		return p, err
@@ -52,8 +52,8 @@ func (c *chain) pass(l load, trigger string, drain func() error) (p passed, err 
 	return p, err
 }
 
-// bytesOf drains exactly the load. Every byte is counted; with check they are compared with
-// a checksum, too, which takes time of its own.
+// bytesOf drains exactly the load and counts its bytes. With check it also compares a checksum,
+// which takes time.
 func (c *chain) bytesOf(l load, check bool) error {
 	out := rawFile(c.out.Fd())
 	sum := uint32(0)
@@ -70,13 +70,13 @@ func (c *chain) bytesOf(l load, check bool) error {
 			sum = crc32.Update(sum, crcTable, c.buf[:n])
 		}
 	}
-	if check && sum != l.sum() {
-		return errors.New("what came through is not what was written")
+	if check && sum != l.checksum() {
+		return errors.New("the output differs from the load")
 	}
 	return nil
 }
 
-// linesOf drains as many lines as the load has: of who changes their bytes.
+// linesOf drains the number of lines of the load, for peers that change the bytes.
 func (c *chain) linesOf(l load) error {
 	out := rawFile(c.out.Fd())
 	for want := l.lines(); want > 0; {
@@ -92,12 +92,12 @@ func (c *chain) linesOf(l load) error {
 	return nil
 }
 
-// toEnd drains until the stand-in has said that its load is over. The bridge may say
-// things of its own in between.
+// toEnd drains until the stand-in reports the end of its load. The bridge may send messages in
+// between.
 func (c *chain) toEnd() error {
 	out := rawFile(c.out.Fd())
 	const tail = 8 << 10
-	kept := 0 // bytes at the beginning of the buffer, of the read before
+	kept := 0 // bytes at the start of the buffer from the last read
 	for {
 		n, err := out.Read(c.buf[kept:])
 		if err != nil {
@@ -112,8 +112,7 @@ func (c *chain) toEnd() error {
 	}
 }
 
-// allOf is toEnd, and compares what was said with the load: as many bytes, and the same, but
-// for the lines that are not Codex's.
+// allOf is toEnd, and compares the output with the load, except for lines that are not Codex's.
 func (c *chain) allOf(l load) error {
 	var rest []byte // of a line
 	sum, size := uint32(0), 0
@@ -127,8 +126,8 @@ func (c *chain) allOf(l load) error {
 		for line := range bytes.Lines(said[:end]) {
 			switch {
 			case bytes.HasPrefix(line, []byte(listed)):
-				if sum != l.sum() || size != l.size() {
-					return fmt.Errorf("what came through is not what was written: %d bytes of %d", size, l.size())
+				if sum != l.checksum() || size != l.size() {
+					return fmt.Errorf("the output differs from the load: %d bytes of %d", size, l.size())
 				}
 				return nil
 			case bytes.HasPrefix(line, []byte(`{"method":"bridge/`)):

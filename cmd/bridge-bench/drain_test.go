@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// hears is a chain that is told the pieces, one write each, and then nothing any more.
-func hears(t *testing.T, pieces ...string) *chain {
+// piecewiseChain is a chain that receives the pieces, one write each, and then no more.
+func piecewiseChain(t *testing.T, pieces ...string) *chain {
 	t.Helper()
 	r, w, err := pipes.pair()
 	if err != nil {
@@ -22,7 +22,7 @@ func hears(t *testing.T, pieces ...string) *chain {
 		defer w.Close()
 		for _, piece := range pieces {
 			if writeAll(int(w.Fd()), []byte(piece)) != nil {
-				return // it was not read to the end
+				return // the reader stopped early
 			}
 		}
 	}()
@@ -33,15 +33,15 @@ func hears(t *testing.T, pieces ...string) *chain {
 	return &chain{out: r, buf: make([]byte, 4<<10)}
 }
 
-// inPieces cuts a text into pieces of n bytes.
-func inPieces(text string, n int) (pieces []string) {
+// splitInto splits a text into pieces of n bytes.
+func splitInto(text string, n int) (pieces []string) {
 	for len(text) > n {
 		pieces, text = append(pieces, text[:n]), text[n:]
 	}
 	return append(pieces, text)
 }
 
-// Each way to drain takes the load as it is, however it is cut, and sees what is wrong with it.
+// Each way to drain accepts the load, in pieces of any size, and finds errors in it.
 func TestDrains(t *testing.T) {
 	l := load{block: []byte("{\"method\":\"a\",\"n\":######}\n{\"method\":\"bb\"}\n"), times: 40, numbers: []int{18}}
 	var whole strings.Builder
@@ -71,14 +71,14 @@ func TestDrains(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			for _, size := range []int{1, 7, 1000, 1 << 20} {
 				for _, text := range way.right {
-					if err := way.drain(hears(t, inPieces(text, size)...)); err != nil {
+					if err := way.drain(piecewiseChain(t, splitInto(text, size)...)); err != nil {
 						t.Errorf("in pieces of %d: %v", size, err)
 					}
 				}
 				for i, text := range way.wrong {
-					// What is too much is seen only where it comes at once.
-					if err := way.drain(hears(t, inPieces(text, size)...)); err == nil && size > len(text) {
-						t.Errorf("in pieces of %d: the wrong one %d is taken", size, i)
+					// An excess is found only if it arrives with the load.
+					if err := way.drain(piecewiseChain(t, splitInto(text, size)...)); err == nil && size > len(text) {
+						t.Errorf("in pieces of %d: wrong load %d is accepted", size, i)
 					}
 				}
 			}
@@ -97,7 +97,7 @@ func TestAsk(t *testing.T) {
 		{"{\"id\":11,\"result\":{}}\n", false},
 		{"", false},
 	} {
-		c := hears(t, tt.said)
+		c := piecewiseChain(t, tt.said)
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -11,16 +11,15 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// feature is what a proxy is configured with, and compared with one that is not configured at
-// all. The text may name cat.
+// feature is a configuration of a proxy, compared with an empty one. The text may name cat.
 type feature struct {
-	key   string
-	name  string
-	text  string
-	knows bool // the client knows the bridge, and offers to answer hooks
+	key         string
+	name        string
+	text        string
+	knowsBridge bool // the client knows the bridge and offers to answer hooks
 }
 
-// What it takes to switch features on.
+// The configuration that switches features on.
 const (
 	hooksOn = "[hooks]\n[[hooks.handler]]\nevent = \"stop\"\ncommand = [%[1]s]\n"
 	toolsOn = "[tools.echo]\ndescription = \"Says what it is given.\"\ncommand = [%[1]s]\n"
@@ -39,25 +38,25 @@ var features = []feature{
 	{"all", "all", enforce + hooksOn + toolsOn + traceOn + keepOn, true},
 }
 
-// featured measures a load in a turn through a proxy with each feature, against the same
-// proxy with none; most is the goal, 0: none.
-func featured(name, title string, most float64) measurement {
+// featured measures a load in a turn through a proxy with each feature, against the same proxy
+// without features. limit is the goal; 0: none.
+func featured(name, title string, limit float64) measurement {
 	key := "features/" + name
 	var goal table.Goal
-	if most > 0 {
-		goal = table.AtMost(most)
+	if limit > 0 {
+		goal = table.AtMost(limit)
 	}
 	return measurement{name: key, round: func(b *bench, n int) error {
 		l, err := b.loads.load(name)
 		if err != nil {
 			return err
 		}
-		// The order goes round from one round to the next: none is always behind the same.
+		// The order changes from round to round: no feature always follows the same one.
 		all := append([]feature{{}}, features...)
-		times := make([]passed, len(all))
+		times := make([]passResult, len(all))
 		for i := range all {
 			i = (i + n) % len(all)
-			if n == 0 { // a round that does not count
+			if n == 0 { // a warm-up round
 				if _, err := b.converse(all[i], name, l, true); err != nil {
 					return fmt.Errorf("%s: %w", all[i].name, err)
 				}
@@ -78,9 +77,9 @@ func featured(name, title string, most float64) measurement {
 	}}
 }
 
-// converse has a proxy with a feature pass the load of a turn; with check its bytes are
-// compared. The state that it leaves is removed.
-func (b *bench) converse(f feature, name string, l load, check bool) (p passed, err error) {
+// converse makes a proxy with a feature pass the load of a turn; with check it compares the bytes.
+// It removes the state.
+func (b *bench) converse(f feature, name string, l load, check bool) (p passResult, err error) {
 	dir, err := os.MkdirTemp(b.dir, "feature-")
 	if err != nil {
 		return p, err
@@ -93,7 +92,7 @@ func (b *bench) converse(f feature, name string, l load, check bool) (p passed, 
 			return p, err
 		}
 	}
-	c, err := b.ours(pipes, append(b.env(name), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
+	c, err := b.startProxy(pipes, append(b.env(name), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
 	if err != nil {
 		return p, err
 	}
@@ -101,7 +100,7 @@ func (b *bench) converse(f feature, name string, l load, check bool) (p passed, 
 	if check {
 		drain = func() error { return c.allOf(l) }
 	}
-	if err = c.open(f.knows); err == nil {
+	if err = c.open(f.knowsBridge); err == nil {
 		p, err = c.pass(l, list, drain)
 	}
 	if err == nil {

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// greeting opens the conversation; the braces are for the client's capabilities.
+// greeting starts the conversation; %s is the client's capabilities.
 const greeting = `{"id":0,"method":"initialize","params":{"clientInfo":{"name":"bridge-bench","title":null,"version":"0.0.0"}%s}}`
 
-// hello is the handshake of the protocol: from here on everything has started.
+// hello does the handshake of the protocol: after it all processes have started.
 func (c *chain) hello() error {
 	if err := c.send(fmt.Sprintf(greeting, "")); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (c *chain) hello() error {
 // initialized ends the handshake.
 const initialized = `{"method":"initialized"}`
 
-// What a client says that works in a thread, in this order. The last has the stand-in write
-// its load before the answer, and passes every policy.
+// The client's messages in a thread, in this order. The last one makes the stand-in write its load
+// before the response, and passes every policy.
 const (
 	threadStart = `{"id":1,"method":"thread/start","params":{"cwd":"` + workspace + `","approvalPolicy":"on-request","sandbox":"workspace-write"}}`
 	turnStart   = `{"id":2,"method":"turn/start","params":{"threadId":"` + thread + `","input":[{"type":"text","text":"Run the tests.","text_elements":[]}]}}`
@@ -32,7 +32,8 @@ const (
 	listed      = `{"id":3,"result":`
 )
 
-// open is the handshake, a thread and a turn. A client that knows the bridge says so.
+// open does the handshake and starts a thread and a turn. A client may say that it knows the
+// bridge.
 func (c *chain) open(knows bool) error {
 	capabilities := `,"capabilities":{"experimentalApi":true}`
 	if knows {
@@ -50,8 +51,7 @@ func (c *chain) open(knows bool) error {
 	return c.ask(2, turnStart)
 }
 
-// ask sends a request and waits for its result. What the bridge says beside that is read
-// over.
+// ask sends a request and waits for its result. It ignores other messages of the bridge.
 func (c *chain) ask(id int, request string) error {
 	if err := c.send(request); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *chain) ask(id int, request string) error {
 			switch {
 			case !bytes.HasPrefix(line, answer):
 			case !bytes.Contains(line, []byte(`"result":`)):
-				return fmt.Errorf("%.80s was answered %s", request, line)
+				return fmt.Errorf("%.80s got the response %s", request, line)
 			default:
 				return nil
 			}

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// searches are what is looked for among many records.
+// searches are the measured queries.
 var searches = []struct {
 	key, what, text string
 	search          store.SearchOptions
@@ -31,7 +31,7 @@ var searches = []struct {
 
 const newestTenth = "newest"
 
-// searched is how many records are searched.
+// searched is the number of records.
 func (b *bench) searched() int {
 	if b.short {
 		return 100_000
@@ -39,8 +39,8 @@ func (b *bench) searched() int {
 	return 1_000_000
 }
 
-// history measures a search among 1,000,000 records, and what it takes to keep one more. They
-// are made once, before the first round.
+// history measures a search among 1,000,000 records, and the insertion of records. It writes the
+// records once, before the first round.
 func (b *bench) history(n int) (err error) {
 	count := b.searched()
 	ctx := context.Background()
@@ -50,7 +50,7 @@ func (b *bench) history(n int) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if n == 0 {
-		if err := keepMany(ctx, s, count); err != nil {
+		if err := fillRecords(ctx, s, count); err != nil {
 			return err
 		}
 	}
@@ -65,14 +65,14 @@ func (b *bench) history(n int) (err error) {
 }
 
 func searchTitle(count int, where string) string {
-	return fmt.Sprintf("search among %s records, %s", thousands(count), where)
+	return fmt.Sprintf("search among %s records, %s", formatThousands(count), where)
 }
 
-// search looks for each of the searches a few times.
+// search runs each of the searches a few times.
 func (b *bench) search(ctx context.Context, s *store.Store, key, title string) (err error) {
 	for _, one := range searches {
 		if one.key == newestTenth {
-			one.search.Since = said(b.searched() / 10 * 9).Time
+			one.search.Since = benchRecord(b.searched() / 10 * 9).Time
 		}
 		one.search.Query = one.text
 		var took, busy []float64
@@ -87,7 +87,7 @@ func (b *bench) search(ctx context.Context, s *store.Store, key, title string) (
 				return err
 			}
 			if len(found) == 0 {
-				return fmt.Errorf("%q is not found", one.text)
+				return fmt.Errorf("%q has no match", one.text)
 			}
 			took = append(took, ms(time.Since(began)))
 			after, err := cpuTime(os.Getpid())
@@ -102,8 +102,8 @@ func (b *bench) search(ctx context.Context, s *store.Store, key, title string) (
 	return nil
 }
 
-// keepMany keeps the first of the records that are searched.
-func keepMany(ctx context.Context, s *store.Store, count int) error {
+// fillRecords writes the records for the searches.
+func fillRecords(ctx context.Context, s *store.Store, count int) error {
 	for first := 0; first < count; first += batch {
 		if err := keepBatch(ctx, s, first); err != nil {
 			return err
@@ -112,19 +112,19 @@ func keepMany(ctx context.Context, s *store.Store, count int) error {
 	return nil
 }
 
-// batch is how many records are kept at once: a transaction has a deadline.
+// batch is the number of records per transaction, which has a deadline.
 const batch = 1000
 
 func keepBatch(ctx context.Context, s *store.Store, first int) error {
 	records := make([]store.Record, batch)
 	for i := range records {
-		records[i] = said(first + i)
+		records[i] = benchRecord(first + i)
 	}
 	_, err := s.AddRecords(ctx, records)
 	return err
 }
 
-// fileSize is 0 of a file that is not there.
+// fileSize returns the size of a file; 0 if it does not exist.
 func fileSize(file string) int64 {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -133,8 +133,8 @@ func fileSize(file string) int64 {
 	return info.Size()
 }
 
-// said is the n-th record of many.
-func said(n int) store.Record {
+// benchRecord returns the n-th record.
+func benchRecord(n int) store.Record {
 	kind := []store.Kind{store.User, store.Tool, store.Tool, store.Assistant}[n%4]
 	return store.Record{
 		Thread: fmt.Sprint("t", n%1000), Turn: fmt.Sprint("u", n/4000), Kind: kind, Item: fmt.Sprint("i", n),

@@ -17,12 +17,11 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// atOnce is how many hooks Codex starts for as many parallel calls: it has no bound.
+// atOnce is the number of parallel calls, for which Codex starts hooks without a limit.
 const atOnce = 40
 
-// hooks measures the process that Codex starts before each tool call, from its start to
-// its end, against `true` started the same way. The bridge that it asks is this process,
-// and decides at once.
+// hooks measures the process that Codex starts before each tool call, from its start to its exit,
+// against `true`. This process plays the bridge and decides at once.
 func (b *bench) hooks(n int) error {
 	s, err := hook.Listen(hook.Options{Folder: filepath.Join(b.dir, "hooks"), Decide: func(_ context.Context, c *hook.Call) hook.Answer {
 		if c.ToolName == denied {
@@ -40,7 +39,7 @@ func (b *bench) hooks(n int) error {
 	return err
 }
 
-// denied is a tool that is denied.
+// denied is a tool that the bridge denies.
 const denied = "denied"
 
 func (b *bench) hooksOf(n int, socket string) error {
@@ -50,7 +49,7 @@ func (b *bench) hooksOf(n int, socket string) error {
 	const times = 9
 	var ours, refusals, trues []float64
 	for i := range times {
-		err := inTurn(n+i,
+		err := alternate(n+i,
 			func() error { return another(&ours, passes) },
 			func() error { return another(&trues, nothing) })
 		if err == nil {
@@ -67,9 +66,9 @@ func (b *bench) hooksOf(n int, socket string) error {
 	b.table.Add(table.Row{Key: "hook/denied", Title: title, What: "the call is denied", Unit: "ms", Goal: table.AtMost(10)}, refusal)
 
 	var many, none []float64
-	err := inTurn(n,
-		func() error { return together(&many, passes) },
-		func() error { return together(&none, nothing) })
+	err := alternate(n,
+		func() error { return runAtOnce(&many, passes) },
+		func() error { return runAtOnce(&none, nothing) })
 	if err != nil {
 		return err
 	}
@@ -86,8 +85,8 @@ func another(all *[]float64, run func() (float64, error)) error {
 	return err
 }
 
-// together adds the times of atOnce runs that start at once.
-func together(all *[]float64, run func() (float64, error)) error {
+// runAtOnce adds the times of atOnce runs that start at once.
+func runAtOnce(all *[]float64, run func() (float64, error)) error {
 	took := make([]float64, atOnce)
 	errs := make([]error, atOnce)
 	var done sync.WaitGroup
@@ -104,14 +103,14 @@ func together(all *[]float64, run func() (float64, error)) error {
 	return nil
 }
 
-// hook is the time of one hook's process, in ms.
-func (b *bench) hook(socket, tool, says string) (float64, error) {
-	return b.asHook(tool, says, b.proxy, "hook", "--socket", socket, "--event", string(hook.PreToolUse), "--timeout", "1m")
+// hook returns the time of one hook process, in ms.
+func (b *bench) hook(socket, tool, want string) (float64, error) {
+	return b.asHook(tool, want, b.proxy, "hook", "--socket", socket, "--event", string(hook.PreToolUse), "--timeout", "1m")
 }
 
-// asHook starts a program as Codex starts a hook. What it says has to hold says, or be
-// nothing.
-func (b *bench) asHook(tool, says, program string, args ...string) (float64, error) {
+// asHook starts a program as Codex starts a hook. Its output must contain want; an empty want means
+// no output.
+func (b *bench) asHook(tool, want, program string, args ...string) (float64, error) {
 	payload, err := json.Marshal(map[string]any{
 		"hook_event_name": hook.PreToolUse.Name(), "session_id": thread, "turn_id": "1", "cwd": workspace, "transcript_path": nil,
 		"tool_name": tool, "tool_use_id": "call_1", "tool_input": map[string]string{"command": "go test ./..."},
@@ -124,8 +123,8 @@ func (b *bench) asHook(tool, says, program string, args ...string) (float64, err
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := ms(time.Since(begin))
-	if err == nil && (says == "" && len(out) > 0 || !strings.Contains(string(out), says)) {
-		err = fmt.Errorf("%s has said %q", cmd, out)
+	if err == nil && (want == "" && len(out) > 0 || !strings.Contains(string(out), want)) {
+		err = fmt.Errorf("%s printed %q", cmd, out)
 	}
 	return took, err
 }

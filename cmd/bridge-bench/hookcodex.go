@@ -20,17 +20,17 @@ import (
 const (
 	oneByOne   = "one by one"
 	allAtOnce  = "all at once"
-	commands   = 15 // one by one
+	commands   = 15 // one after the other
 	hookSource = "/<session-flags>/config.toml"
 )
 
-// hooksOfCodex measures how long the hook before a command takes by the real codex's own clock,
-// in whole milliseconds: with a model that runs commands one by one, and with one that runs
-// many at once.
+// hooksOfCodex measures the hook before a command by the clock of the real Codex, in whole
+// milliseconds: for a model that runs commands one after the other, and for one that runs many at
+// once.
 func (b *bench) hooksOfCodex(int) (err error) {
 	codex := filepath.Join(b.root, realCodex)
 	if _, err := os.Stat(codex); err != nil {
-		return nil // there are no such rows
+		return nil // without these rows
 	}
 	script := scripted.Script{{When: oneByOne, Reply: scripted.Reply{scripted.Run("true")}}}
 	for range commands - 1 {
@@ -71,7 +71,7 @@ func (b *bench) hooksOfCodex(int) (err error) {
 	defer e.Close(10 * time.Second)
 	one, together, err := hookRuns(e, dir)
 	if err != nil {
-		return fmt.Errorf("%w; codex-bridge says: %s", err, e.Stderr())
+		return fmt.Errorf("%w; stderr of codex-bridge: %s", err, e.Stderr())
 	}
 	b.table.Add(table.Row{Key: "hook-codex/one", Title: "one hook, as the real codex measures it", What: "p50 of 15, one by one", Unit: "ms", Goal: table.AtMost(10),
 		Note: "Codex reports whole ms"}, table.Median(one))
@@ -80,7 +80,7 @@ func (b *bench) hooksOfCodex(int) (err error) {
 	return nil
 }
 
-// hookRuns are the times of the hooks of two turns, in ms.
+// hookRuns returns the times of the hooks of two turns, in ms.
 func hookRuns(e *editor.Editor, folder string) (one, together []float64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
@@ -99,7 +99,7 @@ func hookRuns(e *editor.Editor, folder string) (one, together []float64, err err
 	return one, together, err
 }
 
-// hooksOfTurn are the times of the bridge's hooks in a turn, of which there have to be so many.
+// hooksOfTurn returns the times of the bridge's hooks in a turn, and checks their number.
 func hooksOfTurn(ctx context.Context, e *editor.Editor, id, prompt string, want int) (times []float64, err error) {
 	mark := e.Mark()
 	input := []any{map[string]any{"type": "text", "text": prompt, "text_elements": json.RawMessage("[]")}}
@@ -116,12 +116,12 @@ func hooksOfTurn(ctx context.Context, e *editor.Editor, id, prompt string, want 
 		}
 		took, err := strconv.ParseFloat(m.Param("run", "durationMs"), 64)
 		if err != nil || m.Param("run", "status") != "completed" {
-			return nil, fmt.Errorf("a hook ended so: %s", m.Raw)
+			return nil, fmt.Errorf("a hook ended with: %s", m.Raw)
 		}
 		times = append(times, took)
 	}
 	if len(times) != want {
-		return nil, fmt.Errorf("%s: codex has run %d hooks, not %d", prompt, len(times), want)
+		return nil, fmt.Errorf("%s: Codex ran %d hooks, want %d", prompt, len(times), want)
 	}
 	return times, nil
 }

@@ -7,9 +7,8 @@ import (
 	"fmt"
 )
 
-// notifications are 4,000 lines as Codex writes them in a turn: nine of ten are
-// deltas of a message, the tenth is something else, so that nothing in the proxy
-// can live from all lines starting alike.
+// notifications are 4,000 lines as Codex writes them in a turn: nine of ten are deltas of a
+// message. The tenth differs, so that the proxy can't rely on equal starts of lines.
 func notifications() []byte {
 	var b bytes.Buffer
 	for i := range blockSize {
@@ -51,7 +50,7 @@ func other(i int) []byte {
 
 const prose = `The bridge keeps each line as it came, and writes runs of lines at once. \n\n- \"quoted\" words and \u00e9scapes - `
 
-// pad makes a line of exactly size bytes, of start, as much prose as fits, and end.
+// pad returns a line of exactly size bytes: start, prose and end.
 func pad(size int, start, end string) []byte {
 	line := make([]byte, 0, size)
 	line = append(line, start...)
@@ -61,7 +60,7 @@ func pad(size int, start, end string) []byte {
 		room -= len(prose)
 	}
 	for range room {
-		line = append(line, 'x') // not a cut of the prose: it might split an escape
+		line = append(line, 'x') // a truncated prose could end in an incomplete escape
 	}
 	return append(append(line, end...), '\n')
 }

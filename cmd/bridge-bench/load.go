@@ -8,27 +8,25 @@ import (
 	"hash/crc32"
 )
 
-// load is what the stand-in for codex writes: block, times over.
+// load is the output of the stand-in for Codex: block, several times.
 type load struct {
 	block []byte
 	times int
-	// piece is the size of one write; 0: each line has one. Codex writes each line with
-	// one write (seen with strace, 0.169.0); larger pieces make the stand-in so fast that
-	// it is not what is measured.
+	// piece is the size of one write; 0: one write per line, as Codex does (seen with strace,
+	// 0.169.0). Larger pieces make the stand-in faster, so that it does not limit the measurement.
 	piece int
-	// numbers are places in the block where six digits stand that are another number each
-	// time.
+	// numbers are the offsets in the block of six digits that are another number each time.
 	numbers []int
-	// asked has it written when a client asks for it in a turn: see converse.
-	asked bool
+	// onRequest writes the load when a client requests it in a turn: see converse.
+	onRequest bool
 }
 
 func (l load) size() int { return len(l.block) * l.times }
 
 func (l load) lines() int { return bytes.Count(l.block, []byte{'\n'}) * l.times }
 
-// sum is a checksum of the whole.
-func (l load) sum() uint32 {
+// checksum returns a checksum of the whole load.
+func (l load) checksum() uint32 {
 	sum := uint32(0)
 	for n := range l.times {
 		l.number(n)
@@ -68,22 +66,21 @@ func (l load) writeTo(fd int) error {
 }
 
 const (
-	lineSize  = 250 // with its line end
+	lineSize  = 250 // with the line end
 	blockSize = 4000
 	piece     = 64 << 10
 )
 
-// loads makes loads by their names. The stand-in and the drain both do, so that they agree
-// without a word.
+// loads creates loads by their names, in the stand-in and in the drain, so that both agree.
 type loads struct {
 	short   bool
-	capture string // the file with a conversation that was captured
+	capture string // file with a captured conversation
 }
 
-// The names of loads that are not only in the plan.
+// The names of loads outside the plan.
 const (
 	idleLoad   = "idle"
-	toolLoad   = "tools" // the stand-in calls a tool of the host's
+	toolLoad   = "tools" // the stand-in calls a host tool
 	streamLoad = "stream"
 )
 
@@ -99,7 +96,7 @@ func (ls loads) load(name string) (load, error) {
 		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece}, nil
 	case "deltas-tenth":
 		return load{block: notifications(), times: 100_000 / blockSize / part, piece: piece}, nil
-	case "each": // the same, every line with a write of its own
+	case "each": // the same, with one write per line
 		return load{block: notifications(), times: 200_000 / blockSize / part}, nil
 	case "long": // 100 lines of 4 MiB
 		return load{block: delta(4<<20, 1), times: 100 / part, piece: 4 << 20}, nil
@@ -108,15 +105,15 @@ func (ls loads) load(name string) (load, error) {
 	case "huge": // one line of 256 MiB
 		return load{block: delta(256<<20, 1), times: 1, piece: 4 << 20}, nil
 	case deafClient, deafCodex: // 500 MiB of notifications of 250 bytes
-		return load{block: notifications(), times: (500<<20/(blockSize*lineSize) + 1) / part, piece: piece, asked: true}, nil
+		return load{block: notifications(), times: (500<<20/(blockSize*lineSize) + 1) / part, piece: piece, onRequest: true}, nil
 	case streamLoad: // 2 GiB of notifications of 250 bytes
 		return load{block: notifications(), times: (2<<30/(blockSize*lineSize) + 1) / part, piece: piece}, nil
 	case "talk": // deltas in a turn of a thread
-		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece, asked: true}, nil
+		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece, onRequest: true}, nil
 	case "turns":
 		return ls.turns(1_000_000/part, piece)
 	case "turns-each":
 		return ls.turns(200_000/part, 0)
 	}
-	return load{}, fmt.Errorf("no load has the name %q", name)
+	return load{}, fmt.Errorf("unknown load %q", name)
 }

@@ -13,8 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// written is all that a load writes.
-func written(t *testing.T, l load) []byte {
+// writtenBy returns the whole output of a load.
+func writtenBy(t *testing.T, l load) []byte {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -35,8 +35,7 @@ func written(t *testing.T, l load) []byte {
 	return all.Bytes()
 }
 
-// What a load says of itself is what it writes, and each line is a message that the strict
-// parser takes.
+// A load writes as many bytes and lines as it says, and the strict parser accepts each line.
 func TestLoads(t *testing.T) {
 	ls := loads{short: true, capture: "../../" + captured}
 	for name, want := range map[string]struct{ lines, size int }{
@@ -44,42 +43,41 @@ func TestLoads(t *testing.T) {
 		"each":         {20_000, 20_000 * lineSize},
 		"long-few":     {1, 4 << 20},
 		"talk":         {100_000, 100_000 * lineSize},
-		"turns-each":   {0, 0}, // as the capture is
+		"turns-each":   {0, 0}, // depends on the capture
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := ls.load(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := written(t, l)
-			if len(all) != l.size() || bytes.Count(all, []byte{'\n'}) != l.lines() || crc32.Checksum(all, crcTable) != l.sum() {
-				t.Errorf("it writes %d bytes in %d lines, and says %d in %d; or they are others", len(all), bytes.Count(all, []byte{'\n'}), l.size(), l.lines())
+			all := writtenBy(t, l)
+			if len(all) != l.size() || bytes.Count(all, []byte{'\n'}) != l.lines() || crc32.Checksum(all, crcTable) != l.checksum() {
+				t.Errorf("%d bytes in %d lines, want %d in %d; or the checksum differs", len(all), bytes.Count(all, []byte{'\n'}), l.size(), l.lines())
 			}
 			if want.lines > 0 && (l.lines() != want.lines || l.size() != want.size) {
 				t.Errorf("%d lines of %d bytes, want %v", l.lines(), l.size(), want)
 			}
 			for line := range bytes.Lines(all) {
 				if m, err := rpc.ParseMessage(line); err != nil || m.Kind != rpc.Notification {
-					t.Fatalf("%.200s is no notification: %v", line, err)
+					t.Fatalf("%.200s is not a notification: %v", line, err)
 				}
 			}
 		})
 	}
 	if _, err := ls.load("nothing"); err == nil {
-		t.Error("there is a load without a name")
+		t.Error("an empty name has a load")
 	}
 }
 
-// The load of turns is as Codex's: mostly deltas, in one thread, and no turn or item comes
-// twice.
+// The load of turns is like Codex's: mostly deltas in one thread, with unique turns and items.
 func TestTurns(t *testing.T) {
 	l, err := loads{capture: "../../" + captured}.turns(20_000, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := written(t, l)
+	all := writtenBy(t, l)
 	if n := l.lines(); n < 19_000 || n > 20_000 {
-		t.Errorf("there are %d messages", n)
+		t.Errorf("%d messages", n)
 	}
 	seen := make(map[string]bool)
 	deltas := 0
@@ -96,7 +94,7 @@ func TestTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if said.Params.ThreadID != thread {
-			t.Fatalf("%s is of another thread", line)
+			t.Fatalf("%s belongs to another thread", line)
 		}
 		if said.Method == "item/agentMessage/delta" {
 			deltas++
@@ -104,16 +102,16 @@ func TestTurns(t *testing.T) {
 		if id := said.Params.Turn.ID + said.Params.Item.ID; id != "" {
 			key := fmt.Sprint(said.Method, " ", id)
 			if seen[key] {
-				t.Fatalf("%s comes twice", key)
+				t.Fatalf("%s is not unique", key)
 			}
 			seen[key] = true
 		}
 	}
 	if part := float64(deltas) / float64(l.lines()); part < 0.9 || part > 0.97 {
-		t.Errorf("%.3f of the messages are deltas", part)
+		t.Errorf("%.3f of the messages are deltas, too few or too many", part)
 	}
 	if want := 2 * l.times; countOf(seen, "turn/completed ") != want || countOf(seen, "item/completed ") < 2*want {
-		t.Errorf("of %d turns %d end, with %d items", want, countOf(seen, "turn/completed "), countOf(seen, "item/completed "))
+		t.Errorf("%d turns, %d completed, with %d items", want, countOf(seen, "turn/completed "), countOf(seen, "item/completed "))
 	}
 }
 

@@ -1,18 +1,15 @@
 //go:build linux
 
-// Command bridge-bench measures what the bridge costs: it builds the proxy,
-// runs it as a real process against `cat` in the same place, and prints ratios.
+// Command bridge-bench measures the costs of the bridge: it builds the proxy, runs it as a real
+// process against `cat` in the same place, and prints ratios.
 //
 //	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-write docs/internals/benchmarks.md]
 //
-// Machines are noisy, so nothing here is an absolute promise: in each round the
-// proxy and the reference run one behind the other, a round gives one ratio, and
-// what is printed is the median of the rounds with the smallest and the largest.
-// The rounds go round all rows, so that a bad minute of the machine falls on all
-// of them and not on one.
+// Machines are noisy. Each round runs the proxy and the reference one after the other and gives one
+// ratio; the report has the median of the rounds, with the smallest and the largest. Each round
+// measures all rows, so that a slow minute of the machine affects all rows.
 //
-// A missed goal is a result, not a failure: the exit status is 0 unless a
-// measurement could not be made.
+// A missed goal is a result: the exit status is 0 unless a measurement failed.
 package main
 
 import (
@@ -26,7 +23,7 @@ import (
 func main() {
 	if load := os.Getenv(envLoad); load != "" {
 		if slices.Contains(os.Args, "--version") {
-			fmt.Println("codex-cli 0.169.0") // as codex does
+			fmt.Println("codex-cli 0.169.0") // as Codex prints it
 			return
 		}
 		exitOn(runStandIn(load))
@@ -41,7 +38,7 @@ func main() {
 	flag.StringVar(&o.proxy, "proxy", "", "measure this codex-bridge instead of building one")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		exitOn(fmt.Errorf("what is %q? all settings are flags, see -help", flag.Arg(0)))
+		exitOn(fmt.Errorf("unexpected argument %q: use flags, see -help", flag.Arg(0)))
 	}
 	exitOn(run(o))
 }

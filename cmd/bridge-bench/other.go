@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Command bridge-bench measures what the bridge costs. It needs Linux: the
-// processor time and memory of another process come from there.
+// Command bridge-bench measures the costs of the bridge. It needs Linux for the processor time and
+// memory of other processes.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is where the numbers come from, in words that name nobody.
+// machine describes the machine without identifying it.
 func machine() string {
 	kernel := "of an unknown version"
 	var u unix.Utsname
@@ -35,7 +35,7 @@ const peerPreface = `
 **Peers** take the proxy's place. %s The others are Go programs in cmd/bridge-bench/peers: one with encoding/json, two with JSON-RPC libraries. Those two lose members such as ` + "`emittedAtMs`" + `. jrpc2's client also reorders notifications: 724 of 20,000.
 `
 
-// page is the report as Markdown.
+// page returns the report as Markdown.
 func (b *bench) page() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# Benchmarks\n\nWritten by `make bench` (cmd/bridge-bench). Measured on %s; %d rounds.\n", machine(), b.rounds)

@@ -13,15 +13,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// longTurn is what an editor sends most, with the members that codex-acp 2.6.0
-// gives it, and a prompt of some lines.
+// longTurn is the usual message of an editor, with the members of codex-acp 2.6.0 and a prompt of
+// some lines.
 var longTurn = []byte(`{"id":12,"method":"turn/start","params":{"threadId":"` + thread + `","input":[{"type":"text","text":"The test \"reads a long line\" in rpc/pump_test.go fails now and then.\n\n` +
 	`Please find out why, and mend it without making the buffer larger:\n\n1. run it a hundred times with -race,\n2. look at what long() leaves in the buffer when the line end is the last byte that was read,\n3. write a test that fails each time.\n\n` +
 	`The last run said:\n    pump_test.go:112: got 262144 bytes, want 262145\n    pump_test.go:113: the line behind it is lost\nI think it has to do with scanned, which is not set to 0 in every case. Keep the comments as short as they are, and don't touch the sink.","text_elements":[]}],` +
 	`"approvalPolicy":"on-request","approvalsReviewer":"user","sandboxPolicy":{"type":"workspaceWrite","writableRoots":[],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false},"summary":"auto","effort":"low","model":"gpt-5.4-codex","serviceTier":null}}`)
 
-// parse measures the strict parse of what a client sends, and the decision on it
-// for a thread that has been verified.
+// parse measures the strict parser on a client's message, and the decision about it for a verified
+// thread.
 func (b *bench) parse(int) error {
 	cfg := config.Default()
 	cfg.Policy.Mode = config.Enforce
@@ -29,7 +29,7 @@ func (b *bench) parse(int) error {
 	if err != nil {
 		return err
 	}
-	state := policy.State{StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
+	state := policy.State{StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: noLinks{},
 		Thread: &policy.Thread{ID: thread, Workspace: workspace}}
 	var parser rpc.Parser
 	m, err := parser.Message(longTurn, true)
@@ -37,7 +37,7 @@ func (b *bench) parse(int) error {
 		return err
 	}
 	if d := p.Decide(m, state); d.Verdict != policy.Pass {
-		return fmt.Errorf("the turn/start should pass, and was told %s: %w", d.Verdict, d.Err)
+		return fmt.Errorf("turn/start got %s, want pass: %w", d.Verdict, d.Err)
 	}
 	big := bytes.Replace(longTurn, []byte(`The last run said`), bytes.Repeat([]byte(prose), 64<<10/len(prose)), 1)
 	if _, err := parser.Message(big, true); err != nil {
@@ -73,7 +73,7 @@ func (b *bench) parse(int) error {
 	return nil
 }
 
-// asIs are paths without links: the decision is measured, not the disk.
-type asIs struct{}
+// noLinks resolves no links: it measures the decision without the disk.
+type noLinks struct{}
 
-func (asIs) Canonical(path string) (string, error) { return path, nil }
+func (noLinks) Canonical(path string) (string, error) { return path, nil }

@@ -10,7 +10,7 @@ type passage struct {
 	title string
 	over  transport
 	goals goals
-	peers string // what of the load peers get that are slow; empty: there are no peers
+	peers string // the smaller load for slow peers; empty: no peers
 }
 
 func (p passage) measurement() measurement {
@@ -24,15 +24,15 @@ func (p passage) round(b *bench, n int) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 { // a round that does not count: caches, and whether the bytes are right
-		if _, err := b.passOnce(b.ours, p.over, p.load, l, true); err != nil {
+	if n == 0 { // a warm-up round that compares the bytes
+		if _, err := b.passOnce(b.startProxy, p.over, p.load, l, true); err != nil {
 			return err
 		}
 	}
-	var ours, cat passed
-	err = inTurn(n,
-		func() (err error) { ours, err = b.passOnce(b.ours, p.over, p.load, l, false); return },
-		func() (err error) { cat, err = b.passOnce(b.cats, p.over, p.load, l, false); return })
+	var ours, cat passResult
+	err = alternate(n,
+		func() (err error) { ours, err = b.passOnce(b.startProxy, p.over, p.load, l, false); return },
+		func() (err error) { cat, err = b.passOnce(b.startCats, p.over, p.load, l, false); return })
 	if err != nil {
 		return err
 	}
@@ -50,13 +50,13 @@ func (p passage) round(b *bench, n int) error {
 	return nil
 }
 
-// passOnce has one chain pass the load; with check its bytes are compared.
-func (b *bench) passOnce(start starter, t transport, name string, l load, check bool) (passed, error) {
+// runOnce makes one chain pass the load; with check it compares the bytes.
+func (b *bench) passOnce(start starter, t transport, name string, l load, check bool) (passResult, error) {
 	return b.through(start, t, b.env(name), l, func(c *chain) error { return c.bytesOf(l, check) })
 }
 
-// through starts a chain, greets it, and has it pass the load.
-func (b *bench) through(start starter, t transport, env []string, l load, drain func(*chain) error) (p passed, err error) {
+// passThrough starts a chain, does the handshake, and makes it pass the load.
+func (b *bench) through(start starter, t transport, env []string, l load, drain func(*chain) error) (p passResult, err error) {
 	c, err := start(t, env)
 	if err != nil {
 		return p, err
@@ -73,8 +73,8 @@ func (b *bench) through(start starter, t transport, env []string, l load, drain 
 	return p, err
 }
 
-// inTurn runs both; who is first changes from round to round.
-func inTurn(n int, a, b func() error) error {
+// alternate runs both; the order changes from round to round.
+func alternate(n int, a, b func() error) error {
 	if n%2 == 1 {
 		a, b = b, a
 	}

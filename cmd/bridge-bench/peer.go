@@ -12,25 +12,24 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// peer is what others would put in the proxy's place.
+// peer is another program in the place of the proxy.
 type peer struct {
 	name string // in the report
 	key  string
-	args []string // of its program, which is the first
-	slow bool     // it gets a part of the load
-	path string   // what PATH has in front; empty: nothing
+	args []string // the program and its arguments
+	slow bool     // it gets a smaller load
+	path string   // start of its PATH; empty: unchanged
 }
 
-// findPeers builds the peers, and looks for socat. Without socat its rows are left out, and
-// the report says so.
+// findPeers builds the peers and looks for socat. Without socat the report lacks its rows and says
+// so.
 func (b *bench) findPeers() error {
 	program := filepath.Join(b.dir, "peers")
 	if err := build(filepath.Join(b.root, "cmd", "bridge-bench", "peers"), program, "."); err != nil {
 		return err
 	}
 	if socat, err := exec.LookPath("socat"); err == nil {
-		// socat reads its addresses letter by letter: a plain name, found on PATH, can't
-		// be misread.
+		// socat parses special characters in addresses; a plain name, found on PATH, has none.
 		bin := filepath.Join(b.dir, "bin")
 		if err := os.MkdirAll(bin, 0o700); err != nil {
 			return err
@@ -48,11 +47,11 @@ func (b *bench) findPeers() error {
 	return nil
 }
 
-// aboutSocat is for the report.
+// aboutSocat returns a line of the report about socat.
 func (b *bench) aboutSocat() string {
 	for _, p := range b.peers {
 		if p.key == "socat" {
-			out, _ := exec.Command(p.args[0], "-V").Output() // without its version it is socat all the same
+			out, _ := exec.Command(p.args[0], "-V").Output() // the version is optional
 			version := ""
 			if _, rest, ok := strings.Cut(string(out), "socat version "); ok {
 				version, _, _ = strings.Cut(rest, " ")
@@ -74,8 +73,8 @@ func (p *peer) start(b *bench) starter {
 	}
 }
 
-// passPeers measures the time of each peer for a byte, against cat's.
-func (b *bench) passPeers(p passage, cat passed) error {
+// passPeers measures the time per byte of each peer, against cat's.
+func (b *bench) passPeers(p passage, cat passResult) error {
 	if p.peers == "" {
 		return nil
 	}
@@ -89,7 +88,7 @@ func (b *bench) passPeers(p passage, cat passed) error {
 			return err
 		}
 		if one.slow {
-			part = fmt.Sprintf(" (%s lines)", thousands(l.lines()))
+			part = fmt.Sprintf(" (%s lines)", formatThousands(l.lines()))
 		}
 		got, err := b.through(one.start(b), p.over, b.env(name), l, func(c *chain) error { return c.linesOf(l) })
 		if err != nil {
@@ -103,10 +102,10 @@ func (b *bench) passPeers(p passage, cat passed) error {
 	return nil
 }
 
-// thousands writes a number as people do.
-func thousands(n int) string {
+// formatThousands formats a number with separators.
+func formatThousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+	return fmt.Sprintf("%s,%03d", formatThousands(n/1000), n%1000)
 }

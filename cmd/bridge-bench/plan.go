@@ -4,15 +4,15 @@ package main
 
 import "codex-bridge/cmd/bridge-bench/internal/table"
 
-// measurement fills some rows, one value each, every round.
+// measurement adds one value to each of its rows every round.
 type measurement struct {
-	name  string // its rows have keys that start with this
-	peers bool   // it measures the peers, too
+	name  string // start of the keys of its rows
+	peers bool   // it also measures the peers
 	round func(b *bench, n int) error
 }
 
-// measurements are all of them, in the order of the report. The rows on the way of a message
-// come first, then what is started, and then what is decided and kept.
+// measurements has all measurements in the order of the report: first messages that pass, then
+// starts, then decisions and storage.
 var measurements = []measurement{
 	passage{load: "deltas", title: "pass-through, 1,000,000 notifications of 250 B", over: pipes, goals: goals{0.67, 1, 16}, peers: "tenth"}.measurement(),
 	passage{load: "long", title: "pass-through, 100 lines of 4 MiB", over: pipes, goals: goals{0.67, 1, 16}, peers: "few"}.measurement(),
@@ -26,7 +26,7 @@ var measurements = []measurement{
 	featured("turns-each", "features on, 200,000 messages of turns, one write each", 0),
 	roundTrip(pipes),
 	roundTrip(sockets),
-	{name: "held", round: (*bench).held},
+	{name: "held", round: (*bench).backpressure},
 	{name: "start", round: (*bench).start},
 	{name: "hook", round: (*bench).hooks},
 	{name: "hook-codex", round: (*bench).hooksOfCodex},
@@ -40,7 +40,7 @@ var measurements = []measurement{
 	{name: "stream", round: (*bench).stream},
 }
 
-// goals of a load; 0 where there is none.
+// goals of a load; 0 without one.
 type goals struct{ time, cpu, memory float64 }
 
 func orNone(bound float64) table.Goal {

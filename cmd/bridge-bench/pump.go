@@ -10,8 +10,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// methods are what a proxy with features looks for, so that the sieve is asked
-// as it is in earnest.
+// methods are the methods that a proxy with features wants, so that the filter works as in the
+// program.
 type methods map[string]bool
 
 func (m methods) WantsMethod(method []byte, _ bool) bool { return m[string(method)] }
@@ -23,7 +23,7 @@ func (m methods) HandleTooLong([]byte)                   {}
 var wanted = methods{"item/tool/call": true, "turn/completed": true, "hook/completed": true,
 	"item/commandExecution/requestApproval": true, "thread/settings/updated": true}
 
-// repeat reads a block over and over, in pieces as a pipe of 64 KiB gives them.
+// repeat reads a block repeatedly, in pieces of at most 64 KiB like a pipe.
 type repeat struct {
 	block []byte
 	at    int
@@ -40,16 +40,16 @@ func (r *repeat) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// pump measures finding the lines and deciding them.
+// pump measures finding and filtering lines.
 func (b *bench) pump(int) error {
 	block := notifications()
 	pump := func(blocks int) func() {
 		return func() {
-			// Reading from memory does not fail.
+			// Reading from memory can't fail.
 			_ = rpc.NewPump(rpc.NewLineSink(io.Discard), wanted, wanted, 1<<20).Run(&repeat{block: block, left: blocks * len(block)})
 		}
 	}
-	// What a pump allocates for itself falls out of the difference.
+	// The difference excludes the allocations of the pump itself.
 	few, many := testing.AllocsPerRun(5, pump(1)), testing.AllocsPerRun(5, pump(51))
 	b.table.Add(table.Row{Key: "pump/allocs", Title: "a message that passes", What: "allocations", Goal: table.AtMost(0),
 		Note: "200,000 messages of mixed methods"}, (many-few)/float64(50*blockSize))

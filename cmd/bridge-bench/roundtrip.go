@@ -9,8 +9,8 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// roundTrip measures a request of 250 bytes and its answer of 250 bytes, one at
-// a time: through the proxy, through two cats, with nothing between, and through the peers.
+// roundTrip measures a request of 250 bytes and its response of 250 bytes, one at a time: through
+// the proxy, through two cats, directly, and through the peers.
 func roundTrip(t transport) measurement {
 	key := "trip/" + string(t)
 	return measurement{name: key, peers: true, round: func(b *bench, n int) error {
@@ -19,11 +19,11 @@ func roundTrip(t transport) measurement {
 			count /= 10
 		}
 		var ours, cats, alone []float64
-		err := inTurn(n,
-			func() (err error) { ours, err = b.trips(b.ours, t, count); return },
-			func() (err error) { cats, err = b.trips(b.cats, t, count); return })
+		err := alternate(n,
+			func() (err error) { ours, err = b.trips(b.startProxy, t, count); return },
+			func() (err error) { cats, err = b.trips(b.startCats, t, count); return })
 		if err == nil {
-			alone, err = b.trips(b.alone, t, count)
+			alone, err = b.trips(b.startStandIn, t, count)
 		}
 		if err != nil {
 			return err
@@ -36,8 +36,8 @@ func roundTrip(t transport) measurement {
 		b.table.Add(table.Row{Key: key + "/p99", Title: title, What: "p99", Unit: "×",
 			Note: "%.1f µs, cat %.1f"}, p99/cat99, p99, cat99)
 		b.table.Add(table.Row{Key: key + "/added", Title: title, What: "added to cat's p50", Unit: "µs", Goal: table.AtMost(20)}, p50-cat50)
-		// Mostly the time in which the system wakes up two more processes: on a machine
-		// with nothing else to do, its cores sleep, and that is 40 µs; else 12.
+		// Mostly the time to wake up two more processes: 40 µs on an idle machine, whose cores
+		// sleep; else 12.
 		b.table.Add(table.Row{Key: key + "/alone", Title: title, What: "added to no proxy", Unit: "µs",
 			Note: "%.1f µs; two cats add %.1f"}, p50-alone50, alone50, cat50-alone50)
 		for _, one := range b.peers {
@@ -52,7 +52,7 @@ func roundTrip(t transport) measurement {
 	}}
 }
 
-// trips are the times of count round trips, in µs, less a tenth for warming up.
+// trips returns the times of count round trips, in µs, after a warm-up of a tenth.
 func (b *bench) trips(start starter, t transport, count int) ([]float64, error) {
 	c, err := start(t, b.env(idleLoad))
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ruling measures what is asked of a policy with 1,000 rules when codex asks about
-// a command, a patch or a tool.
+// ruling measures the decisions of a policy with 1,000 rules about a command, a patch and a tool.
 func (b *bench) ruling(int) error {
 	cfg := config.Default()
 	cfg.Policy.Mode = config.Enforce
@@ -34,7 +33,7 @@ func (b *bench) ruling(int) error {
 		return err
 	}
 	state := policy.State{
-		StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
+		StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: noLinks{},
 		Thread: &policy.Thread{ID: thread, Workspace: workspace, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)},
 		Files:  []string{workspace + "/bridge/proxy.go"}, Escalation: rules.Sandboxed,
 	}
@@ -54,7 +53,7 @@ func (b *bench) ruling(int) error {
 			return err
 		}
 		if d := p.DecideRequest(one.method, doc.Root(), state); d.Verdict != policy.Pass {
-			return fmt.Errorf("%s should pass, and was told %w", one.method, d.Err)
+			return fmt.Errorf("%s was not allowed: %w", one.method, d.Err)
 		}
 		ns, err := perCall(func() { p.DecideRequest(one.method, doc.Root(), state) })
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/bridge/store/postgrestest"
 )
 
-// shared measures the same search in a PostgreSQL, which is filled once and ends with it.
-// The rounds follow one another, since the server is not to run beside what else is measured.
+// shared measures the same search in a PostgreSQL, which it fills once. It runs its rounds one
+// after the other, so that the server does not disturb other measurements.
 func (b *bench) shared(n int) (err error) {
 	if n > 0 {
 		return nil
@@ -31,7 +31,7 @@ func (b *bench) shared(n int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := keepMany(ctx, s, b.searched()); err != nil {
+	if err := fillRecords(ctx, s, b.searched()); err != nil {
 		return err
 	}
 	for range b.rounds {

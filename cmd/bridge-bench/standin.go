@@ -14,22 +14,21 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The stand-in for codex is this program once more, started as `app-server` by
-// the proxy, or between two cats, with these in its environment.
+// The stand-in for Codex is this program, started as `app-server` by the proxy or between two cats,
+// with these variables in its environment.
 const (
 	envLoad    = "BRIDGE_BENCH_LOAD"
 	envShort   = "BRIDGE_BENCH_SHORT"
 	envCapture = "BRIDGE_BENCH_CAPTURE"
 )
 
-// standIn speaks as much app-server as is needed: it answers every request, and
-// writes its load when it is told that the client is initialized; some,
-// when they are asked for in a turn. The answers are of the size of a line.
+// standIn plays the needed part of the app-server: it responds to every request. It writes its load
+// after initialized, or when a client requests it in a turn. Responses have the size of a line.
 type standIn struct {
 	name  string
 	load  load
 	in    *bufio.Reader
-	hooks json.RawMessage // of the thread, as hooks/list shows them; nil: none was started
+	hooks json.RawMessage // of the thread, as in hooks/list; nil: no thread
 }
 
 func runStandIn(name string) error {
@@ -58,11 +57,11 @@ func (s *standIn) heard(line []byte) error {
 		switch {
 		case s.name == toolLoad:
 			return callTools(s.in)
-		case s.load.asked:
+		case s.load.onRequest:
 			return nil
 		}
 		return s.load.writeTo(1)
-	case s.load.asked:
+	case s.load.onRequest:
 		return s.converse(line)
 	}
 	if id := requestID(line); id != nil {
@@ -71,8 +70,8 @@ func (s *standIn) heard(line []byte) error {
 	return nil
 }
 
-// requestID finds the id without a decode where the line is one of the bench's
-// own: a slow echo would hide what the proxy adds.
+// requestID finds the id of the benchmark's own lines without decoding: a slow stand-in would hide
+// the time of the proxy.
 func requestID(line []byte) []byte {
 	if rest, ok := bytes.CutPrefix(line, []byte(`{"id":`)); ok {
 		if id, _, ok := bytes.Cut(rest, []byte{','}); ok {

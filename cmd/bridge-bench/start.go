@@ -10,14 +10,14 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// realCodex is the codex of the tests, when it is installed.
+// realCodex is the Codex of the tests, if it is installed.
 const realCodex = "testdata/npm/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
 
-// start measures from spawning to the first byte of the answer to initialize:
-// with the real codex, and with the stand-in, which shows what is the proxy's own.
+// start measures from the start of the process to the first byte of the response to initialize:
+// with the real Codex, and with the stand-in, which shows the time of the proxy.
 func (b *bench) start(n int) error {
 	codex := filepath.Join(b.root, realCodex)
-	if _, err := os.Stat(codex); err == nil { // else there is no such row
+	if _, err := os.Stat(codex); err == nil { // otherwise the row is missing
 		if err := b.startOf(n, table.Row{Key: "start/codex", What: "real codex", Goal: table.AtMost(10)}, codex); err != nil {
 			return err
 		}
@@ -25,18 +25,17 @@ func (b *bench) start(n int) error {
 	return b.startOf(n, table.Row{Key: "start/stand-in", What: "stand-in for codex"}, b.self)
 }
 
-// startOf adds the median of some differences: one start of the real codex takes
-// now 40 ms, now 80 ms, whoever starts it.
+// startOf adds the median of some differences: a start of the real Codex takes 40 to 80 ms.
 func (b *bench) startOf(n int, r table.Row, codex string) error {
 	env := b.env(idleLoad)
 	pairs := 5
 	if n == 0 {
-		pairs++ // the first start makes databases in its home; it doesn't count
+		pairs++ // the first start creates databases in its home
 	}
 	var added, base []float64
 	for i := range pairs {
 		var ours, alone float64
-		err := inTurn(n+i,
+		err := alternate(n+i,
 			func() (err error) { ours, err = b.startOnce(b.proxy, env, "ours", codex); return },
 			func() (err error) { alone, err = b.startOnce(codex, env, "alone", codex); return })
 		if err != nil {
@@ -51,7 +50,7 @@ func (b *bench) startOf(n int, r table.Row, codex string) error {
 	return nil
 }
 
-// startOnce is the time of one start, in ms. Each side has a home of its own.
+// startOnce returns the time of one start, in ms. Each side has its own home.
 func (b *bench) startOnce(program string, env []string, home, codex string) (float64, error) {
 	dir := filepath.Join(b.dir, "codex-"+home)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

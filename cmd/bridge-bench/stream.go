@@ -9,7 +9,7 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// stream measures a long stream that is kept: nobody waits for what writes, and its memory
+// stream measures a long recorded stream: Codex does not wait for the recording, and its memory
 // does not grow.
 func (b *bench) stream(n int) error {
 	l, err := b.loads.load(streamLoad)
@@ -22,7 +22,7 @@ func (b *bench) stream(n int) error {
 	}
 	state := filepath.Join(b.dir, "stream")
 	env := append(b.env(streamLoad), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+state, "CODEX_BRIDGE_LOG=error")
-	p, err := b.through(b.ours, pipes, env, l, func(c *chain) error { return c.bytesOf(l, n == 0) })
+	p, err := b.through(b.startProxy, pipes, env, l, func(c *chain) error { return c.bytesOf(l, n == 0) })
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ import (
 	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
-// tools measures a call of a tool that is a command: from the stand-in's item/tool/call
-// to its answer, against the same command started by the stand-in itself.
+// tools measures a call of a command tool, from the stand-in's item/tool/call to the response,
+// against the same command started by the stand-in.
 func (b *bench) tools(int) error {
 	file := filepath.Join(b.dir, "tools.toml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, toolsOn, strconv.Quote(b.cat)), 0o600); err != nil {
 		return err
 	}
-	c, err := b.ours(pipes, append(b.env(toolLoad), "CODEX_BRIDGE_CONFIG="+file))
+	c, err := b.startProxy(pipes, append(b.env(toolLoad), "CODEX_BRIDGE_CONFIG="+file))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *chain) toolCalls() (times toolTimes, err error) {
 	}
 	var told struct{ Params toolTimes }
 	if err = json.Unmarshal(line, &told); err == nil && told.Params.Call == 0 {
-		err = fmt.Errorf("the stand-in has said %s", line)
+		err = fmt.Errorf("the stand-in sent %s", line)
 	}
 	return told.Params, err
 }
@@ -81,7 +81,7 @@ func callTools(in *bufio.Reader) error {
 		}
 		took := ms(time.Since(begin))
 		if want := fmt.Sprintf(`{\"n\":%d}`, i); !bytes.Contains(reply, []byte(want)) {
-			return fmt.Errorf("the answer to a call is %s", reply)
+			return fmt.Errorf("the response to a call is %s", reply)
 		}
 		begin = time.Now()
 		cmd := exec.Command(cat)

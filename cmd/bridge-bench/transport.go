@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// transport is what the client's end is made of.
+// transport is the kind of the client's connection.
 type transport string
 
 const (
 	pipes   transport = "pipes"
-	sockets transport = "socketpairs" // what Node gives its children
+	sockets transport = "socketpairs" // as Node uses for child processes
 )
 
-// pair is a one-way connection: what is written to w is read from r. Both block.
+// pair is a one-way connection: r reads the bytes written to w. Both block.
 func (t transport) pair() (r, w *os.File, err error) {
 	var fds [2]int
 	if t == sockets {

@@ -9,10 +9,10 @@ import (
 	"regexp"
 )
 
-// captured is what Codex 0.169.0 was seen to write: two turns, in one of them a command.
+// captured is a capture of Codex 0.169.0: two turns, one with a command.
 const captured = "testdata/captures/raw-plain_shell-out.jsonl"
 
-// talkative is how often each delta stands in the load: the scripted model said little.
+// talkative is the number of repetitions of each delta, because the scripted model writes few.
 const talkative = 20
 
 var (
@@ -24,8 +24,8 @@ var (
 	counter = []byte("######")
 )
 
-// turns are about so many messages of the captured turns, over and over. The thread is the
-// bench's; turns and items have new ids each time, or a transcript would keep them once.
+// turns returns about so many messages: the captured turns repeatedly, in the benchmark's thread.
+// Turns and items get new ids each time, because a transcript stores an id once.
 func (ls loads) turns(messages, piece int) (load, error) {
 	file, err := os.ReadFile(ls.capture)
 	if err != nil {
@@ -33,7 +33,7 @@ func (ls loads) turns(messages, piece int) (load, error) {
 	}
 	_, id, _ := bytes.Cut(file, []byte(`"threadId":"`))
 	if at := bytes.Index(file, started); at < 0 || len(id) < len(thread) {
-		return load{}, fmt.Errorf("no turn was captured in %s", ls.capture)
+		return load{}, fmt.Errorf("%s has no turn", ls.capture)
 	} else if id = id[:len(thread)]; at > 0 {
 		file = file[at:]
 	}
@@ -46,11 +46,11 @@ func (ls loads) turns(messages, piece int) (load, error) {
 	})
 	file = fromAPI.ReplaceAllFunc(file, func(id []byte) []byte { return append(append(bytes.Clone(id), '_'), counter...) })
 
-	l := load{piece: piece, asked: true}
+	l := load{piece: piece, onRequest: true}
 	lines := 0
 	for line := range bytes.Lines(file) {
 		if !bytes.HasPrefix(line, []byte(`{"method":`)) || !bytes.Contains(line, ofTurn) {
-			continue // an answer, or of no thread
+			continue // a response, or outside a thread
 		}
 		times := 1
 		if bytes.HasPrefix(line, aDelta) {

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what a process has used, all its threads, user and system, without
-// its children; by the clock that the kernel keeps for each process, since the
-// ticks of /proc/PID/stat are 10 ms.
+// cpuTime returns the user and system time of a process with all threads, without its children. It
+// uses the clock of the process, because /proc/PID/stat counts in units of 10 ms.
 func cpuTime(pid int) (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(int32(^pid)<<3|2, &ts); err != nil {
@@ -24,7 +23,7 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// memory is a line of /proc/PID/status, in bytes.
+// memory returns the value of a line of /proc/PID/status, in bytes.
 func memory(pid int, field string) (int64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
@@ -33,7 +32,7 @@ func memory(pid int, field string) (int64, error) {
 	_, rest, ok := bytes.Cut(status, []byte(field))
 	words := strings.Fields(string(rest))
 	if !ok || len(words) == 0 {
-		return 0, fmt.Errorf("no %s in a process's status", field)
+		return 0, fmt.Errorf("the status of the process has no %s", field)
 	}
 	kib, err := strconv.ParseInt(words[0], 10, 64)
 	return kib << 10, err
@@ -43,8 +42,8 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 func mib(n int64) float64              { return float64(n) / (1 << 20) }
 func ms(d time.Duration) float64       { return float64(d) / float64(time.Millisecond) }
 
-// perCall is the processor time of one call of f, in ns. The clock on the wall
-// would measure the neighbours, too. f must not fail; what it does was tried.
+// perCall returns the processor time of one call of f, in ns. The wall clock would include other
+// processes. f must not fail.
 func perCall(f func()) (float64, error) {
 	for n := 1; ; n *= 2 {
 		before, err := cpuTime(os.Getpid())

@@ -2,7 +2,7 @@
 
 package main
 
-// why returns the reason why a row misses its goal, if it is known.
+// why returns the known reason why a row misses its goal, or "".
 func why(key string) string {
 	if reason := reasons[key]; reason != "" {
 		return reason

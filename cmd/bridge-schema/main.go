@@ -1,13 +1,12 @@
-// Command bridge-schema holds the method table against the codex at hand. It has
-// codex print the schema of its protocol, keeps the names in
-// testdata/schema/VERSION.json, the forms of a client's messages in
-// bridge/shape/codex.json, and writes docs/reference/methods.md from the table.
+// Command bridge-schema compares the method table with the installed Codex. It makes Codex print
+// the schema of its protocol, stores the names in testdata/schema/VERSION.json and the forms of a
+// client's messages in bridge/shape/codex.json, and writes docs/reference/methods.md from the
+// table.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
 //
-// It ends with status 1, and a list, when codex has a name that no row judges, or a
-// row judges a name that codex does not have. The file is written even so: it is
-// the way to see what is new.
+// It exits with status 1 and a list if Codex has a name without a row, or a row has a name that
+// Codex lacks. It still writes the files, which show new names.
 package main
 
 import (
@@ -66,7 +65,7 @@ func run(root string) error {
 	return check(p)
 }
 
-// writeShapes writes the forms of what a client sends.
+// writeShapes writes the forms of the client's messages.
 func writeShapes(ctx context.Context, root string, c codex.Command, version string) error {
 	dir, err := os.MkdirTemp("", "bridge-schema-")
 	if err != nil {
@@ -78,7 +77,7 @@ func writeShapes(ctx context.Context, root string, c codex.Command, version stri
 	}
 	t, err := shapes(dir, version)
 	if err != nil {
-		return fmt.Errorf("codex writes its schema in another way now: %w", err)
+		return fmt.Errorf("the format of Codex's schema has changed: %w", err)
 	}
 	text, err := encode(t)
 	if err != nil {
@@ -87,19 +86,19 @@ func writeShapes(ctx context.Context, root string, c codex.Command, version stri
 	return write(filepath.Join(root, "bridge", "shape", "codex.json"), text)
 }
 
-// check says what the table and codex do not have in common.
+// check returns the differences between the table and Codex.
 func check(p *codex.Protocol) error {
 	var faults []error
 	if p.Version != methods.Measured {
-		faults = append(faults, fmt.Errorf("this is codex %s; methods.Measured is %s", p.Version, methods.Measured))
+		faults = append(faults, fmt.Errorf("Codex has version %s; methods.Measured is %s", p.Version, methods.Measured))
 	}
 	for _, side := range methods.Sides() {
 		unknown, gone := methods.Diff(side, p.Names(side))
 		for _, name := range unknown {
-			faults = append(faults, fmt.Errorf("%s %s: no row judges it; add one to bridge/methods", side, name))
+			faults = append(faults, fmt.Errorf("%s %s: no row; add one to bridge/methods", side, name))
 		}
 		for _, name := range gone {
-			faults = append(faults, fmt.Errorf("%s %s: codex %s does not have it; take the row out", side, name, p.Version))
+			faults = append(faults, fmt.Errorf("%s %s: Codex %s does not have it; remove the row", side, name, p.Version))
 		}
 	}
 	return errors.Join(faults...)

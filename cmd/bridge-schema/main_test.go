@@ -14,9 +14,8 @@ import (
 
 const repository = "../.."
 
-// atHand has the codex of the npm packages found. What the test needs and is not
-// there fails it.
-func atHand(t *testing.T) {
+// useInstalledCodex selects the Codex of the npm packages. The test fails if it is missing.
+func useInstalledCodex(t *testing.T) {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(repository, "testdata", "npm", "node_modules", ".bin", "codex"))
 	if err != nil {
@@ -28,9 +27,9 @@ func atHand(t *testing.T) {
 	t.Setenv(codex.Env, path)
 }
 
-// The files are what the real codex and the table give.
+// The files match the real Codex and the table.
 func TestFilesAreCurrent(t *testing.T) {
-	atHand(t)
+	useInstalledCodex(t)
 	root := t.TempDir()
 	for _, dir := range []string{"testdata/schema", "docs/reference", "bridge/shape"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
@@ -50,12 +49,12 @@ func TestFilesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s is not what `make schema` writes (-):\n%s", name, diff)
+			t.Errorf("%s differs from the output of `make schema` (-):\n%s", name, diff)
 		}
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckListsDifferences(t *testing.T) {
 	p := &codex.Protocol{Version: "1.2.3", Methods: map[methods.Side]map[string]codex.MethodShape{}}
 	for _, side := range methods.Sides() {
 		p.Methods[side] = make(map[string]codex.MethodShape)
@@ -67,12 +66,12 @@ func TestCheck(t *testing.T) {
 	p.Methods[methods.ClientRequest]["thread/teleport"] = codex.MethodShape{}
 	err := check(p)
 	if err == nil {
-		t.Fatal("all is said to be well")
+		t.Fatal("check found no difference")
 	}
 	want := []string{
-		"this is codex 1.2.3; methods.Measured is " + methods.Measured,
-		"client request thread/teleport: no row judges it; add one to bridge/methods",
-		"server request currentTime/read: codex 1.2.3 does not have it; take the row out",
+		"Codex has version 1.2.3; methods.Measured is " + methods.Measured,
+		"client request thread/teleport: no row; add one to bridge/methods",
+		"server request currentTime/read: Codex 1.2.3 does not have it; remove the row",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

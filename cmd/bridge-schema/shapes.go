@@ -14,7 +14,7 @@ import (
 	"codex-bridge/bridge/shape"
 )
 
-// schema is what is read of a JSON schema of Codex's.
+// schema has the parts of a JSON schema of Codex that the converter uses.
 type schema struct {
 	Always     *bool // the schemas true and false
 	Ref        string
@@ -29,11 +29,11 @@ type schema struct {
 	AllOf      []*schema
 }
 
-// ignored are keywords that say nothing about the form of a value.
-var ignored = []string{"title", "description", "default", "format", "minimum", "minLength", "$schema", "definitions"}
+// ignoredKeywords do not affect the form of a value.
+var ignoredKeywords = []string{"title", "description", "default", "format", "minimum", "minLength", "$schema", "definitions"}
 
-// UnmarshalJSON reads a schema, and fails at a keyword that it does not know: what it
-// means would be missing in the table.
+// UnmarshalJSON parses a schema. It fails at an unknown keyword, whose meaning would be missing in
+// the table.
 func (s *schema) UnmarshalJSON(text []byte) error {
 	var always bool
 	if json.Unmarshal(text, &always) == nil {
@@ -73,8 +73,8 @@ func (s *schema) UnmarshalJSON(text []byte) error {
 		case "allOf":
 			err = json.Unmarshal(value, &s.AllOf)
 		default:
-			if !slices.Contains(ignored, key) {
-				err = fmt.Errorf("the keyword %q is unknown", key)
+			if !slices.Contains(ignoredKeywords, key) {
+				err = fmt.Errorf("unknown keyword %q", key)
 			}
 		}
 		if err != nil {
@@ -84,7 +84,7 @@ func (s *schema) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// converter makes shapes of schemas.
+// converter converts schemas to shapes.
 type converter struct {
 	definitions map[string]*schema
 	done        map[string]*shape.Shape
@@ -104,7 +104,7 @@ func (c *converter) convert(s *schema) (*shape.Shape, error) {
 	case len(s.AllOf) == 1 && len(union) == 0 && s.Types == nil:
 		return c.convert(s.AllOf[0])
 	case len(s.AllOf) > 0 || len(s.OneOf) > 0 && len(s.AnyOf) > 0:
-		return nil, fmt.Errorf("a schema of several that hold at once")
+		return nil, fmt.Errorf("allOf with several schemas is not supported")
 	case len(union) > 0:
 		return c.union(s, union)
 	case s.Types == nil && s.Properties == nil && s.Enum == nil:
@@ -113,7 +113,7 @@ func (c *converter) convert(s *schema) (*shape.Shape, error) {
 	return c.plain(s)
 }
 
-// plain is a schema of one or more types.
+// plain converts a schema of one or more types.
 func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
 	out = new(shape.Shape)
 	for _, t := range s.Types {
@@ -128,7 +128,7 @@ func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
 			out.Enum = append(out.Enum, value)
 		case nil:
 		default:
-			return nil, fmt.Errorf("an enum of %T", value)
+			return nil, fmt.Errorf("an enum with a value of type %T", value)
 		}
 	}
 	if s.Enum != nil && s.Types == nil {
@@ -157,12 +157,12 @@ func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
 	return out, nil
 }
 
-// union is a schema of alternatives. What stands beside them holds for each.
+// union converts a schema of alternatives. Keywords next to the alternatives apply to each.
 func (c *converter) union(s *schema, variants []*schema) (*shape.Shape, error) {
 	out := new(shape.Shape)
 	var objects []*schema
 	for _, v := range variants {
-		v = merged(v, s)
+		v = mergeOuter(v, s)
 		switch {
 		case len(v.Types) == 1 && v.Types[0] == "null":
 			out.Kinds += "z"
@@ -213,8 +213,8 @@ func (c *converter) union(s *schema, variants []*schema) (*shape.Shape, error) {
 	return out, nil
 }
 
-// merged is a variant with what stands beside the variants.
-func merged(v, outer *schema) *schema {
+// mergeOuter returns a variant with the keywords next to the variants.
+func mergeOuter(v, outer *schema) *schema {
 	if outer.Properties == nil || v.Ref != "" {
 		return v
 	}
@@ -235,7 +235,7 @@ func (c *converter) resolve(s *schema) *schema {
 	return s
 }
 
-// tagOf is the member by which objects name their variant; "" where there is none.
+// tagOf returns the member whose value names the variant of an object; "" if there is none.
 func (c *converter) tagOf(variants []*schema) string {
 	if len(variants) == 0 {
 		return ""
@@ -252,7 +252,7 @@ func (c *converter) tagOf(variants []*schema) string {
 	return ""
 }
 
-// define converts a definition, once.
+// define converts a definition once.
 func (c *converter) define(name string) error {
 	if _, ok := c.done[name]; ok {
 		return nil
@@ -261,7 +261,7 @@ func (c *converter) define(name string) error {
 	if !ok {
 		return fmt.Errorf("there is no definition %s", name)
 	}
-	c.done[name] = nil // while it is made
+	c.done[name] = nil // while it is converted
 	made, err := c.convert(s)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -270,16 +270,16 @@ func (c *converter) define(name string) error {
 	return nil
 }
 
-// beside is what Codex reads and its schema does not have.
-func (c *converter) beside() error {
-	// Measured with Codex 0.169: of 3,117 spellings tried on each of 220 objects, this is
-	// the one member that is read and is not in the schema. The policy does not judge it.
+// addUndocumented adds forms that Codex reads but its schema lacks.
+func (c *converter) addUndocumented() error {
+	// Measured with Codex 0.169: of 3,117 spellings tried on each of 220 objects, this is the only
+	// member that Codex reads and the schema lacks. The policy does not decide about it.
 	policy := c.done["SandboxPolicy"]
 	if policy == nil || policy.Variants["readOnly"] == nil {
 		return fmt.Errorf("SandboxPolicy has no variant readOnly")
 	}
 	policy.Variants["readOnly"].Refused = []string{"access"}
-	// The older form of tools is taken without a type.
+	// Codex accepts the older form of tools without a type.
 	tool := c.done["DynamicToolSpec"]
 	if tool == nil || tool.Variants["function"] == nil {
 		return fmt.Errorf("DynamicToolSpec has no variant function")
@@ -294,7 +294,7 @@ func (c *converter) beside() error {
 	return nil
 }
 
-// schemaFile is a file of Codex's.
+// schemaFile is a file of Codex's schema.
 type schemaFile struct {
 	schema
 	Definitions map[string]*schema
@@ -323,7 +323,7 @@ func readFile(dir, name string) (*schemaFile, error) {
 	return f, nil
 }
 
-// shapes makes the table of a schema that codex has written to dir.
+// shapes converts the schema that Codex wrote to dir.
 func shapes(dir, version string) (*shape.Table, error) {
 	t := &shape.Table{Version: version, Definitions: make(map[string]*shape.Shape), Answers: make(map[string]*shape.Shape)}
 	c := &converter{definitions: make(map[string]*schema), done: make(map[string]*shape.Shape)}
@@ -352,14 +352,14 @@ func shapes(dir, version string) (*shape.Table, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if err := c.beside(); err != nil {
+	if err := c.addUndocumented(); err != nil {
 		return nil, err
 	}
 	t.Definitions = c.done
 	return t, nil
 }
 
-// add takes definitions. Those of one name are the same in all files.
+// add adds definitions. Definitions of one name are equal in all files.
 func (c *converter) add(definitions map[string]*schema) error {
 	for name, s := range definitions {
 		if old, ok := c.definitions[name]; ok {
@@ -388,7 +388,7 @@ func (c *converter) side(dir, name string) (map[string]*shape.Shape, error) {
 		method := m.Properties["method"].Enum[0].(string)
 		params := m.Properties["params"]
 		if params == nil || slices.Equal(params.Types, []string{"null"}) {
-			all[method] = &shape.Shape{Kinds: "*"} // Codex reads nothing
+			all[method] = &shape.Shape{Kinds: "*"} // Codex reads no params
 			continue
 		}
 		if all[method], err = c.convert(params); err != nil {
@@ -398,7 +398,7 @@ func (c *converter) side(dir, name string) (map[string]*shape.Shape, error) {
 	return all, nil
 }
 
-// encode writes the table with a line for each name, so that a change can be read.
+// encode returns the table with one line per name, for readable diffs.
 func encode(t *shape.Table) ([]byte, error) {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "{\n\"version\": %q", t.Version)

@@ -10,14 +10,14 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 )
 
-// proxyJRPC2 is a server for the client, and a client of codex.
+// proxyJRPC2 is a server for the client and a client of Codex.
 func proxyJRPC2(client, codex *pipe) error {
 	var server atomic.Pointer[jrpc2.Server]
 	ready := make(chan struct{})
 	up := jrpc2.NewClient(strict{channel.Line(codex, codex)}, &jrpc2.ClientOptions{
 		OnNotify: func(said *jrpc2.Request) {
 			<-ready
-			_ = server.Load().Notify(context.Background(), said.Method(), raw(said)) // the client is gone
+			_ = server.Load().Notify(context.Background(), said.Method(), raw(said)) // fails only if the client has disconnected
 		},
 		OnCallback: func(ctx context.Context, said *jrpc2.Request) (any, error) {
 			<-ready
@@ -44,7 +44,7 @@ func (e everything) pass(ctx context.Context, said *jrpc2.Request) (any, error) 
 	return result(e.up.Call(ctx, said.Method(), raw(said)))
 }
 
-// raw are a message's parameters; nil where there are none.
+// raw returns the parameters of a message; nil without any.
 func raw(said *jrpc2.Request) any {
 	if !said.HasParams() {
 		return nil

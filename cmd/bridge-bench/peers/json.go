@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// proxyJSON decodes each message and writes it anew.
+// proxyJSON decodes and encodes each message.
 func proxyJSON(client, codex *pipe) error {
 	return both(
 		func() error { return errors.Join(copyJSON(codex, client), codex.Close()) },

@@ -7,8 +7,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// proxyJSONRPC2 has a connection to each side. What comes from one is said to the other in its
-// order; who asks is answered when the other has answered.
+// proxyJSONRPC2 has a connection to each side. It forwards messages in their order, and a response
+// when the other side responded.
 func proxyJSONRPC2(client, codex *pipe) error {
 	ctx := context.Background()
 	toClient := jsonrpc2.NewConn(jsonrpc2.NewNDJSONStream(&versioned{pipe: client}))
@@ -25,14 +25,14 @@ func passTo(other jsonrpc2.Conn) jsonrpc2.Handler {
 		if !said.IsCall() {
 			return nil, other.Notify(ctx, said.Method(), params(said))
 		}
-		jsonrpc2.Async(ctx) // from here on the next message is read, too
+		jsonrpc2.Async(ctx) // from here on it reads the next message
 		var result jsonrpc2.RawMessage
 		_, err := other.Call(ctx, said.Method(), params(said), &result)
 		return result, err
 	}
 }
 
-// params are nil where there are none: RawMessage(nil) would be written as null.
+// params returns nil without parameters: RawMessage(nil) would be encoded as null.
 func params(said *jsonrpc2.Request) any {
 	if said.Params() == nil {
 		return nil

@@ -1,11 +1,10 @@
-// Command peers are proxies for Codex's app-server as one would write them with a library, or
-// with none. bridge-bench measures them beside codex-bridge.
+// Command peers has proxies for Codex's app-server as a developer would write them with or without
+// a library. bridge-bench compares them with codex-bridge.
 //
 //	peers json|jsonrpc2|jrpc2 PROGRAM ARGS…
 //
-// Each starts the program and holds a conversation with it on one side, and on its own stdin and
-// stdout on the other. They pass on what is said and do nothing else. They are a module of
-// their own, so that nobody who builds codex-bridge needs what they are made of.
+// Each starts the program and forwards messages between it and its own stdin and stdout. They are a
+// separate module, so that builds of codex-bridge do not need their libraries.
 package main
 
 import (
@@ -14,7 +13,7 @@ import (
 	"os"
 )
 
-// proxies pass everything from one side to the other until both have come to their end.
+// proxies forward all messages between both sides until both have ended.
 var proxies = map[string]func(client, codex *pipe) error{
 	"json":     proxyJSON,
 	"jsonrpc2": proxyJSONRPC2,

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test is its own codex, too: it answers each request with what it was told, and what it is
-// told with "now" it says in return.
+// This test program is also the Codex: it responds to each request with the request. After a
+// message with "now" it sends a request itself.
 const asCodex = "PEERS_TEST_CODEX"
 
 var program string
@@ -79,11 +79,11 @@ func orNull(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// TestPeers holds a conversation with each peer: what is measured must do what it is measured
-// for.
+// TestPeers checks that each peer forwards a conversation, because the benchmark must measure
+// working programs.
 func TestPeers(t *testing.T) {
 	long := `{"text":"` + strings.Repeat("long ", 1<<20) + `"}`
-	// The member at the end is codex's, and not all keep it.
+	// Codex sends the last member, and not all peers keep it.
 	for _, peer := range []string{"json", "jsonrpc2", "jrpc2"} {
 		t.Run(peer, func(t *testing.T) {
 			cmd := exec.Command(program, peer, os.Args[0])
@@ -115,7 +115,7 @@ func TestPeers(t *testing.T) {
 				}
 			}
 
-			// Codex asks before it answers; the two may pass each other on the way.
+			// Codex sends its request before its response; the two may arrive in either order.
 			if _, err := io.WriteString(in, `{"id":3,"method":"ask","params":{"what":"x"}}`+"\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -128,10 +128,10 @@ func TestPeers(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(message(t, `{"id":3,"result":{"you":"ask","said":{"what":"x"}}}`), answered); diff != "" {
-				t.Fatalf("the answer (-want +got):\n%s", diff)
+				t.Fatalf("the response (-want +got):\n%s", diff)
 			}
 			if asked["method"] != "question" || asked["id"] == nil {
-				t.Fatalf("codex's question came as %v", asked)
+				t.Fatalf("Codex's request arrived as %v", asked)
 			}
 			reply, err := json.Marshal(map[string]any{"id": asked["id"], "result": map[string]any{"yes": true}})
 			if err != nil {
@@ -141,7 +141,7 @@ func TestPeers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(message(t, `{"method":"answered","params":{"id":7,"result":{"yes":true}}}`), next(t, answers)); diff != "" {
-				t.Fatalf("the answer to codex (-want +got):\n%s", diff)
+				t.Fatalf("the response to Codex (-want +got):\n%s", diff)
 			}
 
 			if err := in.Close(); err != nil {
@@ -151,7 +151,7 @@ func TestPeers(t *testing.T) {
 				t.Errorf("after the end: %q, %v", rest, err)
 			}
 			if err := cmd.Wait(); err != nil {
-				t.Errorf("the peer ended with %v", err)
+				t.Errorf("the peer exited with %v", err)
 			}
 		})
 	}
@@ -161,10 +161,10 @@ func next(t *testing.T, from *bufio.Reader) map[string]any {
 	t.Helper()
 	line, err := from.ReadString('\n')
 	if err != nil {
-		t.Fatalf("no line: %v", err)
+		t.Fatalf("no line received: %v", err)
 	}
 	if strings.HasPrefix(line, `{"jsonrpc"`) {
-		t.Errorf("the client is told the version: %.80s", line)
+		t.Errorf("the client received the version: %.80s", line)
 	}
 	m := message(t, line)
 	delete(m, "emittedAtMs")

@@ -7,15 +7,15 @@ import (
 	"os/exec"
 )
 
-// pipe is the two ends of a conversation.
+// pipe has the two ends of a conversation.
 type pipe struct {
 	io.Reader
 	io.WriteCloser
 }
 
-// start starts the program. wait waits for its end.
+// start starts the program. The returned function waits for its exit.
 func start(program string, args []string) (p *pipe, wait func() error, err error) {
-	cmd := exec.Command(program, args...) //nolint:gosec // starting what we are told to is what we are for
+	cmd := exec.Command(program, args...) //nolint:gosec // the benchmark chooses the program
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -28,8 +28,8 @@ func start(program string, args []string) (p *pipe, wait func() error, err error
 	return &pipe{out, in}, cmd.Wait, cmd.Start()
 }
 
-// both runs the two directions. When what the client says is at its end, codex is told so,
-// and ends; then the other direction ends, too.
+// both runs the two directions. At the end of the client's input it closes Codex's input; Codex
+// then exits, and the other direction ends.
 func both(fromClient, fromCodex func() error) error {
 	failed := make(chan error, 1)
 	go func() { failed <- fromClient() }()

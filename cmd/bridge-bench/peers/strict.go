@@ -6,8 +6,8 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 )
 
-// strict is a channel to who takes only messages that are JSON-RPC's to the letter: they get
-// the version, and lose the member that Codex ends its notifications with.
+// strict is a channel for libraries that accept only strict JSON-RPC: it adds the version and
+// removes the last member of Codex's notifications.
 type strict struct{ channel.Channel }
 
 // Recv implements channel.Channel.
@@ -23,7 +23,7 @@ func (s strict) Recv() ([]byte, error) {
 // Send implements channel.Channel.
 func (s strict) Send(message []byte) error { return s.Channel.Send(without(message)) }
 
-// withoutTime is a message without the time at its end, at which it was sent.
+// withoutTime returns a message without the time at its end.
 func withoutTime(message []byte) []byte {
 	const name = `,"emittedAtMs":`
 	at := bytes.LastIndex(message, []byte(name))

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// version is the member that JSON-RPC asks for and Codex leaves out.
+// version is the member that JSON-RPC requires and Codex omits.
 const version = `"jsonrpc":"2.0",`
 
-// versioned puts the version into each line that is read, behind its brace, and takes it out
-// of what is written, where it stands there. Each Write has to be whole lines.
+// versioned adds the version to each line that it reads, after the brace, and removes it from lines
+// that it writes. Each Write must have whole lines.
 type versioned struct {
 	*pipe
-	buf    []byte // of the pipe, from one line's begin to the next
-	ready  []byte // to be read
+	buf    []byte // from the pipe, up to the next line
+	ready  []byte // for the next Read
 	inside bool   // of a line
 }
 
@@ -58,7 +58,7 @@ func (v *versioned) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// without is a line without the version; lines that end with it have it at the begin.
+// without returns a line without the version; lines with the version have it at the start.
 func without(line []byte) []byte {
 	rest, ok := bytes.CutPrefix(line, []byte("{"+version))
 	if !ok {

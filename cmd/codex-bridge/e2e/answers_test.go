@@ -244,7 +244,7 @@ func TestAnswersEarly(t *testing.T) {
 	o, dir := withTee(t, options{config: policyConfig + "gate = false\n"})
 	w := newWorld(t, o)
 	release := make(chan struct{})
-	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("echo out")}})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("echo out")}})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})

@@ -168,7 +168,7 @@ func (c *conversation) quit() {
 // its last words are read.
 func (c *conversation) drain() {
 	c.t.Helper()
-	if _, err := c.Wait(c.ctx, c.Mark(), func(editor.Message) bool { return false }); !errors.Is(err, editor.ErrGone) {
+	if _, err := c.Wait(c.ctx, c.Mark(), func(editor.Message) bool { return false }); !errors.Is(err, editor.ErrClosed) {
 		c.t.Fatal(err)
 	}
 }

@@ -68,7 +68,7 @@ func (c *conversation) gated(params map[string]any) []*assault {
 func (w *world) holdable(release chan struct{}) {
 	for _, g := range gatedAttacks {
 		if g.holds {
-			w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}}})
+			w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}}})
 		}
 	}
 }

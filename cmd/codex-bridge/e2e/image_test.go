@@ -189,7 +189,7 @@ func TestImageOverTheWire(t *testing.T) {
 	c := w.open(proxyArgv...).knows()
 	thread := c.thread(nil)
 	release := make(chan struct{})
-	w.model.Add(scripted.Step{When: "hold on", Reply: scripted.Reply{scripted.Held{Until: release}}})
+	w.model.Add(scripted.Step{When: "hold on", Reply: scripted.Reply{scripted.Paused{Until: release}}})
 	turn, mark := c.begin(thread, "hold on")
 	result := c.must("bridge/image/describe", map[string]any{
 		"images": []any{map[string]any{"dataBase64": pngData}, map[string]any{"path": filepath.Join(w.workspace, "photo.dat")}}, "prompt": "SAY: two slopes", "model": "gpt-5.5",

@@ -18,7 +18,7 @@ import (
 // holds has the model wait in its next answer to when, until the returned function is called.
 func (w *world) holds(when string) (release func()) {
 	until := make(chan struct{})
-	w.model.Add(scripted.Step{When: when, Reply: scripted.Reply{scripted.Held{Until: until}}})
+	w.model.Add(scripted.Step{When: when, Reply: scripted.Reply{scripted.Paused{Until: until}}})
 	return func() { close(until) }
 }
 

@@ -251,7 +251,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	t.Helper()
 	w := newWorld(t, o)
 	release := make(chan struct{})
-	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("true")}})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("true")}})
 	if a.rules != "" {
 		w.write("home/rules/default.rules", a.rules+"\n")
 	}

@@ -244,7 +244,7 @@ func TestRelayForeign(t *testing.T) {
 	t.Parallel()
 	w := hooking(t, func(*world) string { return "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n" })
 	release := make(chan struct{})
-	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("echo x > undecided")}})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("echo x > undecided")}})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(writing)

@@ -31,7 +31,7 @@ type talker struct {
 // soak opens the conversation.
 func (w *world) soak() *soaker {
 	s := &soaker{}
-	s.conversation = &conversation{world: w, ctx: w.t.Context(), Editor: w.start(proxyArgv, editor.Options{Answer: s.answer, Keep: 20_000})}
+	s.conversation = &conversation{world: w, ctx: w.t.Context(), Editor: w.start(proxyArgv, editor.Options{Answer: s.answer, MaxKept: 20_000})}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	if _, err := s.Initialize(ctx, map[string]any{

@@ -44,9 +44,9 @@ func TestVSCode(t *testing.T) {
 	})
 	// What the model waits for, by the names that the scenes release it with.
 	held := map[string]chan struct{}{}
-	hold := func(name string) scripted.Held {
+	hold := func(name string) scripted.Paused {
 		held[name] = make(chan struct{})
-		return scripted.Held{Until: held[name]}
+		return scripted.Paused{Until: held[name]}
 	}
 	w.model.Add(
 		scripted.Step{When: "tell me slowly", Reply: scripted.Reply{hold("stream")}},

@@ -15,27 +15,26 @@ import (
 	"sync"
 )
 
-// ErrGone says that the server has closed its output: nothing more will come.
-var ErrGone = errors.New("the server has closed its output")
+// ErrClosed means that the server closed its output: no more messages follow.
+var ErrClosed = errors.New("the server closed its output")
 
-// Options say what to start and how to behave.
+// Options select the program and its behaviour.
 type Options struct {
 	Argv []string // the program and its arguments
-	Env  []string // the whole environment; nil: our own
-	Dir  string   // the working folder; empty: our own
+	Env  []string // the whole environment; nil: this process's
+	Dir  string   // the working folder; empty: this process's
 
-	// Answer answers a request of the server. It runs in a goroutine of its
-	// own; its context ends when the editor closes, after which nothing is
-	// answered. nil: requests are left for the caller, see Reply.
+	// Answer responds to a request of the server, in its own goroutine. Its context ends when the
+	// editor closes, and later results are dropped. nil: the caller responds; see Reply.
 	Answer func(context.Context, Message) (result any, err *Error)
 
-	// Observe, if not nil, sees every message right after it was kept, one at
-	// a time and in order. It must not call the editor.
+	// Observe, if not nil, is called for each recorded message, one at a time and in order. It must
+	// not call the editor.
 	Observe func(Message)
 
-	// Keep, if not 0, is how many of the newest messages are kept at least, and up to twice as many:
-	// a conversation that goes on for hours would fill the memory. Places stay the same.
-	Keep int
+	// MaxKept, if not 0, limits the record for conversations of hours: the editor keeps at least so
+	// many of the newest messages, and up to twice as many. Indexes do not change.
+	MaxKept int
 
 	// Wire, if not nil, rewrites the lines that the editor writes and reads.
 	Wire Wire
@@ -50,29 +49,29 @@ type Wire interface {
 	Incoming(line []byte) (rest, reply []byte, drop bool)
 }
 
-// Editor is a running server and the conversation with it.
+// Editor is a running server and its conversation.
 type Editor struct {
-	Process *os.Process // the server's
+	Process *os.Process // of the server
 
-	cmd     *exec.Cmd
-	answer  func(context.Context, Message) (any, *Error)
-	observe func(Message)
-	wire    Wire
-	stdin   *os.File
-	stdout  *os.File
-	ctx     context.Context // ends with Close
-	stop    context.CancelFunc
-	owned   sync.WaitGroup // reader, waiter, answers
-	keeps   int            // Options.Keep
-	exited  chan struct{}  // closed when exit is set
+	cmd        *exec.Cmd
+	answer     func(context.Context, Message) (any, *Error)
+	observe    func(Message)
+	wire       Wire
+	stdin      *os.File
+	stdout     *os.File
+	ctx        context.Context // ends with Close
+	stop       context.CancelFunc
+	goroutines sync.WaitGroup // reader, waiter, answers
+	maxKept    int            // Options.MaxKept
+	exited     chan struct{}  // closed when exit is set
 
-	writing sync.Mutex // held over a line and its record, so that the order is true
+	writing sync.Mutex // held while a line is recorded and written, so that the order is true
 
 	mu       sync.Mutex
-	messages []Message     // from the place forgot on
-	forgot   int           // how many were there before
-	changed  chan struct{} // closed and renewed with each message, with stderr and at the end
-	gone     bool          // the server has closed its output
+	messages []Message     // from index dropped on
+	dropped  int           // number of messages before that
+	changed  chan struct{} // closed and replaced with each message, with stderr and at the end
+	closed   bool          // the server closed its output
 	nextID   int
 	stderr   bytes.Buffer
 	exit     Exit
@@ -83,8 +82,8 @@ func Start(o Options) (*Editor, error) {
 	if len(o.Argv) == 0 {
 		return nil, errors.New("editor: no program to start")
 	}
-	// Pipes of our own: those of os/exec are closed by Wait, which would lose
-	// what the server wrote last.
+	// These are not the pipes of os/exec, because Wait would close them before the last output is
+	// read.
 	theirIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("editor: %w", err)
@@ -97,7 +96,7 @@ func Start(o Options) (*Editor, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Editor{
-		answer: o.Answer, observe: o.Observe, wire: o.Wire, keeps: o.Keep,
+		answer: o.Answer, observe: o.Observe, wire: o.Wire, maxKept: o.MaxKept,
 		stdin: stdin, stdout: stdout,
 		ctx: ctx, stop: stop,
 		exited: make(chan struct{}), changed: make(chan struct{}),
@@ -105,7 +104,7 @@ func Start(o Options) (*Editor, error) {
 	e.cmd = exec.Command(o.Argv[0], o.Argv[1:]...)
 	e.cmd.Env, e.cmd.Dir = o.Env, o.Dir
 	e.cmd.Stdin, e.cmd.Stdout, e.cmd.Stderr = theirIn, theirOut, (*stderr)(e)
-	// A grandchild that holds stderr open must not hold Wait for ever.
+	// A grandchild that holds stderr open must not block Wait forever.
 	e.cmd.WaitDelay = stderrDelay
 	err = e.cmd.Start()
 	theirIn.Close()
@@ -117,13 +116,13 @@ func Start(o Options) (*Editor, error) {
 		return nil, fmt.Errorf("editor: %w", err)
 	}
 	e.Process = e.cmd.Process
-	e.owned.Go(e.wait)
-	e.owned.Go(e.read)
+	e.goroutines.Go(e.wait)
+	e.goroutines.Go(e.read)
 	return e, nil
 }
 
-// Initialize shakes hands: initialize with the given capabilities, then the
-// initialized notification. nil capabilities stand for experimentalApi: true.
+// Initialize sends initialize with the given capabilities, then the initialized notification. nil
+// means experimentalApi: true.
 func (e *Editor) Initialize(ctx context.Context, capabilities map[string]any) (json.RawMessage, *Error) {
 	if capabilities == nil {
 		capabilities = map[string]any{"experimentalApi": true}
@@ -141,8 +140,7 @@ func (e *Editor) Initialize(ctx context.Context, capabilities map[string]any) (j
 	return result, nil
 }
 
-// Call sends a request with the next integer id and waits for its answer.
-// params nil: none.
+// Call sends a request with the next integer id and waits for the response. params may be nil.
 func (e *Editor) Call(ctx context.Context, method string, params any) (json.RawMessage, *Error) {
 	e.mu.Lock()
 	id := e.nextID
@@ -151,8 +149,8 @@ func (e *Editor) Call(ctx context.Context, method string, params any) (json.RawM
 	return e.CallID(ctx, id, method, params)
 }
 
-// CallID is Call with an id of the caller's choice: an integer or a string. The
-// answer waited for is the first one with that id that follows the request.
+// CallID is Call with an id of the caller, an integer or a string. It returns the first response
+// with that id after the request.
 func (e *Editor) CallID(ctx context.Context, id any, method string, params any) (json.RawMessage, *Error) {
 	fail := func(err error) (json.RawMessage, *Error) {
 		return nil, &Error{Message: method, cause: err}
@@ -177,19 +175,19 @@ func (e *Editor) CallID(ctx context.Context, id any, method string, params any) 
 	return m.Result, nil
 }
 
-// Notify sends a notification. params nil: none.
+// Notify sends a notification. params may be nil.
 func (e *Editor) Notify(method string, params any) error {
 	_, err := e.send(request{Method: method, Params: params})
 	return err
 }
 
-// Reply answers a request of the server with a result.
+// Reply sends a result for a request of the server.
 func (e *Editor) Reply(m Message, result any) error {
 	_, err := e.send(answer{ID: m.ID, Result: result})
 	return err
 }
 
-// ReplyError answers a request of the server with an error.
+// ReplyError sends an error for a request of the server.
 func (e *Editor) ReplyError(m Message, fault *Error) error {
 	_, err := e.send(failure{ID: m.ID, Error: fault})
 	return err
@@ -223,21 +221,21 @@ func (e *Editor) send(v any) (int, error) {
 	return e.write(method, append(b, '\n'))
 }
 
-// Send sends a line as it is and adds the newline.
+// Send sends a line unchanged and adds the newline.
 func (e *Editor) Send(line []byte) error { return e.SendBytes(append(bytes.Clone(line), '\n')) }
 
-// SendBytes sends bytes as they are, with no newline.
+// SendBytes sends bytes unchanged, without a newline.
 func (e *Editor) SendBytes(b []byte) error {
 	_, err := e.write("", b)
 	return err
 }
 
-// write records and sends a line with one write, and returns its place.
+// write records and sends a line with one write, and returns its index.
 func (e *Editor) write(method string, line []byte) (int, error) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	// Kept first: the answer may be here before write returns.
-	m := e.keep(line, true)
+	// Record first: the response may arrive before the write returns.
+	m := e.record(line, true)
 	if e.wire != nil && method != "" {
 		line = e.wire.Outgoing(method, line)
 	}
@@ -245,33 +243,33 @@ func (e *Editor) write(method string, line []byte) (int, error) {
 	return m.Index, err
 }
 
-// keep appends to the record.
-func (e *Editor) keep(line []byte, sent bool) Message {
+// record appends a message to the record.
+func (e *Editor) record(line []byte, sent bool) Message {
 	m := Message{Sent: sent, Raw: bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))}
 	m.read()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	m.Index = e.forgot + len(e.messages)
+	m.Index = e.dropped + len(e.messages)
 	e.messages = append(e.messages, m)
-	if e.keeps > 0 && len(e.messages) >= 2*e.keeps {
-		n := len(e.messages) - e.keeps
-		e.messages = slices.Clone(e.messages[n:]) // a caller of Messages keeps the old slice
-		e.forgot += n
+	if e.maxKept > 0 && len(e.messages) >= 2*e.maxKept {
+		n := len(e.messages) - e.maxKept
+		e.messages = slices.Clone(e.messages[n:]) // callers of Messages keep the old slice
+		e.dropped += n
 	}
 	if e.observe != nil {
 		e.observe(m)
 	}
-	e.wake()
+	e.notifyWaiters()
 	return m
 }
 
-// wake tells those who wait. mu is held.
-func (e *Editor) wake() {
+// notifyWaiters wakes the waiting calls. The caller holds mu.
+func (e *Editor) notifyWaiters() {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// read takes the server's lines until its output ends.
+// read reads the server's lines until its output ends.
 func (e *Editor) read() {
 	in := bufio.NewReaderSize(e.stdout, 64<<10)
 	for {
@@ -280,38 +278,38 @@ func (e *Editor) read() {
 			e.receive(bytes.TrimSuffix(line, []byte("\n")))
 		}
 		if err != nil {
-			// The end, or CloseOutput.
+			// The end of the output, or CloseOutput.
 			e.mu.Lock()
-			e.gone = true
-			e.wake()
+			e.closed = true
+			e.notifyWaiters()
 			e.mu.Unlock()
 			return
 		}
 	}
 }
 
-// receive takes a line of the server.
+// receive handles a line of the server.
 func (e *Editor) receive(line []byte) {
 	if e.wire != nil {
 		rest, reply, drop := e.wire.Incoming(line)
 		if reply != nil {
-			e.owned.Go(func() { e.writeReply(reply) })
+			e.goroutines.Go(func() { e.writeReply(reply) })
 		}
 		if drop {
 			return
 		}
 		line = rest
 	}
-	if m := e.keep(line, false); m.IsRequest() && e.answer != nil {
-		e.owned.Go(func() { e.answerRequest(m) })
+	if m := e.record(line, false); m.IsRequest() && e.answer != nil {
+		e.goroutines.Go(func() { e.answerRequest(m) })
 	}
 }
 
-// writeReply writes a line without keeping it.
+// writeReply writes a line without recording it.
 func (e *Editor) writeReply(reply []byte) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	_, _ = e.stdin.Write(append(reply, '\n')) // a server that is gone wants no answer
+	_, _ = e.stdin.Write(append(reply, '\n')) // an ended server needs no response
 }
 
 func (e *Editor) answerRequest(m Message) {
@@ -319,7 +317,7 @@ func (e *Editor) answerRequest(m Message) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	// A server that is gone needs no answer.
+	// An ended server needs no response.
 	if err != nil {
 		_ = e.ReplyError(m, err)
 		return
@@ -327,27 +325,26 @@ func (e *Editor) answerRequest(m Message) {
 	_ = e.Reply(m, result)
 }
 
-// Messages is the conversation so far, but for what was forgotten.
+// Messages returns the recorded conversation, without dropped messages.
 func (e *Editor) Messages() []Message {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clip(e.messages)
 }
 
-// Mark is the place of the next message: what Wait takes to look only at what
-// is still to come.
+// Mark returns the index of the next message, so that Wait considers only later ones.
 func (e *Editor) Mark() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.forgot + len(e.messages)
+	return e.dropped + len(e.messages)
 }
 
-// Wait is the first message from the given place on that fits. It fails with
-// the context's error, or with ErrGone when no more can come.
+// Wait returns the first message from an index on for which fits returns true. It returns the
+// context's error, or ErrClosed when no more messages follow.
 func (e *Editor) Wait(ctx context.Context, from int, fits func(Message) bool) (Message, error) {
 	for {
 		e.mu.Lock()
-		messages, forgot, changed, gone := e.messages, e.forgot, e.changed, e.gone
+		messages, forgot, changed, gone := e.messages, e.dropped, e.changed, e.closed
 		e.mu.Unlock()
 		for from = max(from, forgot); from < forgot+len(messages); from++ {
 			if m := messages[from-forgot]; fits(m) {
@@ -355,7 +352,7 @@ func (e *Editor) Wait(ctx context.Context, from int, fits func(Message) bool) (M
 			}
 		}
 		if gone {
-			return Message{}, ErrGone
+			return Message{}, ErrClosed
 		}
 		select {
 		case <-changed:
@@ -374,16 +371,15 @@ func (e *Editor) WaitFor(ctx context.Context, from int, method string) (Message,
 	return m, err
 }
 
-// Stderr is what the server has written there so far.
+// Stderr returns the server's stderr so far.
 func (e *Editor) Stderr() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.stderr.String()
 }
 
-// WaitStderr is Stderr once it fits: a server's stderr comes by another way than its
-// messages, and may come later. It fails with the context's error, or with ErrGone
-// when no more can come.
+// WaitStderr returns the server's stderr when fits returns true for it: stderr is not ordered with
+// the messages. It returns the context's error, or ErrClosed when no more output follows.
 func (e *Editor) WaitStderr(ctx context.Context, fits func(string) bool) (string, error) {
 	for {
 		e.mu.Lock()
@@ -398,20 +394,20 @@ func (e *Editor) WaitStderr(ctx context.Context, fits func(string) bool) (string
 			if text := e.Stderr(); fits(text) {
 				return text, nil
 			}
-			return "", ErrGone
+			return "", ErrClosed
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
 
-// stderr is the editor as the writer of the server's stderr.
+// stderr is the writer of the server's stderr.
 type stderr Editor
 
 func (s *stderr) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer (*Editor)(s).wake()
+	defer (*Editor)(s).notifyWaiters()
 	return s.stderr.Write(b)
 }
 

@@ -18,7 +18,7 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The test binary is the server too.
+// This test binary is also the server.
 const serverEnv = "EDITOR_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -28,9 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve answers initialize, asks the client something on "ask" and answers with
-// what it was told, talks nonsense on "nonsense", ends on "exit", and is silent
-// on everything else.
+// serve responds to initialize. On "ask" it asks the client and responds with the answer, on
+// "nonsense" it writes invalid lines, on "exit" it exits; it ignores other messages.
 func serve() int {
 	in := bufio.NewScanner(os.Stdin)
 	var asked json.RawMessage
@@ -116,10 +115,10 @@ func TestConversation(t *testing.T) {
 	e.Notify("nonsense", nil)
 	m, err = e.Wait(ctx, m.Index, func(m editor.Message) bool { return m.IsAnswer() && m.ID == nil })
 	if err != nil || m.Error.Code != -32700 {
-		t.Errorf("a complaint: %v", err)
+		t.Errorf("error response without an id: %v", err)
 	}
 	if ms := e.Messages()[m.Index-2:]; !ms[0].Bad || !ms[1].Bad || ms[0].IsAnswer() {
-		t.Errorf("taken for messages: %+v", ms)
+		t.Errorf("invalid lines counted as messages: %+v", ms)
 	}
 	if exit := e.Close(time.Minute); exit != (editor.Exit{}) {
 		t.Errorf("Close: %v", exit)
@@ -147,7 +146,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-func TestLeftForTheCaller(t *testing.T) {
+func TestCallerReplies(t *testing.T) {
 	ctx := deadline(t)
 	e := start(t, editor.Options{})
 	done := make(chan string, 1)
@@ -167,11 +166,11 @@ func TestLeftForTheCaller(t *testing.T) {
 	}
 }
 
-func TestEnds(t *testing.T) {
+func TestExitStatus(t *testing.T) {
 	ctx := deadline(t)
 
 	e := start(t, editor.Options{})
-	if _, err := e.Call(ctx, "exit", nil); !errors.Is(err, editor.ErrGone) {
+	if _, err := e.Call(ctx, "exit", nil); !errors.Is(err, editor.ErrClosed) {
 		t.Errorf("exit: %v", err)
 	}
 	exit, err := e.Exit(ctx)
@@ -200,7 +199,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A server that does not leave is killed, an answer that is not given ends.
+// Close kills a server that does not exit, and ends an Answer that does not return.
 func TestCloseKills(t *testing.T) {
 	ctx := deadline(t)
 	e, err := editor.Start(editor.Options{
@@ -220,14 +219,14 @@ func TestCloseKills(t *testing.T) {
 		t.Errorf("Close: %v", exit)
 	}
 	if last := e.Messages()[e.Mark()-1]; last.Sent {
-		t.Errorf("answered after Close: %s", last.Raw)
+		t.Errorf("response after Close: %s", last.Raw)
 	}
 }
 
-func TestNothingToStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	for _, argv := range [][]string{nil, {"/nonexistent/codex"}} {
 		if _, err := editor.Start(editor.Options{Argv: argv}); err == nil {
-			t.Errorf("%q was started", argv)
+			t.Errorf("Start(%q) succeeded", argv)
 		}
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// stderrDelay is how long, after the server's end, its stderr may stay open in
-// the hands of a process that it left behind.
+// stderrDelay is the time that stderr may stay open in a process that the server left running.
 const stderrDelay = 2 * time.Second
 
-// Exit is how the server ended.
+// Exit is the exit status of the server.
 type Exit struct {
-	Code   int            // -1 when it died of a signal
-	Signal syscall.Signal // 0 when it did not
+	Code   int            // -1 after a signal
+	Signal syscall.Signal // 0 without a signal
 }
 
 func (x Exit) String() string {
@@ -24,9 +23,9 @@ func (x Exit) String() string {
 	return fmt.Sprintf("exit %d", x.Code)
 }
 
-// wait reaps the server.
+// wait waits for the server's exit.
 func (e *Editor) wait() {
-	_ = e.cmd.Wait() // its error says no more than the state
+	_ = e.cmd.Wait() // the error has no more than the state
 	var exit Exit
 	if state := e.cmd.ProcessState; state != nil {
 		exit.Code = state.ExitCode()
@@ -40,7 +39,7 @@ func (e *Editor) wait() {
 	close(e.exited)
 }
 
-// Exit waits until the server has ended.
+// Exit waits until the server has exited.
 func (e *Editor) Exit(ctx context.Context) (Exit, error) {
 	select {
 	case <-e.exited:
@@ -48,18 +47,18 @@ func (e *Editor) Exit(ctx context.Context) (Exit, error) {
 		defer e.mu.Unlock()
 		return e.exit, nil
 	case <-ctx.Done():
-		return Exit{}, fmt.Errorf("the server, process %d, has not ended: %w", e.Process.Pid, ctx.Err())
+		return Exit{}, fmt.Errorf("the server, process %d, is still running: %w", e.Process.Pid, ctx.Err())
 	}
 }
 
 // CloseInput ends the server's input. It does not wait for the server.
 func (e *Editor) CloseInput() error { return e.stdin.Close() }
 
-// CloseOutput closes the editor's end of the server's output, as a client that dies does.
+// CloseOutput closes the editor's end of the server's output, like a client that crashes.
 func (e *Editor) CloseOutput() error { return e.stdout.Close() }
 
-// Close ends the server as an editor does that waits for grace: it ends the input, and then kills the
-// server. It returns how the server ended, when all goroutines of the editor have ended.
+// Close ends the input, waits for grace, and then kills the server. It returns the exit status when
+// all goroutines of the editor have ended.
 func (e *Editor) Close(grace time.Duration) Exit {
 	e.stop()
 	_ = e.CloseInput()
@@ -70,13 +69,13 @@ func (e *Editor) Close(grace time.Duration) Exit {
 		_ = e.Process.Kill()
 		exit, _ = e.Exit(context.Background())
 	}
-	// A process that the server left behind may hold its output open. What was
-	// written before is read, then the output is closed.
+	// A process that the server left running may hold its output open. Read the existing output,
+	// then close it.
 	_ = e.stdout.SetReadDeadline(time.Now().Add(drain))
-	e.owned.Wait()
+	e.goroutines.Wait()
 	_ = e.CloseOutput()
 	return exit
 }
 
-// drain is how long Close still reads after the server's end.
+// drain is the time that Close reads after the server's exit.
 const drain = 200 * time.Millisecond

@@ -6,36 +6,36 @@ import (
 	"fmt"
 )
 
-// Message is one line, as it was sent or received.
+// Message is one line as sent or received.
 type Message struct {
-	Index int  // place in the conversation, from 0
+	Index int  // in the conversation, from 0
 	Sent  bool // by the editor
 	Raw   []byte
 
-	// What the line holds, if it is a JSON object; else Bad is set.
+	// Members of the line if it is a JSON object; else Bad is true.
 	Bad    bool
-	ID     json.RawMessage // nil: none, or null
-	Method string          // empty: an answer
+	ID     json.RawMessage // nil: no id, or null
+	Method string          // empty: a response
 	Params json.RawMessage
 	Result json.RawMessage
 	Error  *Error
 }
 
-// IsRequest reports whether the message asks for an answer.
+// IsRequest reports whether the message is a request.
 func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
 // IsNotification reports whether the message is a notification.
 func (m Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
 
-// IsAnswer reports whether the message answers a request, or complains of a
-// line that held none (then ID is nil).
+// IsAnswer reports whether the message is a response, or an error about a line without an id (then
+// ID is nil).
 func (m Message) IsAnswer() bool { return m.Method == "" && !m.Bad }
 
-// Param is the member of params under the given keys, as JSON text; empty if
-// there is none. A string comes without its quotes.
+// Param returns the member of params at a path of keys, as JSON text; empty if there is none. A
+// string has no quotes.
 func (m Message) Param(path ...string) string { return member(m.Params, path) }
 
-// member walks raw down path.
+// member returns the member of raw at path.
 func member(raw json.RawMessage, path []string) string {
 	for _, key := range path {
 		var object map[string]json.RawMessage
@@ -51,7 +51,7 @@ func member(raw json.RawMessage, path []string) string {
 	return string(raw)
 }
 
-// Member is the member of a JSON object under the given keys, as Param.
+// Member returns the member of a JSON object at a path of keys, like Param.
 func Member(raw json.RawMessage, path ...string) string { return member(raw, path) }
 
 // read fills the members of a message from its Raw.
@@ -63,7 +63,7 @@ func (m *Message) read() {
 		Result json.RawMessage `json:"result"`
 		Error  *Error          `json:"error"`
 	}
-	// null is no object, but json takes it for one.
+	// encoding/json accepts null as an object.
 	if err := json.Unmarshal(m.Raw, &line); err != nil || !bytes.Contains(m.Raw, []byte("{")) {
 		m.Bad = true
 		return
@@ -74,8 +74,8 @@ func (m *Message) read() {
 	m.ID, m.Method, m.Params, m.Result, m.Error = line.ID, line.Method, line.Params, line.Result, line.Error
 }
 
-// Error is an error answer, or the reason why there is no answer; then Code is
-// 0 and Unwrap gives the cause.
+// Error is an error response, or the reason why there is no response; then Code is 0 and Unwrap
+// returns the cause.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -91,5 +91,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
 }
 
-// Unwrap is the cause of a missing answer: ErrGone or the error of a context.
+// Unwrap returns the cause of a missing response: ErrClosed or the error of a context.
 func (e *Error) Unwrap() error { return e.cause }

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Values are the Values of unknown members, as encoders spell them. A trace omits texts of a
-// stream; what is left of these Values is in the list too.
+// Values are the values of unknown members, as encoders write them. A trace omits texts of a
+// stream; the shortened forms are in the list too.
 var Values = []string{`null`, `true`, `-7`, `0.5`, `""`, `"text"`, `"a \"quoted\" ü"`, `[]`, `{}`, `[1,2.5,null]`, `{"a":{"b":[{"id":1,"method":"x"}]}}`}
 
-// data are the keys of what is somebody's own: a member more would be one of theirs.
+// data has the keys of objects whose members belong to a user or a tool.
 var data = map[string]bool{
 	"arguments": true, "inputSchema": true, "requestedSchema": true, "structuredContent": true, "_meta": true, "config": true,
-	"granular": true, // the policy compares it whole: another member is another value
+	"granular": true, // the policy compares the whole object
 	"layers":   true, "origins": true, "env": true, "answers": true, "payload": true, "input": true, "output": true, "rawOutput": true,
 	"dynamicTools": true, "tools": true, "outputSchema": true, "mcp_servers": true, "content": true,
 }
 
-// Members is the line of a message with a member more in one of its objects, most of the
-// time as it was. With top only the message itself gets one.
+// Members returns the line, mostly unchanged, sometimes with one more member in one of its objects.
+// With top it changes only the message's own object.
 func (s *Source) Members(line []byte, top bool) []byte {
 	if !s.once(everyMember) || len(line) == 0 || line[0] != '{' {
 		return line
@@ -36,11 +36,10 @@ func (s *Source) Members(line []byte, top bool) []byte {
 	return slices.Concat(line[:at], []byte(member), line[at:])
 }
 
-// objects are the places where the objects of a line begin, after the brace, but for data.
-// The line is a JSON object.
+// objects returns the offsets after the opening brace of each object in a JSON object, except data.
 func objects(line []byte) []int {
 	var places []int
-	var within []bool // what is open, and whether it is data
+	var within []bool // for each open value, whether it is data
 	key := ""
 	for i := 0; i < len(line); i++ {
 		switch line[i] {

@@ -19,7 +19,7 @@ func TestSeed(t *testing.T) {
 			id, request := source.Request()
 			fmt.Fprintf(&all, "%s\n%s\n%s\n", source.Notification(), request, source.Members([]byte(`{"result":{}}`), false))
 			if request != nil && !noise.Is(id) {
-				t.Errorf("%s is no noise", id)
+				t.Errorf("%s does not start with Prefix", id)
 			}
 		}
 		return all.String()
@@ -28,6 +28,6 @@ func TestSeed(t *testing.T) {
 		t.Error(diff)
 	}
 	if make(7) == make(8) {
-		t.Error("two seeds make the same")
+		t.Error("two seeds gave equal noise")
 	}
 }

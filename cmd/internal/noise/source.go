@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// Prefix begins every name that is made here.
+// Prefix starts every name of this package.
 const Prefix = "noise/"
 
-// How seldom something is made: once in so many lines.
+// The frequencies: one in so many lines.
 const (
 	everyNotification = 12
 	everyRequest      = 30
 	everyMember       = 5
 )
 
-// Source makes noise. What it makes is a function of the seed, its name and the calls.
+// Source creates noise. Its output is a function of the seed, the name and the calls.
 type Source struct {
 	random *rand.Rand
 	name   string
 	n      int
 }
 
-// New makes a Source. The name is a part of the names that it makes, letters and digits.
+// New returns a Source. The name, letters and digits, is a part of the names that it creates.
 func New(seed uint64, about, name string) *Source {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(about + "\x00" + name))                              // never fails
-	return &Source{random: rand.New(rand.NewPCG(seed, sum.Sum64())), name: name} //nolint:gosec // it is to be the same again
+	return &Source{random: rand.New(rand.NewPCG(seed, sum.Sum64())), name: name} //nolint:gosec // the noise must be reproducible
 }
 
-// Is tells whether a name was made here.
+// Is reports whether a name has the Prefix.
 func Is(name string) bool { return strings.HasPrefix(name, Prefix) }
 
 func (s *Source) once(in int) bool { return s.random.IntN(in) == 0 }
@@ -43,7 +43,7 @@ func (s *Source) next() string {
 
 func (s *Source) value() string { return Values[s.random.IntN(len(Values))] }
 
-// Notification is a line, without its end, or nil most of the time.
+// Notification returns a line without its line end, or, mostly, nil.
 func (s *Source) Notification() []byte {
 	if !s.once(everyNotification) {
 		return nil
@@ -55,7 +55,7 @@ func (s *Source) Notification() []byte {
 	return fmt.Appendf(nil, `{"method":%q,"params":{"value":%s}}`, name, s.value())
 }
 
-// Request is a line, without its end, or nil most of the time. Its id is the method's name.
+// Request returns a line without its line end, or, mostly, nil. Its id is the name of the method.
 func (s *Source) Request() (id string, line []byte) {
 	if !s.once(everyRequest) {
 		return "", nil

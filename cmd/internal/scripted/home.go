@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Model is the slug that Home sets. Codex knows it, offers apply_patch with it
-// and leaves code mode off.
+// Model is the slug that Home sets. Codex knows it, offers apply_patch with it and does not use
+// code mode.
 const Model = "gpt-5.5"
 
-// Home makes dir a CODEX_HOME whose model is the server at url (Server.URL).
-// extra is TOML, put where both top-level keys and tables may stand; it must
-// not set model, model_provider or the provider "mock" again.
+// Home makes dir a CODEX_HOME whose model is the server at url (Server.URL). extra is TOML at a
+// place where top-level keys and tables are allowed; it must not set model, model_provider or the
+// provider "mock".
 //
-// Codex refuses to make its helper aliases, and warns, when CODEX_HOME lies
-// under the system's temporary folder. Measured on 0.169.0: what it takes for
-// that is $TMPDIR, /tmp only without it. So a home in a test's folder does as
+// Measured with Codex 0.169.0: Codex warns and creates no helper aliases if CODEX_HOME is in the
+// temporary folder, which is $TMPDIR, or /tmp without it. A home in the folder of a test works if
+// TMPDIR is not a parent of it; see Env.
 // well, if codex is started with a TMPDIR that is no parent of it; see Env.
 func Home(dir, url, extra string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -43,8 +43,8 @@ stream_max_retries = 0
 	return os.WriteFile(filepath.Join(dir, "config.toml"), []byte(b.String()), 0o600)
 }
 
-// Env is what codex's environment needs on top of the rest to use the home at
-// dir: CODEX_HOME, and a TMPDIR beside the home, which Env creates.
+// Env returns the additional environment of Codex for the home at dir: CODEX_HOME, and a TMPDIR
+// next to the home, which Env creates.
 func Env(dir string) ([]string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,9 +57,9 @@ func Env(dir string) ([]string, error) {
 	return []string{"CODEX_HOME=" + dir, "TMPDIR=" + tmp}, nil
 }
 
-// Folder makes a folder of its own outside of /tmp and $TMPDIR; the caller removes it. Codex lets
-// commands write there, and a bridge that enforces a policy does not start if its configuration,
-// its state or CODEX_HOME is there.
+// Folder creates a new folder outside /tmp and $TMPDIR; the caller removes it. Codex lets commands
+// write in temporary folders, and a bridge with an enforced policy does not start if its
+// configuration, its state or CODEX_HOME is there.
 func Folder(pattern string) (string, error) {
 	parents := []string{"/var/tmp"}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -67,7 +67,7 @@ func Folder(pattern string) (string, error) {
 	}
 	var errs []error
 	for _, parent := range parents {
-		if err := outsideTemp(parent); err != nil {
+		if err := checkOutsideTemp(parent); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -77,11 +77,11 @@ func Folder(pattern string) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("no folder can be made outside of the temporary folders: %w", errors.Join(errs...))
+	return "", fmt.Errorf("no folder outside the temporary folders is writable: %w", errors.Join(errs...))
 }
 
-// outsideTemp returns an error if the folder is in a temporary folder.
-func outsideTemp(folder string) error {
+// checkOutsideTemp returns an error if the folder is in a temporary folder.
+func checkOutsideTemp(folder string) error {
 	folder, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return err

@@ -7,55 +7,53 @@ import (
 	"time"
 )
 
-// Reply is what the model answers to one request: items, in order. Several
-// calls in one reply are parallel tool calls.
+// Reply is the model's answer to one request: items, in order. Several calls in one reply are
+// parallel tool calls.
 type Reply []Item
 
-// Item is one piece of a reply: Text, Call, CustomCall, Slow, Held or Fail.
+// Item is one part of a reply: Text, Call, CustomCall, Slow, Paused or Fail.
 type Item interface{ play(*stream) error }
 
-// Text is an assistant message. It is streamed a word a delta.
+// Text is an assistant message, streamed with one word per delta.
 type Text string
 
 // Call is a function call.
 type Call struct {
 	Tool      string
-	Namespace string          // empty: none
+	Namespace string          // empty: no namespace
 	Arguments json.RawMessage // nil: {}
-	ID        string          // of the call; empty: a new one
+	ID        string          // of the call; empty: a new id
 }
 
-// CustomCall is a call of a tool that takes free text, such as apply_patch.
+// CustomCall is a call of a tool with free text as input, such as apply_patch.
 type CustomCall struct {
 	Tool  string
 	Input string
-	ID    string // of the call; empty: a new one
+	ID    string // of the call; empty: a new id
 }
 
-// Slow is an assistant message that begins at once and ends after For. When
-// codex goes away first (an interrupt) the stream ends there.
+// Slow is an assistant message that starts at once and ends after For, or when Codex closes the
+// connection (an interrupt).
 type Slow struct{ For time.Duration }
 
-// Held is Slow that ends when Until is closed: for a test or a demo that has to
-// do something while the model still speaks.
-type Held struct{ Until <-chan struct{} }
+// Paused is a message that ends when Until is closed, so that a test or demo can act while the
+// model writes.
+type Paused struct{ Until <-chan struct{} }
 
-// Fail ends the response in an error. Status is the HTTP status of the whole
-// answer, so that Fail must then be the only item; 0 means a response.failed
-// event in a stream that began well.
+// Fail ends the response with an error. Status is the HTTP status of the response, and Fail is then
+// the only item; 0 means an event response.failed in the stream.
 type Fail struct {
 	Status  int
 	Message string
 }
 
-// Run is a shell command as codex's model writes it.
+// Run returns a shell command as Codex's model writes it.
 func Run(cmd string) Call {
 	return Call{Tool: "exec_command", Arguments: marshal(map[string]any{"cmd": cmd})}
 }
 
-// Escalate is a shell command that the model wants to run outside the sandbox.
-// It gives no justification: the approval that the client sees then looks like
-// that of any other command (measured on 0.169.0).
+// Escalate returns a shell command that the model wants to run outside the sandbox. It has no
+// justification: the approval then looks like that of any other command (measured with 0.169.0).
 func Escalate(cmd string) Call {
 	return Call{Tool: "exec_command", Arguments: marshal(map[string]any{
 		"cmd":                 cmd,
@@ -63,7 +61,7 @@ func Escalate(cmd string) Call {
 	})}
 }
 
-// AddFile is a patch that creates one file.
+// AddFile returns a patch that creates one file.
 func AddFile(path, body string) CustomCall {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*** Begin Patch\n*** Add File: %s\n", path)
@@ -74,8 +72,8 @@ func AddFile(path, body string) CustomCall {
 	return CustomCall{Tool: "apply_patch", Input: b.String()}
 }
 
-// Ask is a question to the user with two answers to choose from. Outside plan
-// mode codex offers the tool only with features.default_mode_request_user_input.
+// Ask returns a question to the user with two options. Outside plan mode Codex offers the tool only
+// with features.default_mode_request_user_input.
 func Ask(question string) Call {
 	return Call{Tool: "request_user_input", Arguments: marshal(map[string]any{
 		"questions": []any{map[string]any{
@@ -90,7 +88,7 @@ func Ask(question string) Call {
 	})}
 }
 
-// marshal is json.Marshal for values that cannot fail.
+// marshal is json.Marshal for values that can't fail.
 func marshal(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {

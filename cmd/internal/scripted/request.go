@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Request is what codex sent to the model.
+// Request is a request of Codex to the model.
 type Request struct {
 	Model string            `json:"model"`
 	Input []json.RawMessage `json:"input"` // the conversation, oldest first
 	Tools []json.RawMessage `json:"tools"`
 
-	// Body is the whole request as it came.
+	// Body is the whole request as received.
 	Body json.RawMessage `json:"-"`
 }
 
-// inputItem is the part of a conversation item that decides an answer.
+// inputItem has the members of a conversation item that decide an answer.
 type inputItem struct {
 	Type    string          `json:"type"`
 	Role    string          `json:"role"`
@@ -23,8 +23,7 @@ type inputItem struct {
 	Output  json.RawMessage `json:"output"`
 }
 
-// ToolNames are the names of the tools that the model was offered; those of a
-// namespace as NAMESPACE/TOOL.
+// ToolNames returns the names of the offered tools; those of a namespace as NAMESPACE/TOOL.
 func (r Request) ToolNames() []string {
 	var names []string
 	for _, raw := range r.Tools {
@@ -42,15 +41,15 @@ func (r Request) ToolNames() []string {
 			continue
 		}
 		if tool.Name == "" {
-			tool.Name = tool.Type // web_search and tool_search carry no name
+			tool.Name = tool.Type // web_search and tool_search have no name
 		}
 		names = append(names, tool.Name)
 	}
 	return names
 }
 
-// UserText is the text of the user's last message, empty if there is none.
-// What codex itself says in the user's role does not count.
+// UserText returns the text of the user's last message, or "". It ignores texts that Codex adds in
+// the user's role.
 func (r Request) UserText() string {
 	for i := len(r.Input) - 1; i >= 0; i-- {
 		if text, ok := userText(r.Input[i]); ok {
@@ -60,8 +59,7 @@ func (r Request) UserText() string {
 	return ""
 }
 
-// ToolOutputs are the texts that tools answered since the user's last message,
-// oldest first.
+// ToolOutputs returns the texts of tool results since the user's last message, oldest first.
 func (r Request) ToolOutputs() []string {
 	var outputs []string
 	for _, raw := range r.Input {
@@ -81,7 +79,7 @@ func (r Request) ToolOutputs() []string {
 	return outputs
 }
 
-// Contains reports whether any item of the conversation has s in its JSON.
+// Contains reports whether the JSON of an item of the conversation contains s.
 func (r Request) Contains(s string) bool {
 	for _, raw := range r.Input {
 		if strings.Contains(string(raw), s) {
@@ -91,14 +89,14 @@ func (r Request) Contains(s string) bool {
 	return false
 }
 
-// userText is the text of an item if it is a message that the user wrote.
+// userText returns the text of an item if it is a message of the user.
 func userText(raw json.RawMessage) (string, bool) {
 	var item inputItem
 	if json.Unmarshal(raw, &item) != nil || item.Type != "message" || item.Role != "user" {
 		return "", false
 	}
 	t := text(item.Content)
-	// Codex 0.169.0 puts these before and between the user's messages.
+	// Codex 0.169.0 adds these before and between the user's messages.
 	for _, tag := range []string{"<environment_context>", "<turn_aborted>"} {
 		if strings.HasPrefix(t, tag) {
 			return "", false
@@ -107,7 +105,7 @@ func userText(raw json.RawMessage) (string, bool) {
 	return t, true
 }
 
-// text is a string, or the texts of a list of content parts put together.
+// text returns a string, or the joined texts of a list of content parts.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

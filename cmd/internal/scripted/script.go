@@ -2,21 +2,19 @@ package scripted
 
 import "strings"
 
-// Script is what a demo or a test has prepared. A request is answered by the
-// first step that is left and fits; each step answers once. What no step fits
-// is answered by Vocabulary.
+// Script has the prepared answers of a demo or a test. The first remaining step that fits answers a
+// request; each step answers once. Vocabulary answers other requests.
 type Script []Step
 
 // Step is one prepared answer.
 type Step struct {
-	// When must be contained in what the model is to react to: the text of the
-	// user's last message or, when a tool has answered since, its output.
-	// Empty fits everything.
+	// When must be a part of the last input of the model: the user's last message, or the output of
+	// a later tool call. Empty fits everything.
 	When  string
 	Reply Reply
 }
 
-// next takes the step that answers text out of the script.
+// next removes the step that answers text from the script.
 func (s *Script) next(text string) (Reply, bool) {
 	for i, step := range *s {
 		if strings.Contains(text, step.When) {

@@ -33,7 +33,7 @@ func start(t *testing.T, script scripted.Script) *scripted.Server {
 	return s
 }
 
-// user and tool are conversation items as codex sends them.
+// user and tool return conversation items as Codex sends them.
 func user(text string) map[string]any {
 	return map[string]any{"type": "message", "role": "user", "content": []any{
 		map[string]any{"type": "input_text", "text": text},
@@ -61,7 +61,7 @@ func post(ctx context.Context, t *testing.T, s *scripted.Server, input ...any) *
 	return response
 }
 
-// say is the reply in short: a line for each event that carries something.
+// say returns the reply in short: one line for each event with content.
 func say(t *testing.T, s *scripted.Server, input ...any) []string {
 	t.Helper()
 	response := post(t.Context(), t, s, input...)
@@ -197,20 +197,20 @@ func TestScript(t *testing.T) {
 	}
 	requests := s.Requests()
 	if len(requests) != 5 || requests[0].UserText() != "let us begin" || !cmp.Equal(requests[1].ToolOutputs(), []string{"README"}) {
-		t.Errorf("kept %d requests: %v", len(requests), requests)
+		t.Errorf("%d requests: %v", len(requests), requests)
 	}
 }
 
-// A slow reply ends when codex goes away and when the server is closed: Close
-// would not return otherwise.
-func TestSlowEnds(t *testing.T) {
+// A slow reply ends when Codex closes the connection, and when the server is closed: otherwise
+// Close would not return.
+func TestSlowReplyEndsEarly(t *testing.T) {
 	s := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := post(ctx, t, s, user("SLOW: 3600000"))
 	defer gone.Body.Close()
 	cancel()
 	if _, err := io.ReadAll(gone.Body); err == nil {
-		t.Error("the response ended well")
+		t.Error("the response completed")
 	}
 	held := post(t.Context(), t, s, user("SLOW: 3600000"))
 	defer held.Body.Close()
@@ -218,13 +218,13 @@ func TestSlowEnds(t *testing.T) {
 		t.Error(err)
 	}
 	if b, _ := io.ReadAll(held.Body); strings.Contains(string(b), "response.completed") {
-		t.Errorf("the response ended well: %s", b)
+		t.Errorf("the response completed: %s", b)
 	}
 }
 
-func TestHeld(t *testing.T) {
+func TestPausedReply(t *testing.T) {
 	release := make(chan struct{})
-	s := start(t, scripted.Script{{Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("x")}}})
+	s := start(t, scripted.Script{{Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("x")}}})
 	response := post(t.Context(), t, s, user("go"))
 	defer response.Body.Close()
 	in := bufio.NewScanner(response.Body)
@@ -255,11 +255,11 @@ func TestAwait(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Await(ctx, fits); err != nil {
-		t.Errorf("a request kept: %v", err)
+		t.Errorf("an earlier request: %v", err)
 	}
 	cancel()
 	if _, err := s.Await(ctx, func(scripted.Request) bool { return false }); err == nil {
-		t.Error("found what is not there")
+		t.Error("Await found a request that does not exist")
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// maxRequests is how many requests are kept. One of codex is about 40 KiB.
+	// maxRequests is the number of stored requests. One of Codex has about 40 KiB.
 	maxRequests = 256
-	// maxBody is the most that is read of one.
+	// maxBody is the maximum size of a request.
 	maxBody = 64 << 20
 )
 
-// Server is the model. The zero value is no use; see Start.
+// Server is the model. Create it with Start.
 type Server struct {
 	http     *http.Server
 	url      string
-	stop     context.CancelFunc // ends the responses that are under way
+	stop     context.CancelFunc // ends the open responses
 	serving  chan struct{}      // closed when Serve has returned
 	handlers sync.WaitGroup
 
@@ -33,11 +33,11 @@ type Server struct {
 	script   Script
 	counters map[string]int
 	requests []Request
-	arrived  chan struct{} // closed and renewed with each request
+	arrived  chan struct{} // closed and replaced with each request
 }
 
-// Start opens the model on a free port of the loopback interface. A nil script
-// leaves everything to Vocabulary. The error is that of listening.
+// Start opens the model on a free port of the loopback interface. With a nil script, Vocabulary
+// answers all requests. The error is that of listening.
 func Start(script Script) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,11 +67,10 @@ func Start(script Script) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the responses that are under way and returns when nothing of the
-// server is left.
+// Close ends the open responses and returns when all goroutines of the server have ended.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	s.closed = true // no handler begins any more, so that Wait may
+	s.closed = true // no new handler starts, so Wait is safe
 	s.mu.Unlock()
 	s.stop()
 	err := s.http.Close()
@@ -80,24 +79,24 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is where the model listens, without the /v1: http://127.0.0.1:PORT.
+// URL returns the address of the model without /v1: http://127.0.0.1:PORT.
 func (s *Server) URL() string { return s.url }
 
-// Add puts steps at the end of what is left of the script.
+// Add appends steps to the script.
 func (s *Server) Add(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, steps...)
 }
 
-// Requests are the last 256 requests for a response, oldest first.
+// Requests returns the last 256 requests for a response, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Await waits for a request that fits, those kept from before included.
+// Await waits for a request for which fits returns true; earlier ones count too.
 func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, error) {
 	for {
 		s.mu.Lock()
@@ -119,11 +118,11 @@ func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, e
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"models":[]}`) // codex may have left
+	_, _ = io.WriteString(w, `{"models":[]}`) // Codex may have disconnected
 }
 
-// begin counts a handler in, unless the server is closed.
-func (s *Server) begin() bool {
+// startHandler counts a handler, unless the server is closed.
+func (s *Server) startHandler() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -133,7 +132,7 @@ func (s *Server) begin() bool {
 }
 
 func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
-	if !s.begin() {
+	if !s.startHandler() {
 		return
 	}
 	defer s.handlers.Done()
@@ -149,12 +148,11 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	request.Body = body
 	out := &stream{ctx: r.Context(), w: w, id: s.newID("resp"), newID: s.newID}
-	// An error is either codex gone, or a failure that the script wants: there
-	// is nobody left to tell.
-	_ = out.play(s.reply(request)) // codex may have left
+	// After an error Codex has disconnected, or the script wanted the failure.
+	_ = out.play(s.reply(request)) // Codex may have disconnected
 }
 
-// reply keeps the request and chooses the answer.
+// reply stores the request and chooses the answer.
 func (s *Server) reply(r Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// stream is one response on its way to codex.
+// stream is one open response to Codex.
 type stream struct {
 	ctx   context.Context // ends with the connection or the server
 	w     http.ResponseWriter
 	id    string                     // of the response
-	newID func(prefix string) string // counts for the whole server
+	newID func(prefix string) string // with counters of the server
 	began bool
 }
 
-// event sends one server-sent event and flushes it: codex is to see the deltas
-// one by one.
+// event sends one server-sent event and flushes it, so that Codex receives each delta separately.
 func (s *stream) event(kind string, fields map[string]any) error {
 	if !s.began {
 		s.began = true
@@ -45,8 +44,8 @@ func (s *stream) event(kind string, fields map[string]any) error {
 	return http.NewResponseController(s.w).Flush()
 }
 
-// done sends the item that codex acts upon.
-func (s *stream) done(item map[string]any) error {
+// sendItem sends the event of a completed item, on which Codex acts.
+func (s *stream) sendItem(item map[string]any) error {
 	return s.event("response.output_item.done", map[string]any{"item": item})
 }
 
@@ -67,9 +66,8 @@ func (s *stream) play(reply Reply) error {
 	}})
 }
 
-// message streams an assistant message. between, if any, is called after the
-// first delta.
-func (s *stream) message(words []string, between func() error) error {
+// streamMessage streams an assistant message. It calls between, if not nil, after the first delta.
+func (s *stream) streamMessage(words []string, between func() error) error {
 	id := s.newID("msg")
 	item := func(text string) map[string]any {
 		return map[string]any{
@@ -92,16 +90,16 @@ func (s *stream) message(words []string, between func() error) error {
 			}
 		}
 	}
-	return s.done(item(strings.Join(words, "")))
+	return s.sendItem(item(strings.Join(words, "")))
 }
 
 func (t Text) play(s *stream) error {
-	return s.message(strings.SplitAfter(string(t), " "), nil)
+	return s.streamMessage(strings.SplitAfter(string(t), " "), nil)
 }
 
-// working is a message whose second word comes when until says so.
-func working[T any](s *stream, until <-chan T) error {
-	return s.message([]string{"Working… ", "done."}, func() error {
+// streamUntil streams a message whose second word follows the signal of until.
+func streamUntil[T any](s *stream, until <-chan T) error {
+	return s.streamMessage([]string{"Working… ", "done."}, func() error {
 		select {
 		case <-until:
 			return nil
@@ -114,12 +112,12 @@ func working[T any](s *stream, until <-chan T) error {
 func (w Slow) play(s *stream) error {
 	timer := time.NewTimer(w.For)
 	defer timer.Stop()
-	return working(s, timer.C)
+	return streamUntil(s, timer.C)
 }
 
-func (h Held) play(s *stream) error { return working(s, h.Until) }
+func (h Paused) play(s *stream) error { return streamUntil(s, h.Until) }
 
-// callID returns the id that the script gives a call, or a new one.
+// callID returns the id of a call from the script, or a new one.
 func (s *stream) callID(id string) string {
 	if id != "" {
 		return id
@@ -138,18 +136,18 @@ func (c Call) play(s *stream) error {
 	if c.Namespace != "" {
 		item["namespace"] = c.Namespace
 	}
-	return s.done(item)
+	return s.sendItem(item)
 }
 
 func (c CustomCall) play(s *stream) error {
-	return s.done(map[string]any{
+	return s.sendItem(map[string]any{
 		"type": "custom_tool_call", "id": s.newID("ctc"), "call_id": s.callID(c.ID),
 		"name": c.Tool, "input": c.Input,
 	})
 }
 
-// errFailed ends a response after Fail has said why.
-var errFailed = errors.New("the script says so")
+// errFailed ends a response after Fail sent the reason.
+var errFailed = errors.New("the script ends the response")
 
 func (f Fail) play(s *stream) error {
 	if f.Status != 0 && !s.began {
@@ -159,7 +157,7 @@ func (f Fail) play(s *stream) error {
 		_ = json.NewEncoder(s.w).Encode(map[string]any{"error": map[string]any{"message": f.Message}})
 		return errFailed
 	}
-	// invalid_prompt is a failure that codex does not try again.
+	// Codex does not retry after invalid_prompt.
 	err := s.event("response.failed", map[string]any{"response": map[string]any{
 		"id": s.id, "status": "failed",
 		"error": map[string]any{"code": "invalid_prompt", "message": f.Message},

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Vocabulary is what the model answers to a user's words. A text whose first
-// line begins with one of these is an order, anything else is answered with a
-// friendly sentence that repeats it:
+// Vocabulary returns the answer to a user's text. If its first line starts with one of these words,
+// it is an order. The answer to any other text is a sentence that repeats it:
 //
 //	RUN: CMD                a shell command
 //	ESCALATE: CMD           a shell command that asks to leave the sandbox
@@ -21,8 +20,8 @@ import (
 //	SAY: TEXT               exactly this text
 //	FAIL, FAIL: STATUS      response.failed, or an HTTP status
 //
-// Orders on several lines make one reply: parallel calls. An order that cannot
-// be read is answered with a text that says so.
+// Orders on several lines make one reply with parallel calls. The answer to an invalid order is a
+// text with the problem.
 func Vocabulary(text string) Reply {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	var reply Reply
@@ -53,20 +52,20 @@ func Vocabulary(text string) Reply {
 		case "SAY":
 			reply = append(reply, Text(rest))
 		case "FAIL":
-			// Not a status: 0, the failure inside the stream.
+			// Not a status: use 0, the failure in the stream.
 			status, _ := strconv.Atoi(rest)
 			return Reply{Fail{Status: status, Message: "The scripted model was told to fail."}}
 		default:
 			if len(reply) == 0 {
 				return Reply{Text("Hello from the scripted model. You said: " + strings.TrimSpace(text))}
 			}
-			// A line after an order that is none itself belongs to nothing.
+			// Ignore a line after an order that is not an order itself.
 		}
 	}
 	return reply
 }
 
-// call reads "TOOL JSON" or "NAMESPACE/TOOL JSON".
+// call parses "TOOL JSON" or "NAMESPACE/TOOL JSON".
 func call(text string) Item {
 	tool, arguments, _ := strings.Cut(text, " ")
 	if arguments = strings.TrimSpace(arguments); arguments == "" {
@@ -82,22 +81,22 @@ func call(text string) Item {
 	return c
 }
 
-// maxQuote is how many characters of a tool's output the model repeats.
+// maxQuote is the number of characters of a tool's output that the model repeats.
 const maxQuote = 200
 
-// Quote is the answer to what tools said, a sentence each.
+// Quote returns the answer to tool outputs, one sentence each.
 func Quote(outputs []string) Reply {
 	sentences := make([]string, len(outputs))
 	for i, output := range outputs {
-		sentences[i] = sentence(output)
+		sentences[i] = describeOutput(output)
 	}
 	return Reply{Text(strings.Join(sentences, "\n"))}
 }
 
-// sentence repeats one tool. Codex puts a header before the output of a command
-// (a random chunk id, a wall time, the exit code) that ends in "Output:"; only
-// the exit code of it is repeated, so that the answer is the same every time.
-func sentence(output string) string {
+// describeOutput returns a sentence about one output. Codex puts a header before the output of a
+// command (a random chunk id, a wall time, the exit code) that ends in "Output:". The sentence
+// repeats only the exit code, so that the answer is reproducible.
+func describeOutput(output string) string {
 	header, body, ok := strings.Cut(output, "Output:\n")
 	if !ok {
 		header, body = "", output

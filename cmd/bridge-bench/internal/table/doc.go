@@ -1,7 +1,6 @@
-// Package table gathers what a benchmark measures, round by round, and prints it beside
-// what it should be.
+// Package table collects measurements, round by round, and prints them with their goals.
 //
-// It promises that a figure in a report is the median of values that were added in this
-// run, and that a row with a goal says whether the median keeps to it. It measures
-// nothing itself. A Table is used by one goroutine at a time.
+// Each figure of a report is the median of values added in this run. A row with a goal shows
+// whether the median meets it. The package measures nothing itself. A Table must not be used
+// concurrently.
 package table

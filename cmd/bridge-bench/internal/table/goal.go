@@ -1,7 +1,6 @@
 package table
 
-// Goal is what a row's median should be. The zero Goal is none: the row is there to be
-// known.
+// Goal is the wanted median of a row. The zero Goal is no goal.
 type Goal struct {
 	bound float64
 	kind  kind
@@ -15,13 +14,13 @@ const (
 	atLeast
 )
 
-// AtMost is the goal of a value that should be small.
+// AtMost returns the goal of a value that should be small.
 func AtMost(bound float64) Goal { return Goal{bound, atMost} }
 
-// AtLeast is the goal of a value that should be large.
+// AtLeast returns the goal of a value that should be large.
 func AtLeast(bound float64) Goal { return Goal{bound, atLeast} }
 
-// missing is how much a value lacks; 0 or less where it keeps to the goal.
+// missing returns how far a value misses the goal; 0 or less if it meets it.
 func (g Goal) missing(v float64) float64 {
 	switch g.kind {
 	case atMost:

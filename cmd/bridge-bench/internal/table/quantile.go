@@ -2,12 +2,11 @@ package table
 
 import "slices"
 
-// Median is the middle of the values; of an even number of them the mean of the two in
-// the middle. There has to be one.
+// Median returns the middle value, or the mean of the two middle values. values must not be empty.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Quantile is the value below which a part of the values lies, q of 1; between two of
-// them it is on the straight line from one to the other.
+// Quantile returns the value below which the fraction q of the values is, with linear
+// interpolation.
 func Quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	at := q * float64(len(sorted)-1)

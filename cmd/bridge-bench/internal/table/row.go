@@ -7,15 +7,15 @@ import (
 
 // Row is one line of the report.
 type Row struct {
-	Key   string // its words are divided by slashes
-	Title string // of what is measured; the rows of one measurement share it
+	Key   string // words separated by slashes
+	Title string // of the measurement; its rows share it
 	What  string
 	Unit  string // "×", "µs", "MiB", "ms", "MB/s", "ns", ""
 	Goal  Goal
 	Note  string // has a verb for each of the parts
 }
 
-// line is a Row with what was measured.
+// line is a Row with its measured values.
 type line struct {
 	Row
 	values []float64
@@ -26,8 +26,8 @@ func (l *line) median() float64 { return Median(l.values) }
 
 func (l *line) missed() bool { return l.Goal.missing(l.median()) > 0 }
 
-// note is the Note with the medians of the parts. A line that was not measured in every
-// round says so.
+// note returns the Note with the medians of the parts. It says if the row was not measured in every
+// round.
 func (l *line) note(rounds int) string {
 	args := make([]any, len(l.parts))
 	for i, part := range l.parts {
@@ -64,7 +64,7 @@ func (l *line) withUnit(v float64) string {
 	return l.number(v) + " " + l.Unit
 }
 
-// measured is the median, and the range where the values differ.
+// measured returns the median, and the range if the values differ.
 func (l *line) measured() string {
 	low, high := slices.Min(l.values), slices.Max(l.values)
 	if low == high {

@@ -8,14 +8,14 @@ import (
 	"text/tabwriter"
 )
 
-// Table is the rows of a report, in the order in which they were first measured.
+// Table has the rows of a report, in the order of their first measurement.
 type Table struct {
-	Rounds int // that were meant to be measured
+	Rounds int // planned number
 	lines  []*line
 }
 
-// Add adds the value of one round to a row, and what it was made of. The first one makes
-// the row; a later one has as many parts.
+// Add adds the value of one round to a row, with the parts it was computed from. The first call
+// creates the row; later ones have as many parts.
 func (t *Table) Add(r Row, value float64, parts ...float64) {
 	i := slices.IndexFunc(t.lines, func(old *line) bool { return old.Key == r.Key })
 	if i < 0 {
@@ -29,7 +29,7 @@ func (t *Table) Add(r Row, value float64, parts ...float64) {
 	}
 }
 
-// titles are the titles of the lines, each only where it changes.
+// titles returns the titles of the lines; an empty title repeats the one before.
 func (t *Table) titles() []string {
 	all := make([]string, len(t.lines))
 	last := ""
@@ -52,8 +52,8 @@ func (t *Table) Terminal(out io.Writer) error {
 	return w.Flush()
 }
 
-// Markdown writes the table, and each goal that is missed with the reason that why gives
-// for its key. The cells have no spaces around them, which keeps the page short.
+// Markdown writes the table, and each missed goal with the reason that why returns for its key. The
+// cells have no padding, to keep the page short.
 func (t *Table) Markdown(out io.Writer, why func(key string) string) {
 	fmt.Fprintln(out, "|what||median (range)|goal|note|\n|---|---|---|---|---|")
 	for i, title := range t.titles() {

@@ -42,8 +42,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// At least a part q of the values is not above the quantile, the values stay as they are,
-// and a larger part has no smaller quantile.
+// At least the fraction q of the values is not above the quantile. Quantile does not change the
+// values, and grows with q.
 func TestQuantileLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 1, 50).Draw(t, "values")
@@ -51,7 +51,7 @@ func TestQuantileLaws(t *testing.T) {
 		q := rapid.Float64Range(0, 1).Draw(t, "q")
 		at := table.Quantile(values, q)
 		if diff := cmp.Diff(before, values); diff != "" {
-			t.Fatalf("the values have changed:\n%s", diff)
+			t.Fatalf("the values changed:\n%s", diff)
 		}
 		below, above := 0, 0
 		for _, v := range values {
@@ -73,7 +73,7 @@ func TestQuantileLaws(t *testing.T) {
 }
 
 // TestReport has each kind of row: met and missed, at the bound, with and without a goal, with
-// parts, and one that was not measured in each round.
+// parts, and not measured in each round.
 func TestReport(t *testing.T) {
 	report := table.Table{Rounds: 3}
 	pass := table.Row{Title: "pass-through", Unit: "×", Goal: table.AtMost(0.67), Note: "%.2f GB/s, cat %.2f GB/s"}
@@ -116,7 +116,7 @@ func TestNothingMissed(t *testing.T) {
 	report := table.Table{Rounds: 1}
 	report.Add(table.Row{Key: "a", Title: "a", What: "time", Unit: "×", Goal: table.AtMost(1)}, 1)
 	var out bytes.Buffer
-	report.Markdown(&out, func(key string) string { t.Errorf("asked why %s is missed", key); return "" })
+	report.Markdown(&out, func(key string) string { t.Errorf("unexpected call for %s", key); return "" })
 	golden(t, "testdata/met.md", out.Bytes())
 }
 

@@ -32,7 +32,7 @@ func sceneMessages(ctx context.Context, s *stage) error {
 	finish := make(chan struct{})
 	ended := sync.OnceFunc(func() { close(finish) })
 	defer ended()
-	s.model.Add(scripted.Step{When: "long job", Reply: scripted.Reply{scripted.Held{Until: finish}}})
+	s.model.Add(scripted.Step{When: "long job", Reply: scripted.Reply{scripted.Paused{Until: finish}}})
 	type reply struct {
 		text string
 		err  error

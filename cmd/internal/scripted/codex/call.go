@@ -9,8 +9,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// together runs the calls of one reply in parallel, and gives their outputs in order.
-func (u *turn) together(calls []func() string) []string {
+// runParallel runs the calls of one reply in parallel and returns their outputs in order.
+func (u *turn) runParallel(calls []func() string) []string {
 	outputs := make([]string, len(calls))
 	var all sync.WaitGroup
 	for i, call := range calls {
@@ -20,13 +20,13 @@ func (u *turn) together(calls []func() string) []string {
 	return outputs
 }
 
-// call is one tool call, with its hooks, from the line in the rollout file on.
+// call runs one tool call with its hooks, after it wrote the line in the rollout file.
 func (u *turn) call(ctx context.Context, c scripted.Call) string {
 	id := "call_" + newID()
 	if c.Arguments == nil {
 		c.Arguments = json.RawMessage("{}")
 	}
-	if f := note(u.thread.path, "response_item", object{
+	if f := appendRollout(u.thread.path, "response_item", object{
 		"type": "function_call", "name": c.Tool, "namespace": namespace(c), "arguments": string(c.Arguments), "call_id": id,
 	}); f != nil {
 		return f.Message
@@ -42,13 +42,13 @@ func (u *turn) call(ctx context.Context, c scripted.Call) string {
 	if reason := u.runHooks(ctx, preToolUse, id, about); reason != "" {
 		return "Command blocked by PreToolUse hook: " + reason
 	}
-	output := u.use(ctx, c, id)
+	output := u.runTool(ctx, c, id)
 	about["tool_response"] = output
 	u.runHooks(ctx, postToolUse, id, about)
 	return output
 }
 
-// namespace is a call's, null where it has none.
+// namespace returns the namespace of a call, or nil.
 func namespace(c scripted.Call) any {
 	if c.Namespace == "" {
 		return nil
@@ -56,44 +56,44 @@ func namespace(c scripted.Call) any {
 	return c.Namespace
 }
 
-// command is a shell command in the words of a hook.
+// command returns a shell command as hooks get it.
 func (u *turn) command(c scripted.Call) json.RawMessage {
 	var p struct {
 		Cmd string `json:"cmd"`
 	}
-	_ = json.Unmarshal(c.Arguments, &p) // an empty command does nothing either
+	_ = json.Unmarshal(c.Arguments, &p) // an empty command has no effect
 	text, _ := json.Marshal(object{"command": p.Cmd})
 	return text
 }
 
-// use is what a tool does. Commands and the tools of MCP servers do nothing, well.
-func (u *turn) use(ctx context.Context, c scripted.Call, id string) string {
+// runTool returns the output of a tool. Commands and tools of MCP servers do nothing and succeed.
+func (u *turn) runTool(ctx context.Context, c scripted.Call, id string) string {
 	switch {
 	case c.Tool == "exec_command":
 		u.item(object{"type": "commandExecution", "id": id, "command": string(u.command(c)), "cwd": u.thread.cwd, "status": "completed", "aggregatedOutput": nil, "exitCode": 0})
 		return "Process exited with code 0\nOutput:\n"
 	case c.Tool == "request_user_input":
 		var p object
-		_ = json.Unmarshal(c.Arguments, &p) // the model's own
+		_ = json.Unmarshal(c.Arguments, &p) // from the scripted model
 		p["threadId"], p["turnId"], p["itemId"] = u.thread.id, u.id, id
-		result, err := u.ask(ctx, "item/tool/requestUserInput", u.thread.id, p)
+		result, err := u.request(ctx, "item/tool/requestUserInput", u.thread.id, p)
 		if err != nil {
 			return err.Error()
 		}
 		return string(result)
 	case strings.HasPrefix(c.Namespace, "mcp__"):
-		return u.consented(ctx, c, id)
+		return u.callMCPTool(ctx, c, id)
 	default:
-		return u.dynamic(ctx, c, id)
+		return u.callClientTool(ctx, c, id)
 	}
 }
 
-// consented is the tool of an MCP server, about which the person is asked.
-func (u *turn) consented(ctx context.Context, c scripted.Call, id string) string {
+// callMCPTool calls the tool of an MCP server after asking the user.
+func (u *turn) callMCPTool(ctx context.Context, c scripted.Call, id string) string {
 	server := strings.TrimPrefix(c.Namespace, "mcp__")
 	item := object{"type": "mcpToolCall", "id": id, "server": server, "tool": c.Tool, "status": "inProgress", "arguments": c.Arguments}
-	u.say("item/started", object{"item": item})
-	result, err := u.ask(ctx, "mcpServer/elicitation/request", u.thread.id, object{
+	u.notify("item/started", object{"item": item})
+	result, err := u.request(ctx, "mcpServer/elicitation/request", u.thread.id, object{
 		"threadId": u.thread.id, "turnId": u.id, "serverName": server, "mode": "form",
 		"_meta":   object{"codex_approval_kind": "mcp_tool_call", "persist": []string{"session", "always"}, "tool_name": c.Tool, "tool_params": c.Arguments},
 		"message": "Allow the " + server + " MCP server to run tool \"" + c.Tool + "\"?", "requestedSchema": object{"type": "object", "properties": object{}},
@@ -104,15 +104,15 @@ func (u *turn) consented(ctx context.Context, c scripted.Call, id string) string
 		output = "touched"
 	}
 	item["status"] = "completed"
-	u.say("item/completed", object{"item": item})
+	u.notify("item/completed", object{"item": item})
 	return output
 }
 
-// dynamic is a tool of the client's.
-func (u *turn) dynamic(ctx context.Context, c scripted.Call, id string) string {
+// callClientTool calls a tool of the client.
+func (u *turn) callClientTool(ctx context.Context, c scripted.Call, id string) string {
 	item := object{"type": "dynamicToolCall", "id": id, "namespace": namespace(c), "tool": c.Tool, "arguments": c.Arguments, "status": "inProgress"}
-	u.say("item/started", object{"item": item})
-	result, err := u.ask(ctx, "item/tool/call", u.thread.id, object{
+	u.notify("item/started", object{"item": item})
+	result, err := u.request(ctx, "item/tool/call", u.thread.id, object{
 		"threadId": u.thread.id, "turnId": u.id, "callId": id, "namespace": namespace(c), "tool": c.Tool, "arguments": c.Arguments,
 	})
 	var answer struct {
@@ -124,6 +124,6 @@ func (u *turn) dynamic(ctx context.Context, c scripted.Call, id string) string {
 		output = answer.ContentItems[0].Text
 	}
 	item["status"], item["success"] = "completed", answer.Success
-	u.say("item/completed", object{"item": item})
+	u.notify("item/completed", object{"item": item})
 	return output
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// source is what codex calls the configuration that comes with a request.
+// source is Codex's name for the configuration in a request.
 const source = "/<session-flags>/config.toml"
 
-// event is one at which hooks run, by its names on the wire.
+// event is an event of hooks, with its names on the wire.
 type event struct{ name, key, label, shown string }
 
 var (
@@ -20,18 +20,18 @@ var (
 	stop        = event{"Stop", "hooks.Stop", "stop", "stop"}
 )
 
-// hook is one of a thread's.
+// hook is one hook of a thread.
 type hook struct {
 	event
 	command, status, hash string
 	timeout               time.Duration
 }
 
-// place is the hook's key in hooks.state and hooks/list.
+// place returns the key of the hook in hooks.state and hooks/list.
 func (h hook) place() string { return source + ":" + h.label + ":0:0" }
 
-// hooksOf are the hooks of a thread's configuration that are trusted and switched on. That
-// the hash is right is believed.
+// hooksOf returns the trusted and enabled hooks of a thread's configuration. It does not check the
+// hash.
 func hooksOf(config map[string]json.RawMessage) []hook {
 	var states map[string]struct {
 		Enabled bool   `json:"enabled"`
@@ -64,7 +64,7 @@ func hooksOf(config map[string]json.RawMessage) []hook {
 func (s *Server) hooksList(m message) {
 	t, f := s.thread(m)
 	if f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	list := []any{}
@@ -75,11 +75,11 @@ func (s *Server) hooksList(m message) {
 			"displayOrder": i, "enabled": true, "isManaged": false, "currentHash": h.hash, "trustStatus": "trusted",
 		})
 	}
-	s.answer(m.ID, object{"data": []any{object{"cwd": t.cwd, "hooks": list, "warnings": []any{}, "errors": []any{}}}}, nil)
+	s.respond(m.ID, object{"data": []any{object{"cwd": t.cwd, "hooks": list, "warnings": []any{}, "errors": []any{}}}}, nil)
 }
 
-// runHooks runs the thread's hooks of an event. The reason is why the tool may not run, ""
-// when it may: a hook that fails has no say.
+// runHooks runs the thread's hooks of an event. The reason says why the tool may not run; "" if it
+// may. A failed hook does not decide.
 func (u *turn) runHooks(ctx context.Context, e event, call string, payload object) (reason string) {
 	for _, h := range u.thread.hooks {
 		if h.event != e {
@@ -89,7 +89,7 @@ func (u *turn) runHooks(ctx context.Context, e event, call string, payload objec
 			"id": h.shown + ":" + source + ":" + call, "eventName": h.shown, "handlerType": "command", "executionMode": "sync", "scope": "turn",
 			"sourcePath": source, "source": "sessionFlags", "status": "running", "statusMessage": h.status, "startedAt": time.Now().Unix(), "entries": []any{},
 		}
-		u.say("hook/started", object{"run": run})
+		u.notify("hook/started", object{"run": run})
 		run["status"] = "completed"
 		blocked, err := h.run(ctx, u, payload)
 		switch {
@@ -99,12 +99,12 @@ func (u *turn) runHooks(ctx context.Context, e event, call string, payload objec
 			run["status"], run["entries"] = "blocked", []any{object{"kind": "feedback", "text": blocked}}
 			reason = blocked
 		}
-		u.say("hook/completed", object{"run": run})
+		u.notify("hook/completed", object{"run": run})
 	}
 	return reason
 }
 
-// run starts the hook as codex does, with the payload on its stdin.
+// run starts the hook as Codex does, with the payload on stdin.
 func (h hook) run(ctx context.Context, u *turn, payload object) (reason string, err error) {
 	about := object{
 		"session_id": u.thread.id, "turn_id": u.id, "transcript_path": u.thread.path, "cwd": u.thread.cwd,

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Version is the codex that is played.
+// Version is the played version of Codex.
 const Version = "0.169.0"
 
 // Server is one app-server.
@@ -20,10 +20,10 @@ type Server struct {
 	wire
 	home   string // CODEX_HOME
 	ctx    context.Context
-	active sync.WaitGroup // turns
+	active sync.WaitGroup // running turns
 
 	guarded sync.Mutex
-	threads map[string]*thread // that are loaded
+	threads map[string]*thread // loaded threads
 }
 
 func main() {
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// serve is the app-server of a home until the input ends. It returns the error of the output.
+// serve runs the app-server of a home until the input ends. It returns the error of the output.
 func serve(ctx context.Context, home string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Server{wire: wire{out: out}, home: home, ctx: ctx, threads: make(map[string]*thread)}
@@ -46,7 +46,7 @@ func serve(ctx context.Context, home string, in io.Reader, out io.Writer) error 
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
-			s.hear(line)
+			s.handleLine(line)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -57,32 +57,32 @@ func serve(ctx context.Context, home string, in io.Reader, out io.Writer) error 
 	}
 }
 
-// hear takes one line. What is no message is dropped without a word.
-func (s *Server) hear(line []byte) {
+// handleLine handles one line. It ignores lines that are not messages.
+func (s *Server) handleLine(line []byte) {
 	var m message
 	if json.Unmarshal(line, &m) != nil {
 		return
 	}
 	switch {
 	case m.Method == "":
-		s.answered(m)
+		s.handleResponse(m)
 	case m.ID != nil:
 		if method, ok := requests[m.Method]; ok {
 			method(s, m)
 			return
 		}
-		s.answer(m.ID, nil, faultf("Invalid request: unknown variant `%s`", m.Method))
+		s.respond(m.ID, nil, errorf("Invalid request: unknown variant `%s`", m.Method))
 	}
 }
 
-// requests answer, and may say more.
+// requests has the handlers by method.
 var requests map[string]func(*Server, message)
 
-func init() { // they lead back to it
+func init() { // avoids an initialization cycle
 	requests = map[string]func(*Server, message){
 		"initialize":              (*Server).initialize,
 		"config/read":             (*Server).configRead,
-		"configRequirements/read": func(s *Server, m message) { s.answer(m.ID, object{"requirements": nil}, nil) },
+		"configRequirements/read": func(s *Server, m message) { s.respond(m.ID, object{"requirements": nil}, nil) },
 		"hooks/list":              (*Server).hooksList,
 		"thread/start":            (*Server).threadStart,
 		"thread/resume":           (*Server).threadResume,
@@ -96,15 +96,15 @@ func init() { // they lead back to it
 }
 
 func (s *Server) initialize(m message) {
-	s.answer(m.ID, object{
+	s.respond(m.ID, object{
 		"userAgent": "scripted/" + Version + " (Linux; x86_64)", "codexHome": s.home, "platformFamily": "unix", "platformOs": "linux",
 	}, nil)
 }
 
-// configRead has nothing but a model, in the user's file.
+// configRead returns only a model from the user's file.
 func (s *Server) configRead(m message) {
 	config := object{"model": model, "model_provider": provider}
-	s.answer(m.ID, object{
+	s.respond(m.ID, object{
 		"config": config, "origins": object{},
 		"layers": []any{object{"name": object{"type": "user", "file": s.home + "/config.toml", "profile": nil}, "version": "1", "config": config}},
 	}, nil)

@@ -19,7 +19,7 @@ const (
 	provider = "mock"
 )
 
-// thread is one that is loaded.
+// thread is a loaded thread.
 type thread struct {
 	id, path, cwd string
 	approval      json.RawMessage
@@ -27,11 +27,11 @@ type thread struct {
 	hooks         []hook
 
 	mu   sync.Mutex
-	turn *turn // the one that runs; nil none
+	turn *turn // the running turn; nil without one
 }
 
-// opening are the params that open a thread, as far as they count here.
-type opening struct {
+// openParams are the params that open a thread, as far as the server uses them.
+type openParams struct {
 	ThreadID       string          `json:"threadId"`
 	Cwd            string          `json:"cwd"`
 	ApprovalPolicy json.RawMessage `json:"approvalPolicy"`
@@ -39,7 +39,7 @@ type opening struct {
 	Config         map[string]json.RawMessage
 }
 
-// newID is a UUID, as codex's ids are.
+// newID returns a UUID, like Codex's ids.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -53,22 +53,22 @@ func (s *Server) rollout(id string) string {
 
 func (s *Server) threadStart(m message) {
 	id := newID()
-	s.open(m, id, func(p *opening) *fault {
+	s.openThread(m, id, func(p *openParams) *rpcError {
 		if err := os.MkdirAll(filepath.Dir(s.rollout(id)), 0o700); err != nil {
-			return faultf("%v", err)
+			return errorf("%v", err)
 		}
-		return note(s.rollout(id), "session_meta", object{
+		return appendRollout(s.rollout(id), "session_meta", object{
 			"id": id, "cwd": p.Cwd, "approvalPolicy": p.ApprovalPolicy, "sandbox": p.Sandbox, "cli_version": Version, "model_provider": provider,
 		})
 	})
 }
 
 func (s *Server) threadResume(m message) {
-	var p opening
-	_ = json.Unmarshal(m.Params, &p) // open says what is wrong with it
-	s.open(m, p.ThreadID, func(p *opening) *fault {
-		if err := p.remember(s.rollout(p.ThreadID)); err != nil {
-			return faultf("no rollout found for thread id %s", p.ThreadID)
+	var p openParams
+	_ = json.Unmarshal(m.Params, &p) // openThread reports errors
+	s.openThread(m, p.ThreadID, func(p *openParams) *rpcError {
+		if err := p.fillFromRollout(s.rollout(p.ThreadID)); err != nil {
+			return errorf("no rollout found for thread id %s", p.ThreadID)
 		}
 		return nil
 	})
@@ -76,24 +76,24 @@ func (s *Server) threadResume(m message) {
 
 // threadRead returns the folder and the file of a thread, loaded or not.
 func (s *Server) threadRead(m message) {
-	var p opening
+	var p openParams
 	_ = json.Unmarshal(m.Params, &p) // no thread has the id ""
 	path := s.rollout(p.ThreadID)
-	if err := p.remember(path); err != nil {
-		s.answer(m.ID, nil, faultf("thread not loaded: %s", p.ThreadID))
+	if err := p.fillFromRollout(path); err != nil {
+		s.respond(m.ID, nil, errorf("thread not loaded: %s", p.ThreadID))
 		return
 	}
-	s.answer(m.ID, object{"thread": object{"id": p.ThreadID, "path": path, "cwd": p.Cwd}}, nil)
+	s.respond(m.ID, object{"thread": object{"id": p.ThreadID, "path": path, "cwd": p.Cwd}}, nil)
 }
 
-// remember fills in what the thread was started with, from its file.
-func (p *opening) remember(path string) error {
+// fillFromRollout adds the parameters of the thread's start from its file.
+func (p *openParams) fillFromRollout(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var first struct{ Payload opening }
+	var first struct{ Payload openParams }
 	if err := json.NewDecoder(f).Decode(&first); err != nil {
 		return err
 	}
@@ -109,15 +109,15 @@ func (p *opening) remember(path string) error {
 	return nil
 }
 
-// open loads a thread and says what is in force in it.
-func (s *Server) open(m message, id string, prepare func(*opening) *fault) {
-	var p opening
+// openThread loads a thread and responds with its effective settings.
+func (s *Server) openThread(m message, id string, prepare func(*openParams) *rpcError) {
+	var p openParams
 	if err := json.Unmarshal(m.Params, &p); err != nil {
-		s.answer(m.ID, nil, faultf("Invalid request: %v", err))
+		s.respond(m.ID, nil, errorf("Invalid request: %v", err))
 		return
 	}
 	if f := prepare(&p); f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	t := &thread{id: id, path: s.rollout(id), cwd: p.Cwd, approval: p.ApprovalPolicy, sandbox: p.Sandbox, hooks: hooksOf(p.Config)}
@@ -129,16 +129,16 @@ func (s *Server) open(m message, id string, prepare func(*opening) *fault) {
 		"id": id, "sessionId": id, "preview": "", "ephemeral": false, "modelProvider": provider, "model": model, "createdAt": now, "updatedAt": now,
 		"status": object{"type": "idle"}, "path": t.path, "cwd": t.cwd, "cliVersion": Version, "source": "vscode", "turns": []any{},
 	}
-	s.answer(m.ID, object{
+	s.respond(m.ID, object{
 		"thread": shown, "model": model, "modelProvider": provider, "serviceTier": nil, "cwd": t.cwd, "runtimeWorkspaceRoots": []string{t.cwd},
-		"instructionSources": []any{}, "approvalPolicy": t.approval, "approvalsReviewer": "user", "sandbox": policyOf(t.sandbox),
+		"instructionSources": []any{}, "approvalPolicy": t.approval, "approvalsReviewer": "user", "sandbox": sandboxPolicy(t.sandbox),
 		"activePermissionProfile": nil, "reasoningEffort": nil,
 	}, nil)
-	s.tell("thread/started", object{"thread": shown})
+	s.send("thread/started", object{"thread": shown})
 }
 
-// policyOf is a sandbox as the answer tells it.
-func policyOf(mode string) object {
+// sandboxPolicy returns a sandbox as in the response.
+func sandboxPolicy(mode string) object {
 	if mode == "workspace-write" {
 		return object{"type": "workspaceWrite", "writableRoots": []any{}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false}
 	}
@@ -150,31 +150,31 @@ func (s *Server) threadLoadedList(m message) {
 	s.guarded.Lock()
 	ids := slices.Sorted(maps.Keys(s.threads))
 	s.guarded.Unlock()
-	s.answer(m.ID, object{"data": ids, "nextCursor": nil}, nil)
+	s.respond(m.ID, object{"data": ids, "nextCursor": nil}, nil)
 }
 
-// threadArchive puts a thread away. Measured: codex says that it is not loaded any more and
-// that it is archived, and no thread/closed.
+// threadArchive archives a thread. Measured: Codex sends that it is no longer loaded and that it is
+// archived, but no thread/closed.
 func (s *Server) threadArchive(m message) {
 	t, f := s.thread(m)
 	if f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	s.guarded.Lock()
 	delete(s.threads, t.id)
 	s.guarded.Unlock()
-	s.tell("thread/status/changed", object{"threadId": t.id, "status": object{"type": "notLoaded"}})
-	if err := os.Remove(t.path); err != nil { // the real one moves it
-		s.answer(m.ID, nil, faultf("%v", err))
+	s.send("thread/status/changed", object{"threadId": t.id, "status": object{"type": "notLoaded"}})
+	if err := os.Remove(t.path); err != nil { // Codex moves the file instead
+		s.respond(m.ID, nil, errorf("%v", err))
 		return
 	}
-	s.answer(m.ID, object{}, nil)
-	s.tell("thread/archived", object{"threadId": t.id})
+	s.respond(m.ID, object{}, nil)
+	s.send("thread/archived", object{"threadId": t.id})
 }
 
-// thread is the loaded thread that a request is about.
-func (s *Server) thread(m message) (*thread, *fault) {
+// thread returns the loaded thread of a request.
+func (s *Server) thread(m message) (*thread, *rpcError) {
 	var p struct {
 		ThreadID string `json:"threadId"`
 	}
@@ -184,25 +184,25 @@ func (s *Server) thread(m message) (*thread, *fault) {
 	if t := s.threads[p.ThreadID]; t != nil {
 		return t, nil
 	}
-	return nil, faultf("thread not found: %s", p.ThreadID)
+	return nil, errorf("thread not found: %s", p.ThreadID)
 }
 
-// note writes a line into a rollout file, where the bridge looks calls up.
-func note(path, kind string, payload object) *fault {
+// appendRollout appends a line to a rollout file, in which the bridge looks up calls.
+func appendRollout(path, kind string, payload object) *rpcError {
 	line, err := json.Marshal(object{"timestamp": time.Now().UTC().Format(time.RFC3339Nano), "type": kind, "payload": payload})
 	if err != nil {
-		return faultf("%v", err)
+		return errorf("%v", err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return faultf("%v", err)
+		return errorf("%v", err)
 	}
 	_, err = f.Write(append(line, '\n'))
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	if err != nil {
-		return faultf("%v", err)
+		return errorf("%v", err)
 	}
 	return nil
 }

@@ -9,25 +9,25 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// turn is one that runs.
+// turn is a running turn.
 type turn struct {
 	*Server
 	thread *thread
 	id     string
 	cancel context.CancelFunc
-	// What the client has said and the model has not heard, under the thread's mutex.
-	waiting []said
-	steered chan struct{} // has a value when something is waiting
+	// Input that the model has not received yet, under the thread's mutex.
+	waiting []userInput
+	steered chan struct{} // has a value if waiting is not empty
 }
 
-// said is a message of the user's.
-type said struct {
+// userInput is a message of the user.
+type userInput struct {
 	Input          []object `json:"input"`
 	ClientID       *string  `json:"clientUserMessageId"`
 	ExpectedTurnID string   `json:"expectedTurnId"`
 }
 
-func (s said) text() string {
+func (s userInput) text() string {
 	var texts []string
 	for _, part := range s.Input {
 		if text, ok := part["text"].(string); ok {
@@ -37,31 +37,31 @@ func (s said) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// say tells something of the turn.
-func (u *turn) say(method string, params object) {
+// notify sends a notification with the ids of the thread and the turn.
+func (u *turn) notify(method string, params object) {
 	params["threadId"], params["turnId"] = u.thread.id, u.id
-	u.tell(method, params)
+	u.send(method, params)
 }
 
-func (u *turn) shown(status string, failure any) object {
+func (u *turn) status(status string, failure any) object {
 	return object{"id": u.id, "items": []any{}, "itemsView": "notLoaded", "status": status, "error": failure}
 }
 
-// input is what a request says to a thread.
-func (s *Server) input(m message) (*thread, said, *fault) {
-	var p said
+// input parses a request with input for a thread.
+func (s *Server) input(m message) (*thread, userInput, *rpcError) {
+	var p userInput
 	t, f := s.thread(m)
 	if err := json.Unmarshal(m.Params, &p); err != nil && f == nil {
-		f = faultf("Invalid request: %v", err)
+		f = errorf("Invalid request: %v", err)
 	}
 	return t, p, f
 }
 
-// turnStart begins a turn, or steers the one that runs.
+// turnStart starts a turn, or steers the running one.
 func (s *Server) turnStart(m message) {
 	t, p, f := s.input(m)
 	if f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -71,17 +71,17 @@ func (s *Server) turnStart(m message) {
 	if t.turn != nil {
 		cancel()
 		t.turn.add(p)
-		s.answer(m.ID, object{"turn": t.turn.shown("inProgress", nil)}, nil)
+		s.respond(m.ID, object{"turn": t.turn.status("inProgress", nil)}, nil)
 		return
 	}
 	t.turn = u
 	u.add(p)
-	s.answer(m.ID, object{"turn": u.shown("inProgress", nil)}, nil)
+	s.respond(m.ID, object{"turn": u.status("inProgress", nil)}, nil)
 	s.active.Go(func() { u.run(ctx) })
 }
 
-// add gives the turn something more to hear. The thread's mutex is held.
-func (u *turn) add(p said) {
+// add adds input to the turn. The caller holds the thread's mutex.
+func (u *turn) add(p userInput) {
 	u.waiting = append(u.waiting, p)
 	select {
 	case u.steered <- struct{}{}:
@@ -92,44 +92,44 @@ func (u *turn) add(p said) {
 func (s *Server) turnSteer(m message) {
 	t, p, f := s.input(m)
 	if f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.turn == nil:
-		s.answer(m.ID, nil, faultf("no active turn to steer"))
+		s.respond(m.ID, nil, errorf("no active turn to steer"))
 	case t.turn.id != p.ExpectedTurnID:
-		s.answer(m.ID, nil, faultf("expected active turn id `%s` but found `%s`", p.ExpectedTurnID, t.turn.id))
+		s.respond(m.ID, nil, errorf("expected active turn id `%s` but found `%s`", p.ExpectedTurnID, t.turn.id))
 	default:
 		t.turn.add(p)
-		s.answer(m.ID, object{"turnId": t.turn.id}, nil)
+		s.respond(m.ID, object{"turnId": t.turn.id}, nil)
 	}
 }
 
 func (s *Server) turnInterrupt(m message) {
 	t, f := s.thread(m)
 	if f != nil {
-		s.answer(m.ID, nil, f)
+		s.respond(m.ID, nil, f)
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.turn == nil {
-		s.answer(m.ID, nil, faultf("no active turn to interrupt"))
+		s.respond(m.ID, nil, errorf("no active turn to interrupt"))
 		return
 	}
-	s.answer(m.ID, object{}, nil)
+	s.respond(m.ID, object{}, nil)
 	t.turn.cancel()
 }
 
-// run is the turn, until nothing more was said.
+// run runs the turn until no more input waits.
 func (u *turn) run(ctx context.Context) {
 	defer u.cancel()
-	u.tell("thread/status/changed", object{"threadId": u.thread.id, "status": object{"type": "active", "activeFlags": []any{}}})
-	u.tell("turn/started", object{"threadId": u.thread.id, "turn": u.shown("inProgress", nil)})
-	for heard := u.hear(); heard != nil; heard = u.hear() {
+	u.send("thread/status/changed", object{"threadId": u.thread.id, "status": object{"type": "active", "activeFlags": []any{}}})
+	u.send("turn/started", object{"threadId": u.thread.id, "turn": u.status("inProgress", nil)})
+	for heard := u.takeInput(); heard != nil; heard = u.takeInput() {
 		last, failure := u.reply(ctx, heard)
 		if failure == nil && ctx.Err() == nil {
 			u.runHooks(ctx, stop, "", object{"stop_hook_active": false, "last_assistant_message": last})
@@ -137,7 +137,7 @@ func (u *turn) run(ctx context.Context) {
 		if status := "interrupted"; ctx.Err() != nil || failure != nil {
 			if ctx.Err() == nil {
 				status = "failed"
-				u.say("error", object{"error": failure, "willRetry": false})
+				u.notify("error", object{"error": failure, "willRetry": false})
 			}
 			u.thread.mu.Lock()
 			u.end(status, failure)
@@ -147,17 +147,17 @@ func (u *turn) run(ctx context.Context) {
 	}
 }
 
-// end is the last that is said of the turn. The thread's mutex is held: what the client says
-// now belongs to the next one.
+// end sends the last notifications of the turn. The caller holds the thread's mutex: later input
+// belongs to the next turn.
 func (u *turn) end(status string, failure any) {
-	u.tell("thread/status/changed", object{"threadId": u.thread.id, "status": object{"type": "idle"}})
-	u.tell("turn/completed", object{"threadId": u.thread.id, "turn": u.shown(status, failure)})
+	u.send("thread/status/changed", object{"threadId": u.thread.id, "status": object{"type": "idle"}})
+	u.send("turn/completed", object{"threadId": u.thread.id, "turn": u.status(status, failure)})
 	u.thread.turn = nil
 }
 
-// hear takes what the user has said into the conversation; where there is nothing more the
-// turn ends, and it is nil.
-func (u *turn) hear() []said {
+// takeInput moves the waiting input to the conversation. Without input it ends the turn and returns
+// nil.
+func (u *turn) takeInput() []userInput {
 	u.thread.mu.Lock()
 	waiting := u.waiting
 	if u.waiting = nil; len(waiting) == 0 {
@@ -174,23 +174,24 @@ func (u *turn) hear() []said {
 	return waiting
 }
 
-// item is one that begins and ends at once.
+// item sends an item that starts and completes at once.
 func (u *turn) item(item object) {
 	now := time.Now().UnixMilli()
-	u.say("item/started", object{"item": item, "startedAtMs": now})
-	u.say("item/completed", object{"item": item, "completedAtMs": now})
+	u.notify("item/started", object{"item": item, "startedAtMs": now})
+	u.notify("item/completed", object{"item": item, "completedAtMs": now})
 }
 
-// reply is the model's: what the calls gave, it repeats. failure is the turn's.
-func (u *turn) reply(ctx context.Context, heard []said) (last string, failure any) {
+// reply runs the model's reply; the model repeats the outputs of calls. failure is the error of the
+// turn.
+func (u *turn) reply(ctx context.Context, heard []userInput) (last string, failure any) {
 	reply := scripted.Vocabulary(heard[len(heard)-1].text())
 	var calls []func() string
 	for _, item := range reply {
 		switch item := item.(type) {
 		case scripted.Text:
-			last = u.speak(string(item))
+			last = u.sendMessage(string(item))
 		case scripted.Slow:
-			last = u.speakFor(ctx, item.For)
+			last = u.sendMessageSlowly(ctx, item.For)
 		case scripted.Call:
 			calls = append(calls, func() string { return u.call(ctx, item) })
 		case scripted.Fail:
@@ -198,11 +199,11 @@ func (u *turn) reply(ctx context.Context, heard []said) (last string, failure an
 		}
 	}
 	if len(calls) > 0 && ctx.Err() == nil {
-		outputs := u.together(calls)
+		outputs := u.runParallel(calls)
 		if ctx.Err() == nil {
 			for _, item := range scripted.Quote(outputs) {
 				if text, ok := item.(scripted.Text); ok {
-					last = u.speak(string(text))
+					last = u.sendMessage(string(text))
 				}
 			}
 		}
@@ -210,28 +211,29 @@ func (u *turn) reply(ctx context.Context, heard []said) (last string, failure an
 	return last, nil
 }
 
-// speak is a message, a word a delta.
-func (u *turn) speak(text string) string {
+// sendMessage sends a message, one word per delta.
+func (u *turn) sendMessage(text string) string {
 	id := newID()
-	u.say("item/started", object{"item": object{"type": "agentMessage", "id": id, "text": ""}})
+	u.notify("item/started", object{"item": object{"type": "agentMessage", "id": id, "text": ""}})
 	for _, word := range strings.SplitAfter(text, " ") {
-		u.say("item/agentMessage/delta", object{"itemId": id, "delta": word})
+		u.notify("item/agentMessage/delta", object{"itemId": id, "delta": word})
 	}
-	u.say("item/completed", object{"item": object{"type": "agentMessage", "id": id, "text": text}})
-	u.say("thread/tokenUsage/updated", object{"tokenUsage": object{"total": object{"totalTokens": 15}, "last": object{"totalTokens": 15}, "modelContextWindow": 258400}})
+	u.notify("item/completed", object{"item": object{"type": "agentMessage", "id": id, "text": text}})
+	u.notify("thread/tokenUsage/updated", object{"tokenUsage": object{"total": object{"totalTokens": 15}, "last": object{"totalTokens": 15}, "modelContextWindow": 258400}})
 	return text
 }
 
-// speakFor is a message that a steer or an interrupt cuts off: its end is never sent then.
-func (u *turn) speakFor(ctx context.Context, d time.Duration) string {
+// sendMessageSlowly sends a message that a steer or an interrupt cuts off: then its end is not
+// sent.
+func (u *turn) sendMessageSlowly(ctx context.Context, d time.Duration) string {
 	id := newID()
-	u.say("item/started", object{"item": object{"type": "agentMessage", "id": id, "text": ""}})
-	u.say("item/agentMessage/delta", object{"itemId": id, "delta": "Working… "})
+	u.notify("item/started", object{"item": object{"type": "agentMessage", "id": id, "text": ""}})
+	u.notify("item/agentMessage/delta", object{"itemId": id, "delta": "Working… "})
 	end := time.NewTimer(d)
 	defer end.Stop()
 	select {
 	case <-end.C:
-		u.say("item/completed", object{"item": object{"type": "agentMessage", "id": id, "text": "Working… done."}})
+		u.notify("item/completed", object{"item": object{"type": "agentMessage", "id": id, "text": "Working… done."}})
 		return "Working… done."
 	case <-u.steered:
 	case <-ctx.Done():

@@ -15,11 +15,11 @@ type wire struct {
 	mu      sync.Mutex
 	out     io.Writer
 	next    int
-	waiting map[string]chan json.RawMessage // our requests, by their ids
-	failed  error                           // of the first write that failed
+	pending map[string]chan json.RawMessage // requests to the client, by id
+	failed  error                           // of the first failed write
 }
 
-// message is what the client sends.
+// message is a message of the client.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -28,17 +28,17 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// fault is an error answer.
-type fault struct {
+// rpcError is an error response.
+type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-func faultf(format string, args ...any) *fault {
-	return &fault{Code: -32600, Message: fmt.Sprintf(format, args...)}
+func errorf(format string, args ...any) *rpcError {
+	return &rpcError{Code: -32600, Message: fmt.Sprintf(format, args...)}
 }
 
-// object is a JSON object that is written.
+// object is a JSON object to write.
 type object = map[string]any
 
 func (w *wire) write(v any) {
@@ -62,11 +62,11 @@ func (w *wire) err() error {
 	return w.failed
 }
 
-func (w *wire) tell(method string, params any) {
+func (w *wire) send(method string, params any) {
 	w.write(object{"method": method, "params": params})
 }
 
-func (w *wire) answer(id json.RawMessage, result any, f *fault) {
+func (w *wire) respond(id json.RawMessage, result any, f *rpcError) {
 	if f != nil {
 		w.write(object{"id": id, "error": f})
 		return
@@ -74,39 +74,39 @@ func (w *wire) answer(id json.RawMessage, result any, f *fault) {
 	w.write(object{"id": id, "result": result})
 }
 
-// ask is a request of ours; its answer is the result, nil where it was an error.
-func (w *wire) ask(ctx context.Context, method string, thread string, params object) (json.RawMessage, error) {
+// request sends a request to the client and returns the result; nil after an error.
+func (w *wire) request(ctx context.Context, method string, thread string, params object) (json.RawMessage, error) {
 	w.mu.Lock()
 	id := w.next
 	w.next++
-	if w.waiting == nil {
-		w.waiting = make(map[string]chan json.RawMessage)
+	if w.pending == nil {
+		w.pending = make(map[string]chan json.RawMessage)
 	}
 	answer := make(chan json.RawMessage, 1)
-	w.waiting[strconv.Itoa(id)] = answer
+	w.pending[strconv.Itoa(id)] = answer
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.waiting, strconv.Itoa(id))
+		delete(w.pending, strconv.Itoa(id))
 	}()
 	w.write(object{"method": method, "id": id, "params": params})
 	select {
 	case result := <-answer:
-		w.tell("serverRequest/resolved", object{"threadId": thread, "requestId": id})
+		w.send("serverRequest/resolved", object{"threadId": thread, "requestId": id})
 		return result, nil
 	case <-ctx.Done():
-		w.tell("serverRequest/resolved", object{"threadId": thread, "requestId": id})
+		w.send("serverRequest/resolved", object{"threadId": thread, "requestId": id})
 		return nil, ctx.Err()
 	}
 }
 
-// answered gives an answer to who waits for it. Others are ignored, as codex does.
-func (w *wire) answered(m message) {
+// handleResponse passes a response to its request. Like Codex, it ignores others.
+func (w *wire) handleResponse(m message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if answer := w.waiting[string(m.ID)]; answer != nil {
-		delete(w.waiting, string(m.ID))
+	if answer := w.pending[string(m.ID)]; answer != nil {
+		delete(w.pending, string(m.ID))
 		answer <- m.Result
 	}
 }
