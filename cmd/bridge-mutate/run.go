@@ -37,8 +37,8 @@ var targets = []target{
 // endToEnd are tests with the real Codex that are run for what survives all others. Together they
 // take about a minute.
 var endToEnd = []string{
-	"TestGate", "TestGateFollows", "TestGateDeclines", "TestGateRemembers", "TestAnswersEarly", "TestEscalationDenied", "TestEscalationInCode",
-	"TestSubagents", "TestSubagentsAsk", "TestTrustTold", "TestGitFilters", "TestUserRulesLeavePatches", "TestHooksReopened", "TestTurnsUnderPolicy",
+	"TestGateAsksForEachCall", "TestGateFollowsApprovalPolicy", "TestGateDeclines", "TestGateRemembers", "TestEarlyAnswersAreDropped", "TestEscalationDenied", "TestEscalationInCode",
+	"TestSubagents", "TestSubagentsAsk", "TestUntrustedProjectIsReported", "TestProjectGitFiltersDoNotRun", "TestUserRulesLeavePatches", "TestHooksReopened", "TestTurnsUnderPolicy",
 	"TestOpenThreadKeepsItsPolicy", "TestPolicyFileOfThreadFolder", "TestTurnRejectedByCodexKeepsApprovalPolicy", "TestPolicyFlags",
 }
 

@@ -16,8 +16,9 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// agentic is a world with the real codex-acp as an agent, on the bridge, on the real codex.
-func agentic(t *testing.T, more string) *world {
+// newAgentWorld returns a world with the real codex-acp as an agent, on the bridge and the real
+// Codex.
+func newAgentWorld(t *testing.T, more string) *world {
 	t.Helper()
 	return newWorld(t, options{
 		config: more + fmt.Sprintf("\n[acp]\ndefault_agent = \"codex\"\n[acp.agents.codex]\ncommand = [%q]\n[acp.agents.broken]\ncommand = [\"/bin/sh\", \"-c\", \"echo no licence >&2; exit 3\"]\n",
@@ -26,53 +27,53 @@ func agentic(t *testing.T, more string) *world {
 	})
 }
 
-// alone fails the test when something of the world runs on.
-func (w *world) alone() {
+// checkNoProcesses fails the test if a process of the world still runs.
+func (w *world) checkNoProcesses() {
 	w.t.Helper()
-	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
-		w.t.Errorf("2 s later there are:%s", describe(pids))
+	if pids := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		w.t.Errorf("still running after 2 s:%s", describe(pids))
 	}
 }
 
-// A task from a shell: the agent's words are streamed, the policy holds in the child, and
-// nothing is left.
-func TestAgentFromShell(t *testing.T) {
+// A shell starts an agent: its text is streamed, the policy applies in the child, and all processes
+// end.
+func TestAgentRunsFromShell(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, policyConfig+"[[policy.rule]]\ntool = \"shell\"\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"Pushing is done by people.\"\n")
-	stdout, stderr, code := w.own("acp", "spawn", "SAY: done as told")
+	w := newAgentWorld(t, policyConfig+"[[policy.rule]]\ntool = \"shell\"\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"Pushing is done by people.\"\n")
+	stdout, stderr, code := w.runCommand("acp", "spawn", "SAY: done as told")
 	if stdout != "done as told\n" || code != 0 {
 		t.Errorf("%q, %q, %d", stdout, stderr, code)
 	}
-	if found, _, _ := w.own("decisions", "list"); !strings.Contains(found, "thread/start") {
-		t.Errorf("the policy has not seen the child's thread:\n%s", found)
+	if found, _, _ := w.runCommand("decisions", "list"); !strings.Contains(found, "thread/start") {
+		t.Errorf("the policy did not change the child's thread:\n%s", found)
 	}
-	// What a rule denies is denied; of the rest nobody is there to ask.
+	// The rules deny their calls; no user answers the other questions.
 	for _, task := range []string{"RUN: git push origin", "RUN: touch inside", "PATCH: patched.txt\none"} {
-		stdout, stderr, _ := w.own("acp", "spawn", task)
+		stdout, stderr, _ := w.runCommand("acp", "spawn", task)
 		if strings.Contains(stdout, "ended with 0") {
 			t.Errorf("%s: %q, %q", task, stdout, stderr)
 		}
-		if strings.Contains(task, "inside") != strings.Contains(stderr, "refused") { // the others the child's own bridge refuses
-			t.Errorf("%s: who refused? %q, %q", task, stdout, stderr)
+		if strings.Contains(task, "inside") != strings.Contains(stderr, "refused") { // the child's own bridge refuses the others
+			t.Errorf("%s: refused by the wrong bridge: %q, %q", task, stdout, stderr)
 		}
 	}
 	for _, name := range []string{"inside", "patched.txt"} {
-		if w.exists(name) {
-			t.Errorf("%s was written", name)
+		if w.workspaceHasFile(name) {
+			t.Errorf("%s exists", name)
 		}
 	}
-	stdout, stderr, code = w.own("acp", "spawn", "--agent", "broken", "x")
+	stdout, stderr, code = w.runCommand("acp", "spawn", "--agent", "broken", "x")
 	if stdout != "" || !strings.Contains(stderr, "no licence") || code != 1 {
 		t.Errorf("%q, %q, %d", stdout, stderr, code)
 	}
-	stdout, _, code = w.own("acp", "spawn", "--json", "--timeout", "4s", "SLOW: 3600000")
+	stdout, _, code = w.runCommand("acp", "spawn", "--json", "--timeout", "4s", "SLOW: 3600000")
 	if !strings.HasPrefix(stdout, `{"status":"accepted"`) || !strings.Contains(stdout, "longer than 4s") || code != 1 {
 		t.Errorf("%q, %d", stdout, code)
 	}
-	w.alone()
+	w.checkNoProcesses()
 }
 
-// spawned is a child that was spawned over the wire.
+// spawned is a child started over the wire.
 type spawned struct {
 	*conversation
 	key, run, log string
@@ -89,9 +90,9 @@ func (c *conversation) spawn(params map[string]any) spawned {
 	return spawned{c, editor.Member(result, "childSessionKey"), editor.Member(result, "runId"), editor.Member(result, "streamLogPath"), mark}
 }
 
-// told is what the client hears of a run, until one of a kind that fits; it returns that one
-// and the agent's words before it.
-func (c spawned) told(run string, kinds ...string) (editor.Message, string) {
+// waitUpdate returns the first update of a run with one of the kinds, and the agent's text before
+// it.
+func (c spawned) waitUpdate(run string, kinds ...string) (editor.Message, string) {
 	c.t.Helper()
 	text := ""
 	mark := c.mark
@@ -114,27 +115,27 @@ func (c spawned) told(run string, kinds ...string) (editor.Message, string) {
 	}
 }
 
-func (c spawned) ends(run string) (string, string) {
+func (c spawned) waitEnd(run string) (string, string) {
 	c.t.Helper()
-	m, text := c.told(run, "done", "failed", "cancelled")
+	m, text := c.waitUpdate(run, "done", "failed", "cancelled")
 	return m.Param("kind"), text
 }
 
-// An editor has agents work beside its conversation: it hears of their work, is asked what
-// they ask, and stops them.
-func TestAgentsOverTheWire(t *testing.T) {
+// An editor runs agents besides its conversation: it gets their updates, answers their questions,
+// and stops them.
+func TestEditorRunsAgents(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
+	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
 	thread := c.thread(nil)
 
 	one := c.spawn(map[string]any{"task": "SAY: from the child", "label": "first"})
-	if kind, text := one.ends(one.run); kind != "done" || text != "from the child" {
+	if kind, text := one.waitEnd(one.run); kind != "done" || text != "from the child" {
 		t.Errorf("%s, %q", kind, text)
 	}
 
-	// One whose work is told to a conversation, in pieces and at its end, and in a log.
+	// One reports to a conversation, in parts and at its end, and to a log.
 	told := c.spawn(map[string]any{"task": "SAY: a word", "sessionKey": "chat", "streamTo": "parent"})
 	for _, about := range []string{"start", "progress", "done"} {
 		m := c.waitFor(told.mark, "bridge/acp/update", func(m editor.Message) bool { return m.Param("contextKey") == "acp-spawn:"+told.run+":"+about })
@@ -146,60 +147,60 @@ func TestAgentsOverTheWire(t *testing.T) {
 		t.Errorf("%s: %s, %v", told.log, log, err)
 	}
 
-	// The client is asked, and its answer counts.
+	// The client gets the question, and its answer counts.
 	for _, decision := range []string{"allow", "deny"} {
 		name := decision + ".txt"
 		asks := c.spawn(map[string]any{"task": "RUN: touch " + name})
 		m := c.waitFor(asks.mark, "bridge/hook", nil)
 		if m.Param("event") != "permissionRequest" || m.Param("payload", "session_id") != asks.key || !strings.Contains(m.Param("payload", "tool_input", "command"), "touch "+name) {
-			t.Errorf("asked %s", m.Raw)
+			t.Errorf("question %s", m.Raw)
 		}
 		if err := c.Reply(m, map[string]any{"decision": decision}); err != nil {
 			t.Fatal(err)
 		}
-		if kind, text := asks.ends(asks.run); w.exists(name) != (decision == "allow") {
+		if kind, text := asks.waitEnd(asks.run); w.workspaceHasFile(name) != (decision == "allow") {
 			t.Errorf("%s: %s, %q", decision, kind, text)
 		}
 	}
 
-	// A yes for longer is remembered by the child's own bridge, exactly.
+	// The child's bridge remembers a lasting yes for exactly this command.
 	stays := c.spawn(map[string]any{"task": "RUN: echo again", "thread": true})
 	if err := c.Reply(c.waitFor(stays.mark, "bridge/hook", nil), map[string]any{"decision": "allow", "remember": "session"}); err != nil {
 		t.Fatal(err)
 	}
-	stays.ends(stays.run)
+	stays.waitEnd(stays.run)
 	mark := c.Mark()
 	run := editor.Member(c.must("bridge/acp/send", map[string]any{"childSessionKey": stays.key, "text": "RUN: echo again"}), "runId")
-	if kind, text := stays.ends(run); kind != "done" || !strings.Contains(text, "ended with 0 and said: again") {
+	if kind, text := stays.waitEnd(run); kind != "done" || !strings.Contains(text, "ended with 0 and said: again") {
 		t.Errorf("%s, %q", kind, text)
 	}
 	for _, m := range c.Messages()[mark:] {
 		if m.Method == "bridge/hook" {
-			t.Errorf("asked again: %s", m.Raw)
+			t.Errorf("asked twice: %s", m.Raw)
 		}
 	}
 	c.must("bridge/acp/cancel", map[string]any{"childSessionKey": stays.key, "close": true})
 
-	// One is cancelled in the middle, one is killed.
+	// One agent is cancelled while it works, one is killed.
 	slow := c.spawn(map[string]any{"task": "SLOW: 3600000"})
-	slow.told(slow.run, "text")
+	slow.waitUpdate(slow.run, "text")
 	var list struct {
 		Children []struct{ ChildSessionKey, State string }
 	}
 	if err := json.Unmarshal(c.must("bridge/acp/list", map[string]any{}), &list); err != nil {
 		t.Fatal(err)
 	}
-	running := slices.DeleteFunc(list.Children, func(one struct{ ChildSessionKey, State string }) bool { return one.State == "ended" }) // and not gone yet
+	running := slices.DeleteFunc(list.Children, func(one struct{ ChildSessionKey, State string }) bool { return one.State == "ended" }) // and not removed yet
 	if len(running) != 1 || running[0].ChildSessionKey != slow.key || running[0].State != "running" {
 		t.Errorf("%+v", list)
 	}
 	c.must("bridge/acp/cancel", map[string]any{"childSessionKey": slow.key})
-	if kind, _ := slow.ends(slow.run); kind != "cancelled" {
+	if kind, _ := slow.waitEnd(slow.run); kind != "cancelled" {
 		t.Errorf("cancelled: %s", kind)
 	}
-	c.refused("bridge/acp/cancel", map[string]any{"childSessionKey": slow.key})
+	c.mustFail("bridge/acp/cancel", map[string]any{"childSessionKey": slow.key})
 	dies := c.spawn(map[string]any{"task": "SLOW: 3600000"})
-	dies.told(dies.run, "text")
+	dies.waitUpdate(dies.run, "text")
 	for _, pid := range w.processes() {
 		if command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(command), "codex-acp") {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -207,11 +208,11 @@ func TestAgentsOverTheWire(t *testing.T) {
 			}
 		}
 	}
-	if m, _ := dies.told(dies.run, "done", "failed", "cancelled"); m.Param("kind") != "failed" || !strings.Contains(m.Param("text"), "killed") {
+	if m, _ := dies.waitUpdate(dies.run, "done", "failed", "cancelled"); m.Param("kind") != "failed" || !strings.Contains(m.Param("text"), "killed") {
 		t.Errorf("killed: %s", m.Raw)
 	}
 
-	// What is refused, and how.
+	// Refused requests, with their errors.
 	for want, params := range map[string]map[string]any{
 		"forbidden sandbox":          {"task": "x", "sandbox": "require"},
 		"forbidden sandboxed thread": {"task": "x", "threadId": thread},
@@ -226,41 +227,41 @@ func TestAgentsOverTheWire(t *testing.T) {
 		}
 	}
 
-	// The conversation goes on, and its end is that of all agents.
-	c.say(thread, "good day")
+	// The conversation continues, and its end ends all agents.
+	c.runTurn(thread, "good day")
 	for range 3 {
 		last := c.spawn(map[string]any{"task": "SLOW: 3600000"})
-		last.told(last.run, "text")
+		last.waitUpdate(last.run, "text")
 	}
-	c.quit()
-	w.alone()
+	c.closeAndWait()
+	w.checkNoProcesses()
 }
 
-// A session that stays takes follow-ups, and knows what was said.
-func TestAgentSession(t *testing.T) {
+// A session of an agent takes follow-ups and knows the conversation.
+func TestAgentSessionKeepsConversation(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, "")
-	other := w.open(proxyArgv...) // which does not know the bridge: codex is asked, and knows no such method
+	w := newAgentWorld(t, "")
+	other := w.open(proxyArgv...) // it does not offer the bridge: Codex gets the method and does not know it
 	other.initialize(nil)
-	if failed := other.refused("bridge/acp/spawn", map[string]any{"task": "x"}); failed.Code != -32600 {
+	if failed := other.mustFail("bridge/acp/spawn", map[string]any{"task": "x"}); failed.Code != -32600 {
 		t.Error(failed)
 	}
-	other.quit()
+	other.closeAndWait()
 
-	c := w.open(proxyArgv...).knows()
+	c := w.open(proxyArgv...).initializeWithBridge()
 	for method, params := range map[string]map[string]any{
 		"bridge/acp/spawn": {"tusk": "x"}, "bridge/acp/send": {"childSessionKey": "x", "text": "x"}, "bridge/acp/cancel": {"childSessionKey": 1},
 	} {
-		if failed := c.refused(method, params); failed.Code != -32602 || !strings.HasPrefix(failed.Message, method) {
+		if failed := c.mustFail(method, params); failed.Code != -32602 || !strings.HasPrefix(failed.Message, method) {
 			t.Error(failed)
 		}
 	}
 	one := c.spawn(map[string]any{"task": "My name is Ada.", "thread": true})
-	if kind, text := one.ends(one.run); kind != "done" || !strings.Contains(text, "You said: My name is Ada.") {
+	if kind, text := one.waitEnd(one.run); kind != "done" || !strings.Contains(text, "You said: My name is Ada.") {
 		t.Errorf("%s, %q", kind, text)
 	}
 	run := editor.Member(c.must("bridge/acp/send", map[string]any{"childSessionKey": one.key, "text": "Who am I?"}), "runId")
-	if kind, text := one.ends(run); kind != "done" || !strings.Contains(text, "You said: Who am I?") {
+	if kind, text := one.waitEnd(run); kind != "done" || !strings.Contains(text, "You said: Who am I?") {
 		t.Errorf("%s, %q", kind, text)
 	}
 	if _, err := w.model.Await(c.ctx, func(r scripted.Request) bool { return r.UserText() == "Who am I?" && r.Contains("My name is Ada.") }); err != nil {
@@ -270,15 +271,15 @@ func TestAgentSession(t *testing.T) {
 	if list := c.must("bridge/acp/list", map[string]any{}); strings.Contains(string(list), one.key) {
 		t.Errorf("%s", list)
 	}
-	c.quit()
-	w.alone()
+	c.closeAndWait()
+	w.checkNoProcesses()
 }
 
-// Ten at once, each with a codex of its own.
-func TestTenAgents(t *testing.T) {
+// Ten agents run at once, each with its own Codex.
+func TestTenAgentsRunAtOnce(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, "")
-	c := w.open(proxyArgv...).knows()
+	w := newAgentWorld(t, "")
+	c := w.open(proxyArgv...).initializeWithBridge()
 	type answer struct {
 		n      int
 		result json.RawMessage
@@ -297,23 +298,23 @@ func TestTenAgents(t *testing.T) {
 			t.Fatalf("%d: %s, %v", a.n, a.result, a.err)
 		}
 		one := spawned{c, editor.Member(a.result, "childSessionKey"), editor.Member(a.result, "runId"), "", 0}
-		if kind, text := one.ends(one.run); kind != "done" || text != fmt.Sprintf("number %d", a.n) {
+		if kind, text := one.waitEnd(one.run); kind != "done" || text != fmt.Sprintf("number %d", a.n) {
 			t.Errorf("%d: %s, %q", a.n, kind, text)
 		}
 	}
-	c.quit()
-	w.alone()
+	c.closeAndWait()
+	w.checkNoProcesses()
 }
 
-// When the bridge is killed its agents end, with their bridges and codexes.
+// If the bridge is killed, its agents end, with their bridges and Codexes.
 func TestAgentsEndWithTheBridge(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, "")
-	c := w.open(proxyArgv...).knows()
+	w := newAgentWorld(t, "")
+	c := w.open(proxyArgv...).initializeWithBridge()
 	one := c.spawn(map[string]any{"task": "SLOW: 3600000"})
-	one.told(one.run, "text")
+	one.waitUpdate(one.run, "text")
 	if err := syscall.Kill(c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	w.alone()
+	w.checkNoProcesses()
 }

@@ -12,18 +12,18 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// The ways in which editors hand the bridge to codex-acp, as docs/guides/editors.md has them.
-// That a command is asked about shows the bridge in between: codex alone would not ask.
-func TestACPEnvironments(t *testing.T) {
+// The ways in which editors give the bridge to codex-acp, as in docs/guides/editors.md. A question
+// about a command shows that the bridge is used: Codex alone would not ask.
+func TestEditorsStartBridgeThroughACP(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"
 	adapter := acpAgent
 	for name, start := range map[string]func(*world) map[string]any{
-		// CodeCompanion hands on keys of the API alone, so that the command sets it.
+		// CodeCompanion passes only API keys, so the command sets the variable.
 		"by the command": func(w *world) map[string]any {
 			return map[string]any{"command": []string{"env", "CODEX_PATH=" + proxyPath, adapter}}
 		},
-		// avante hands on what its configuration names: all is where it is by default.
+		// avante passes the variables that its configuration names: all paths are the defaults.
 		"the environment alone": func(w *world) map[string]any {
 			home := filepath.Join(w.root, "person")
 			if err := scripted.Home(filepath.Join(home, ".codex"), w.model.URL(), ""); err != nil {

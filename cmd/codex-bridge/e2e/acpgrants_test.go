@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// What a person has allowed for good in the conversation is not asked again in an agent that is a Codex behind the bridge.
-// An agent that stays is bound to a place of the editor's before its first turn.
+// An agent that is a Codex behind the bridge uses the lasting approvals of the conversation. An
+// agent with a session gets its place in the editor before its first turn.
 func TestAgentUsesGrants(t *testing.T) {
 	t.Parallel()
-	w := agentic(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n")
+	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n")
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
 
@@ -19,24 +19,24 @@ func TestAgentUsesGrants(t *testing.T) {
 	if err := c.Reply(c.waitFor(first.mark, "bridge/hook", nil), map[string]any{"decision": "allow", "remember": "always"}); err != nil {
 		t.Fatal(err)
 	}
-	first.ends(first.run)
+	first.waitEnd(first.run)
 	bound := c.waitFor(first.mark, "bridge/acp/update", nil)
 	if bound.Param("kind") != "bound" || bound.Param("label") != "panel" || bound.Param("parentSessionKey") != "chat" || bound.Param("sessionId") == "" {
-		t.Errorf("the first update is %s", bound.Raw)
+		t.Errorf("first update %s", bound.Raw)
 	}
 
-	// For another child the person is not asked again.
+	// Another child does not ask again.
 	second := c.spawn(map[string]any{"task": "RUN: echo granted"})
-	if kind, text := second.ends(second.run); kind != "done" || !strings.Contains(text, "ended with 0 and said: granted") {
+	if kind, text := second.waitEnd(second.run); kind != "done" || !strings.Contains(text, "ended with 0 and said: granted") {
 		t.Errorf("%s, %q", kind, text)
 	}
 	for _, m := range c.Messages()[second.mark:] {
 		if m.Method == "bridge/hook" {
-			t.Errorf("asked again: %s", m.Raw)
+			t.Errorf("asked twice: %s", m.Raw)
 		}
 		if m.Param("kind") == "bound" {
-			t.Errorf("a run is bound: %s", m.Raw)
+			t.Errorf("a run without a session is bound: %s", m.Raw)
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 }

@@ -13,8 +13,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// A card without room for all permissions counts the ones that it leaves out. The decision log has all
-// of them.
+// A card without room for all permissions counts the omitted ones. The decision log has all.
 func TestCutCardIsRecordedWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
@@ -32,10 +31,10 @@ func TestCutCardIsRecordedWhole(t *testing.T) {
 	seen, err := w.runAtTerminal("y", "--session", "s", "--sandbox", "read-only", "PERMIT")
 	card, _, _ := strings.Cut(seen, endOfQuestion)
 	if err != nil || !regexp.MustCompile(`entries: write /.* \(\+[23] more\)`).MatchString(card) || strings.Contains(card, `{`) {
-		t.Errorf("%v, the person has seen %q", err, seen)
+		t.Errorf("%v, the user saw %q", err, seen)
 	}
 
-	out, problems, status := w.shell("", "decisions", "list", "--json", "--verdict", "accept")
+	out, problems, status := w.runShell("", "decisions", "list", "--json", "--verdict", "accept")
 	if status != 0 {
 		t.Fatalf("decisions list: status %d, %s", status, problems)
 	}
@@ -51,13 +50,13 @@ func TestCutCardIsRecordedWhole(t *testing.T) {
 	}
 	for _, folder := range folders {
 		if !strings.Contains(strings.Join(on, ""), `"`+folder+`"`) {
-			t.Errorf("%s is granted, and on record is %q", folder, on)
+			t.Errorf("%s is granted, but the log has %q", folder, on)
 		}
 	}
 }
 
-// Codex does not name the files in its question about a patch. The decision log has them, also where the bridge does not
-// ask itself.
+// Codex does not name the files in its question about a patch. The decision log has them, even if
+// the bridge does not ask.
 func TestPatchConsentIsRecordedWithItsFiles(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{
@@ -71,10 +70,10 @@ func TestPatchConsentIsRecordedWithItsFiles(t *testing.T) {
 				Tool: "apply_patch", Input: "*** Begin Patch\n*** Add File: fresh.txt\n+one\n*** End Patch\n",
 			}}})
 			seen, err := w.runAtTerminal("y", "--session", "s", "--sandbox", "read-only", "PATCH")
-			if err != nil || !strings.Contains(seen, "Files: ") || !w.exists("fresh.txt") {
-				t.Errorf("%v, the person has seen %q", err, seen)
+			if err != nil || !strings.Contains(seen, "Files: ") || !w.workspaceHasFile("fresh.txt") {
+				t.Errorf("%v, the user saw %q", err, seen)
 			}
-			out, problems, status := w.shell("", "decisions", "list", "--json", "--verdict", "accept")
+			out, problems, status := w.runShell("", "decisions", "list", "--json", "--verdict", "accept")
 			if status != 0 || !strings.Contains(out, "approvals.person") || !strings.Contains(out, `fresh.txt\"]`) {
 				t.Errorf("status %d, %s\n%s", status, problems, out)
 			}

@@ -18,35 +18,35 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// answerAttack is a client that answers a question of codex with more than it may.
+// answerAttack is a client whose answer to a question of Codex contains more than the question.
 // $ROOT and $CWD stand for the world's folders.
 type answerAttack struct {
-	approval string            // of the thread, and of the policy; empty: untrusted
-	says     string            // to the model, in each of two turns
-	steps    []scripted.Step   // what the model answers
+	approval string            // of the thread and of the policy; empty: untrusted
+	says     string            // the user's text in each of two turns
+	steps    []scripted.Step   // the model's answers
 	answer   map[string]string // by method, JSON
-	gains    func(answered) bool
-	runs     int // how many of the two turns' commands may run under a policy, at least and at most
+	gains    func(answerResult) bool
+	runs     int // minimum and maximum number of commands of both turns that may run under a policy
 }
 
-// answered is what came of the answers.
-type answered struct {
+// answerResult is the effect of the answers.
+type answerResult struct {
 	*world
-	config []byte   // codex's, before
+	config []byte   // Codex's configuration before
 	asked  []string // the methods of the questions, in order
 	ran    int      // tools that did not fail
 }
 
 var answerAttacks = map[string]answerAttack{
-	// The rule for commands that codex offers to remember, for all threads.
-	"amendment": {says: "RUN: echo out", answer: one(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo","out"]}}}`), gains: ruled, runs: 2},
-	"widened":   {says: "RUN: echo out", answer: one(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}}}`), gains: ruled},
-	"emptied":   {says: "RUN: echo out", answer: one(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo"]}}}`), gains: ruled},
-	// codex does not ask again.
-	"session":      {says: "RUN: echo out", answer: one(commandApproval, `{"decision":"acceptForSession"}`), gains: askedOnce},
-	"session map":  {says: "RUN: echo out", answer: one(commandApproval, `{"decision":{"acceptForSession":null}}`), gains: askedOnce},
-	"file session": {says: "PATCH: $CWD/patched\nx", answer: one(fileApproval, `{"decision":"acceptForSession"}`), gains: askedOnce},
-	// A grant of what the model asks for: of more than that, codex makes what was
+	// A rule that Codex offers to remember, for all threads.
+	"amendment": {says: "RUN: echo out", answer: answerFor(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo","out"]}}}`), gains: hasNewRule, runs: 2},
+	"widened":   {says: "RUN: echo out", answer: answerFor(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}}}`), gains: hasNewRule},
+	"emptied":   {says: "RUN: echo out", answer: answerFor(commandApproval, `{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo"]}}}`), gains: hasNewRule},
+	// After this answer Codex does not ask again.
+	"session":      {says: "RUN: echo out", answer: answerFor(commandApproval, `{"decision":"acceptForSession"}`), gains: askedOnce},
+	"session map":  {says: "RUN: echo out", answer: answerFor(commandApproval, `{"decision":{"acceptForSession":null}}`), gains: askedOnce},
+	"file session": {says: "PATCH: $CWD/patched\nx", answer: answerFor(fileApproval, `{"decision":"acceptForSession"}`), gains: askedOnce},
+	// A grant. Codex replaces a larger one by the requested one.
 	// asked for.
 	"permissions": {
 		approval: "on-request", says: "PERMIT",
@@ -54,40 +54,40 @@ var answerAttacks = map[string]answerAttack{
 			{When: "PERMIT", Reply: scripted.Reply{scripted.Call{Tool: "request_permissions", Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":["$ROOT"]}}}`)}}},
 			{When: "permissions", Reply: scripted.Reply{scripted.Run("touch $ROOT/marker")}},
 		},
-		answer: one("item/permissions/requestApproval", `{"permissions":{"fileSystem":{"write":["$ROOT"]}},"scope":"session"}`), gains: leftMarker,
+		answer: answerFor("item/permissions/requestApproval", `{"permissions":{"fileSystem":{"write":["$ROOT"]}},"scope":"session"}`), gains: leftMarker,
 	},
-	// A tool of a server, for good.
-	"tool always":  {says: "CALL: mcp__probe/touch {\"path\":\"$ROOT/touched\"}", answer: one("mcpServer/elicitation/request", `{"action":"accept","content":{},"_meta":{"persist":"always"}}`), gains: persisted},
-	"tool session": {says: "CALL: mcp__probe/touch {\"path\":\"$ROOT/touched\"}", answer: one("mcpServer/elicitation/request", `{"action":"accept","content":{},"_meta":{"persist":"session"}}`), gains: askedOnce},
+	// A lasting consent to a server's tool.
+	"tool always":  {says: "CALL: mcp__probe/touch {\"path\":\"$ROOT/touched\"}", answer: answerFor("mcpServer/elicitation/request", `{"action":"accept","content":{},"_meta":{"persist":"always"}}`), gains: persisted},
+	"tool session": {says: "CALL: mcp__probe/touch {\"path\":\"$ROOT/touched\"}", answer: answerFor("mcpServer/elicitation/request", `{"action":"accept","content":{},"_meta":{"persist":"session"}}`), gains: askedOnce},
 }
 
-func one(method, answer string) map[string]string { return map[string]string{method: answer} }
+func answerFor(method, answer string) map[string]string { return map[string]string{method: answer} }
 
-// ruled: codex has a rule for commands that it had not.
-func ruled(a answered) bool {
+// hasNewRule: Codex has a new rule for commands.
+func hasNewRule(a answerResult) bool {
 	rules, err := filepath.Glob(filepath.Join(a.home, "rules", "*"))
 	return err != nil || len(rules) > 0
 }
 
-// askedOnce: only the first of two turns has asked.
-func askedOnce(a answered) bool { return len(a.asked) < 2 }
+// askedOnce: only the first of two turns asked.
+func askedOnce(a answerResult) bool { return len(a.asked) < 2 }
 
-func leftMarker(a answered) bool { return fileExists(filepath.Join(a.root, "marker")) }
+func leftMarker(a answerResult) bool { return fileExists(filepath.Join(a.root, "marker")) }
 
-// persisted: it stands in the user's configuration.
-func persisted(a answered) bool {
+// persisted: the user's configuration has it.
+func persisted(a answerResult) bool {
 	b, err := os.ReadFile(filepath.Join(a.home, "config.toml"))
 	return err != nil || !bytes.Equal(b, a.config)
 }
 
-// try lets the model ask for the same in two turns.
-func (a answerAttack) try(t *testing.T, o options, argv ...string) answered {
+// try makes the model request the same in two turns.
+func (a answerAttack) try(t *testing.T, o options, argv ...string) answerResult {
 	t.Helper()
 	o.codexConfig = "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n" + besideConfig
 	w := newWorld(t, o)
 	fill := strings.NewReplacer("$ROOT", w.root, "$CWD", w.workspace)
 	var mu sync.Mutex
-	result := answered{world: w}
+	result := answerResult{world: w}
 	c := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 			mu.Lock()
@@ -106,7 +106,7 @@ func (a answerAttack) try(t *testing.T, o options, argv ...string) answered {
 		approval = "untrusted"
 	}
 	thread := c.thread(map[string]any{"approvalPolicy": approval, "sandbox": "read-only"})
-	result.config = (&assault{conversation: c}).config()
+	result.config = (&attackRun{conversation: c}).config()
 	for range 2 {
 		for _, step := range a.steps {
 			reply := slices.Clone(step.Reply)
@@ -118,10 +118,10 @@ func (a answerAttack) try(t *testing.T, o options, argv ...string) answered {
 			}
 			w.model.Add(scripted.Step{When: step.When, Reply: reply})
 		}
-		turn, mark := c.begin(thread, fill.Replace(a.says))
-		c.end(thread, turn, mark)
+		turn, mark := c.startTurn(thread, fill.Replace(a.says))
+		c.waitTurn(thread, turn, mark)
 	}
-	c.quit()
+	c.closeAndWait()
 	for _, r := range w.model.Requests() {
 		for _, output := range r.ToolOutputs() {
 			if strings.Contains(output, "Process exited with code 0") {
@@ -132,21 +132,21 @@ func (a answerAttack) try(t *testing.T, o options, argv ...string) answered {
 	return result
 }
 
-// Codex alone gives a client what its answer says.
-func TestAnswersControl(t *testing.T) {
+// With Codex alone, a client gains the content of its answer.
+func TestAnswersGainWithoutBridge(t *testing.T) {
 	t.Parallel()
 	for name, a := range answerAttacks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := a.try(t, options{}, codexPath, "app-server"); !a.gains(got) {
-				t.Errorf("nothing gained: asked %q, %d commands ran", got.asked, got.ran)
+				t.Errorf("no gain; questions %q, %d commands ran", got.asked, got.ran)
 			}
 		})
 	}
 }
 
-// Under a policy it gives what the question was about, once, or nothing.
-func TestAnswers(t *testing.T) {
+// Under a policy the answer grants at most the question, once.
+func TestAnswersGrantOnlyTheQuestion(t *testing.T) {
 	t.Parallel()
 	for name, a := range answerAttacks {
 		t.Run(name, func(t *testing.T) {
@@ -155,17 +155,17 @@ func TestAnswers(t *testing.T) {
 			if a.approval != "" {
 				o.config = strings.Replace(policyConfig, "untrusted", a.approval, 1)
 			}
-			o.config += "escalation = \"ask\"\n" // the patch is more than read-only
+			o.config += "escalation = \"ask\"\n" // the patch needs more than read-only
 			o, dir := withTee(t, o)
 			got := a.try(t, o, proxyArgv...)
 			if a.gains(got) || got.ran < a.runs {
-				t.Errorf("gained: %t; asked %q, %d commands ran; codex was told\n%s", a.gains(got), got.asked, got.ran, answersIn(recordedLines(t, dir, "in")))
+				t.Errorf("gained: %t; questions %q, %d commands ran; Codex got\n%s", a.gains(got), got.asked, got.ran, answersIn(recordedLines(t, dir, "in")))
 			}
 		})
 	}
 }
 
-// answersIn are the answers among lines.
+// answersIn returns the answers among lines.
 func answersIn(lines []json.RawMessage) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -176,8 +176,8 @@ func answersIn(lines []json.RawMessage) string {
 	return b.String()
 }
 
-// answerForms are answers that say nothing that was offered, or say it twice, or
-// under another id; $ID is the question's.
+// answerForms are answers without an offered option, with two, or with another id; $ID is the
+// question's.
 var answerForms = map[string][]string{
 	"nonsense":     {`{"id":$ID,"result":{"decision":"acceptAlways"}}`},
 	"other case":   {`{"id":$ID,"result":{"decision":"Accept"}}`},
@@ -198,10 +198,9 @@ var answerForms = map[string][]string{
 	"with method":  {`{"id":$ID,"method":"model/list","params":{},"result":{"decision":"accept"}}`, `{"id":$ID,"result":{"decision":"decline"}}`},
 }
 
-// A client that does not say a plain yes has said no, and an answer counts once.
-// Codex alone does the same of most: what would be seen is that the bridge makes a
-// yes of one, or lets two through.
-func TestAnswersForm(t *testing.T) {
+// Any answer but a plain yes declines, and an answer counts once. Codex alone mostly does the same:
+// the test shows that the bridge makes no yes of another answer and forwards only one.
+func TestUnclearAnswersDecline(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: policyConfig + "gate = false\n"})
 	w := newWorld(t, o)
@@ -209,37 +208,36 @@ func TestAnswersForm(t *testing.T) {
 	c.initialize(nil)
 	questions := map[string]string{}
 	for name, answers := range answerForms {
-		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}) // one may ask 12 times in a minute
-		turn, mark := c.begin(thread, "RUN: echo out")
+		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}) // a thread may ask 12 times per minute
+		turn, mark := c.startTurn(thread, "RUN: echo out")
 		question := c.waitFor(mark, commandApproval, nil)
 		questions[string(question.ID)] = name
 		if err := c.Send([]byte(strings.ReplaceAll(strings.Join(answers, "\n"), "$ID", string(question.ID)))); err != nil {
 			t.Fatal(err)
 		}
-		c.end(thread, turn, mark)
+		c.waitTurn(thread, turn, mark)
 		for _, m := range c.Messages()[mark:] {
-			// codex takes what was not offered for a yes, and so it is one, to this once.
+			// Codex takes an option that was not offered for a single yes.
 			if m.Param("item", "type") == "commandExecution" && m.Param("item", "status") == "completed" && name != "not offered" {
-				t.Errorf("%s: it ran: %s", name, m.Raw)
+				t.Errorf("%s: the command ran: %s", name, m.Raw)
 			}
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 	told := map[string]int{}
 	for line := range strings.Lines(answersIn(recordedLines(t, dir, "in"))) {
 		name := questions[editor.Member(json.RawMessage(line), "id")]
 		if told[name]++; told[name] > 1 || strings.Contains(line, "Amendment") {
-			t.Errorf("%s: codex was told %s", name, line)
+			t.Errorf("%s: Codex got %s", name, line)
 		}
 	}
 	if len(told) != len(answerForms) {
-		t.Errorf("codex has heard of %d answers to %d questions", len(told), len(answerForms))
+		t.Errorf("Codex got %d answers to %d questions", len(told), len(answerForms))
 	}
 }
 
-// An answer to what was not asked yet is none. It has no effect on codex either,
-// but it may not wait in the bridge.
-func TestAnswersEarly(t *testing.T) {
+// The bridge does not store an answer that arrives before its question. Codex ignores it too.
+func TestEarlyAnswersAreDropped(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: policyConfig + "gate = false\n"})
 	w := newWorld(t, o)
@@ -248,29 +246,29 @@ func TestAnswersEarly(t *testing.T) {
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-	turn, mark := c.begin(thread, "HOLD")
+	turn, mark := c.startTurn(thread, "HOLD")
 	c.waitFor(mark, "item/agentMessage/delta", nil)
 	for id := range 21 {
 		if err := c.Send([]byte(fmt.Sprintf(`{"id":%d,"result":{"decision":"accept"}}`, id))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.must("thread/loaded/list", map[string]any{}) // all that was read
+	c.must("thread/loaded/list", map[string]any{}) // a barrier: all lines were read
 	close(release)
 	if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("decline")); err != nil {
 		t.Fatal(err)
 	}
-	c.end(thread, turn, mark)
-	c.quit()
+	c.waitTurn(thread, turn, mark)
+	c.closeAndWait()
 	if ran(w) {
-		t.Error("it ran")
+		t.Error("the command ran")
 	}
 	if said := answersIn(recordedLines(t, dir, "in")); strings.Count(said, "\n") != 1 {
-		t.Errorf("codex was told\n%s", said)
+		t.Errorf("Codex got\n%s", said)
 	}
 }
 
-// ran reports whether a command of the model's was carried out.
+// ran reports whether a command of the model ran.
 func ran(w *world) bool {
 	for _, r := range w.model.Requests() {
 		for _, output := range r.ToolOutputs() {

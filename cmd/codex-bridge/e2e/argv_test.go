@@ -10,15 +10,15 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// What stands on the command line reaches codex's configuration, and under enforce
-// only what passes. What codex makes of each list by itself was measured on
-// 0.169.0, and is held here: bridge/policy reads overrides the same way.
-func TestCommandLine(t *testing.T) {
+// The command line reaches Codex's configuration; with enforce only the allowed parts. The
+// behaviour of Codex for each list was measured with 0.169.0; bridge/policy parses overrides the
+// same way.
+func TestCommandLineIsFiltered(t *testing.T) {
 	t.Parallel()
 	const most = "[policy]\nconfig_keys = [\"model\", \"tui.**\", \"x\", \"features.code_mode*\"]\nmodels = [\"gpt-5.5\"]\n"
 	for name, test := range map[string]struct {
 		before, after []string // app-server
-		codex         string   // the layer of the command line, of codex alone
+		codex         string   // the command-line layer of Codex alone
 		held          string   // and behind the bridge
 	}{
 		"as VS Code does": {
@@ -55,15 +55,16 @@ func TestCommandLine(t *testing.T) {
 			if got := w.flagsLayer(slices.Concat([]string{codexPath}, args)); got != test.codex {
 				t.Errorf("codex: %s, want %s", got, test.codex)
 			}
-			if got := unpinned(t, w.flagsLayer(slices.Concat([]string{proxyPath}, args))); got != test.held {
+			if got := checkPinned(t, w.flagsLayer(slices.Concat([]string{proxyPath}, args))); got != test.held {
 				t.Errorf("behind the bridge: %s, want %s", got, test.held)
 			}
 		})
 	}
 }
 
-// unpinned is a layer without the features that the bridge keeps off, which must be there.
-func unpinned(t *testing.T, layer string) string {
+// checkPinned returns a layer without the features that the bridge switches off, and checks that
+// they are in it.
+func checkPinned(t *testing.T, layer string) string {
 	t.Helper()
 	var keys map[string]any
 	if err := json.Unmarshal([]byte(layer), &keys); err != nil {
@@ -72,7 +73,7 @@ func unpinned(t *testing.T, layer string) string {
 	features, _ := keys["features"].(map[string]any)
 	for _, name := range pinned {
 		if features[name] != false {
-			t.Errorf("%s is not kept off: %s", name, layer)
+			t.Errorf("%s is not switched off: %s", name, layer)
 		}
 		delete(features, name)
 	}
@@ -89,7 +90,7 @@ func unpinned(t *testing.T, layer string) string {
 	return string(text)
 }
 
-// flagsLayer is what codex says that its command line has set; null: nothing.
+// flagsLayer returns the layer that Codex reports for its command line; null: empty.
 func (w *world) flagsLayer(argv []string) string {
 	w.t.Helper()
 	e := w.start(argv, editor.Options{})

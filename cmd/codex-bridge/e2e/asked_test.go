@@ -16,17 +16,17 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// person is an editor that gives one answer to whatever it is asked, and counts.
-type person struct {
+// user is an editor that gives one answer to every question and counts the questions.
+type user struct {
 	*conversation
 	mu     sync.Mutex
 	answer string // JSON
 	asked  []string
 }
 
-func (w *world) person() *person {
+func (w *world) newUser() *user {
 	w.t.Helper()
-	p := &person{}
+	p := &user{}
 	p.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(proxyArgv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 			p.mu.Lock()
@@ -39,25 +39,24 @@ func (w *world) person() *person {
 	return p
 }
 
-// turn has the model do one thing, and tells how often the person was asked, who
-// answers so.
-func (p *person) turn(thread, text, answer string) int {
+// turn runs one turn with this answer and returns the number of questions.
+func (p *user) turn(thread, text, answer string) int {
 	p.t.Helper()
 	p.mu.Lock()
 	p.answer, p.asked = answer, nil
 	p.mu.Unlock()
-	turn, mark := p.begin(thread, text)
-	if status := p.end(thread, turn, mark); status != "completed" {
-		p.t.Errorf("the turn %q ended as %q", text, status)
+	turn, mark := p.startTurn(thread, text)
+	if status := p.waitTurn(thread, turn, mark); status != "completed" {
+		p.t.Errorf("the turn %q has status %q", text, status)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.asked)
 }
 
-// A consent to a server's tool that lasts is kept by the bridge and counts for exactly
-// what it was given for; codex asks each time, and writes nothing down.
-func TestToolRemembered(t *testing.T) {
+// The bridge remembers a lasting consent to a server's tool for exactly these arguments. Codex asks
+// each time and stores nothing.
+func TestToolConsentIsRemembered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
 		codexConfig: mcpConfig("probe"),
@@ -65,7 +64,7 @@ func TestToolRemembered(t *testing.T) {
 	})
 	configuration := w.read("home/config.toml")
 	untrusted := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
-	p := w.person()
+	p := w.newUser()
 	thread := p.thread(untrusted)
 	calls := map[string]int{}
 	call := func(thread, arguments, persist string, want int) {
@@ -80,13 +79,13 @@ func TestToolRemembered(t *testing.T) {
 		}
 		name := strings.TrimPrefix(at.Path, "$ROOT/")
 		calls[name]++
-		if got := strings.Count(w.read(name), "touched"); got != calls[name] || !strings.Contains(w.told(), "touched") {
-			t.Errorf("%s: the tool ran %d times of %d; the model was told %q", arguments, got, calls[name], w.told())
+		if got := strings.Count(w.read(name), "touched"); got != calls[name] || !strings.Contains(w.lastToolOutput(), "touched") {
+			t.Errorf("%s: the tool ran %d times of %d; the model got %q", arguments, got, calls[name], w.lastToolOutput())
 		}
 	}
 	call(thread, `{"path":"$ROOT/session"}`, "session", 1)
 	call(thread, `{"path":"$ROOT/session"}`, "session", 0)
-	call(thread, `{ "path": "$ROOT/\u0073ession" }`, "session", 0) // the same
+	call(thread, `{ "path": "$ROOT/\u0073ession" }`, "session", 0) // the same arguments
 	call(thread, `{"path":"$ROOT/session","more":1}`, "session", 1)
 	call(thread, `{"more":1,"path":"$ROOT/session"}`, "session", 0)
 	call(thread, `{"more":1.0,"path":"$ROOT/session"}`, "", 1)
@@ -96,9 +95,9 @@ func TestToolRemembered(t *testing.T) {
 	second := p.thread(untrusted)
 	call(second, `{"path":"$ROOT/session"}`, "", 1)
 	call(second, `{"path":"$ROOT/always"}`, "", 0)
-	p.quit()
+	p.closeAndWait()
 
-	p = w.person()
+	p = w.newUser()
 	p.resume(thread, untrusted)
 	call(thread, `{"path":"$ROOT/session"}`, "", 1)
 	call(thread, `{"path":"$ROOT/always"}`, "", 0)
@@ -108,15 +107,15 @@ func TestToolRemembered(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	call(thread, `{"path":"$ROOT/always"}`, "", 1)
-	p.quit()
+	p.closeAndWait()
 	if now := w.read("home/config.toml"); now != configuration {
-		t.Errorf("codex's configuration has become\n%s", now)
+		t.Errorf("Codex's configuration changed to\n%s", now)
 	}
 }
 
-// What a person grants holds for the turn, however long it was given for, and inside of
-// what policy lets be written; what it is cut by stays shut.
-func TestPermissionForTheTurn(t *testing.T) {
+// A granted permission lasts for the turn, whatever duration was granted, and only within the
+// policy's limits.
+func TestPermissionLastsForTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
 		codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n",
@@ -134,46 +133,45 @@ func TestPermissionForTheTurn(t *testing.T) {
 	w.model.Add(scripted.Step{When: "permissions", Reply: scripted.Reply{touch("granted")}})
 	w.model.Add(scripted.Step{When: "LATER", Reply: scripted.Reply{touch("later")}})
 
-	p := w.person()
+	p := w.newUser()
 	thread := p.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 	if asked := p.turn(thread, "PERMIT", grant); asked != 1 {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("%d questions", asked)
 	}
 	requests := w.model.Requests()
 	if told := requests[len(requests)-2].ToolOutputs()[0]; !strings.Contains(told, sub) || strings.Contains(told, outside) || strings.Contains(told, `"enabled":true`) {
-		t.Errorf("the model was told that it has %s", told)
+		t.Errorf("the model got %s", told)
 	}
 	p.turn(thread, "LATER", "{}")
 	for name, want := range map[string]bool{"workspace/sub/granted": true, "outside/granted": false, "workspace/sub/later": false, "outside/later": false} {
-		if w.left(name) != want {
-			t.Errorf("%s was written: %t", name, !want)
+		if w.hasFile(name) != want {
+			t.Errorf("%s written %t", name, !want)
 		}
 	}
-	p.quit()
+	p.closeAndWait()
 }
 
-// A question of the model's reaches the person, and the answer the model, as it was
-// given.
-func TestQuestion(t *testing.T) {
+// A question of the model reaches the user, and the answer reaches the model unchanged.
+func TestQuestionReachesUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
 		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
-		config:      policyConfig + "[approvals]\ntimeout = \"1ms\"\n", // which is for approvals
+		config:      policyConfig + "[approvals]\ntimeout = \"1ms\"\n", // only for approvals
 	})
-	p := w.person()
+	p := w.newUser()
 	thread := p.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
 	if asked := p.turn(thread, "ASK: Shall I?", `{"answers":{"choice":{"answers":["No","user_note: not on a Friday"]}}}`); asked != 1 {
-		t.Errorf("asked %d times", asked)
+		t.Errorf("%d questions", asked)
 	}
-	if told := w.told(); !strings.Contains(told, `"answers":["No","user_note: not on a Friday"]`) {
-		t.Errorf("the model was told %s", told)
+	if told := w.lastToolOutput(); !strings.Contains(told, `"answers":["No","user_note: not on a Friday"]`) {
+		t.Errorf("the model got %s", told)
 	}
-	p.quit()
+	p.closeAndWait()
 }
 
-// A question that nobody answers is a no after approvals.timeout, and so it is when the
-// editor goes away; a late answer counts for nothing.
-func TestUnanswered(t *testing.T) {
+// An unanswered question is declined after approvals.timeout, and when the editor disconnects. A
+// late answer has no effect.
+func TestUnansweredQuestionIsDeclined(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ gate, told string }{
 		"asked by the bridge": {"true", "no answer came within 300ms"},
@@ -191,21 +189,21 @@ func TestUnanswered(t *testing.T) {
 				"PATCH: late":        {fileApproval, test.told},
 				`CALL: mcp__probe/touch {"path":"` + w.workspace + `/late"}`: {"mcpServer/elicitation/request", "re"},
 			} {
-				turn, mark := c.begin(thread, text)
+				turn, mark := c.startTurn(thread, text)
 				question := c.waitFor(mark, asked.question, nil)
-				if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), asked.told) {
-					t.Errorf("%s: the turn ended as %q, the model was told %q", text, status, w.told())
+				if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), asked.told) {
+					t.Errorf("%s: status %q, the model got %q", text, status, w.lastToolOutput())
 				}
 				if err := c.Reply(question, map[string]any{"decision": "accept", "action": "accept"}); err != nil {
 					t.Fatal(err)
 				}
-				c.must("thread/loaded/list", map[string]any{}) // all that was read
-				c.absent("late")
+				c.must("thread/loaded/list", map[string]any{}) // a barrier: all lines were read
+				c.checkAbsent("late")
 			}
-			_, mark := c.begin(thread, "RUN: echo x > late")
+			_, mark := c.startTurn(thread, "RUN: echo x > late")
 			c.waitFor(mark, commandApproval, nil)
-			c.quit()
-			c.absent("late")
+			c.closeAndWait()
+			c.checkAbsent("late")
 		})
 	}
 }

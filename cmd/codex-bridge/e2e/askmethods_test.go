@@ -9,9 +9,9 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// With policy.methods = "ask" a person decides about a client's request. What they allow is judged by the policy as any
-// other request.
-func TestMethodsThatAskAPerson(t *testing.T) {
+// With policy.methods = "ask" a user decides about a client's request. The policy decides about an
+// allowed request as about others.
+func TestAskMethodAsksUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"thread/name/set\" = \"ask\"\n\"turn/start\" = \"ask\"\n[approvals]\ntimeout = \"1s\"\n"})
 	c := w.open(proxyArgv...)
@@ -28,9 +28,9 @@ func TestMethodsThatAskAPerson(t *testing.T) {
 		}()
 		m := c.waitFor(mark, "bridge/hook", nil)
 		if event, method, said := m.Param("event"), m.Param("payload", "tool_name"), m.Param("payload", "tool_input", "name"); event != "permissionRequest" || method != "thread/name/set" || said != name {
-			t.Errorf("the person is asked %s", m.Raw)
+			t.Errorf("the user was asked %s", m.Raw)
 		}
-		c.must("model/list", map[string]any{}) // other requests do not wait for the person
+		c.must("model/list", map[string]any{}) // other requests do not wait for the user
 		if answer != nil {
 			if err := c.Reply(m, answer); err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func TestMethodsThatAskAPerson(t *testing.T) {
 		t.Errorf("the name is %q after refusals", named())
 	}
 
-	// A turn that the person allows has the sandbox of the policy, whatever the client asks for.
+	// A turn that the user allowed has the policy's sandbox, whatever the client requests.
 	mark := c.Mark()
 	go func() {
 		p := input(thread, "SAY: hello")
@@ -76,18 +76,19 @@ func TestMethodsThatAskAPerson(t *testing.T) {
 		t.Errorf("the turn: %s", applied.Raw)
 	}
 	c.waitFor(mark, "turn/completed", nil)
-	c.quit()
+	c.closeAndWait()
 
-	// A client without a person to ask is refused, and told why.
-	c = w.open(proxyArgv...).knows()
-	if err := c.refused("thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err.Code != -32010 || !strings.Contains(err.Message, "a person has to be asked") {
+	// Without a user to ask, the request is refused with the reason.
+	c = w.open(proxyArgv...).initializeWithBridge()
+	if err := c.mustFail("thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err.Code != -32010 || !strings.Contains(err.Message, "a person has to be asked") {
 		t.Error(err)
 	}
-	c.quit()
+	c.closeAndWait()
 }
 
-// A method of the bridge's own can be denied. It can't be asked about, and the bridge does not start.
-func TestOwnMethodsInPolicyMethods(t *testing.T) {
+// A policy can deny a method of the bridge. With "ask" for such a method, the bridge does not
+// start.
+func TestPolicyDeniesBridgeMethods(t *testing.T) {
 	t.Parallel()
 	for config, denied := range map[string]bool{"": false, "[policy.methods]\n\"bridge/turn/run\" = \"deny\"\n": true} {
 		w := newWorld(t, options{config: sessionPolicy + config})
@@ -100,16 +101,16 @@ func TestOwnMethodsInPolicyMethods(t *testing.T) {
 		if len(w.model.Requests()) == 0 != denied {
 			t.Errorf("%s: the model got %d requests", config, len(w.model.Requests()))
 		}
-		c.quit()
+		c.closeAndWait()
 	}
 	w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"bridge/turn/run\" = \"ask\"\n"})
-	if _, problems, status := w.own("app-server"); status != 2 || !strings.Contains(problems, "nobody is asked about a method of the bridge's own") {
+	if _, problems, status := w.runCommand("app-server"); status != 2 || !strings.Contains(problems, "nobody is asked about a method of the bridge's own") {
 		t.Errorf("exit status %d: %s", status, problems)
 	}
 }
 
-// A client that has no hook, but declares that it shows elicitations, is asked by one. Anything but "accept" refuses.
-func TestMethodsThatAskByElicitation(t *testing.T) {
+// A client without hooks that shows elicitations is asked by one. Any answer but "accept" refuses.
+func TestAskMethodAsksByElicitation(t *testing.T) {
 	t.Parallel()
 	for name, capabilities := range map[string]map[string]any{
 		"the extension":           {"experimentalApi": true, "extensions": map[string]any{"openai/form": map[string]any{}}},
@@ -126,7 +127,7 @@ func TestMethodsThatAskByElicitation(t *testing.T) {
 			for _, test := range []struct {
 				name   string
 				answer any
-				reason string // "": the request is allowed
+				reason string // "": allowed
 			}{
 				{long, map[string]any{"action": "accept"}, ""},
 				{"yes", map[string]any{"action": "accept", "content": map[string]any{}, "_meta": nil}, ""},
@@ -145,7 +146,7 @@ func TestMethodsThatAskByElicitation(t *testing.T) {
 				m := c.waitFor(mark, "mcpServer/elicitation/request", nil)
 				if m.Param("threadId") != thread || m.Param("serverName") != "codex-bridge" || m.Param("mode") != "form" ||
 					!strings.Contains(m.Param("message"), `Allow thread/name/set?`) || !strings.Contains(m.Param("message"), test.name) && !strings.Contains(m.Param("message"), "more characters") {
-					t.Errorf("the person is asked %s", m.Raw)
+					t.Errorf("the user was asked %s", m.Raw)
 				}
 				if test.answer != nil {
 					if err := c.Reply(m, test.answer); err != nil {
@@ -162,11 +163,11 @@ func TestMethodsThatAskByElicitation(t *testing.T) {
 				t.Errorf("the name is %q", got)
 			}
 			// What was cut in the question is in the decision log.
-			allowed, problems, _ := w.own("decisions", "list", "--json", "--verdict", "accept")
+			allowed, problems, _ := w.runCommand("decisions", "list", "--json", "--verdict", "accept")
 			if !strings.Contains(allowed, `the user allowed it with {`) || !strings.Contains(allowed, strings.TrimSpace(long)) {
 				t.Errorf("the consents on record: %s\n%s", allowed, problems)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }

@@ -12,21 +12,21 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// besideConversation opens what a number of attacks share.
-func (w *world) besideConversation(argv ...string) (c *conversation, thread, turn string) {
+// openAttackThread opens the thread that a number of attacks share.
+func (w *world) openAttackThread(argv ...string) (c *conversation, thread, turn string) {
 	w.t.Helper()
 	c = w.openAnswering("decline", argv...)
 	c.initialize(nil)
 	thread = c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-	turn, mark := c.begin(thread, "good day")
-	c.end(thread, turn, mark)
+	turn, mark := c.startTurn(thread, "good day")
+	c.waitTurn(thread, turn, mark)
 	return c, thread, turn
 }
 
-// besideGroups are the attacks by the world that they need.
-func besideGroups(apart func(attack) bool) map[string][]string {
+// attacksByWorld groups the attacks by the world that they need.
+func attacksByWorld(apart func(attack) bool) map[string][]string {
 	all := map[string][]string{}
-	for name, a := range besides() {
+	for name, a := range allAttacks() {
 		group := "together"
 		if apart(a) {
 			group = name
@@ -39,8 +39,8 @@ func besideGroups(apart func(attack) bool) map[string][]string {
 	return all
 }
 
-// besides are the attacks of all tables.
-func besides() map[string]attack {
+// allAttacks returns the attacks of all tables.
+func allAttacks() map[string]attack {
 	all := map[string]attack{}
 	for kind, table := range map[string]map[string]attack{
 		"execute": executeAttacks, "write": writeAttacks, "read": readAttacks, "configuration": configurationAttacks,
@@ -53,88 +53,88 @@ func besides() map[string]attack {
 	return all
 }
 
-// proxied is the environment of a world from which nothing leaves the machine.
-func proxied(l *listener) []string { return []string{"HTTPS_PROXY=http://127.0.0.1:" + l.port} }
+// proxyEnv is the environment of a world that can't reach other machines.
+func proxyEnv(l *listener) []string { return []string{"HTTPS_PROXY=http://127.0.0.1:" + l.port} }
 
-// worldOf is where attacks are made.
-func worldOf(t *testing.T, a attack, o options) *world {
+// newAttackWorld creates the world of an attack.
+func newAttackWorld(t *testing.T, a attack, o options) *world {
 	t.Helper()
-	o.codexConfig, o.plugins = a.codexConfig, true // some attacks are made by plugins
+	o.codexConfig, o.plugins = a.codexConfig, true // some attacks use plugins
 	if o.codexConfig == "" {
 		o.codexConfig = besideConfig
 	}
 	return newWorld(t, o)
 }
 
-// With codex alone every attack has its effect: else TestBeside would show
+// With Codex alone every attack has its effect: otherwise TestAttacksHaveNoEffect would show
 // nothing.
-func TestBesideControl(t *testing.T) {
+func TestAttacksWorkWithoutBridge(t *testing.T) {
 	t.Parallel()
-	all := besides()
-	for group, names := range besideGroups(func(a attack) bool { return a.own || a.codexConfig != "" }) {
+	all := allAttacks()
+	for group, names := range attacksByWorld(func(a attack) bool { return a.own || a.codexConfig != "" }) {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			wayOut := listen(t)
-			w := worldOf(t, all[names[0]], options{env: proxied(wayOut)})
-			c, thread, turn := w.besideConversation(codexPath, "app-server")
+			w := newAttackWorld(t, all[names[0]], options{env: proxyEnv(wayOut)})
+			c, thread, turn := w.openAttackThread(codexPath, "app-server")
 			for _, name := range names {
-				s := c.assault(name, all[name], thread, turn, wayOut)
+				s := c.newAttackRun(name, all[name], thread, turn, wayOut)
 				if s.effect(s) {
-					t.Errorf("%s: there is an effect before the attack", name)
+					t.Errorf("%s: the effect exists before the attack", name)
 				}
-				s.strike(true)
-				s.follow(thread)
+				s.runAttack(true)
+				s.runFollowUps(thread)
 				if !s.inert {
-					s.until("no effect", s.effect)
+					s.waitEffect("no effect", s.effect)
 				} else if s.effect(s) {
-					t.Errorf("%s: there is an effect, of codex alone", name)
+					t.Errorf("%s: Codex alone has the effect", name)
 				}
 			}
 		})
 	}
 }
 
-// Under enforce no attack has an effect. Its client is told what, why and what
-// to change, and codex hears nothing of it.
-func TestBeside(t *testing.T) {
+// With enforce no attack has an effect. The client gets the rule, the reason and a fix; Codex gets
+// nothing.
+func TestAttacksHaveNoEffect(t *testing.T) {
 	t.Parallel()
-	all := besides()
-	for group, names := range besideGroups(func(a attack) bool { return a.codexConfig != "" }) {
+	all := allAttacks()
+	for group, names := range attacksByWorld(func(a attack) bool { return a.codexConfig != "" }) {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			wayOut := listen(t)
-			o, dir := withTee(t, options{config: policyConfig, env: proxied(wayOut)})
-			w := worldOf(t, all[names[0]], o)
-			c, thread, turn := w.besideConversation(proxyArgv...)
-			var made []*assault
+			o, dir := withTee(t, options{config: policyConfig, env: proxyEnv(wayOut)})
+			w := newAttackWorld(t, all[names[0]], o)
+			c, thread, turn := w.openAttackThread(proxyArgv...)
+			var made []*attackRun
 			for _, name := range names {
-				s := c.assault(name, all[name], thread, turn, wayOut)
+				s := c.newAttackRun(name, all[name], thread, turn, wayOut)
 				made = append(made, s)
 				if !all[name].own && s.effect(s) {
-					t.Errorf("%s: there is an effect before the attack", name)
+					t.Errorf("%s: the effect exists before the attack", name)
 				}
-				answers := s.strike(false)
-				s.judge(answers)
-				// Nobody answers a notification, and nobody heeds it.
-				if err := s.Send([]byte("{" + s.members(said{s.method, s.params}) + "}")); err != nil {
+				answers := s.runAttack(false)
+				s.checkRefusals(answers)
+				// A notification has no response and no effect.
+				if err := s.Send([]byte("{" + s.members(request{s.method, s.params}) + "}")); err != nil {
 					t.Fatal(err)
 				}
-				s.follow(thread)
+				s.runFollowUps(thread)
 			}
-			c.quit()
+			c.closeAndWait()
 			heard := recordedLines(t, dir, "in")
 			for _, s := range made {
 				if s.effect(s) != s.open {
-					t.Errorf("%s has had its effect: %t", s.name, !s.open)
+					t.Errorf("%s had its effect: %t", s.name, !s.open)
 				}
-				s.unheard(heard)
+				s.checkNotForwarded(heard)
 			}
 		})
 	}
 }
 
-// judge looks at what a client is told of a refusal.
-func (s *assault) judge(answers []exchange) {
+// checkRefusals checks the responses of refused requests.
+func (s *attackRun) checkRefusals(answers []exchange) {
 	s.t.Helper()
 	for i, x := range answers {
 		if i == len(answers)-1 && (s.passes || s.open || s.rewritten && (x.Error == nil || x.Error.Code != -32010)) {
@@ -143,16 +143,16 @@ func (s *assault) judge(answers []exchange) {
 		if s.offForm && x.Error != nil && slices.Contains([]int{-32700, -32600, -32602, -32010}, x.Error.Code) {
 			continue
 		}
-		s.refusal(x.method, x.Message)
+		s.checkRefusal(x.method, x.Message)
 	}
 }
 
-// refusal looks at one refusal: it says which rule, why, and what to change.
-func (s *assault) refusal(method string, m editor.Message) {
+// checkRefusal checks one refusal: it has the rule, the reason and a fix.
+func (s *attackRun) checkRefusal(method string, m editor.Message) {
 	s.t.Helper()
 	var data struct{ Method, Rule, Reason, Origin, Hint string }
 	if m.Error == nil {
-		s.t.Errorf("%s: %s is answered with %.300s", s.name, method, m.Raw)
+		s.t.Errorf("%s: %s got %.300s", s.name, method, m.Raw)
 		return
 	}
 	var name string
@@ -166,14 +166,14 @@ func (s *assault) refusal(method string, m editor.Message) {
 	}
 	for _, part := range []string{data.Rule, data.Reason, data.Origin, data.Hint} {
 		if !strings.Contains(m.Error.Message, part) {
-			s.t.Errorf("%s: the message %q does not say %q", s.name, m.Error.Message, part)
+			s.t.Errorf("%s: the message %q lacks %q", s.name, m.Error.Message, part)
 		}
 	}
 }
 
-// unheard looks for the attack in what codex was told: for its word, or its method
-// where it has none.
-func (s *assault) unheard(lines []json.RawMessage) {
+// checkNotForwarded checks that Codex did not get the attack's word, or its method if it has no
+// word.
+func (s *attackRun) checkNotForwarded(lines []json.RawMessage) {
 	s.t.Helper()
 	if s.passes || s.rewritten || s.open {
 		return
@@ -185,16 +185,15 @@ func (s *assault) unheard(lines []json.RawMessage) {
 	params := s.fill.Replace(s.params)
 	for _, line := range lines {
 		if editor.Member(line, "method") == name && (!strings.Contains(params, s.word) || strings.Contains(string(line), s.word)) {
-			s.t.Errorf("%s: codex was told %s", s.name, line)
+			s.t.Errorf("%s: Codex got %s", s.name, line)
 		}
 	}
 }
 
-// Every method that a policy refuses, or lets through on verified threads only, is
-// tried here.
-func TestBesideCovers(t *testing.T) {
+// The attacks cover every method that a policy refuses or allows only on verified threads.
+func TestAttacksCoverMethods(t *testing.T) {
 	tried := map[string]bool{}
-	for _, a := range besides() {
+	for _, a := range allAttacks() {
 		tried[a.method] = true
 	}
 	for _, g := range gatedAttacks {
@@ -202,7 +201,7 @@ func TestBesideCovers(t *testing.T) {
 	}
 	for _, row := range methods.Rows() {
 		if row.Side == methods.ClientRequest && (row.Verdict == methods.Deny || row.Verdict == methods.Gate) && !tried[row.Method] {
-			t.Errorf("%s is not tried", row.Method)
+			t.Errorf("no attack uses %s", row.Method)
 		}
 	}
 }

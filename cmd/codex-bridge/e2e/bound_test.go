@@ -17,7 +17,7 @@ import (
 
 const boundPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n"
 
-// effortOf is the reasoning effort of the last request to the model; "" is none.
+// effortOf returns the reasoning effort of the last request to the model; "" for none.
 func (w *world) effortOf() string {
 	w.t.Helper()
 	requests := w.model.Requests()
@@ -28,14 +28,13 @@ func (w *world) effortOf() string {
 	return body.Reasoning.Effort
 }
 
-// A session's turn brings its policies, sandbox and tier back, whatever the client's own
-// turn in the thread has changed; the policy judges them each time. The next process does so
-// for a thread that it resumes.
+// A session's turn restores its policies, sandbox and tier after any turn of the client in its
+// thread; the policy decides each time. The next process does so for a resumed thread.
 func TestBoundTurnRestoresSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: boundPolicy})
-	c := w.open(proxyArgv...).knows()
-	first := c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{
+	c := w.open(proxyArgv...).initializeWithBridge()
+	first := c.runSessionTurn("chat", "SAY: one", map[string]any{"thread": map[string]any{
 		"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "danger-full-access", "serviceTier": "fast", "model": "gpt-5.4",
 	}})
 	for range 2 {
@@ -49,21 +48,21 @@ func TestBoundTurnRestoresSettings(t *testing.T) {
 		})
 		c.waitFor(mark, "turn/completed", nil)
 		mark = c.Mark()
-		if r := c.runs("chat", "SAY: two", nil); r.Text != "two" || r.ThreadID != first.ThreadID {
+		if r := c.runSessionTurn("chat", "SAY: two", nil); r.Text != "two" || r.ThreadID != first.ThreadID {
 			t.Fatalf("%+v", r)
 		}
 		c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
 			return m.Param("threadSettings", "approvalPolicy") == "on-request" && m.Param("threadSettings", "serviceTier") == "priority" &&
 				m.Param("threadSettings", "sandboxPolicy", "type") == "workspaceWrite"
 		})
-		c.quit()
-		c = w.open(proxyArgv...).knows()
+		c.closeAndWait()
+		c = w.open(proxyArgv...).initializeWithBridge()
 		c.must("thread/resume", map[string]any{"threadId": first.ThreadID})
 	}
-	c.quit()
+	c.closeAndWait()
 }
 
-// A session's turn leaves the thread as thread/settings/update has made it. The next process does, too.
+// A session's turn keeps changes by thread/settings/update, also in the next process.
 func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -81,12 +80,12 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: boundPolicy + "protected_paths = [\".github\"]\n"})
-			c := w.open(proxyArgv...).knows()
+			c := w.open(proxyArgv...).initializeWithBridge()
 			sandbox := "workspace-write"
 			if name == "raised" {
 				sandbox = "read-only"
 			}
-			first := c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": sandbox, "model": "gpt-5.4"}})
+			first := c.runSessionTurn("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": sandbox, "model": "gpt-5.4"}})
 			if name == "set before" {
 				c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			}
@@ -94,7 +93,7 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 			maps.Copy(update, test.update)
 			c.must("thread/settings/update", update)
 			for range 2 {
-				if r := c.runs("chat", "SAY: two", nil); r.ThreadID != first.ThreadID {
+				if r := c.runSessionTurn("chat", "SAY: two", nil); r.ThreadID != first.ThreadID {
 					t.Fatalf("%+v", r)
 				}
 				opened := c.must("thread/resume", map[string]any{"threadId": first.ThreadID})
@@ -107,20 +106,20 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 				if got := editor.Member(opened, "approvalPolicy"); got != test.approval {
 					t.Errorf("the approval policy is %s, want %s", got, test.approval)
 				}
-				c.quit()
-				c = w.open(proxyArgv...).knows()
+				c.closeAndWait()
+				c = w.open(proxyArgv...).initializeWithBridge()
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// The model gets the effort that a level of thinking means for it, and keeps it.
+// The model gets the effort for a level of thinking, and keeps it.
 func TestEffortOfSessionReachesModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: boundPolicy})
-	c := w.open(proxyArgv...).knows()
-	c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "model": "gpt-5.4"}})
+	c := w.open(proxyArgv...).initializeWithBridge()
+	c.runSessionTurn("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "model": "gpt-5.4"}})
 	usual := w.effortOf()
 	for _, tt := range []struct{ level, want string }{
 		{"high", "high"}, {"", "high"}, {"minimal", "low"}, {"off", usual}, {"xhigh", "xhigh"}, {"bogus", usual}, {"", usual},
@@ -128,22 +127,22 @@ func TestEffortOfSessionReachesModel(t *testing.T) {
 		if tt.level != "" {
 			c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "effort": tt.level})
 		}
-		c.runs("chat", "SAY: again", nil)
+		c.runSessionTurn("chat", "SAY: again", nil)
 		if got := w.effortOf(); got != tt.want {
-			t.Errorf("the effort for %q is %q, want %q", tt.level, got, tt.want)
+			t.Errorf("effort for %q: %q, want %q", tt.level, got, tt.want)
 		}
 	}
-	// The words of a client's own turn are the client's.
+	// The client's own turn keeps the client's text.
 	before := c.Mark()
 	c.must("turn/start", map[string]any{
-		"threadId": c.runs("chat", "SAY: id", nil).ThreadID, "input": []any{map[string]any{"type": "text", "text": "SAY: mine"}}, "effort": "minimal",
+		"threadId": c.runSessionTurn("chat", "SAY: id", nil).ThreadID, "input": []any{map[string]any{"type": "text", "text": "SAY: mine"}}, "effort": "minimal",
 	})
 	c.waitFor(before, "thread/settings/updated", func(m editor.Message) bool { return m.Param("threadSettings", "effort") == "minimal" })
-	c.quit()
+	c.closeAndWait()
 }
 
-// The model gets an image that a file URL names. A URL of another machine, or of another kind of file,
-// is left out.
+// The model gets an image that a file URL names. URLs of other machines and of other files are
+// omitted.
 func TestMediaOfSessionReachesModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -155,7 +154,7 @@ func TestMediaOfSessionReachesModel(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.workspace, "a b.png"), png, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := w.open(proxyArgv...).knows()
+	c := w.open(proxyArgv...).initializeWithBridge()
 	file := "file://" + strings.ReplaceAll(filepath.Join(w.workspace, "a b.png"), " ", "%20")
 	for _, tt := range []struct {
 		item  map[string]any
@@ -168,7 +167,7 @@ func TestMediaOfSessionReachesModel(t *testing.T) {
 		{map[string]any{"type": "media", "path": filepath.Join(w.workspace, "notes.txt")}, false},
 	} {
 		seen := len(w.model.Requests())
-		r := c.runs(fmt.Sprint(tt.item), "", map[string]any{
+		r := c.runSessionTurn(fmt.Sprint(tt.item), "", map[string]any{
 			"input": []any{map[string]any{"type": "text", "text": "SAY: seen"}, tt.item},
 		})
 		if !strings.HasPrefix(r.Text, "seen") {
@@ -176,18 +175,18 @@ func TestMediaOfSessionReachesModel(t *testing.T) {
 		}
 		for _, request := range w.model.Requests()[seen:] {
 			if got := request.Contains("data:image/png;base64,"); got != tt.image {
-				t.Errorf("%v: the model has an image: %v", tt.item, got)
+				t.Errorf("%v: image sent: %v", tt.item, got)
 			}
 			if request.Contains("unc/x.png") {
-				t.Errorf("%v goes to the model", tt.item)
+				t.Errorf("the model got %v", tt.item)
 			}
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 }
 
-// The first turn of a session's new thread has the conversation so far. So has the first turn of a thread
-// that replaces one which Codex has lost.
+// The first turn of a session's new thread has the history. So has the first turn of a thread that
+// replaces one that Codex lost.
 func TestHistoryReachesModelOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: boundPolicy})
@@ -197,7 +196,7 @@ func TestHistoryReachesModelOnce(t *testing.T) {
 			map[string]any{"type": "text", "text": "I remember forty-two."}, map[string]any{"type": "toolCall", "name": "lookup", "arguments": map[string]any{"secret": "s3cr3t"}},
 		}},
 	}}
-	// said is the number of user messages that contain the history.
+	// started is the number of user messages that contain the history.
 	said := func() (n int) {
 		requests := w.model.Requests()
 		for _, item := range requests[len(requests)-1].Input {
@@ -207,27 +206,27 @@ func TestHistoryReachesModelOnce(t *testing.T) {
 		}
 		return n
 	}
-	c := w.open(proxyArgv...).knows()
-	r := c.runs("chat", "SAY: one", history)
+	c := w.open(proxyArgv...).initializeWithBridge()
+	r := c.runSessionTurn("chat", "SAY: one", history)
 	body := string(w.model.Requests()[0].Body)
 	if r.Status != "completed" || said() != 1 || !strings.Contains(body, "tool call: lookup [input omitted]") || strings.Contains(body, "s3cr3t") {
-		t.Errorf("%+v: the model gets %.2000s", r, body)
+		t.Errorf("%+v: the model got %.2000s", r, body)
 	}
 	if strings.Count(body, "long ") > 8000/5+1 { // a part of a block of 24,000 characters
-		t.Error("the model gets a part of the history that is too long")
+		t.Error("the part of the history is too long")
 	}
-	if r = c.runs("chat", "SAY: two", history); r.Text != "two" || said() != 1 {
-		t.Errorf("%+v: told %d times", r, said())
+	if r = c.runSessionTurn("chat", "SAY: two", history); r.Text != "two" || said() != 1 {
+		t.Errorf("%+v: history sent %d times", r, said())
 	}
-	c.quit()
+	c.closeAndWait()
 	for _, file := range rollouts(t, w.home, r.ThreadID) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c = w.open(proxyArgv...).knows()
-	if r = c.runs("chat", "SAY: three", history); !r.Recovered || r.Status != "completed" || said() != 1 {
-		t.Errorf("%+v: told %d times", r, said())
+	c = w.open(proxyArgv...).initializeWithBridge()
+	if r = c.runSessionTurn("chat", "SAY: three", history); !r.Recovered || r.Status != "completed" || said() != 1 {
+		t.Errorf("%+v: history sent %d times", r, said())
 	}
-	c.quit()
+	c.closeAndWait()
 }

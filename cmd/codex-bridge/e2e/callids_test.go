@@ -63,8 +63,8 @@ func (a *answering) play(approval string, replies ...scripted.Reply) (mark int) 
 	}
 	a.model.Add(scripted.Step{Reply: scripted.Reply{scripted.Text("done")}})
 	thread := a.thread(map[string]any{"approvalPolicy": approval, "sandbox": "workspace-write"})
-	turn, mark := a.begin(thread, "GO")
-	a.end(thread, turn, mark)
+	turn, mark := a.startTurn(thread, "GO")
+	a.waitTurn(thread, turn, mark)
 	return mark
 }
 
@@ -108,8 +108,8 @@ func TestConsentIsNotForALaterCallWithTheSameID(t *testing.T) {
 					}
 					a := w.answering(func(n int, _ editor.Message) bool { return n == 1 })
 					a.play(approval, scripted.Reply{first}, scripted.Reply{then})
-					if a.questions != 2 || w.left("outside/planted") || !w.left("workspace/sub/.github/notes.txt") {
-						t.Errorf("%d questions; outside written: %t; inside: %t", a.questions, w.left("outside/planted"), w.left("workspace/sub/.github/notes.txt"))
+					if a.questions != 2 || w.hasFile("outside/planted") || !w.hasFile("workspace/sub/.github/notes.txt") {
+						t.Errorf("%d questions; outside written: %t; inside: %t", a.questions, w.hasFile("outside/planted"), w.hasFile("workspace/sub/.github/notes.txt"))
 					}
 				})
 			}
@@ -131,7 +131,7 @@ func TestCallsWithOneIDDoNotRunAtOnce(t *testing.T) {
 				}
 				a := w.answering(func(int, editor.Message) bool { return false })
 				mark := a.play("on-request", scripted.Reply{patchCall(t, "c1", "A=1 cd "+outside, "planted"), patchCall(t, "c1", "", "inside")})
-				if w.left("outside/planted") {
+				if w.hasFile("outside/planted") {
 					t.Error("a patch was applied outside the workspace")
 				}
 				denied := func(m editor.Message) bool {
@@ -159,7 +159,7 @@ func TestAnswerIsNotForAnotherCallWithTheSameID(t *testing.T) {
 		a.play("untrusted", scripted.Reply{
 			commandCall(t, "c1", "echo benign", false), commandCall(t, "c1", "touch planted; echo $$ >> planted", false), commandCall(t, "c3", "touch planted; echo $$ >> planted", false),
 		})
-		if w.left("workspace/planted") {
+		if w.hasFile("workspace/planted") {
 			t.Error("a command ran that the person did not accept")
 		}
 	}
@@ -192,8 +192,8 @@ func TestLaterCallWithTheSameIDRuns(t *testing.T) {
 		scripted.Reply{commandCall(t, "c1", "touch second", false)},
 		scripted.Reply{patchCall(t, "c1", "", "third")})
 	for _, name := range []string{"first", "second", "third"} {
-		if !w.left("workspace/" + name) {
-			t.Errorf("%s was not made; the model was told %q", name, w.told())
+		if !w.hasFile("workspace/" + name) {
+			t.Errorf("%s was not made; the model was told %q", name, w.lastToolOutput())
 		}
 	}
 	if a.questions != 3 {

@@ -17,8 +17,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// node runs a client of testdata/clients in a world and returns what it printed,
-// a line a step, without what is random.
+// node runs a client of testdata/clients in a world and returns its output, one line per step,
+// without random parts.
 func (w *world) node(script string, env []string, args ...string) []string {
 	w.t.Helper()
 	cmd := exec.CommandContext(deadline(w.t), "node", append([]string{filepath.Join(clients, script)}, args...)...)
@@ -32,8 +32,8 @@ func (w *world) node(script string, env []string, args ...string) []string {
 	return strings.Split(newNames(w).text(strings.TrimSpace(string(stdout))), "\n")
 }
 
-// exists reports whether there is a file of that name in the workspace.
-func (w *world) exists(name string) bool {
+// workspaceHasFile reports whether the workspace has a file of that name.
+func (w *world) workspaceHasFile(name string) bool {
 	_, err := os.Stat(filepath.Join(w.workspace, name))
 	return !errors.Is(err, os.ErrNotExist)
 }
@@ -47,14 +47,14 @@ func marshal(t *testing.T, v any) string {
 	return string(b)
 }
 
-// acp is a session of codex-acp with a given codex.
+// acp returns the output of a session of codex-acp with a Codex.
 func (w *world) acp(codex, mode, permission string, prompts ...string) []string {
 	return w.node("acp.mjs", []string{"CODEX_PATH=" + codex, "INITIAL_AGENT_MODE=" + mode}, marshal(w.t, map[string]any{
 		"cwd": w.workspace, "prompts": prompts, "permission": permission,
 	}))
 }
 
-// codex-acp, through which most editors reach codex, does not see a difference.
+// For codex-acp, which most editors use, codex-bridge behaves like Codex.
 func TestACP(t *testing.T) {
 	t.Parallel()
 	for _, permission := range []string{"allow_once", "reject_once"} {
@@ -64,13 +64,13 @@ func TestACP(t *testing.T) {
 				w := newWorld(t, options{})
 				lines := w.acp(codex, "read-only", permission,
 					"good day", "RUN: echo from the shell", "ESCALATE: touch escalated", "PATCH: patched.txt\none")
-				if allowed := permission == "allow_once"; w.exists("escalated") != allowed || w.exists("patched.txt") != allowed {
-					t.Errorf("escalated: %t, patched: %t", w.exists("escalated"), w.exists("patched.txt"))
+				if allowed := permission == "allow_once"; w.workspaceHasFile("escalated") != allowed || w.workspaceHasFile("patched.txt") != allowed {
+					t.Errorf("escalated: %t, patched: %t", w.workspaceHasFile("escalated"), w.workspaceHasFile("patched.txt"))
 				}
 				return lines
 			}
 			direct := session(codexPath)
-			keep(t, strings.Join(direct, "\n"))
+			keepTranscript(t, strings.Join(direct, "\n"))
 			if diff := cmp.Diff(direct, session(proxyPath)); diff != "" {
 				t.Errorf("(-codex +codex-bridge)\n%s", diff)
 			}
@@ -78,8 +78,7 @@ func TestACP(t *testing.T) {
 	}
 }
 
-// Under a policy codex-acp works, whatever mode its user has chosen, and gets no
-// more than the policy allows.
+// Under a policy codex-acp works in each mode, and gets at most the policy's permissions.
 func TestACPPolicy(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
@@ -103,9 +102,9 @@ func TestACPPolicy(t *testing.T) {
 					steps = append(steps, s)
 				}
 				if len(steps) != 7 {
-					t.Fatalf("steps:\n%s", strings.Join(lines, "\n"))
+					t.Fatalf("unexpected steps:\n%s", strings.Join(lines, "\n"))
 				}
-				// (codex-acp makes of a rejection the end of the turn.)
+				// (codex-acp turns a rejection into the end of the turn.)
 				ends := map[string]string{"allow_once": "end_turn", "reject_once": "cancelled"}[permission]
 				for i, s := range steps[2:6] {
 					if i > 0 && s.StopReason != ends || i == 0 && s.StopReason != "end_turn" {
@@ -115,10 +114,10 @@ func TestACPPolicy(t *testing.T) {
 				if s := steps[2]; s.Text != "Hello from the scripted model. You said: good day" {
 					t.Errorf("a text: %+v", s)
 				}
-				// untrusted: everything is asked for, in every mode.
+				// untrusted: each action asks, in every mode.
 				for _, s := range steps[3:6] {
 					if len(s.Asked) != 1 {
-						t.Errorf("not asked once: %+v", s)
+						t.Errorf("not one question: %+v", s)
 					}
 				}
 				switch permission {
@@ -128,8 +127,8 @@ func TestACPPolicy(t *testing.T) {
 					}
 				case "reject_once":
 					for _, name := range []string{"inside", "patched.txt"} {
-						if w.exists(name) {
-							t.Errorf("%s was written", name)
+						if w.workspaceHasFile(name) {
+							t.Errorf("%s exists", name)
 						}
 					}
 				}
@@ -141,9 +140,8 @@ func TestACPPolicy(t *testing.T) {
 	}
 }
 
-// What a user of codex-acp does in the course of a session, under a policy: modes
-// chosen and left, permissions given for good, commands of codex-acp's own. None of
-// it is refused, and none of it gets more than the policy allows.
+// A user of codex-acp under a policy chooses modes, gives lasting permissions, and uses codex-acp's
+// commands. The bridge refuses none of it, and none exceeds the policy.
 func TestACPSession(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: policyConfig + "escalation = \"ask\"\n[approvals]\nremember = \"session\"\n"})
@@ -165,26 +163,26 @@ func TestACPSession(t *testing.T) {
 		}
 		asked += len(s.Asked)
 	}
-	if asked != 3 || // once about the command, which is remembered
-		!w.exists("one.txt") || !w.exists("two.txt") {
-		t.Errorf("asked %d times:\n%s", asked, strings.Join(got, "\n"))
+	if asked != 3 || // one about the command, which the bridge remembers
+		!w.workspaceHasFile("one.txt") || !w.workspaceHasFile("two.txt") {
+		t.Errorf("%d questions:\n%s", asked, strings.Join(got, "\n"))
 	}
 	for _, line := range recordedLines(t, dir, "in") {
 		if found := editor.Member(line, "result", "decision"); found != "" && found != "accept" {
-			t.Errorf("codex was told %s", line)
+			t.Errorf("Codex got %s", line)
 		}
 	}
 	for _, line := range recordedLines(t, dir, "out") {
-		for _, found := range loose("", line) {
+		for _, found := range tooLoose("", line) {
 			if found != asksHere {
-				t.Errorf("codex says %q", found)
+				t.Errorf("Codex reports %q", found)
 			}
 		}
 	}
 }
 
-// An editor that gives a session more folders has codex-acp say where their skills
-// are: inside of the workspace that passes, elsewhere the session ends there.
+// An editor gives a session additional folders with skills. A folder inside the workspace is
+// allowed; with another one the session ends.
 func TestACPFolders(t *testing.T) {
 	t.Parallel()
 	session := func(config, more string) []string {
@@ -199,12 +197,12 @@ func TestACPFolders(t *testing.T) {
 		}
 	}
 	if got := strings.Join(session(policyConfig, "/../elsewhere"), "\n"); !strings.Contains(got, "skills/extraRoots/set: ") {
-		t.Errorf("elsewhere:\n%s", got)
+		t.Errorf("outside the workspace:\n%s", got)
 	}
 }
 
-// An LSP library drives codex: codex-bridge speaks the base protocol with who
-// begins with a header.
+// An LSP library talks to Codex: codex-bridge uses the base protocol if the client's input starts
+// with a header.
 func TestLSP(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -214,7 +212,7 @@ func TestLSP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{})
-			// The client prints an object as it came.
+			// The client prints objects unchanged.
 			got := w.withoutNoise(w.node("lsp.mjs", nil, append([]string{marshal(t, map[string]any{
 				"cwd": w.workspace, "decision": name, "prompts": []string{"good day: äöü €", "RUN: echo from the shell"},
 			})}, proxyArgv...)...))

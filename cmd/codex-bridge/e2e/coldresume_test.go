@@ -12,8 +12,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A turn moves a thread, and Codex unloads the thread. When it comes back it works where it was opened, under
-// the policy file of that folder, whose protected files can't be written.
+// A turn moves a thread, and Codex unloads it. The resumed thread works in its first folder, under
+// that folder's policy file, whose protected files are read-only.
 func TestMovedThreadComesBack(t *testing.T) {
 	t.Parallel()
 	const deny = "[[policy.rule]]\ncommand = \"touch denied\"\ndecision = \"deny\"\n"
@@ -26,45 +26,45 @@ func TestMovedThreadComesBack(t *testing.T) {
 				for _, folder := range []string{"all/other", "all/other/inner", "all/lib"} {
 					w.repositoryIn(folder)
 				}
-				w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", all)+unhurried("[policy]"))
+				w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", all)+withLongGrace("[policy]"))
 				w.write("all/other/.codex-bridge.toml", deny)
-				a := w.agreeable(proxyArgv...)
+				a := w.newAcceptingEditor(proxyArgv...)
 				comesBack := func(workspace string, turn map[string]any, text string) {
 					thread := a.thread(map[string]any{"cwd": workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-					id, mark := a.beginWith(thread, "RUN: pwd", turn)
-					a.end(thread, id, mark)
-					if cwd := fmt.Sprint(turn["cwd"]); !strings.Contains(w.told(), cwd) {
-						t.Fatalf("the turn is not in %s: %q", cwd, w.told())
+					id, mark := a.startTurnWith(thread, "RUN: pwd", turn)
+					a.waitTurn(thread, id, mark)
+					if cwd := fmt.Sprint(turn["cwd"]); !strings.Contains(w.lastToolOutput(), cwd) {
+						t.Fatalf("the turn does not run in %s: %q", cwd, w.lastToolOutput())
 					}
 					if how == "restart" {
-						a.quit()
-						a = w.agreeable(proxyArgv...)
+						a.closeAndWait()
+						a = w.newAcceptingEditor(proxyArgv...)
 					} else {
 						a.must("thread/archive", map[string]any{"threadId": thread})
 						a.must("thread/unarchive", map[string]any{"threadId": thread})
 					}
 					opened := a.must(method, map[string]any{"threadId": thread, "sandbox": "workspace-write"})
 					if cwd := editor.Member(opened, "cwd"); cwd != workspace {
-						t.Errorf("the thread comes back in %s, want %s", cwd, workspace)
+						t.Errorf("the resumed thread works in %s, want %s", cwd, workspace)
 					}
 					a.turn(editor.Member(opened, "thread", "id"), text)
 				}
 				other, lib, inner := all+"/other", all+"/lib", all+"/other/inner"
 				comesBack(other, map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{other, lib}}, "RUN: cd "+other+" && touch denied")
-				if w.left("all/other/denied") {
-					t.Error("what the policy file denies has run")
+				if w.hasFile("all/other/denied") {
+					t.Error("a command that the policy file denies ran")
 				}
 				comesBack(other, map[string]any{"cwd": inner}, "RUN: touch "+other+"/written "+other+"/.git/config; mv "+other+" "+all+"/moved")
-				if !w.left("all/other/written") || w.left("all/other/.git/config") || w.left("all/moved") {
-					t.Errorf("the workspace is not writable, or its .git is, or it was renamed; the model was told %q", w.told())
+				if !w.hasFile("all/other/written") || w.hasFile("all/other/.git/config") || w.hasFile("all/moved") {
+					t.Errorf("the workspace is not writable, its .git is writable, or it was renamed; the model got %q", w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}
 }
 
-// Codex alone brings a moved thread back where the turn was.
+// With Codex alone a moved thread resumes in the folder of the turn.
 func TestMovedThreadComesBackWithoutBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -72,24 +72,24 @@ func TestMovedThreadComesBackWithoutBridge(t *testing.T) {
 	c := w.open(codexPath, "app-server")
 	c.initialize(map[string]any{"experimentalApi": true})
 	thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
-	turn, mark := c.beginWith(thread, "RUN: pwd", map[string]any{"cwd": w.workspace + "/inner", "runtimeWorkspaceRoots": []string{w.workspace}})
-	c.end(thread, turn, mark)
+	turn, mark := c.startTurnWith(thread, "RUN: pwd", map[string]any{"cwd": w.workspace + "/inner", "runtimeWorkspaceRoots": []string{w.workspace}})
+	c.waitTurn(thread, turn, mark)
 	c.must("thread/archive", map[string]any{"threadId": thread})
 	c.must("thread/unarchive", map[string]any{"threadId": thread})
 	opened := c.must("thread/resume", map[string]any{"threadId": thread})
 	if cwd, roots := editor.Member(opened, "cwd"), editor.Member(opened, "runtimeWorkspaceRoots"); cwd != w.workspace+"/inner" || !strings.Contains(roots, w.workspace) {
-		t.Errorf("the thread comes back in %s with the roots %s", cwd, roots)
+		t.Errorf("the resumed thread works in %s with roots %s", cwd, roots)
 	}
-	c.quit()
+	c.closeAndWait()
 }
 
-// Two turns of two threads at the same time do not both get their folder, one of which is inside the other.
+// Of two simultaneous turns of two threads with nested folders, only one gets its folder.
 func TestNestedRootsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\n", mute: "many"})
 	lib, sub := filepath.Dir(w.write("lib/x", "")), filepath.Dir(w.write("lib/a/sub/x", ""))
-	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
-	a := w.agreeable(proxyArgv...)
+	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
+	a := w.newAcceptingEditor(proxyArgv...)
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	threads := map[string][]string{a.thread(settings): {w.workspace, lib}, a.thread(settings): {sub}}
 	mark := a.Mark()
@@ -113,13 +113,13 @@ func TestNestedRootsAtOnce(t *testing.T) {
 	for thread := range threads {
 		a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
 	}
-	if w.left("lib/made") == w.left("lib/a/sub/made") {
-		t.Errorf("both folders were writable, or none; the model was told %q", w.told())
+	if w.hasFile("lib/made") == w.hasFile("lib/a/sub/made") {
+		t.Errorf("both or no folders were writable; the model got %q", w.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A thread comes back with a root inside a folder that a command of another thread could write. It is not opened.
+// A thread whose root is inside a folder that another thread's commands could write does not open.
 func TestRootInWritableFolderComesBack(t *testing.T) {
 	t.Parallel()
 	for name, opens := range map[string]bool{"nobody writes around it": true, "another thread does": false} {
@@ -127,37 +127,37 @@ func TestRootInWritableFolderComesBack(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n", mute: "many"})
 			lib, sub := filepath.Dir(w.write("lib/x", "")), filepath.Dir(w.write("lib/a/sub/x", ""))
-			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
-			a := w.agreeable(proxyArgv...)
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
+			a := w.newAcceptingEditor(proxyArgv...)
 			with := func(thread string, roots ...string) {
-				turn, mark := a.beginWith(thread, "RUN: touch "+roots[len(roots)-1]+"/made", map[string]any{"runtimeWorkspaceRoots": roots})
-				a.end(thread, turn, mark)
+				turn, mark := a.startTurnWith(thread, "RUN: touch "+roots[len(roots)-1]+"/made", map[string]any{"runtimeWorkspaceRoots": roots})
+				a.waitTurn(thread, turn, mark)
 			}
 			settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			thread := a.thread(settings)
 			with(thread, w.workspace, sub)
-			if !w.left("lib/a/sub/made") {
-				t.Fatalf("the root is not writable: %q", w.told())
+			if !w.hasFile("lib/a/sub/made") {
+				t.Fatalf("the root is not writable: %q", w.lastToolOutput())
 			}
-			a.quit()
-			a = w.agreeable(proxyArgv...)
+			a.closeAndWait()
+			a = w.newAcceptingEditor(proxyArgv...)
 			if !opens {
 				with(a.thread(settings), w.workspace, lib)
-				if !w.left("lib/made") {
-					t.Fatalf("the other thread's root is not writable: %q", w.told())
+				if !w.hasFile("lib/made") {
+					t.Fatalf("the other thread's root is not writable: %q", w.lastToolOutput())
 				}
-				if err := a.refused("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "in place of the inner folder") {
-					t.Errorf("it is refused with %v", err)
+				if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "in place of the inner folder") {
+					t.Errorf("error %v", err)
 				}
 			} else {
 				a.must("thread/resume", map[string]any{"threadId": thread})
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A thread whose settings were changed after its last turn comes back with them, and not with those of the turn.
+// A thread whose settings changed after its last turn resumes with the changed settings.
 func TestChangedThreadComesBack(t *testing.T) {
 	t.Parallel()
 	for sandbox, alone := range map[string]bool{"danger-full-access": false, "workspace-write": false, "danger-full-access by Codex alone": true} {
@@ -174,7 +174,7 @@ func TestChangedThreadComesBack(t *testing.T) {
 				if alone {
 					argv = []string{codexPath, "app-server"}
 				}
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 				a.turn(thread, "RUN: true")
 				mark := a.Mark()
@@ -183,8 +183,8 @@ func TestChangedThreadComesBack(t *testing.T) {
 				method := "thread/resume"
 				switch how {
 				case "restart":
-					a.quit()
-					a = w.agreeable(argv...)
+					a.closeAndWait()
+					a = w.newAcceptingEditor(argv...)
 				case "archive":
 					a.must("thread/archive", map[string]any{"threadId": thread})
 					a.must("thread/unarchive", map[string]any{"threadId": thread})
@@ -193,48 +193,48 @@ func TestChangedThreadComesBack(t *testing.T) {
 				}
 				opened := a.must(method, map[string]any{"threadId": thread})
 				if mode := editor.Member(opened, "sandbox", "type"); mode != "readOnly" {
-					t.Errorf("the sandbox is %s", mode)
+					t.Errorf("sandbox %s", mode)
 				}
 				if cwd := editor.Member(opened, "cwd"); (cwd == w.workspace) == alone {
 					t.Errorf("the thread works in %s", cwd)
 				}
 				a.turn(editor.Member(opened, "thread", "id"), "RUN: touch "+w.root+"/outside "+w.workspace+"/written")
-				if w.left("outside") || w.left("workspace/written") {
-					t.Error("a command of a read-only thread has written")
+				if w.hasFile("outside") || w.hasFile("workspace/written") {
+					t.Error("a command of the read-only thread wrote a file")
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}
 }
 
-// Two threads have the same second root beside a protected path of several names, for which the bridge's profile
-// names a folder in that root, too.
+// Two threads have a second root, and a protected path of several names, for which the bridge's
+// profile names a folder in that root too.
 func TestSecondRootBesideProtectedPath(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\n", mute: "many"})
 	lib := filepath.Dir(w.write("lib/.github/x", ""))
 	lib = filepath.Dir(lib)
-	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".github/workflows\"]\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
-	a := w.agreeable(proxyArgv...)
+	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".github/workflows\"]\nwritable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
+	a := w.newAcceptingEditor(proxyArgv...)
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "runtimeWorkspaceRoots": []string{w.workspace, lib}}
 	first := a.thread(settings)
 	a.turn(first, "RUN: touch "+lib+"/first")
 	second := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	turn, mark := a.beginWith(second, "RUN: touch "+lib+"/second", map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
-	a.end(second, turn, mark)
+	turn, mark := a.startTurnWith(second, "RUN: touch "+lib+"/second", map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
+	a.waitTurn(second, turn, mark)
 	a.must("thread/resume", map[string]any{"threadId": first})
 	a.turn(first, "RUN: touch "+lib+"/third")
 	for _, name := range []string{"first", "second", "third"} {
-		if !w.left("lib/" + name) {
-			t.Errorf("%s is not there; the model was told %q", name, w.told())
+		if !w.hasFile("lib/" + name) {
+			t.Errorf("%s does not exist; the model got %q", name, w.lastToolOutput())
 		}
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A thread that a change of settings has raised or lowered without a turn is opened again as it is, where Codex has
-// it loaded. A fork, and a thread that comes back, keep the temporary folders from being written.
+// A loaded thread whose settings were raised or lowered without a turn resumes as it is. A fork and
+// a reloaded thread keep the temporary folders read-only.
 func TestChangedThreadIsResumed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -248,7 +248,7 @@ func TestChangedThreadIsResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nnetwork = true\nprotected_paths = [\".github\"]\n", mute: "many"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": test.sandbox})
 			a.turn(thread, "RUN: true")
 			mark := a.Mark()
@@ -256,8 +256,8 @@ func TestChangedThreadIsResumed(t *testing.T) {
 			a.waitFor(mark, "thread/settings/updated", nil)
 			a.must("thread/resume", map[string]any{"threadId": thread})
 			a.turn(thread, "RUN: touch resumed")
-			if !w.left("workspace/resumed") {
-				t.Errorf("the model was told %q", w.told())
+			if !w.hasFile("workspace/resumed") {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
 			noTmp := func(opened json.RawMessage) {
 				t.Helper()
@@ -266,10 +266,10 @@ func TestChangedThreadIsResumed(t *testing.T) {
 				}
 			}
 			noTmp(a.must("thread/fork", map[string]any{"threadId": thread}))
-			a.quit()
-			a = w.agreeable(proxyArgv...)
+			a.closeAndWait()
+			a = w.newAcceptingEditor(proxyArgv...)
 			noTmp(a.must("thread/resume", map[string]any{"threadId": thread}))
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// A policy file of the repository only tightens: a protected path that it names below a folder of PATH or
-// below another protected path does not make that writable. Without the file the same commands fail, too;
-// with Codex alone they succeed.
+// A repository's policy file only tightens: its protected path below a folder of PATH, or below
+// another protected path, does not become writable. Without the file the commands fail too; with
+// Codex alone they succeed.
 func TestProtectedPathInReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	const own = `".git", ".codex", ".agents", ".github"`
 	for name, test := range map[string]struct {
 		argv []string
-		more string // protected by the file of the repository
-		runs bool   // what the command writes is written
+		more string // protected by the repository's file
+		runs bool   // the command writes its file
 	}{
 		"codex alone":                     {[]string{codexPath, "app-server"}, "", true},
 		"no policy file":                  {proxyArgv, "", false},
@@ -36,19 +36,19 @@ func TestProtectedPathInReadOnlyFolder(t *testing.T) {
 				w.write("workspace/.codex-bridge.toml", "[policy]\nprotected_paths = ["+own+", \""+test.more+"\"]\n")
 			}
 			w.env = append(w.env, "PATH="+w.workspace+"/.venv/bin:"+os.Getenv("PATH"))
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			for _, file := range []string{".venv/bin/git", ".venv/bin/x/new", ".github/workflows/new.yaml", ".github/workflows/deep/new"} {
-				// By a program of its own: of a redirection the bridge reads the name.
+				// A program writes the file: the bridge would see the name of a redirection.
 				a.turn(thread, `RUN: python3 -c 'open("`+file+`", "w")'; touch ran`)
-				if told := w.told(); !w.left("workspace/ran") || w.left("workspace/"+file) != test.runs {
-					t.Errorf("%s: written: %v; the model was told %.300q", file, w.left("workspace/"+file), told)
+				if told := w.lastToolOutput(); !w.hasFile("workspace/ran") || w.hasFile("workspace/"+file) != test.runs {
+					t.Errorf("%s: written %v; the model got %.300q", file, w.hasFile("workspace/"+file), told)
 				}
 				if err := os.Remove(w.workspace + "/ran"); err != nil {
 					t.Error(err)
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -15,25 +15,23 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// consent is an answer that gives more than the question is about, in a form of
-// its own. In the texts $CWD and $ROOT stand for the world's folders, $CALL for the
-// id of the tool's call.
+// consent is an answer with more than the question, in its own form. $CWD and $ROOT stand for the
+// world's folders, $CALL for the id of the tool call.
 type consent struct {
 	features string // of codex
 	approval string
-	says     string   // to the model
-	writes   []string // what the model asks to write, and then does; nil: nothing
+	says     string   // the user's text
+	writes   []string // files that the model asks to write and then writes; nil: none
 	answer   string   // JSON
-	alone    []string // what there is afterwards with codex alone
-	bridged  []string // and under a policy
+	alone    []string // the effects with Codex alone
+	bridged  []string // the effects under a policy
 }
 
-// The user's configuration then has the tool as allowed for good.
+// The user's configuration then allows the tool permanently.
 const allowedForGood = "config"
 
 var consents = map[string]consent{
-	// Codex says nothing of either: the question has no such field, the answer is
-	// not among the options.
+	// Codex ignores both: the question has no such field, and the answer is not an option.
 	"tool, in the content": {
 		approval: "untrusted", says: `CALL: mcp__probe/touch {"path":"$ROOT/touched"}`,
 		answer: `{"action":"accept","content":{"mcp_tool_call_approval_$CALL":"Allow and don't ask me again"},"_meta":null}`,
@@ -45,7 +43,7 @@ var consents = map[string]consent{
 		answer: `{"answers":{"mcp_tool_call_approval_$CALL":{"answers":["Allow and don't ask me again"]}}}`,
 		alone:  []string{allowedForGood, "touched"}, bridged: []string{"touched"},
 	},
-	// A grant is cut, and what is left of it holds.
+	// The bridge reduces the grant.
 	"grant": {
 		approval: "on-request", says: "PERMIT", writes: []string{"workspace/sub", "outside", "workspace/.git"},
 		answer:  `{"permissions":{"fileSystem":{"write":["$CWD/sub","$ROOT/outside","$CWD/.git"]}},"scope":"turn"}`,
@@ -54,7 +52,7 @@ var consents = map[string]consent{
 	},
 }
 
-// try has the model ask once, and returns what there is afterwards.
+// try makes the model ask once, and returns the effects.
 func (a consent) try(t *testing.T, o options, argv ...string) string {
 	t.Helper()
 	o.codexConfig = "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n" + a.features + mcpConfig("probe")
@@ -90,29 +88,29 @@ func (a consent) try(t *testing.T, o options, argv ...string) string {
 	})}
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"approvalPolicy": a.approval, "sandbox": "read-only"})
-	turn, mark := c.begin(thread, fill.Replace(a.says))
-	c.end(thread, turn, mark)
-	c.quit()
+	turn, mark := c.startTurn(thread, fill.Replace(a.says))
+	c.waitTurn(thread, turn, mark)
+	c.closeAndWait()
 	var left []string
 	if strings.Contains(w.read("home/config.toml"), "approval_mode") {
 		left = append(left, allowedForGood)
 	}
 	for _, name := range []string{"touched", "workspace/sub/marker", "outside/marker", "workspace/.git/marker"} {
-		if w.left(name) {
+		if w.hasFile(name) {
 			left = append(left, name)
 		}
 	}
 	return strings.Join(left, " ")
 }
 
-// What codex alone makes of it, and what is left under a policy.
-func TestConsents(t *testing.T) {
+// The effects with Codex alone and under a policy.
+func TestConsentsGrantOnlyTheQuestion(t *testing.T) {
 	t.Parallel()
 	for name, a := range consents {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got, want := a.try(t, options{}, codexPath, "app-server"), strings.Join(a.alone, " "); got != want {
-				t.Errorf("codex alone: %q, measured was %q", got, want)
+				t.Errorf("Codex alone: %q, measured %q", got, want)
 			}
 			config := fmt.Sprintf("[policy]\nmode = \"enforce\"\nsandbox = \"workspace-write\"\napproval = [%q]\n", a.approval)
 			if got, want := a.try(t, options{config: config}, proxyArgv...), strings.Join(a.bridged, " "); got != want {

@@ -15,24 +15,23 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// conversation is one editor in one world. Its methods fail the test where the
-// server does not play along, so that a conversation reads as a list of what is
-// said.
+// conversation is an editor in a world. Its methods fail the test at unexpected responses, so that
+// a test reads as a list of messages.
 type conversation struct {
 	*world
 	*editor.Editor
 	ctx context.Context
 
-	malformed []int // places of lines that are no messages
+	malformed []int // indexes of lines that are not messages
 }
 
-// open starts argv and lets the editor talk to it.
+// open starts argv with an editor.
 func (w *world) open(argv ...string) *conversation {
 	w.t.Helper()
 	return &conversation{world: w, Editor: w.start(argv, editor.Options{}), ctx: deadline(w.t)}
 }
 
-// initialize shakes hands; capabilities nil: experimentalApi.
+// initialize does the handshake; nil capabilities mean experimentalApi.
 func (c *conversation) initialize(capabilities map[string]any) {
 	c.t.Helper()
 	if _, err := c.Initialize(c.ctx, capabilities); err != nil {
@@ -40,7 +39,7 @@ func (c *conversation) initialize(capabilities map[string]any) {
 	}
 }
 
-// must is Call that must be answered with a result.
+// must is Call for a request that must succeed.
 func (c *conversation) must(method string, params any) json.RawMessage {
 	c.t.Helper()
 	result, err := c.Call(c.ctx, method, params)
@@ -50,20 +49,20 @@ func (c *conversation) must(method string, params any) json.RawMessage {
 	return result
 }
 
-// refused is Call that must be answered with an error.
-func (c *conversation) refused(method string, params any) *editor.Error {
+// mustFail is Call for a request that must fail.
+func (c *conversation) mustFail(method string, params any) *editor.Error {
 	c.t.Helper()
 	result, err := c.Call(c.ctx, method, params)
 	switch {
 	case err == nil:
-		c.t.Fatalf("%s: answered with %s", method, result)
+		c.t.Fatalf("%s: result %s", method, result)
 	case err.Code == 0:
 		c.t.Fatal(err)
 	}
 	return err
 }
 
-// thread is thread/start in the workspace; it returns the thread's id.
+// startThread starts a thread in the workspace and returns its id.
 func (c *conversation) thread(params map[string]any) string {
 	c.t.Helper()
 	all := map[string]any{"cwd": c.workspace}
@@ -75,7 +74,7 @@ func (c *conversation) thread(params map[string]any) string {
 	return id
 }
 
-// resume is thread/resume, and what codex sends last after it.
+// resume resumes a thread and waits for the last notification.
 func (c *conversation) resume(thread string, params map[string]any) json.RawMessage {
 	c.t.Helper()
 	params["threadId"] = thread
@@ -97,7 +96,7 @@ func (c *conversation) waitFor(from int, method string, fits func(editor.Message
 	return m
 }
 
-// input is turn/start's params for a text.
+// input returns params of turn/start with a text.
 func input(thread, text string) map[string]any {
 	return map[string]any{
 		"threadId": thread,
@@ -105,14 +104,14 @@ func input(thread, text string) map[string]any {
 	}
 }
 
-// begin starts a turn and returns its id and the place to look on from.
-func (c *conversation) begin(thread, text string) (turn string, mark int) {
+// startTurn starts a turn and returns its id and the index of the next message.
+func (c *conversation) startTurn(thread, text string) (turn string, mark int) {
 	c.t.Helper()
-	return c.beginWith(thread, text, nil)
+	return c.startTurnWith(thread, text, nil)
 }
 
-// beginWith is begin with more members of turn/start.
-func (c *conversation) beginWith(thread, text string, more map[string]any) (turn string, mark int) {
+// startTurnWith is startTurn with more members.
+func (c *conversation) startTurnWith(thread, text string, more map[string]any) (turn string, mark int) {
 	c.t.Helper()
 	params := input(thread, text)
 	maps.Copy(params, more)
@@ -120,8 +119,8 @@ func (c *conversation) beginWith(thread, text string, more map[string]any) (turn
 	return editor.Member(c.must("turn/start", params), "turn", "id"), mark
 }
 
-// end waits for the end of a turn and returns its status.
-func (c *conversation) end(thread, turn string, mark int) string {
+// waitTurn waits for the end of a turn and returns its status.
+func (c *conversation) waitTurn(thread, turn string, mark int) string {
 	c.t.Helper()
 	m := c.waitFor(mark, "turn/completed", func(m editor.Message) bool {
 		return m.Param("threadId") == thread && m.Param("turn", "id") == turn
@@ -129,29 +128,28 @@ func (c *conversation) end(thread, turn string, mark int) string {
 	return m.Param("turn", "status")
 }
 
-// say is a whole turn without questions. It must complete.
-func (c *conversation) say(thread, text string) {
+// runTurn runs a turn without questions. It must complete.
+func (c *conversation) runTurn(thread, text string) {
 	c.t.Helper()
-	turn, mark := c.begin(thread, text)
-	if status := c.end(thread, turn, mark); status != "completed" {
-		c.t.Fatalf("the turn %q ended as %q", text, status)
+	turn, mark := c.startTurn(thread, text)
+	if status := c.waitTurn(thread, turn, mark); status != "completed" {
+		c.t.Fatalf("turn %q: status %q", text, status)
 	}
 }
 
-// sayAnd is a whole turn with one question of the server, which is answered
-// with result.
-func (c *conversation) sayAnd(thread, text, question string, result any) {
+// runTurnAnswering runs a turn with one request of the server, to which it responds with result.
+func (c *conversation) runTurnAnswering(thread, text, question string, result any) {
 	c.t.Helper()
-	turn, mark := c.begin(thread, text)
+	turn, mark := c.startTurn(thread, text)
 	m := c.waitFor(mark, question, nil)
 	if err := c.Reply(m, result); err != nil {
 		c.t.Fatal(err)
 	}
-	c.end(thread, turn, mark)
+	c.waitTurn(thread, turn, mark)
 }
 
-// quit ends the input and waits for a good end.
-func (c *conversation) quit() {
+// closeAndWait closes the input and checks the exit status.
+func (c *conversation) closeAndWait() {
 	c.t.Helper()
 	c.CloseInput()
 	exit, err := c.Exit(c.ctx)
@@ -164,8 +162,7 @@ func (c *conversation) quit() {
 	c.drain()
 }
 
-// drain reads to the end of the server's output. The process may be gone before
-// its last words are read.
+// drain reads to the end of the server's output. The process may exit before all output is read.
 func (c *conversation) drain() {
 	c.t.Helper()
 	if _, err := c.Wait(c.ctx, c.Mark(), func(editor.Message) bool { return false }); !errors.Is(err, editor.ErrClosed) {
@@ -180,30 +177,29 @@ const (
 
 func decision(d string) map[string]any { return map[string]any{"decision": d} }
 
-// conversations are what is held against each other, once with codex and once
-// with codex-bridge.
+// conversations are compared between codex and codex-bridge.
 var conversations = map[string]struct {
 	options options
 	hold    func(*world, []string) []*conversation
 }{
 	"handshake": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
-		c.refused("thread/start", map[string]any{}) // Not initialized
+		c.mustFail("thread/start", map[string]any{}) // not initialized
 		c.initialize(nil)
-		c.refused("initialize", map[string]any{"clientInfo": map[string]any{"name": "x", "version": "0"}})
-		c.refused("no/such/method", map[string]any{})
-		c.refused("thread/start", map[string]any{"sandbox": "readOnly"})
-		c.refused("thread/start", map[string]any{"approvalPolicy": "on-failure"})
-		c.refused("turn/start", input("00000000-0000-7000-8000-000000000000", "x"))
-		c.refused("turn/start", map[string]any{})
-		c.refused("thread/resume", map[string]any{"threadId": "no id"})
+		c.mustFail("initialize", map[string]any{"clientInfo": map[string]any{"name": "x", "version": "0"}})
+		c.mustFail("no/such/method", map[string]any{})
+		c.mustFail("thread/start", map[string]any{"sandbox": "readOnly"})
+		c.mustFail("thread/start", map[string]any{"approvalPolicy": "on-failure"})
+		c.mustFail("turn/start", input("00000000-0000-7000-8000-000000000000", "x"))
+		c.mustFail("turn/start", map[string]any{})
+		c.mustFail("thread/resume", map[string]any{"threadId": "no id"})
 		c.must("model/list", map[string]any{})
 		c.must("config/read", map[string]any{"includeLayers": true})
 		c.must("account/read", map[string]any{"refreshToken": false})
 		c.must("permissionProfile/list", map[string]any{"cwd": w.workspace})
 		c.must("skills/list", map[string]any{"cwds": []string{w.workspace}})
 		c.must("thread/list", map[string]any{})
-		c.quit()
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"ids": {hold: func(w *world, argv []string) []*conversation {
@@ -219,83 +215,82 @@ var conversations = map[string]struct {
 				w.t.Fatalf("id %v: %v", id, err)
 			}
 		}
-		c.refused("collaborationMode/list", map[string]any{}) // needs experimentalApi
-		c.quit()
+		c.mustFail("collaborationMode/list", map[string]any{}) // needs experimentalApi
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"text": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-		c.say(thread, "good day")
-		c.say(thread, "RUN: cat /etc/hostname >/dev/null && echo from the shell")
-		c.sayAnd(thread, "PATCH: new.txt\none", fileApproval, decision("accept"))
+		c.runTurn(thread, "good day")
+		c.runTurn(thread, "RUN: cat /etc/hostname >/dev/null && echo from the shell")
+		c.runTurnAnswering(thread, "PATCH: new.txt\none", fileApproval, decision("accept"))
 		c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true})
 		c.must("thread/name/set", map[string]any{"threadId": thread, "name": "a name"})
-		c.waitFor(0, "thread/name/updated", nil) // comes after the answer: the end of input could cut it off
-		c.quit()
+		c.waitFor(0, "thread/name/updated", nil) // it follows the response: the end of input could drop it
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"approvals": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-		c.sayAnd(thread, "RUN: echo accepted", commandApproval, decision("accept"))
-		c.sayAnd(thread, "RUN: echo declined", commandApproval, decision("decline"))
-		c.sayAnd(thread, "RUN: echo cancelled", commandApproval, decision("cancel"))
-		c.sayAnd(thread, "ESCALATE: echo outside", commandApproval, decision("accept"))
-		c.sayAnd(thread, "PATCH: accepted.txt\none\ntwo", fileApproval, decision("accept"))
-		c.sayAnd(thread, "PATCH: declined.txt\none", fileApproval, decision("decline"))
-		c.quit()
+		c.runTurnAnswering(thread, "RUN: echo accepted", commandApproval, decision("accept"))
+		c.runTurnAnswering(thread, "RUN: echo declined", commandApproval, decision("decline"))
+		c.runTurnAnswering(thread, "RUN: echo cancelled", commandApproval, decision("cancel"))
+		c.runTurnAnswering(thread, "ESCALATE: echo outside", commandApproval, decision("accept"))
+		c.runTurnAnswering(thread, "PATCH: accepted.txt\none\ntwo", fileApproval, decision("accept"))
+		c.runTurnAnswering(thread, "PATCH: declined.txt\none", fileApproval, decision("decline"))
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"interrupt": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-		turn, mark := c.begin(thread, "SLOW: 3600000")
+		turn, mark := c.startTurn(thread, "SLOW: 3600000")
 		c.waitFor(mark, "item/agentMessage/delta", nil)
 		c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
-		if status := c.end(thread, turn, mark); status != "interrupted" {
-			w.t.Errorf("the turn ended as %q", status)
+		if status := c.waitTurn(thread, turn, mark); status != "interrupted" {
+			w.t.Errorf("status %q", status)
 		}
-		c.refused("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
-		c.say(thread, "and on")
-		c.quit()
+		c.mustFail("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+		c.runTurn(thread, "and on")
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
-	// While a question is open: a steer in the middle of a message cuts it off,
-	// sometimes before its next delta and sometimes after it.
+	// During an open question: a steer would cut a message off before or after its next delta.
 	"steer": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-		turn, mark := c.begin(thread, "RUN: echo first")
+		turn, mark := c.startTurn(thread, "RUN: echo first")
 		question := c.waitFor(mark, commandApproval, nil)
 		steer := input(thread, "and more")
-		steer["expectedTurnId"] = thread // which is no turn
-		c.refused("turn/steer", steer)
+		steer["expectedTurnId"] = thread // not the id of a turn
+		c.mustFail("turn/steer", steer)
 		steer["expectedTurnId"] = turn
 		c.must("turn/steer", steer)
 		if err := c.Reply(question, decision("accept")); err != nil {
 			w.t.Fatal(err)
 		}
-		if status := c.end(thread, turn, mark); status != "completed" {
-			w.t.Errorf("the turn ended as %q", status)
+		if status := c.waitTurn(thread, turn, mark); status != "completed" {
+			w.t.Errorf("status %q", status)
 		}
-		c.refused("turn/steer", steer) // there is no turn any more
-		c.quit()
+		c.mustFail("turn/steer", steer) // no turn is running
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"fail": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
 		thread := c.thread(nil)
-		turn, mark := c.begin(thread, "FAIL")
-		c.end(thread, turn, mark)
-		turn, mark = c.begin(thread, "FAIL: 503")
-		c.end(thread, turn, mark)
-		c.quit()
+		turn, mark := c.startTurn(thread, "FAIL")
+		c.waitTurn(thread, turn, mark)
+		turn, mark = c.startTurn(thread, "FAIL: 503")
+		c.waitTurn(thread, turn, mark)
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 	"tools": {
@@ -310,20 +305,20 @@ var conversations = map[string]struct {
 					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"id": map[string]any{"type": "string"}}},
 				}},
 			})
-			c.sayAnd(thread, `CALL: lookup_ticket {"id":"T-1"}`, "item/tool/call", map[string]any{
+			c.runTurnAnswering(thread, `CALL: lookup_ticket {"id":"T-1"}`, "item/tool/call", map[string]any{
 				"contentItems": []any{map[string]any{"type": "inputText", "text": "ticket T-1: open"}}, "success": true,
 			})
-			c.sayAnd(thread, "ASK: Shall I?", "item/tool/requestUserInput", map[string]any{
+			c.runTurnAnswering(thread, "ASK: Shall I?", "item/tool/requestUserInput", map[string]any{
 				"answers": map[string]any{"choice": map[string]any{"answers": []string{"No"}}},
 			})
-			c.sayAnd(thread, `CALL: request_permissions {"reason":"to write","permissions":{"file_system":{"write":["`+w.root+`/elsewhere"]}}}`,
+			c.runTurnAnswering(thread, `CALL: request_permissions {"reason":"to write","permissions":{"file_system":{"write":["`+w.root+`/elsewhere"]}}}`,
 				"item/permissions/requestApproval", map[string]any{"permissions": map[string]any{}, "scope": "turn"})
-			turn, mark := c.begin(thread, `CALL: lookup_ticket {}`)
+			turn, mark := c.startTurn(thread, `CALL: lookup_ticket {}`)
 			if err := c.ReplyError(c.waitFor(mark, "item/tool/call", nil), &editor.Error{Code: -32000, Message: "no"}); err != nil {
 				w.t.Fatal(err)
 			}
-			c.end(thread, turn, mark)
-			c.quit()
+			c.waitTurn(thread, turn, mark)
+			c.closeAndWait()
 			return []*conversation{c}
 		},
 	},
@@ -331,26 +326,25 @@ var conversations = map[string]struct {
 		first := w.open(argv...)
 		first.initialize(map[string]any{"experimentalApi": false, "optOutNotificationMethods": []string{"item/agentMessage/delta"}})
 		thread := first.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-		first.say(thread, "good day")
+		first.runTurn(thread, "good day")
 		first.resume(thread, map[string]any{"approvalPolicy": "never"})
-		first.quit()
+		first.closeAndWait()
 		second := w.open(argv...)
 		second.initialize(nil)
 		second.resume(thread, map[string]any{"approvalPolicy": "on-request"})
-		second.say(thread, "good day again")
+		second.runTurn(thread, "good day again")
 		second.must("thread/settings/update", map[string]any{"threadId": thread, "approvalPolicy": "untrusted"})
 		second.waitFor(0, "thread/settings/updated", func(m editor.Message) bool {
 			return m.Param("threadSettings", "approvalPolicy") == "untrusted"
 		})
 		fork := editor.Member(second.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
 		second.waitFor(0, "thread/started", func(m editor.Message) bool { return m.Param("thread", "id") == fork })
-		second.say(fork, "good day to the fork")
-		second.quit()
+		second.runTurn(fork, "good day to the fork")
+		second.closeAndWait()
 		return []*conversation{first, second}
 	}},
-	// On lines that are no messages codex is silent and codex-bridge may answer
-	// with an error of its own (contract.md, section 3): those are not compared,
-	// but what follows is.
+	// Codex ignores lines that are not messages, and codex-bridge may respond with its own error
+	// (contract.md, section 3). The test compares only the later messages.
 	"malformed": {hold: func(w *world, argv []string) []*conversation {
 		c := w.open(argv...)
 		c.initialize(nil)
@@ -369,7 +363,7 @@ var conversations = map[string]struct {
 			}
 		}
 		c.must("thread/list", map[string]any{})
-		// Read as codex reads them, or so the comparison will show.
+		// Parsed as Codex does, or the comparison fails.
 		for i, line := range []string{
 			`{"id":2000,"m\u0065thod":"thread/list","params":{}}`,
 			`{"jsonrpc":"2.0","id":2001,"method":"thread/list","params":{}}` + "\r",
@@ -389,17 +383,17 @@ var conversations = map[string]struct {
 				w.t.Fatalf("%s: %v", line, err)
 			}
 		}
-		if err := c.Send([]byte(`{"id":3000,"result":{}}`)); err != nil { // answers nothing
+		if err := c.Send([]byte(`{"id":3000,"result":{}}`)); err != nil { // a response without a request
 			w.t.Fatal(err)
 		}
 		c.must("thread/list", map[string]any{})
-		c.quit()
+		c.closeAndWait()
 		return []*conversation{c}
 	}},
 }
 
-// keep writes a transcript into the folder that CODEX_BRIDGE_E2E_KEEP names.
-func keep(t *testing.T, text string) {
+// keepTranscript writes a transcript into the folder of CODEX_BRIDGE_E2E_KEEP.
+func keepTranscript(t *testing.T, text string) {
 	dir := os.Getenv("CODEX_BRIDGE_E2E_KEEP")
 	if dir == "" {
 		return
@@ -414,8 +408,8 @@ func keep(t *testing.T, text string) {
 	}
 }
 
-// Without a configuration codex-bridge is transparent: the same conversation
-// gives the same transcript.
+// Without a configuration codex-bridge is transparent: the same conversation has the same
+// transcript.
 func TestTransparent(t *testing.T) {
 	t.Parallel()
 	for name, conversation := range conversations {
@@ -424,7 +418,7 @@ func TestTransparent(t *testing.T) {
 			hold := func(argv []string) string {
 				w := newWorld(t, conversation.options)
 				text := transcript(conversation.hold(w, argv))
-				keep(t, text)
+				keepTranscript(t, text)
 				return text
 			}
 			direct := hold([]string{codexPath, "app-server"})

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// deeper are lines that change the file deep/.github/workflows/ci.yaml, and say so. A bash that a line
-// starts finds no program apply_patch (measured with Codex 0.169).
-var deeper = map[string]map[string]any{
+// deeperLines are lines that change the file deep/.github/workflows/ci.yaml and print that. A bash
+// started by a line finds no program apply_patch (measured with Codex 0.169).
+var deeperLines = map[string]map[string]any{
 	"echo x > deep/.github/workflows/ci.yaml":                                                          nil,
 	"echo x >> 'deep'/.github/work\"flows\"/ci.yaml":                                                   nil,
 	"exec 3<> deep/.github/workflows/ci.yaml; echo x >&3":                                              nil,
@@ -49,12 +49,12 @@ var deeper = map[string]map[string]any{
 
 const deeperPatch = "*** Begin Patch\n*** Update File: workflows/ci.yaml\n@@\n-on: push\n+on: pull\n*** End Patch"
 
-// deeperWorld has a protected path that is not at the top of the workspace.
+// deeperWorld has a protected path below the top of the workspace.
 func deeperWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: config, mute: "there are many turns"})
 	w.write("workspace/fine", "fine\n")
-	w.restore()
+	w.restoreFile()
 	if err := os.Symlink("deep/.github/workflows", filepath.Join(w.workspace, "shortcut")); err != nil {
 		t.Fatal(err)
 	}
@@ -63,65 +63,65 @@ func deeperWorld(t *testing.T, config string) *world {
 
 const deeperFile = "workspace/deep/.github/workflows/ci.yaml"
 
-// restore reports whether the file was changed, and makes it what it was.
-func (w *world) restore() (changed bool) {
+// restoreFile reports whether the file was changed, and restores it.
+func (w *world) restoreFile() (changed bool) {
 	w.t.Helper()
 	b, err := os.ReadFile(filepath.Join(w.root, deeperFile))
 	w.write(deeperFile, "on: push\n")
 	return err != nil || string(b) != "on: push\n"
 }
 
-// Codex alone lets each of the lines change the file.
+// With Codex alone each line changes the file.
 func TestLinesIntoDeeperProtectedPathsControl(t *testing.T) {
 	t.Parallel()
 	w := deeperWorld(t, "")
-	r := w.refuser(codexPath, "app-server")
+	r := w.newDecliningEditor(codexPath, "app-server")
 	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
-	for line, more := range deeper {
-		if r.exec(thread, line, more); !w.restore() {
-			t.Errorf("%s: nothing happened; the model was told %q", line, w.told())
+	for line, more := range deeperLines {
+		if r.runLine(thread, line, more); !w.restoreFile() {
+			t.Errorf("%s: no effect; the model got %q", line, w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// A command that names a file in a deeper protected path to change it leaves the sandbox.
+// A command that names a file in a deeper protected path to change it needs to leave the sandbox.
 func TestLinesIntoDeeperProtectedPaths(t *testing.T) {
 	t.Parallel()
 	w := deeperWorld(t, governsConfig)
-	r := w.refuser(proxyArgv...)
+	r := w.newDecliningEditor(proxyArgv...)
 	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	for line, more := range deeper {
-		asked := r.exec(thread, line, more)
-		if told := w.told(); w.restore() || len(asked) != 0 || !strings.Contains(told, "protected_paths") {
-			t.Errorf("%s: asked %d times; the model was told %q", line, len(asked), told)
+	for line, more := range deeperLines {
+		asked := r.runLine(thread, line, more)
+		if told := w.lastToolOutput(); w.restoreFile() || len(asked) != 0 || !strings.Contains(told, "protected_paths") {
+			t.Errorf("%s: %d questions; the model got %q", line, len(asked), told)
 		}
 	}
-	for line, more := range map[string]map[string]any{ // and these are no such changes
+	for line, more := range map[string]map[string]any{ // and these lines change nothing there
 		"cat deep/.github/workflows/ci.yaml > copy && cp deep/.github/workflows/ci.yaml copy": nil,
 		"echo x > deep/.github/fine; touch deep/.github/workflow":                             nil,
 		"grep on ci.yaml > ../../fine":                                                        {"workdir": "deep/.github/workflows"},
 		"sed -i s/.github/x/ fine; env -C deep cat .github/workflows/ci.yaml":                 nil,
 	} {
-		if asked := r.exec(thread, line, more); len(asked) != 0 || !strings.Contains(w.told(), "exited with code 0") {
-			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
+		if asked := r.runLine(thread, line, more); len(asked) != 0 || !strings.Contains(w.lastToolOutput(), "exited with code 0") {
+			t.Errorf("%s: questions %q, the model got %q", line, asked, w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// A call with prefix_rule alone runs inside of the sandbox, without a question of Codex's. The policy judges its line
-// like that of any other call: a person is asked.
+// A call with only prefix_rule runs in the sandbox, without a question of Codex. The policy decides
+// about its line as about any other: the bridge asks the user.
 func TestLinesOfCallsWithPrefixRule(t *testing.T) {
 	t.Parallel()
 	w := deeperWorld(t, governsConfig+"escalation = \"ask\"\n")
-	r := w.refuser(proxyArgv...)
+	r := w.newDecliningEditor(proxyArgv...)
 	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	rule := map[string]any{"prefix_rule": []string{"touch"}}
 	for line, questions := range map[string]int{"touch deep/.github/workflows/new": 1, "touch deep/new": 0} {
-		if asked := r.exec(thread, line, rule); len(asked) != questions || w.left("workspace/"+strings.TrimPrefix(line, "touch ")) != (questions == 0) {
-			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
+		if asked := r.runLine(thread, line, rule); len(asked) != questions || w.hasFile("workspace/"+strings.TrimPrefix(line, "touch ")) != (questions == 0) {
+			t.Errorf("%s: questions %q, the model got %q", line, asked, w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// The demo plays to its end against the real codex, and says what it found.
+// The demo runs to its end with the real Codex and prints its results.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{codex: codexShim}) // beside which is an MCP server
+	w := newWorld(t, options{codex: codexShim}) // with an MCP server next to it
 	cmd := exec.CommandContext(deadline(t), proxyPath, "demo")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	out, err := cmd.CombinedOutput()
@@ -38,16 +38,15 @@ func TestDemo(t *testing.T) {
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("%q is not in\n%s", want, out)
+			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
 	if strings.Contains(string(out), "\x1b") {
-		t.Error("colours, and no terminal")
+		t.Error("colours without a terminal")
 	}
 }
 
-// Without a loopback interface there is no model: that is said at once, with the
-// mend, and nothing is left behind.
+// Without a loopback interface the demo fails at once with a hint, and leaves no files.
 func TestDemoWithoutLoopback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -60,6 +59,6 @@ func TestDemoWithoutLoopback(t *testing.T) {
 	}
 	text := strings.TrimSpace(string(out))
 	if strings.Contains(text, "\n") || !strings.HasSuffix(text, "; the demo needs the loopback interface (127.0.0.1)") {
-		t.Errorf("it says\n%s", text)
+		t.Errorf("output\n%s", text)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// pinned are the features of Codex that the bridge keeps off under enforce.
+// pinned are the features of Codex that the bridge switches off under enforce.
 var pinned = []string{"skill_mcp_dependency_install"}
 
-// installer is an editor of a name for which Codex installs the MCP servers that a skill
-// names, and that answers every question with "Install".
-func (w *world) installer(argv ...string) (c *conversation, asked *int) {
+// newInstaller returns an editor with a name for which Codex installs MCP servers of skills, and
+// that answers every question with "Install".
+func (w *world) newInstaller(argv ...string) (c *conversation, asked *int) {
 	w.t.Helper()
 	asked = new(int)
 	c = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
 		Answer: func(context.Context, editor.Message) (any, *editor.Error) {
-			*asked++ // one at a time: a turn waits for its answer
+			*asked++ // one at a time: a turn waits for the response
 			return map[string]any{"answers": map[string]any{"skill_mcp_dependency_install": map[string]any{"answers": []string{"Install"}}}}, nil
 		},
 	})}
@@ -37,8 +37,8 @@ func (w *world) installer(argv ...string) (c *conversation, asked *int) {
 	return c, asked
 }
 
-// servingSkill is a skill of the repository that names a server of its own.
-func (w *world) servingSkill() {
+// writeServingSkill writes a skill of the repository that names its own server.
+func (w *world) writeServingSkill() {
 	w.t.Helper()
 	run := w.write("workspace/.agents/skills/evil/run.sh", "#!/bin/sh\ntouch "+w.root+"/started\nexec cat\n")
 	if err := os.Chmod(run, 0o700); err != nil {
@@ -49,8 +49,8 @@ func (w *world) servingSkill() {
 		"dependencies:\n  tools:\n    - type: mcp\n      value: evilsrv\n      description: x\n      transport: stdio\n      command: %s\n", run))
 }
 
-// A skill of the repository brings no MCP server into the user's configuration, and starts
-// none. With Codex alone it does both, under full access without a question.
+// A skill of the repository adds no MCP server to the user's configuration and starts none. With
+// Codex alone it does both, with full access even without a question.
 func TestSkillDependency(t *testing.T) {
 	t.Parallel()
 	confined := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}
@@ -62,7 +62,7 @@ func TestSkillDependency(t *testing.T) {
 	const lax = "[policy]\nsandbox = \"danger-full-access\"\napproval = [\"on-request\", \"never\"]\nconfig_keys = [\"**\"]\n"
 	for name, test := range map[string]struct {
 		config string // of the bridge; empty: Codex alone
-		reload string // put in place of config when the bridge runs
+		reload string // replaces config while the bridge runs
 		argv   []string
 		thread map[string]any
 		starts bool
@@ -78,38 +78,38 @@ func TestSkillDependency(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config})
-			w.servingSkill()
+			w.writeServingSkill()
 			argv := append([]string{codexPath, "app-server"}, test.argv...)
 			if test.config != "" {
 				argv[0] = proxyPath
 			}
-			c, asked := w.installer(argv...)
+			c, asked := w.newInstaller(argv...)
 			if test.reload != "" {
-				c.reloads(test.reload)
+				c.reloadConfig(test.reload)
 			}
 			thread := c.thread(test.thread)
-			c.say(thread, "use $evil please")
+			c.runTurn(thread, "use $evil please")
 			if !test.starts && *asked > 0 {
-				t.Errorf("the editor was asked %d times", *asked)
+				t.Errorf("%d questions", *asked)
 			}
 			own, err := os.ReadFile(w.home + "/config.toml")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if written := strings.Contains(string(own), "evilsrv"); written != test.starts {
-				t.Errorf("the server is in the user's configuration: %t", written)
+				t.Errorf("server in the user's configuration: %t", written)
 			}
-			// Codex starts the server before the turn goes on, and tells when it has failed.
-			if w.left("started") != test.starts {
-				t.Errorf("the server was started: %t", !test.starts)
+			// Codex starts the server before the turn continues, and reports a failed start.
+			if w.hasFile("started") != test.starts {
+				t.Errorf("server started: %t", !test.starts)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// A thread that was opened before the policy was enforced takes no turn while Codex has it in memory
-// with the features of that time.
+// A thread opened before the policy was enforced takes no turn while Codex has it loaded with the
+// features of that time.
 func TestThreadOpenedBeforeEnforcement(t *testing.T) {
 	t.Parallel()
 	const lax = "[policy]\nsandbox = \"danger-full-access\"\napproval = [\"on-request\", \"never\"]\nconfig_keys = [\"**\"]\n"
@@ -118,11 +118,11 @@ func TestThreadOpenedBeforeEnforcement(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: strings.Replace(lax, "[policy]", "[policy]\nmode = \""+mode+"\"", 1), codexConfig: "[features]\nskill_mcp_dependency_install = true\n"})
-			w.servingSkill()
-			c, _ := w.installer(proxyPath, "app-server")
+			w.writeServingSkill()
+			c, _ := w.newInstaller(proxyPath, "app-server")
 			thread := c.thread(settings)
-			c.say(thread, "good day") // a thread without a turn is not kept
-			c.reloads(lax)
+			c.runTurn(thread, "good day") // Codex does not store a thread without a turn
+			c.reloadConfig(lax)
 			for _, cwd := range []any{nil, w.workspace} {
 				_, err := c.Call(c.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": cwd})
 				if err == nil || err.Code != -32013 || !strings.Contains(err.Message, "before the policy was enforced") {
@@ -130,32 +130,32 @@ func TestThreadOpenedBeforeEnforcement(t *testing.T) {
 				}
 			}
 			if _, err := c.Call(c.ctx, "turn/start", map[string]any{"threadId": thread, "input": []any{map[string]any{"type": "text", "text": "use $evil please"}}}); err == nil {
-				t.Error("it takes a turn")
+				t.Error("the thread took a turn")
 			}
 			fresh := c.thread(settings)
-			c.say(fresh, "use $evil please")
+			c.runTurn(fresh, "use $evil please")
 			c.must("thread/resume", map[string]any{"threadId": fresh})
-			c.say(fresh, "use $evil please")
+			c.runTurn(fresh, "use $evil please")
 			forked := editor.Member(c.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
-			c.say(forked, "use $evil please")
+			c.runTurn(forked, "use $evil please")
 			c.must("thread/resume", map[string]any{"threadId": forked})
-			if w.left("started") {
-				t.Error("the server of the skill was started")
+			if w.hasFile("started") {
+				t.Error("the skill's server started")
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// reloads puts another configuration in force, which refuses thread/shellCommand.
-func (c *conversation) reloads(config string) {
+// reloadConfig replaces the configuration by one that refuses thread/shellCommand.
+func (c *conversation) reloadConfig(config string) {
 	c.t.Helper()
 	c.write("config.toml", config)
 	for {
 		_, err := c.Call(c.ctx, "thread/shellCommand", map[string]any{"threadId": "none", "command": "true"})
 		switch {
 		case c.ctx.Err() != nil:
-			c.t.Fatal("the changed configuration is not put in force")
+			c.t.Fatal("the changed configuration is not effective")
 		case err != nil && err.Code == -32010:
 			return
 		}

@@ -17,32 +17,32 @@ import (
 	"testing"
 )
 
-// The effects that an attack may have.
+// The effects of attacks.
 
-// marked: its marker is there.
-func marked(s *assault) bool { return fileExists(filepath.Join(s.out, "marker")) }
+// hasMarker: the marker file exists.
+func hasMarker(s *attackRun) bool { return fileExists(filepath.Join(s.out, "marker")) }
 
-// lost: the victim is not what it was.
-func lost(s *assault) bool {
+// victimChanged: the victim was changed.
+func victimChanged(s *attackRun) bool {
 	b, err := os.ReadFile(filepath.Join(s.out, "victim"))
 	return err != nil || string(b) != victim
 }
 
-// configured: the user's configuration of codex is not what it was.
-func configured(s *assault) bool { return !bytes.Equal(s.codex, s.config()) }
+// configChanged: the user's configuration of Codex was changed.
+func configChanged(s *attackRun) bool { return !bytes.Equal(s.codex, s.config()) }
 
-// connected: somebody has called the listener.
-func connected(s *assault) bool { return len(s.line.lines()) > 0 }
+// connected: a process connected to the listener.
+func connected(s *attackRun) bool { return len(s.line.lines()) > 0 }
 
-// called: somebody has asked the world's way out for a host of that name.
-func called(host string) effect {
-	return func(s *assault) bool {
+// calledHost: a process asked the proxy for a host of that name.
+func calledHost(host string) effect {
+	return func(s *attackRun) bool {
 		return slices.ContainsFunc(s.wayOut.lines(), func(line string) bool { return strings.Contains(line, host) })
 	}
 }
 
-// taken: codex has answered the attack with a result.
-func taken(s *assault) bool {
+// gotResult: Codex responded with a result.
+func gotResult(s *attackRun) bool {
 	for _, m := range s.Messages()[s.from:] {
 		if !m.Sent && m.IsAnswer() && m.Error == nil && string(m.ID) == strconv.Quote(s.name) {
 			return true
@@ -51,8 +51,8 @@ func taken(s *assault) bool {
 	return false
 }
 
-// heardByModel: the attack's word has come before the model.
-func heardByModel(s *assault) bool {
+// reachedModel: the model got the attack's word.
+func reachedModel(s *attackRun) bool {
 	for _, r := range s.model.Requests() {
 		if bytes.Contains(r.Body, []byte(s.word)) {
 			return true
@@ -61,10 +61,10 @@ func heardByModel(s *assault) bool {
 	return false
 }
 
-// tells: codex says one of the texts to the client.
-func tells(texts ...string) effect {
-	return func(s *assault) bool {
-		heard := s.heard()
+// clientReceives: Codex sends one of the texts to the client.
+func clientReceives(texts ...string) effect {
+	return func(s *attackRun) bool {
+		heard := s.receivedText()
 		for _, text := range texts {
 			if strings.Contains(heard, s.fill.Replace(text)) {
 				return true
@@ -74,20 +74,20 @@ func tells(texts ...string) effect {
 	}
 }
 
-// secret: the client has read the user's key.
-func secret(s *assault) bool {
-	return strings.Contains(s.heard(), base64.StdEncoding.EncodeToString([]byte(s.secret())))
+// readSecret: the client read the user's key.
+func readSecret(s *attackRun) bool {
+	return strings.Contains(s.receivedText(), base64.StdEncoding.EncodeToString([]byte(s.secretText())))
 }
 
-// named: the client has learnt its name.
-var named = tells(`"fileName":"key-$WORD"`, `"file_name":"key-$WORD"`)
+// clientLearnsName: the client received the name of the key.
+var clientLearnsName = clientReceives(`"fileName":"key-$WORD"`, `"file_name":"key-$WORD"`)
 
-// file: there is a file of that name.
-func file(name string) effect {
-	return func(s *assault) bool { return fileExists(s.fill.Replace(name)) }
+// createsFile: a file of that name exists.
+func createsFile(name string) effect {
+	return func(s *attackRun) bool { return fileExists(s.fill.Replace(name)) }
 }
 
-// listener keeps the first line that each caller says.
+// listener records the first line of each connection.
 type listener struct {
 	port string
 
@@ -95,7 +95,7 @@ type listener struct {
 	said []string
 }
 
-// listen opens a listener on the loopback interface, which answers nothing.
+// listen opens a listener on the loopback interface that never responds.
 func listen(t *testing.T) *listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,16 +114,16 @@ func listen(t *testing.T) *listener {
 			if err != nil {
 				return // closed below
 			}
-			serving.Go(func() { line.hear(c) })
+			serving.Go(func() { line.handle(c) })
 		}
 	})
 	t.Cleanup(func() { l.Close(); serving.Wait() })
 	return line
 }
 
-func (l *listener) hear(c net.Conn) {
+func (l *listener) handle(c net.Conn) {
 	defer c.Close()
-	text, _ := bufio.NewReader(io.LimitReader(c, 4096)).ReadString('\n') // nothing at all is a call, too
+	text, _ := bufio.NewReader(io.LimitReader(c, 4096)).ReadString('\n') // an empty connection counts too
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.said = append(l.said, text)

@@ -12,8 +12,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// What a server asks of its own is the person's to answer; where the policy says so it
-// is declined, and the server hears that as it would from a person.
+// The user answers a server's own questions. A policy may decline them; the server can't see the
+// difference.
 func TestElicitations(t *testing.T) {
 	t.Parallel()
 	const config = "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\napproval = [\"on-request\"]\n"
@@ -26,7 +26,7 @@ func TestElicitations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The tool itself is asked about no more, so that what is asked is its own.
+			// The tool itself asks no question here.
 			w := newWorld(t, options{config: tt.config, codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n"})
 			var asked atomic.Int64
 			c := &conversation{world: w, ctx: deadline(t), Editor: w.start(proxyArgv, editor.Options{
@@ -37,16 +37,16 @@ func TestElicitations(t *testing.T) {
 			})}
 			c.initialize(nil)
 			thread := c.thread(confined)
-			if said := c.told(thread, "CALL: mcp__probe/ask {}"); !strings.Contains(said, tt.says) || asked.Load() != tt.asked {
-				t.Errorf("the editor was asked %d times, the server says %q", asked.Load(), said)
+			if said := c.toolOutput(thread, "CALL: mcp__probe/ask {}"); !strings.Contains(said, tt.says) || asked.Load() != tt.asked {
+				t.Errorf("%d questions, the server reports %q", asked.Load(), said)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// Without Codex's feature for it, the consent to a server's tool is asked as a question of the model's. It is
-// on record and can be declined like the other form.
+// Without Codex's feature, Codex asks for the consent to a server's tool as a question of the
+// model. The bridge logs it and can decline it, as the other form.
 func TestConsentByUserInput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -61,7 +61,7 @@ func TestConsentByUserInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{codexConfig: mcpConfig("probe") + test.features, config: "[policy]\napproval = [\"untrusted\", \"on-request\"]\n" + test.methods})
-			a := &agreeable{}
+			a := &acceptingEditor{}
 			a.conversation = &conversation{world: w, ctx: deadline(t)}
 			a.Editor = w.start(proxyArgv, editor.Options{Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 				if m.Method != "item/tool/requestUserInput" {
@@ -76,10 +76,10 @@ func TestConsentByUserInput(t *testing.T) {
 			}})
 			a.initialize(nil)
 			a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), `CALL: mcp__probe/touch {"path":"`+w.root+`/touched"}`)
-			a.quit()
-			out, problems, _ := w.own("decisions", "list", "--json", "--verdict", "accept")
-			if w.left("touched") != test.touched || strings.Contains(out, "approvals.person") != test.touched {
-				t.Errorf("the tool ran: %v; on record: %s %s", w.left("touched"), out, problems)
+			a.closeAndWait()
+			out, problems, _ := w.runCommand("decisions", "list", "--json", "--verdict", "accept")
+			if w.hasFile("touched") != test.touched || strings.Contains(out, "approvals.person") != test.touched {
+				t.Errorf("tool ran: %v; logged: %s %s", w.hasFile("touched"), out, problems)
 			}
 		})
 	}

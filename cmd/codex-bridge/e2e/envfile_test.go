@@ -11,13 +11,13 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// Codex takes variables from the file .env in its own folder. The bridge does not start where one of
-// them would change what the policy judges. Others pass.
+// Codex reads variables from the file .env in its own folder. The bridge does not start if one of
+// them would affect its decisions. Other variables are allowed.
 func TestEnvFileOfCodex(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		text, variable string
-		sets           bool // Codex takes a variable from it that the bridge judges
+		sets           bool // Codex reads a variable from it that affects decisions
 	}{
 		"PATH":        {"PATH=$ROOT/other\n", "PATH", true},
 		"export":      {"X='\n'\n export\tTMPDIR = \"$ROOT/other\"", "TMPDIR", true},
@@ -32,7 +32,7 @@ func TestEnvFileOfCodex(t *testing.T) {
 			w := newWorld(t, options{config: gitConfig})
 			w.write("workspace/.env", "PATH="+w.root+"/other\n") // Codex does not read it
 			w.write("home/.env", strings.ReplaceAll(test.text, "$ROOT", w.root))
-			a := w.agreeable(codexPath, "app-server")
+			a := w.newAcceptingEditor(codexPath, "app-server")
 			a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"}), `CALL: exec_command {"cmd":"/usr/bin/env > set","login":false,"shell":"/bin/bash"}`)
 			var set string
 			for line := range strings.Lines(w.read("workspace/set")) {
@@ -41,16 +41,16 @@ func TestEnvFileOfCodex(t *testing.T) {
 				}
 			}
 			if set != test.variable {
-				t.Errorf("control: codex has set %q, not %q", set, test.variable)
+				t.Errorf("control: Codex set %q, want %q", set, test.variable)
 			}
-			a.quit()
+			a.closeAndWait()
 			if !test.sets {
-				a := w.agreeable(proxyArgv...)
+				a := w.newAcceptingEditor(proxyArgv...)
 				a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch fine")
-				if !w.left("workspace/fine") {
-					t.Errorf("no command: %q", w.told())
+				if !w.hasFile("workspace/fine") {
+					t.Errorf("the command did not run: %q", w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 				return
 			}
 			e := w.start(proxyArgv, editor.Options{})
@@ -62,8 +62,8 @@ func TestEnvFileOfCodex(t *testing.T) {
 	}
 }
 
-// The file .env of Codex's own folder is a link into the workspace. A command can't write the
-// target of the link.
+// The file .env of Codex's folder links into the workspace. A command can't write the link's
+// target.
 func TestCommandsCannotWriteEnvFile(t *testing.T) {
 	t.Parallel()
 	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
@@ -81,12 +81,12 @@ func TestCommandsCannotWriteEnvFile(t *testing.T) {
 				if err := os.Symlink(filepath.Join(w.workspace, "own/env"), filepath.Join(w.home, ".env")); err != nil {
 					t.Fatal(err)
 				}
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 				a.turn(thread, `CALL: exec_command {"cmd":"mkdir -p own; echo PATH=/other > own/env"}`)
 				text, _ := os.ReadFile(filepath.Join(w.home, ".env"))
 				if written := strings.Contains(string(text), "/other"); written != (who == "control") {
-					t.Errorf("written: %v; %q", written, w.told())
+					t.Errorf("written: %v; %q", written, w.lastToolOutput())
 				}
 				a.CloseInput()
 			})

@@ -15,8 +15,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// escalationConfig lets a thread be what the tests need, and allows by rule what the
-// model asks for.
+// escalationConfig allows the threads of the tests, and by rule the model's commands.
 const escalationConfig = `
 [policy]
 approval = ["on-request", "untrusted"]
@@ -26,15 +25,15 @@ command = "touch **"
 decision = "allow"
 `
 
-// agreeable is an editor that accepts whatever it is asked, for as long as it can.
-type agreeable struct {
+// acceptingEditor accepts every question for as long as possible.
+type acceptingEditor struct {
 	*conversation
 	mu      sync.Mutex
 	reasons []string // of the questions
 }
 
-// longest is the yes that lasts longest of those that a question offers.
-func longest(m editor.Message) any {
+// longestYes returns the longest yes among the options of a question.
+func longestYes(m editor.Message) any {
 	var params struct{ AvailableDecisions []json.RawMessage }
 	if json.Unmarshal(m.Params, &params) != nil {
 		return decision("accept")
@@ -49,36 +48,36 @@ func longest(m editor.Message) any {
 	return decision("accept")
 }
 
-func (w *world) agreeable(argv ...string) *agreeable {
+func (w *world) newAcceptingEditor(argv ...string) *acceptingEditor {
 	w.t.Helper()
-	a := &agreeable{}
+	a := &acceptingEditor{}
 	a.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.reasons = append(a.reasons, m.Param("reason"))
-			return longest(m), nil
+			return longestYes(m), nil
 		},
 	})}
 	a.initialize(nil)
 	return a
 }
 
-// turn has the model do one thing, and returns the reasons of what was asked for it.
-func (a *agreeable) turn(thread, text string) []string {
+// turn runs one turn and returns the reasons of its questions.
+func (a *acceptingEditor) turn(thread, text string) []string {
 	a.t.Helper()
 	a.mu.Lock()
 	a.reasons = nil
 	a.mu.Unlock()
-	turn, mark := a.begin(thread, text)
-	a.end(thread, turn, mark)
+	turn, mark := a.startTurn(thread, text)
+	a.waitTurn(thread, turn, mark)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.reasons
 }
 
-// told is the last that the model was told of a call.
-func (w *world) told() string {
+// lastToolOutput returns the last tool output that the model got.
+func (w *world) lastToolOutput() string {
 	requests := w.model.Requests()
 	outputs := requests[len(requests)-1].ToolOutputs()
 	if len(outputs) == 0 {
@@ -87,108 +86,108 @@ func (w *world) told() string {
 	return outputs[len(outputs)-1]
 }
 
-// escalates is what the model says to leave the sandbox, without a reason.
+// escalates returns the user's text for a command outside the sandbox, without a reason.
 func (w *world) escalates(name string) string {
 	return fmt.Sprintf(`CALL: exec_command {"cmd":"touch %s","sandbox_permissions":"require_escalated"}`, filepath.Join(w.root, name))
 }
 
 var confined = map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}
 
-// Codex alone lets it out, as soon as the editor accepts.
+// With Codex alone the command leaves the sandbox when the editor accepts.
 func TestEscalationControl(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	a := w.agreeable(codexPath, "app-server")
+	a := w.newAcceptingEditor(codexPath, "app-server")
 	thread := a.thread(confined)
-	if asked := a.turn(thread, w.escalates("command")); len(asked) != 1 || !w.left("command") {
-		t.Errorf("asked %q, the command left its file: %v", asked, w.left("command"))
+	if asked := a.turn(thread, w.escalates("command")); len(asked) != 1 || !w.hasFile("command") {
+		t.Errorf("questions %q, file of the command: %v", asked, w.hasFile("command"))
 	}
-	if asked := a.turn(thread, "PATCH: "+filepath.Join(w.root, "patch")+"\nx"); len(asked) != 1 || !w.left("patch") {
-		t.Errorf("asked %q, the patch left its file: %v", asked, w.left("patch"))
+	if asked := a.turn(thread, "PATCH: "+filepath.Join(w.root, "patch")+"\nx"); len(asked) != 1 || !w.hasFile("patch") {
+		t.Errorf("questions %q, file of the patch: %v", asked, w.hasFile("patch"))
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// Under a policy nothing gets out, whoever accepts and whatever a rule allows, and the
-// model is told why: on a fresh, a forked and a cold resumed thread.
+// Under a policy no command leaves the sandbox, whatever the editor or a rule accepts, and the
+// model gets the reason: on a new, a forked and a resumed thread.
 func TestEscalationDenied(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: escalationConfig})
-	tries := func(a *agreeable, thread, name string) {
+	tries := func(a *acceptingEditor, thread, name string) {
 		t.Helper()
 		for what, text := range map[string]string{
 			"command":   w.escalates("out"),
 			"patch":     "PATCH: " + filepath.Join(w.root, "out") + "\nx",
 			"protected": "PATCH: " + filepath.Join(w.workspace, ".git", "out") + "\nx",
 		} {
-			if asked := a.turn(thread, text); len(asked) > 0 || w.left("out") || w.left("workspace/.git/out") {
-				t.Errorf("%s, %s: it got out, or the editor was asked: %q", name, what, asked)
+			if asked := a.turn(thread, text); len(asked) > 0 || w.hasFile("out") || w.hasFile("workspace/.git/out") {
+				t.Errorf("%s, %s: it left the sandbox, or the editor got questions %q", name, what, asked)
 			}
-			if told := w.told(); !strings.Contains(told, "it would leave the sandbox") {
-				t.Errorf("%s, %s: the model was told %q", name, what, told)
+			if told := w.lastToolOutput(); !strings.Contains(told, "it would leave the sandbox") {
+				t.Errorf("%s, %s: the model got %q", name, what, told)
 			}
 		}
 	}
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(confined)
 	tries(a, thread, "fresh")
 	fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread, "cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"}), "thread", "id")
 	tries(a, fork, "forked")
-	a.quit()
-	a = w.agreeable(proxyArgv...)
+	a.closeAndWait()
+	a = w.newAcceptingEditor(proxyArgv...)
 	a.resume(thread, map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 	tries(a, thread, "resumed")
-	a.quit()
+	a.closeAndWait()
 }
 
-// Where the person is to be asked, the question says what it is about.
+// The question to the user has the reason.
 func TestEscalationAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: strings.Replace(escalationConfig, "[policy]", "[policy]\nescalation = \"ask\"", 1)})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(confined)
 	for what, text := range map[string]string{"command": w.escalates("command"), "patch": "PATCH: " + filepath.Join(w.root, "patch") + "\nx"} {
 		asked := a.turn(thread, text)
-		if len(asked) != 1 || !strings.HasPrefix(asked[0], "[codex-bridge: leaves the sandbox] ") || !w.left(what) {
-			t.Errorf("%s: asked %q, left %v", what, asked, w.left(what))
+		if len(asked) != 1 || !strings.HasPrefix(asked[0], "[codex-bridge: leaves the sandbox] ") || !w.hasFile(what) {
+			t.Errorf("%s: questions %q, file %v", what, asked, w.hasFile(what))
 		}
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// What stays in the sandbox a rule may allow, in the person's place. Under codex's own
-// untrusted an accept could let it out, and the person is asked.
+// A rule may allow a command inside the sandbox. Under Codex's untrusted an accept could let it
+// out, so the bridge asks the user.
 func TestRuleAccepts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: escalationConfig})
 	w.write("home/rules/default.rules", "prefix_rule(pattern=[\"touch\"], decision=\"prompt\")\n")
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(confined)
 	for _, again := range []string{"first", "second"} {
-		if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out")); len(asked) > 0 || w.left("out") {
-			t.Errorf("%s: the editor was asked %q, or it got out", again, asked)
+		if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out")); len(asked) > 0 || w.hasFile("out") {
+			t.Errorf("%s: questions %q, or it left the sandbox", again, asked)
 		}
-		if told := w.told(); !strings.Contains(told, "Process exited with code 1") {
-			t.Errorf("%s: the model was told %q", again, told)
+		if told := w.lastToolOutput(); !strings.Contains(told, "Process exited with code 1") {
+			t.Errorf("%s: the model got %q", again, told)
 		}
 	}
 	untrusted := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
 	thread = a.thread(untrusted)
 	if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.workspace, "inside")); len(asked) > 0 {
-		t.Errorf("under untrusted the editor was asked %q", asked)
+		t.Errorf("questions under untrusted: %q", asked)
 	}
-	a.quit()
+	a.closeAndWait()
 
 	w = newWorld(t, options{config: strings.Replace(escalationConfig, "[policy]", "[policy]\ngate = false", 1)})
-	a = w.agreeable(proxyArgv...)
+	a = w.newAcceptingEditor(proxyArgv...)
 	thread = a.thread(untrusted)
 	if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.workspace, "inside")); len(asked) != 1 {
-		t.Errorf("without the gate the editor was asked %q", asked)
+		t.Errorf("questions without the gate: %q", asked)
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// The commands of code mode have no call of their own: they count as ones that leave.
+// Commands in code mode have no separate call: they count as escalations.
 func TestEscalationInCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n[features]\ncode_mode = true\n", config: escalationConfig})
@@ -196,15 +195,15 @@ func TestEscalationInCode(t *testing.T) {
 	w.model.Add(scripted.Step{When: "CODE", Reply: scripted.Reply{scripted.CustomCall{
 		Tool: "exec", Input: fmt.Sprintf("text(JSON.stringify(await tools.exec_command({cmd:%q,sandbox_permissions:\"require_escalated\"})))", command),
 	}}})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-	// Nor is their shell known, so that no rule allows them: the person is asked, and then
-	// codex's own question is declined.
-	if asked := a.turn(thread, "CODE"); len(asked) != 1 || asked[0] != "shell: unknown" || w.left("out") {
-		t.Errorf("it got out, or the editor was asked: %q", asked)
+	// Their shell is unknown, so no rule allows them: the bridge asks the user and declines Codex's
+	// own question.
+	if asked := a.turn(thread, "CODE"); len(asked) != 1 || asked[0] != "shell: unknown" || w.hasFile("out") {
+		t.Errorf("it left the sandbox, or the editor got questions %q", asked)
 	}
-	if told := w.told(); !strings.Contains(told, "rejected by user") {
-		t.Errorf("the model was told %q", told)
+	if told := w.lastToolOutput(); !strings.Contains(told, "rejected by user") {
+		t.Errorf("the model got %q", told)
 	}
-	a.quit()
+	a.closeAndWait()
 }

@@ -18,11 +18,11 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// initializeLine is a request as bytes.
+// initializeLine is the request initialize.
 const initializeLine = `{"id":0,"method":"initialize","params":{"clientInfo":{"name":"x","version":"0"}}}`
 
-// endings are the ways in which a client takes its leave. Each says all that
-// matters of what came of it, apart from the exit.
+// endings are the ways in which a client ends a conversation. Each returns its observations, except
+// the exit status.
 var endings = map[string]func(*conversation) string{
 	"end of input at once": func(c *conversation) string {
 		c.CloseInput()
@@ -36,7 +36,7 @@ var endings = map[string]func(*conversation) string{
 	"end of input in a turn": func(c *conversation) string {
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "read-only"})
-		_, mark := c.begin(thread, "RUN: sleep 3600")
+		_, mark := c.startTurn(thread, "RUN: sleep 3600")
 		c.waitFor(mark, "item/started", func(m editor.Message) bool { return m.Param("item", "type") == "commandExecution" })
 		c.CloseInput()
 		return ""
@@ -44,7 +44,7 @@ var endings = map[string]func(*conversation) string{
 	"end of input in an approval": func(c *conversation) string {
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-		_, mark := c.begin(thread, "RUN: touch marker")
+		_, mark := c.startTurn(thread, "RUN: touch marker")
 		c.waitFor(mark, commandApproval, nil)
 		c.CloseInput()
 		return ""
@@ -52,7 +52,7 @@ var endings = map[string]func(*conversation) string{
 	"SIGTERM": signalled(syscall.SIGTERM),
 	"SIGINT":  signalled(syscall.SIGINT),
 	"SIGHUP":  signalled(syscall.SIGHUP),
-	// Go has handlers of its own for these; codex dies of them.
+	// Go handles these signals; Codex dies of them.
 	"SIGQUIT": signalled(syscall.SIGQUIT),
 	"SIGUSR1": signalled(syscall.SIGUSR1),
 	"end of input and SIGTERM": func(c *conversation) string {
@@ -64,20 +64,19 @@ var endings = map[string]func(*conversation) string{
 	"SIGTERM in a turn": func(c *conversation) string {
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "read-only"})
-		_, mark := c.begin(thread, "RUN: sleep 3600")
+		_, mark := c.startTurn(thread, "RUN: sleep 3600")
 		c.waitFor(mark, "item/started", func(m editor.Message) bool { return m.Param("item", "type") == "commandExecution" })
 		c.Process.Signal(syscall.SIGTERM)
 		return ""
 	},
-	// It does not stop codex: the exit is that of the end of input after it.
+	// It does not stop Codex: the end of input does.
 	"output closed": func(c *conversation) string {
 		c.initialize(nil)
 		c.CloseOutput()
 		c.Notify("initialized", nil)
 		c.Send([]byte(`{"id":1,"method":"thread/start","params":{}}`))
 		c.Send([]byte(`{"id":2,"method":"thread/list","params":{}}`))
-		// The thread's folder is the proof that the request after the loss was
-		// still carried out.
+		// The thread's folder shows that the request after the lost output still ran.
 		for c.ctx.Err() == nil {
 			if locks, _ := filepath.Glob(filepath.Join(c.home, "thread-writer-locks", "*")); len(locks) > 0 {
 				c.CloseInput()
@@ -87,12 +86,11 @@ var endings = map[string]func(*conversation) string{
 		}
 		return "no thread"
 	},
-	// Measured: codex takes it for a line like any other. Whether an answer still
-	// comes, for the end of input follows, is a race that codex loses about once
-	// in ten times, with a newline or without.
+	// Measured: Codex reads it as a line. A response may be lost, because the end of input follows:
+	// about once in ten runs, with a newline or without.
 	"last line without a newline": func(c *conversation) string {
 		c.Send([]byte(initializeLine))
-		c.waitAnswer("0")
+		c.waitResponse("0")
 		c.SendBytes([]byte(`{"id":1,"method":"thread/list","params":{}}`))
 		c.CloseInput()
 		return ""
@@ -104,27 +102,27 @@ var endings = map[string]func(*conversation) string{
 	},
 	"CRLF": func(c *conversation) string {
 		c.SendBytes([]byte(initializeLine + "\r\n"))
-		c.waitAnswer("0")
+		c.waitResponse("0")
 		c.SendBytes([]byte(`{"method":"initialized"}` + "\r\n" + `{"id":1,"method":"thread/list","params":{}}` + "\r\n"))
-		c.waitAnswer("1")
+		c.waitResponse("1")
 		c.CloseInput()
-		return c.answered()
+		return c.responseIDs()
 	},
 	"a line in pieces": func(c *conversation) string {
 		for _, b := range []byte(initializeLine + "\n") {
 			c.SendBytes([]byte{b})
 		}
-		c.waitAnswer("0")
+		c.waitResponse("0")
 		c.CloseInput()
-		return c.answered()
+		return c.responseIDs()
 	},
 	"a long line": func(c *conversation) string {
 		c.Send([]byte(initializeLine))
-		c.waitAnswer("0")
+		c.waitResponse("0")
 		c.Send([]byte(`{"id":1,"method":"thread/list","params":{"unknown":"` + strings.Repeat("x", 3<<20) + `"}}`))
-		c.waitAnswer("1")
+		c.waitResponse("1")
 		c.CloseInput()
-		return c.answered()
+		return c.responseIDs()
 	},
 }
 
@@ -136,18 +134,18 @@ func signalled(sig syscall.Signal) func(*conversation) string {
 	}
 }
 
-// waitAnswer waits for the answer with an id.
-func (c *conversation) waitAnswer(id string) {
+// waitResponse waits for the response with an id.
+func (c *conversation) waitResponse(id string) {
 	c.t.Helper()
 	if _, err := c.Wait(c.ctx, 0, func(m editor.Message) bool {
 		return !m.Sent && m.IsAnswer() && string(m.ID) == id
 	}); err != nil {
-		c.t.Fatalf("the answer to %s: %v", id, err)
+		c.t.Fatalf("response to %s: %v", id, err)
 	}
 }
 
-// answered are the ids of the answers that came, when no more can come.
-func (c *conversation) answered() string {
+// responseIDs returns the ids of the responses at the end of the output.
+func (c *conversation) responseIDs() string {
 	c.t.Helper()
 	c.drain()
 	var ids []string
@@ -160,23 +158,22 @@ func (c *conversation) answered() string {
 	return fmt.Sprint(ids)
 }
 
-// A client may leave in any way: codex-bridge ends as codex does, and leaves no
-// process behind where codex leaves none.
+// For each ending, codex-bridge exits like Codex, and leaves no process if Codex leaves none.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	for name, leave := range endings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			end := func(argv []string) string {
-				w := newWorld(t, options{config: "[codex]\nshutdown_grace = \"1m\"\n"}) // of the bridge alone
+				w := newWorld(t, options{config: "[codex]\nshutdown_grace = \"1m\"\n"}) // only for the bridge
 				c := w.open(argv...)
 				said := leave(c)
 				exit, err := c.Exit(c.ctx)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if left := w.await(none); len(left) > 0 {
-					t.Errorf("%s left behind:%s", filepath.Base(argv[0]), describe(left))
+				if left := w.waitProcesses(noProcesses); len(left) > 0 {
+					t.Errorf("%s left processes:%s", filepath.Base(argv[0]), describe(left))
 				}
 				return fmt.Sprintf("%v %s", exit, said)
 			}
@@ -186,12 +183,12 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// none is await's wish that nothing is left.
-func none(pids []int) bool { return len(pids) == 0 }
+// noProcesses is a condition for waitProcesses.
+func noProcesses(pids []int) bool { return len(pids) == 0 }
 
-// await waits until the world's processes are as wished, for 2 seconds, which is
-// the promise (contract.md, section 5), and returns them.
-func (w *world) await(wish func([]int) bool) []int {
+// waitProcesses waits up to 2 seconds, which is the promise (contract.md, section 5), until the
+// world's processes meet a condition. It returns the processes.
+func (w *world) waitProcesses(wish func([]int) bool) []int {
 	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		pids := w.processes()
 		if wish(pids) || time.Now().After(end) {
@@ -200,8 +197,7 @@ func (w *world) await(wish func([]int) bool) []int {
 	}
 }
 
-// commands are calls of codex that are not the app-server on stdio: codex-bridge
-// becomes codex.
+// commands are command lines for which codex-bridge becomes Codex: all but app-server on stdio.
 var commands = map[string][]string{
 	"version":                  {"--version"},
 	"login status":             {"login", "status"},
@@ -219,7 +215,7 @@ var commands = map[string][]string{
 	"mcp list":                 {"mcp", "list"},
 }
 
-// What is not the app-server on stdio is codex's own affair.
+// codex-bridge becomes Codex for these command lines.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	for name, args := range commands {
@@ -238,14 +234,14 @@ func TestCommands(t *testing.T) {
 				return fmt.Sprintf("%v\nstdout:\n%s\nstderr:\n%s", cmd.ProcessState, n.text(stdout.String()), n.log(stderr.String()))
 			}
 			direct := call(codexPath)
-			keep(t, direct)
+			keepTranscript(t, direct)
 			compare(t, direct, call(proxyPath))
 		})
 	}
 }
 
-// Codex may die at any time: codex-bridge dies as it did. (Not of SIGSEGV here:
-// codex survives one that comes from outside.)
+// Codex may die at any time: codex-bridge then dies in the same way. (Codex survives a SIGSEGV from
+// outside.)
 func TestCodexDies(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGABRT, syscall.SIGTERM} {
@@ -256,15 +252,15 @@ func TestCodexDies(t *testing.T) {
 				c := w.open(argv...)
 				c.initialize(nil)
 				thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "read-only"})
-				_, mark := c.begin(thread, "SLOW: 3600000")
+				_, mark := c.startTurn(thread, "SLOW: 3600000")
 				c.waitFor(mark, "item/agentMessage/delta", nil)
-				syscall.Kill(w.codex(), sig)
+				syscall.Kill(w.codexPID(), sig)
 				exit, err := c.Exit(c.ctx)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if left := w.await(none); len(left) > 0 {
-					t.Errorf("%s left behind:%s", filepath.Base(argv[0]), describe(left))
+				if left := w.waitProcesses(noProcesses); len(left) > 0 {
+					t.Errorf("%s left processes:%s", filepath.Base(argv[0]), describe(left))
 				}
 				return exit.String()
 			}
@@ -274,8 +270,8 @@ func TestCodexDies(t *testing.T) {
 	}
 }
 
-// codex is the process id of the world's app-server.
-func (w *world) codex() int {
+// codexPID returns the process id of the world's app-server.
+func (w *world) codexPID() int {
 	w.t.Helper()
 	for _, pid := range w.processes() {
 		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == codexPath {

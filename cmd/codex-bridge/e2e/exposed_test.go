@@ -12,8 +12,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// hookImpostor takes the place of the bridge at the socket of its hooks, with the bridge's own
-// token, and lets every call pass. It also asks the bridge itself, as a hook would.
+// hookImpostor listens at the socket of the bridge's hooks with the bridge's token and allows every
+// call. It also sends a request to the bridge, as a hook would.
 const hookImpostor = `import glob, os, socket, sys
 w = os.getcwd()
 d = glob.glob("$RUN/codex-bridge/*")[0]
@@ -48,9 +48,9 @@ while True:
     except OSError: pass
 `
 
-// A command in a sandbox that can write the socket's folder and reach sockets can't answer the
-// hooks of a thread, nor ask the bridge. The command is another Codex's: a bridge gives its own
-// threads no such sandbox. That the hooks reached the impostor is the control.
+// A sandboxed command that can write the socket's folder and use sockets can't answer a thread's
+// hooks or use the bridge. The command runs in another Codex, because the bridge grants no such
+// sandbox. Hooks reach the impostor: that is the control.
 func TestImpostorAtHookSocket(t *testing.T) {
 	t.Parallel()
 	run := t.TempDir()
@@ -62,31 +62,32 @@ func TestImpostorAtHookSocket(t *testing.T) {
 		codexConfig: fmt.Sprintf("[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = [%q]\n", run),
 		env:         []string{"XDG_RUNTIME_DIR=" + run},
 	})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	w.write("workspace/x.py", strings.ReplaceAll(hookImpostor, "$RUN", run))
-	other := w.agreeable(codexPath, "app-server")
+	other := w.newAcceptingEditor(codexPath, "app-server")
 	others := other.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	other.turn(others, `CALL: exec_command {"cmd":"python3 x.py; sleep 60","yield_time_ms":3000}`)
-	if !w.left("workspace/ready") {
-		t.Fatalf("the impostor does not listen: %q", w.told())
+	if !w.hasFile("workspace/ready") {
+		t.Fatalf("the impostor does not listen: %q", w.lastToolOutput())
 	}
 	a.turn(thread, "RUN: touch denied")
-	if w.left("workspace/denied") || !w.left("workspace/reached") {
-		t.Errorf("the denied command ran: %v; hooks reached the impostor: %v; %q", w.left("workspace/denied"), w.left("workspace/reached"), w.told())
+	if w.hasFile("workspace/denied") || !w.hasFile("workspace/reached") {
+		t.Errorf("denied command ran: %v; impostor got hooks: %v; %q", w.hasFile("workspace/denied"), w.hasFile("workspace/reached"), w.lastToolOutput())
 	}
 	if asked, err := os.ReadFile(filepath.Join(w.workspace, "asked")); err != nil || len(asked) > 0 {
-		t.Errorf("the bridge answered a command in the sandbox: %q, %v", asked, err)
+		t.Errorf("the bridge responded to a sandboxed command: %q, %v", asked, err)
 	}
 	other.CloseInput()
 	a.CloseInput()
 }
 
-// Where Codex lets a sandboxed command change what governs, a bridge that enforces does not start.
+// If Codex lets a sandboxed command change files that the policy depends on, an enforcing bridge
+// does not start.
 func TestStartRefusedWhereCommandsCanWrite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		place string // that a command can write, below the world's root
+		place string // below the world's root, writable for a command
 		env   []string
 		want  string
 	}{
@@ -106,12 +107,12 @@ func TestStartRefusedWhereCommandsCanWrite(t *testing.T) {
 			for _, pair := range test.env {
 				w.env = append(w.env, strings.ReplaceAll(pair, "$ROOT", w.root))
 			}
-			a := w.agreeable(codexPath, "app-server")
+			a := w.newAcceptingEditor(codexPath, "app-server")
 			a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: echo > ../"+test.place+"/written")
-			if !w.left(test.place + "/written") {
-				t.Errorf("control: a command can't write there: %q", w.told())
+			if !w.hasFile(test.place + "/written") {
+				t.Errorf("control: not writable: %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 			e := w.start(proxyArgv, editor.Options{})
 			exit, err := e.Exit(deadline(t))
 			if err != nil || exit.Code != 2 || !strings.Contains(e.Stderr(), test.want) {
@@ -121,7 +122,7 @@ func TestStartRefusedWhereCommandsCanWrite(t *testing.T) {
 	}
 }
 
-// A runtime folder that commands can write is not used.
+// The bridge does not use a runtime folder that commands can write.
 func TestSocketNotInTemporaryFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: governsConfig})
@@ -130,18 +131,18 @@ func TestSocketNotInTemporaryFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "XDG_RUNTIME_DIR="+run)
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	a.turn(thread, "RUN: echo > "+run+"/written; echo > ../state/run/written; true")
 	sockets, _ := filepath.Glob(filepath.Join(w.root, "state/run/*/hook.sock"))
-	if w.left("state/run/written") || !w.left("home.tmp/run/written") || w.left("home.tmp/run/codex-bridge") || len(sockets) != 1 {
-		t.Errorf("sockets %q; %q", sockets, w.told())
+	if w.hasFile("state/run/written") || !w.hasFile("home.tmp/run/written") || w.hasFile("home.tmp/run/codex-bridge") || len(sockets) != 1 {
+		t.Errorf("sockets %q; %q", sockets, w.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A command that can rename a folder above $TMPDIR puts a link to what governs in the place of
-// $TMPDIR; Codex would let the next command write there.
+// A command that can rename a folder above $TMPDIR replaces $TMPDIR by a link to protected files;
+// Codex would let the next command write there.
 func TestLinkInPlaceOfTMPDIR(t *testing.T) {
 	t.Parallel()
 	for name, where := range map[string]string{"in the workspace": "", "in /tmp": "/tmp"} {
@@ -163,24 +164,24 @@ func TestLinkInPlaceOfTMPDIR(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.env = append(w.env, "TMPDIR="+tmp)
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 				a.turn(thread, "RUN: echo > $TMPDIR/fine && cat $TMPDIR/fine > fine; mv "+top+" "+top+".gone; mkdir "+top+"; ln -s "+w.home+" "+tmp+"; true")
 				a.turn(thread, "RUN: echo > "+w.home+"/written; true")
-				if w.left("home/written") != (who == "control") || !w.left("workspace/fine") {
-					t.Errorf("written: %v, ordinary file: %v; %q", w.left("home/written"), w.left("workspace/fine"), w.told())
+				if w.hasFile("home/written") != (who == "control") || !w.hasFile("workspace/fine") {
+					t.Errorf("written: %v, ordinary file: %v; %q", w.hasFile("home/written"), w.hasFile("workspace/fine"), w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}
 }
 
-// The token of the hooks' socket can't be read where the bridge's profile is in force.
+// With the bridge's profile commands can't read the token of the hooks' socket.
 func TestCommandsCannotReadHookToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: strings.ReplaceAll(governsConfig, ".github/workflows", ".github")})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	tokens, err := filepath.Glob(filepath.Join(w.root, "state/run/*/token"))
 	if err != nil || len(tokens) != 1 {
@@ -188,12 +189,12 @@ func TestCommandsCannotReadHookToken(t *testing.T) {
 	}
 	read := fmt.Sprintf("RUN: cat %s && echo read; cat ../home/config.toml > /dev/null && echo others", tokens[0])
 	a.turn(thread, read)
-	if told := w.told(); strings.Contains(told, "read") || !strings.Contains(told, "others") {
+	if told := w.lastToolOutput(); strings.Contains(told, "read") || !strings.Contains(told, "others") {
 		t.Errorf("%q", told)
 	}
 	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), read)
-	if told := w.told(); !strings.Contains(told, "read") {
-		t.Errorf("control: a thread without the profile can't read it: %q", told)
+	if told := w.lastToolOutput(); !strings.Contains(told, "read") {
+		t.Errorf("control: unreadable without the profile: %q", told)
 	}
-	a.quit()
+	a.closeAndWait()
 }

@@ -18,8 +18,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// seedsEnv is how many seeds of each fault are tried; without it one, and of the rarer
-// victims at some stages only.
+// seedsEnv is the number of seeds per fault. Without it the tests use one, and the rarer targets
+// only at some stages.
 const seedsEnv = "CODEX_BRIDGE_FAULT_SEEDS"
 
 func seeds(t *testing.T) (n uint64, wide bool) {
@@ -29,20 +29,20 @@ func seeds(t *testing.T) (n uint64, wide bool) {
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 {
-		t.Fatalf("%s: %q is no number of seeds", seedsEnv, text)
+		t.Fatalf("%s: %q is not a number of seeds", seedsEnv, text)
 	}
 	return n, true
 }
 
-// Whoever is killed, and whenever: two seconds later nobody is left of whom the dead one was
-// in charge, whoever is alive has answered what was asked, nothing that was not decided has
-// been done, the state can be read and is whole, and the next conversation works.
+// Any process may be killed at any stage. Within two seconds all processes that depend on it end,
+// each request of the client has a response, no undecided action runs, the state is complete, and
+// the next conversation works.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	n, wide := seeds(t)
 	for _, stage := range stages {
 		for _, victim := range victims {
-			if !victim.meets(stage, wide) {
+			if !victim.appliesTo(stage, wide) {
 				continue
 			}
 			for seed := range n {
@@ -57,86 +57,85 @@ func TestFaults(t *testing.T) {
 					stage.reach(c)
 					random := rand.New(rand.NewPCG(seed, uint64(len(stage.name)+1000*len(victim.name))))
 					time.Sleep(time.Duration(random.Int64N(int64(30*time.Millisecond) * int64(min(seed, 1)+1))))
-					if !victim.dies(c) {
-						t.Fatal("there is nobody to kill")
+					if !victim.killProcesses(c) {
+						t.Fatal("no process to kill")
 					}
-					c.mourns(stage, victim)
-					w.survives()
+					c.checkAfterKill(stage, victim)
+					w.checkSurvives()
 				})
 			}
 		}
 	}
 }
 
-// mourns is what has to hold once somebody was killed.
-func (c *conversation) mourns(s stage, v party) {
+// checkAfterKill checks the promises after a process was killed.
+func (c *conversation) checkAfterKill(s stage, v target) {
 	c.t.Helper()
 	if v.goesOn {
-		c.goesOn(s, v)
-		c.quit()
+		c.checkContinues(s, v)
+		c.closeAndWait()
 	} else if _, err := c.Exit(c.ctx); err != nil {
 		c.t.Fatal(err)
 	}
 	w := c.world
-	left := w.await(func(pids []int) bool { return len(pids) == 0 && len(w.atWork()) == 0 })
-	if left = append(left, w.atWork()...); len(left) > 0 {
-		c.t.Errorf("2 s later there are:%s", describe(left))
+	left := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 && len(w.toolProcesses()) == 0 })
+	if left = append(left, w.toolProcesses()...); len(left) > 0 {
+		c.t.Errorf("still running after 2 s:%s", describe(left))
 	}
 	if v.name == "codex" {
 		c.drain()
-		c.allAnswered()
+		c.checkAllAnswered()
 	}
-	c.undecided()
+	c.checkNothingUndecided()
 }
 
-// goesOn is what has to hold of a conversation that has lost one of those who work for it.
-func (c *conversation) goesOn(s stage, v party) {
+// checkContinues checks a conversation that lost one of its helper processes.
+func (c *conversation) checkContinues(s stage, v target) {
 	c.t.Helper()
 	if s.name == "shutdown" {
 		return
 	}
-	if s.of == v.name { // the turn has lost what it waited for, and is told
+	if s.of == v.name { // the turn waited for it and gets an error
 		c.waitFor(0, "turn/completed", nil)
 	}
 	if v.name == "agent" {
 		c.waitFor(0, "bridge/acp/update", func(m editor.Message) bool { return m.Param("kind") == "failed" })
 	}
-	c.knowsTools()
+	c.initializeForTools()
 	for _, m := range c.Messages() {
 		if m.Sent && m.IsRequest() {
-			c.waitAnswer(string(m.ID))
+			c.waitResponse(string(m.ID))
 		}
 	}
-	if v.name == "tool server" { // it comes back
-		c.offered("touch") // a thread goes on with the tools that it was started with
+	if v.name == "tool server" { // the bridge restarts it
+		c.waitTool("touch") // a thread keeps the tools of its start
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-		if told := c.calls(thread, "small/touch", `{"path":"`+c.root+`/again"}`); !c.left("again") {
-			c.t.Errorf("the server's tool does not run again: the model was told %s", told)
+		if told := c.callTool(thread, "small/touch", `{"path":"`+c.root+`/again"}`); !c.hasFile("again") {
+			c.t.Errorf("the server's tool does not run again: the model got %s", told)
 		}
 	}
 }
 
-// undecided fails the test when something was done that nobody has decided, or is on record
-// as if somebody had: a question without an answer was declined, or has come to nothing.
-func (c *conversation) undecided() {
+// checkNothingUndecided fails the test if an undecided action ran or is logged as decided. A
+// question without an answer was declined, or had no effect.
+func (c *conversation) checkNothingUndecided() {
 	c.t.Helper()
-	c.absent("undecided")
-	out, stderr, code := c.own("decisions", "list", "--json", "--limit", "0")
+	c.checkAbsent("undecided")
+	out, stderr, code := c.runCommand("decisions", "list", "--json", "--limit", "0")
 	var all []struct{ Method, Verdict string }
 	if err := json.Unmarshal([]byte(out), &all); err != nil || code != 0 {
 		c.t.Errorf("decisions list: %v, exit %d\n%s", err, code, stderr)
 	}
 	for _, entry := range all {
 		if strings.HasSuffix(entry.Method, "requestApproval") && entry.Verdict != "deny" {
-			c.t.Errorf("on record is %+v", entry)
+			c.t.Errorf("unexpected log entry %+v", entry)
 		}
 	}
 }
 
-// allAnswered fails the test for each request that the bridge has read and not answered, and
-// for each that has two answers. What is still in the pipe when the bridge ends nobody has
-// read: that are the last ones.
-func (c *conversation) allAnswered() {
+// checkAllAnswered fails the test for each request that the bridge read without exactly one
+// response. The last requests may still be in the pipe when the bridge exits.
+func (c *conversation) checkAllAnswered() {
 	c.t.Helper()
 	answers := make(map[string]int)
 	var asked []string
@@ -151,13 +150,13 @@ func (c *conversation) allAnswered() {
 	read := false
 	for _, id := range slices.Backward(asked) {
 		if read = read || answers[id] > 0; read && answers[id] != 1 {
-			c.t.Errorf("the request %s has %d answers", id, answers[id])
+			c.t.Errorf("request %s has %d responses", id, answers[id])
 		}
 	}
 }
 
-// survives checks the state, and that a new conversation works.
-func (w *world) survives() {
+// checkSurvives checks the state, and that a new conversation works.
+func (w *world) checkSurvives() {
 	w.t.Helper()
 	verify := exec.Command(proxyPath, "decisions", "verify")
 	verify.Env, verify.Dir = w.env, w.workspace
@@ -165,16 +164,16 @@ func (w *world) survives() {
 		w.t.Errorf("decisions verify: %v\n%s", err, out)
 	}
 	c := w.open(proxyArgv...)
-	c.knowsTools()
+	c.initializeForTools()
 	thread := editor.Member(c.must("thread/start", map[string]any{
 		"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write", "bridge": map[string]any{"sessionKey": "chat"},
 	}), "thread", "id")
-	if said := c.told(thread, "SAY: alive"); said != "alive" {
-		w.t.Errorf("the model said %q", said)
+	if said := c.toolOutput(thread, "SAY: alive"); said != "alive" {
+		w.t.Errorf("reply %q", said)
 	}
-	c.quit()
+	c.closeAndWait()
 	if sockets, err := filepath.Glob(filepath.Join(w.root, "state", "run", "*", "*")); err != nil || len(slices.DeleteFunc(sockets, isNoSocket)) > 0 {
-		w.t.Errorf("sockets are left: %q %v", sockets, err)
+		w.t.Errorf("leftover sockets: %q %v", sockets, err)
 	}
 }
 

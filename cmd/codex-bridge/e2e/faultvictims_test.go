@@ -14,20 +14,20 @@ import (
 	"codex-bridge/bridge/child"
 )
 
-// party is who is killed, with kill -9 and nothing else.
-type party struct {
+// target is a process that is killed with kill -9.
+type target struct {
 	name string
-	// is tells whether a process is the victim; nil: see kill.
+	// is reports whether a process belongs to the target; nil: see kill.
 	is   func(program string, words []string) bool
-	kill func(c *conversation) bool // tells whether there was somebody to kill
-	// at are the stages at which it is there; nil: all. often are those of CI; nil: the same.
+	kill func(c *conversation) bool // reports whether a process was killed
+	// at are the stages at which it runs; nil: all. often are those of CI; nil: as at.
 	at, often []string
-	before    func(c *conversation) // what the stage does not do by itself to have it there
-	goesOn    bool                  // the conversation outlives it
+	before    func(c *conversation) // starts it if the stage does not
+	goesOn    bool                  // the conversation survives
 }
 
-var victims = []party{
-	{name: "client", kill: func(c *conversation) bool { // its ends of both pipes close
+var victims = []target{
+	{name: "client", kill: func(c *conversation) bool { // closes its ends of both pipes
 		c.CloseInput()
 		return c.CloseOutput() == nil
 	}},
@@ -36,7 +36,7 @@ var victims = []party{
 	{name: "codex", is: func(program string, words []string) bool {
 		return program == codexPath && slices.Contains(words, "app-server")
 	}},
-	{name: "hook", kill: func(c *conversation) bool { return killed(c.relays()) }, at: []string{"hook in flight"}, goesOn: true},
+	{name: "hook", kill: func(c *conversation) bool { return killAll(c.hookProcesses()) }, at: []string{"hook in flight"}, goesOn: true},
 	{
 		name: "tool", is: func(program string, words []string) bool {
 			return filepath.Base(words[0]) == "sh" && len(words) == 3 && strings.Contains(words[2], "setsid sleep")
@@ -59,11 +59,11 @@ var victims = []party{
 	},
 }
 
-// meets tells whether the victim is there at a stage, and tried there: with more seeds than
-// one everything is.
-func (v party) meets(s stage, wide bool) bool {
+// appliesTo reports whether the target runs at a stage and is tested there: with several seeds, all
+// combinations are.
+func (v target) appliesTo(s stage, wide bool) bool {
 	if v.before != nil && s.name == "before initialize" {
-		return false // it is there later
+		return false // it starts later
 	}
 	at := v.at
 	if v.often != nil && !wide {
@@ -72,21 +72,21 @@ func (v party) meets(s stage, wide bool) bool {
 	return at == nil || slices.Contains(at, s.name)
 }
 
-// dies kills the victim; false: it is not there.
-func (v party) dies(c *conversation) bool {
+// killProcesses kills the target's processes; false: there were none.
+func (v target) killProcesses(c *conversation) bool {
 	if v.kill != nil {
 		return v.kill(c)
 	}
-	pids := v.of(c)
-	for ; len(pids) == 0 && !ended(c.Process.Pid); pids = v.of(c) { // it is being started
+	pids := v.processes(c)
+	for ; len(pids) == 0 && !hasEnded(c.Process.Pid); pids = v.processes(c) { // it is starting
 		time.Sleep(5 * time.Millisecond)
 	}
-	killed(pids) // none: it was faster
+	killAll(pids) // none: it ended before
 	return true
 }
 
-// of are the victim's processes: the bridge has started it.
-func (v party) of(c *conversation) []int {
+// processes returns the target's processes, which the bridge started.
+func (v target) processes(c *conversation) []int {
 	return slices.DeleteFunc(child.Children(c.Process.Pid), func(pid int) bool {
 		folder := filepath.Join("/proc", strconv.Itoa(pid))
 		program, err := os.Readlink(filepath.Join(folder, "exe"))
@@ -95,13 +95,13 @@ func (v party) of(c *conversation) []int {
 	})
 }
 
-// ended tells whether a process is gone, or a zombie.
-func ended(pid int) bool {
+// hasEnded reports whether a process has ended or is a zombie.
+func hasEnded(pid int) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return err != nil || len(line) == 0
 }
 
-func killed(pids []int) bool {
+func killAll(pids []int) bool {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}

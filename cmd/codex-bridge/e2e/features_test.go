@@ -14,9 +14,9 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Every feature of the Codex at hand has a row in testdata/features, of the same stage and
-// default. A new feature, and one that has come to be on, has to be judged: see docs/internals/doors.md.
-func TestFeatures(t *testing.T) {
+// Every feature of the installed Codex has a row in testdata/features with its stage and default.
+// Decide about a new feature, or one that is on by default: see docs/internals/doors.md.
+func TestFeaturesHaveRows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{plugins: true})
 	list := exec.Command(codexPath, "features", "list")
@@ -36,7 +36,7 @@ func TestFeatures(t *testing.T) {
 		}
 		row := strings.Split(strings.TrimSpace(line), " | ")
 		if len(row) != 5 || row[4] == "" || !slices.Contains([]string{"pinned", "judged", "user", "none"}, row[3]) {
-			t.Errorf("this is no row: %q", line)
+			t.Errorf("invalid row: %q", line)
 			continue
 		}
 		rows[row[0]] = row[1] + " " + row[2]
@@ -45,7 +45,7 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	if !slices.Equal(kept, pinned) {
-		t.Errorf("the table says that %q are pinned; the bridge pins %q", kept, pinned)
+		t.Errorf("pinned in the table: %q; by the bridge: %q", kept, pinned)
 	}
 	seen := 0
 	for line := range strings.Lines(string(out)) {
@@ -56,9 +56,9 @@ func TestFeatures(t *testing.T) {
 		seen++
 		name, is := words[0], strings.Join(words[1:], " ")
 		if was, ok := rows[name]; !ok {
-			t.Errorf("the feature %q has no row", name)
+			t.Errorf("feature %q has no row", name)
 		} else if was != is {
-			t.Errorf("the feature %q is %q; its row says %q", name, is, was)
+			t.Errorf("feature %q is %q, but %q in its row", name, is, was)
 		}
 	}
 	if seen != len(rows) {
@@ -88,10 +88,10 @@ func TestDoorsAreTested(t *testing.T) {
 	names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(doors), -1)
 	for _, name := range names {
 		if !strings.Contains(code.String(), "func "+name[1]+"(") {
-			t.Errorf("there is no %s", name[1])
+			t.Errorf("%s does not exist", name[1])
 		}
 	}
 	if len(names) == 0 {
-		t.Error("docs/internals/doors.md names no test")
+		t.Error("docs/internals/doors.md has no test")
 	}
 }

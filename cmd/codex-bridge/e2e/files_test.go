@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stranger is a user that owns nothing.
+// stranger is a user without files.
 const stranger = 12345
 
-// manipulations are what becomes of a file or folder.
+// manipulations change a file or folder.
 var manipulations = map[string]func(path string) error{
 	"as it was":   func(string) error { return nil },
 	"open to all": func(path string) error { return os.Chmod(path, 0o777) },
@@ -45,10 +45,9 @@ var manipulations = map[string]func(path string) error{
 	"of another user": func(path string) error { return os.Lchown(path, stranger, stranger) },
 }
 
-// What lies where the state and the configuration lie, whatever somebody made of it: it is
-// used, or what would have to be on record is not done, and the error names the path and the
-// mend.
-func TestFiles(t *testing.T) {
+// The files of the state and the configuration may be manipulated. The bridge uses them, or it does
+// nothing that must be logged, and the error has the path and a hint.
+func TestManipulatedFiles(t *testing.T) {
 	t.Parallel()
 	const works = ""
 	table := []struct {
@@ -82,7 +81,7 @@ func TestFiles(t *testing.T) {
 		{"workspace/.codex-bridge.toml", "a pipe", works},      // see TestInvalidPolicyFileAtTheStart
 		{"workspace/.codex-bridge.toml", "open to all", works}, // it can only tighten
 	}
-	if os.Geteuid() == 0 { // nobody else can give a file away
+	if os.Geteuid() == 0 { // only root can change the owner
 		for _, path := range []string{"state", "state/state.db"} {
 			table = append(table, struct{ path, is, says string }{path, "of another user", "belongs to the user 12345"})
 		}
@@ -91,7 +90,7 @@ func TestFiles(t *testing.T) {
 			{"workspace/.codex-bridge.toml", "of another user", works},
 		}...)
 	}
-	if os.Geteuid() != 0 { // root writes everywhere
+	if os.Geteuid() != 0 { // root can write everywhere
 		table = append(table, []struct{ path, is, says string }{
 			{"state", "read-only", "make its folder and files writable, or name another"},
 			{"state/state.db", "read-only", "make its folder and files writable, or name another"},
@@ -107,17 +106,17 @@ func TestFiles(t *testing.T) {
 			}
 			w.write("workspace/.codex-bridge.toml", "[policy]\nsandbox = \"read-only\"\n")
 			w.env = append(w.env, "CODEX_BRIDGE_CODEX="+filepath.Join(w.root, "codex"))
-			if out, err := w.overruled(); err != nil || out != "started\n" {
+			if out, err := w.runOverruled(); err != nil || out != "started\n" {
 				t.Fatalf("%v: %s", err, out)
 			}
 			path := filepath.Join(w.root, row.path)
 			if row.is == "read-only" {
-				t.Cleanup(func() { os.Chmod(path, 0o700) }) // what is in it has to go
+				t.Cleanup(func() { os.Chmod(path, 0o700) }) // so that the folder can be deleted
 			}
 			if err := manipulations[row.is](path); err != nil {
 				t.Fatal(err)
 			}
-			out, err := w.overruled()
+			out, err := w.runOverruled()
 			if row.says == works {
 				if err != nil || out != "started\n" {
 					t.Errorf("%v: %s", err, out)
@@ -126,25 +125,25 @@ func TestFiles(t *testing.T) {
 			}
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Contains(out, "started") {
-				t.Errorf("it went on: %v: %s", err, out)
+				t.Errorf("it continued: %v: %s", err, out)
 			}
 			if said := string(exit.Stderr); !strings.Contains(said, path) || !strings.Contains(said, row.says) {
-				t.Errorf("it says %s", said)
+				t.Errorf("output %s", said)
 			}
 		})
 	}
 }
 
-// overruled starts codex with a setting that the policy takes out, which has to be on record.
-func (w *world) overruled() (string, error) {
+// runOverruled starts Codex with a setting that the policy removes, which must be logged.
+func (w *world) runOverruled() (string, error) {
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, "-c", "notify=[\"x\"]", "app-server")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	out, err := cmd.Output()
 	return string(out), err
 }
 
-// Whatever the umask, all that is made is its owner's alone.
-func TestUmask(t *testing.T) {
+// With any umask, all created files are private.
+func TestFilesArePrivateWithAnyUmask(t *testing.T) {
 	t.Parallel()
 	for _, umask := range []string{"000", "077"} {
 		t.Run(umask, func(t *testing.T) {
@@ -156,7 +155,7 @@ func TestUmask(t *testing.T) {
 			c := w.open(append([]string{"/bin/sh", "-c", "umask " + umask + `; exec "$0" "$@"`}, proxyArgv...)...)
 			c.initialize(nil)
 			thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
-			c.told(thread, "RUN: touch denied")
+			c.toolOutput(thread, "RUN: touch denied")
 			seen := make(map[string]int)
 			var open []string
 			err := filepath.WalkDir(filepath.Join(w.root, "state"), func(path string, d fs.DirEntry, err error) error {
@@ -174,21 +173,21 @@ func TestUmask(t *testing.T) {
 				return nil
 			})
 			if diff := cmp.Diff([]string(nil), open); diff != "" || err != nil {
-				t.Errorf("open to others (-want +got), %v:\n%s", err, diff)
+				t.Errorf("accessible for others (-want +got), %v:\n%s", err, diff)
 			}
 			// state, traces, run, its folder; the database and its two, the trace, the token; the socket
 			if seen["d---------"] < 4 || seen["----------"] < 5 || seen["S---------"] < 1 {
-				t.Errorf("there is no more than %v", seen)
+				t.Errorf("only %v", seen)
 			}
-			c.quit()
-			c.absent("denied")
+			c.closeAndWait()
+			c.checkAbsent("denied")
 		})
 	}
 }
 
-// Where a socket or a trace can't be its owner's alone, there is none: without the hooks no
-// thread is opened, and without a trace a turn runs all the same, with nothing written elsewhere.
-func TestFolders(t *testing.T) {
+// The bridge uses no socket or trace in a folder that others can access: without the hooks no
+// thread opens; without a trace a turn still runs, and nothing is written elsewhere.
+func TestSharedFoldersAreNotUsed(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		folder, is string
@@ -208,21 +207,21 @@ func TestFolders(t *testing.T) {
 			c.initialize(nil)
 			params := map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			if row.refused {
-				if refused := c.refused("thread/start", params); !strings.Contains(refused.Message, path) {
-					t.Errorf("refused as %v", refused)
+				if refused := c.mustFail("thread/start", params); !strings.Contains(refused.Message, path) {
+					t.Errorf("error %v", refused)
 				}
 			} else {
 				thread := c.thread(params)
-				if said := c.told(thread, "SAY: alive"); said != "alive" {
-					t.Errorf("the model said %q", said)
+				if said := c.toolOutput(thread, "SAY: alive"); said != "alive" {
+					t.Errorf("reply %q", said)
 				}
 				if !strings.Contains(c.Stderr(), path) {
-					t.Errorf("nobody is told that there is no trace: %s", c.Stderr())
+					t.Errorf("stderr has no warning about the trace: %s", c.Stderr())
 				}
 			}
-			c.quit()
+			c.closeAndWait()
 			if names, err := filepath.Glob(path + ".real/*"); err != nil || len(names) > 0 {
-				t.Errorf("behind the link is %q, %v", names, err)
+				t.Errorf("files behind the link: %q, %v", names, err)
 			}
 		})
 	}

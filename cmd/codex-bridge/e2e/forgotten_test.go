@@ -16,41 +16,41 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// forgetting are the ways in which a thread loses its verification while a turn of it runs.
+// forgetting are the ways in which a thread loses its verification during a turn.
 var forgetting = map[string]func(a *conversation, thread, config string){
 	"the policy is tightened": func(a *conversation, _, config string) {
-		a.world.write("config.toml", strings.Replace(config, "workspace-write", "read-only", 1)+unhurried(config))
-		a.comes("the new policy", func() bool { return strings.Contains(a.Stderr(), "the configuration has changed") })
+		a.world.write("config.toml", strings.Replace(config, "workspace-write", "read-only", 1)+withLongGrace(config))
+		a.waitUntil("the new policy", func() bool { return strings.Contains(a.Stderr(), "the configuration has changed") })
 	},
 	"a resume fails": func(a *conversation, thread, _ string) {
 		if _, err := a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "sandbox": "read-only"}); err == nil {
-			a.t.Error("the resume of a running thread with another sandbox succeeds")
+			a.t.Error("a running thread resumed with another sandbox")
 		}
 	},
 	"": func(*conversation, string, string) {}, // the control
 }
 
-// comes waits until is returns true.
-func (c *conversation) comes(what string, is func() bool) {
+// waitUntil waits until is returns true.
+func (c *conversation) waitUntil(what string, is func() bool) {
 	c.t.Helper()
 	for !is() {
 		select {
 		case <-c.ctx.Done():
-			c.t.Fatalf("waited in vain for %s", what)
+			c.t.Fatalf("timeout: %s", what)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// A turn that runs when its thread loses its verification, and an agent that it has started, run no more
-// commands. The gate, the protected paths and the user's rules would no longer hold them.
+// If a thread loses its verification during a turn, the turn and its agents run no more commands:
+// the gate, the protected paths and the user's rules would not apply.
 func TestForgottenThreadRunsNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		approval, config string
 		agent, rule      bool
-		last             string // the last command, below the world
-		left             bool   // the last command leaves its file in the control
+		last             string // the last command, relative to the world
+		left             bool   // in the control, the last command creates its file
 		asked            int32  // questions in the control
 	}{
 		"where every command is asked for": {approval: "untrusted", config: "sandbox = \"workspace-write\"\nprotected_paths = [\".github\"]\n", last: "workspace/two", left: true, asked: 2},
@@ -86,8 +86,8 @@ func TestForgottenThreadRunsNothing(t *testing.T) {
 				})}
 				a.initialize(nil)
 				thread := a.thread(map[string]any{"approvalPolicy": test.approval, "sandbox": "workspace-write"})
-				_, mark := a.begin(thread, "BEGIN")
-				a.comes("the first command", func() bool { return w.left("workspace/one") })
+				_, mark := a.startTurn(thread, "BEGIN")
+				a.waitUntil("the first command", func() bool { return w.hasFile("workspace/one") })
 				forget(a, thread, config)
 				if err := os.WriteFile(filepath.Join(w.workspace, "go"), nil, 0o600); err != nil {
 					t.Fatal(err)
@@ -104,7 +104,7 @@ func TestForgottenThreadRunsNothing(t *testing.T) {
 				if how != "" {
 					want = min(want, 1)
 				}
-				if left := w.left(test.last); left != (test.left && how == "") || denied != (how != "") || asked.Load() != want {
+				if left := w.hasFile(test.last); left != (test.left && how == "") || denied != (how != "") || asked.Load() != want {
 					t.Errorf("the command ran: %t, denied: %t, %d questions, want %d", left, denied, asked.Load(), want)
 				}
 				a.CloseInput()

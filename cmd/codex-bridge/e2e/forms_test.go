@@ -17,21 +17,21 @@ import (
 	"codex-bridge/rpc"
 )
 
-// formMethods have no effect without a thread or with an empty list. Those of the first
-// group pass a policy that has verified no thread.
+// formMethods have no effect without a thread or with an empty list. A policy without verified
+// threads allows those of the first group.
 var (
 	formMethodsPassing = []string{"thread/list", "thread/name/set", "model/list", "config/read", "thread/turns/list", "thread/items/list", "hooks/list", "skills/list"}
 	formMethodsGated   = []string{"turn/start", "turn/steer", "thread/settings/update", "thread/goal/set", "thread/queue/add", "review/start", "turn/settings/update"}
 )
 
-// formCase is one form, and the request that it is in.
+// formCase is one form and its request.
 type formCase struct {
 	forms.Form
 	id   string
 	line []byte
 }
 
-// formCases are the forms of some methods: a sample of them, unless the test is wide.
+// formCases returns forms of some methods: all, or a sample.
 func formCases(methods []string, every int) (all []formCase) {
 	if os.Getenv(wideEnv) != "" {
 		every = 1
@@ -43,7 +43,7 @@ func formCases(methods []string, every int) (all []formCase) {
 				continue
 			}
 			id := fmt.Sprint("form-", i)
-			// The id of a thread that there is not.
+			// The id of a thread that does not exist.
 			value := strings.ReplaceAll(f.Value, `"threadId":"T"`, `"threadId":"00000000-0000-7000-8000-000000000000"`)
 			f.Value = value
 			all = append(all, formCase{f, id, []byte(`{"id":"` + id + `","method":"` + method + `","params":` + value + `}`)})
@@ -52,9 +52,9 @@ func formCases(methods []string, every int) (all []formCase) {
 	return all
 }
 
-// replies sends all forms and returns what each is answered. Codex drops some without
-// a reply, so that a last request tells that all have been read.
-func (c *conversation) replies(cases []formCase) map[string]editor.Message {
+// sendForms sends all forms and returns the responses. Codex ignores some, so a last request marks
+// the end.
+func (c *conversation) sendForms(cases []formCase) map[string]editor.Message {
 	c.t.Helper()
 	mark := c.Mark()
 	for i, f := range cases {
@@ -75,15 +75,14 @@ func (c *conversation) replies(cases []formCase) map[string]editor.Message {
 	return answers
 }
 
-// The forms are forms that Codex takes: of each kind that is known to work, some are read
-// as if they were plain.
+// Codex accepts the forms: it reads some of each known kind like plain ones.
 func TestOtherFormsControl(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	c := w.open(codexPath, "app-server")
 	c.initialize(nil)
 	cases := formCases(slices.Concat(formMethodsPassing, formMethodsGated), 4)
-	answers := c.replies(cases)
+	answers := c.sendForms(cases)
 	taken := make(map[string]int)
 	for _, f := range cases {
 		m, ok := answers[f.id]
@@ -91,15 +90,15 @@ func TestOtherFormsControl(t *testing.T) {
 			taken[f.Kind]++
 		}
 	}
-	t.Logf("of %d forms codex takes %v", len(cases), taken)
+	t.Logf("of %d forms Codex accepts %v", len(cases), taken)
 	for _, kind := range []string{"array for struct", "map for enum", "array for tagged", "private key", "name twice"} {
 		if taken[kind] == 0 {
-			t.Errorf("codex takes no %s: the forms show nothing", kind)
+			t.Errorf("Codex accepts no %s: the test shows nothing", kind)
 		}
 	}
 }
 
-// No other form gets to Codex.
+// No other form reaches Codex.
 func TestOtherFormsRefused(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: "[policy]\nmode = \"enforce\"\n"})
@@ -107,16 +106,16 @@ func TestOtherFormsRefused(t *testing.T) {
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	cases := formCases(formMethodsPassing, 4)
-	c.replies(cases)
+	c.sendForms(cases)
 	byID := make(map[string]formCase)
 	for _, f := range cases {
 		byID[f.id] = f
-		// The bridge answers each, what waits for its thread later than the rest.
+		// The bridge responds to each; a request that waits for its thread comes last.
 		if _, err := c.Wait(c.ctx, 0, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() && string(m.ID) == `"`+f.id+`"` }); err != nil {
-			t.Fatalf("%s is not answered: %v", f.line, err)
+			t.Fatalf("%s has no response: %v", f.line, err)
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 	for _, line := range recordedLines(t, dir, "in") {
 		f, ok := byID[editor.Member(line, "id")]
 		if !ok {
@@ -131,12 +130,12 @@ func TestOtherFormsRefused(t *testing.T) {
 			got = step(got, name)
 		}
 		if f.Text == "" || got.Exists() && string(got.Raw()) == f.Text {
-			t.Errorf("%s at %q gets to codex: %s", f.Kind, f.Path, line)
+			t.Errorf("%s at %q reached Codex: %s", f.Kind, f.Path, line)
 		}
 	}
 }
 
-// step is a member or an element.
+// step returns a member or an element.
 func step(v rpc.Value, name string) rpc.Value {
 	if v.Kind() != rpc.Array {
 		return v.Get(name)

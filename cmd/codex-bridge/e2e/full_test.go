@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The disk is full, at each of several bytes of what is written down: what has to be on record
-// is not done, with that reason; a turn goes on without its trace; and when there is room again,
-// all is as before, with a log that is whole.
+// The disk is full after several numbers of written bytes. Actions that must be logged fail with
+// that reason, and a turn runs without its trace. With free space all works again, with a complete
+// log.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: keptPolicy})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
-	never := map[string]any{"cwd": w.workspace, "approvalPolicy": "never"} // is rewritten, which is on record
+	never := map[string]any{"cwd": w.workspace, "approvalPolicy": "never"} // rewritten, so it must be logged
 	thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
 	limit := func(size uint64) {
 		t.Helper()
@@ -37,22 +37,22 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit(uint64(info.Size() + room))
-		refused := c.refused("thread/start", never)
+		refused := c.mustFail("thread/start", never)
 		if refused.Code != -32010 || !strings.Contains(refused.Message, "so the bridge does not apply it") {
 			t.Errorf("with room for %d bytes the bridge says %v", room, refused)
 		}
 		if room == 0 {
-			c.say(thread, "good day in the meantime")
+			c.runTurn(thread, "good day in the meantime")
 		}
 		limit(unix.RLIM_INFINITY)
 		c.must("thread/start", never)
 	}
 	if said := c.Stderr(); !strings.Contains(said, filepath.Dir(log)) || !strings.Contains(said, "name another state folder") {
-		t.Errorf("nobody is told where, and what to do: %s", said)
+		t.Errorf("stderr has no path and hint: %s", said)
 	}
-	c.told(thread, "RUN: touch denied")
-	c.quit()
-	c.absent("denied")
+	c.toolOutput(thread, "RUN: touch denied")
+	c.closeAndWait()
+	c.checkAbsent("denied")
 	verify := exec.Command(proxyPath, "decisions", "verify")
 	verify.Env, verify.Dir = w.env, w.workspace
 	if out, err := verify.CombinedOutput(); err != nil || !strings.Contains(string(out), "none changed") {

@@ -10,7 +10,7 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// gateConfig leaves it to the editor how often it is asked.
+// gateConfig lets the editor choose the approval policy.
 const gateConfig = `
 [policy]
 mode = "enforce"
@@ -24,23 +24,23 @@ reason = "Folders are for people."
 
 var asksAll = map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"}
 
-// An editor that wants to be asked about everything is, by the bridge: once a call, in
-// Codex's words. What it accepts stays in the sandbox, also what fails there.
-func TestGate(t *testing.T) {
+// For an editor with untrusted the bridge asks once per call, in Codex's form. An accepted call
+// stays in the sandbox, even if it fails there.
+func TestGateAsksForEachCall(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: gateConfig})
 	w := newWorld(t, o)
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	opened := a.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "untrusted", "sandbox": "workspace-write"})
 	thread := editor.Member(opened, "thread", "id")
 	if got := editor.Member(opened, "approvalPolicy"); got != "untrusted" {
-		t.Errorf("the editor is shown %q", got)
+		t.Errorf("approval policy %q", got)
 	}
 	for _, test := range []struct {
 		text  string
 		asked int
 		told  string
-	}{ // workspace-write lets a command write below /tmp, where the test's folders lie
+	}{ // workspace-write allows /tmp, which has the folders of the tests
 		{"RUN: echo yes > inside", 1, "Process exited with code 0"},
 		{"PATCH: patched\nx", 1, "Success"},
 		{"PATCH: " + filepath.Join(w.root, "out") + "\nx", 0, "policy"},
@@ -49,39 +49,39 @@ func TestGate(t *testing.T) {
 		{"RUN: mkdir folder", 1, "Process exited with code 0"},
 	} {
 		if asked := a.turn(thread, test.text); len(asked) != test.asked {
-			t.Errorf("%s: the editor was asked %q", test.text, asked)
+			t.Errorf("%s: questions %q", test.text, asked)
 		}
-		if told := w.told(); !strings.Contains(told, test.told) {
-			t.Errorf("%s: the model was told %q", test.text, told)
+		if told := w.lastToolOutput(); !strings.Contains(told, test.told) {
+			t.Errorf("%s: the model got %q", test.text, told)
 		}
 	}
 	thread = a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
 	for _, text := range []string{"touch out", "touch out 2>/dev/null || { echo permission denied; false; }"} {
 		if asked := a.turn(thread, "RUN: "+text); len(asked) != 1 {
-			t.Errorf("%s: the editor was asked %q", text, asked)
+			t.Errorf("%s: questions %q", text, asked)
 		}
-		if told := w.told(); !strings.Contains(told, "Process exited with code 1") {
-			t.Errorf("%s: the model was told %q", text, told)
+		if told := w.lastToolOutput(); !strings.Contains(told, "Process exited with code 1") {
+			t.Errorf("%s: the model got %q", text, told)
 		}
 	}
 	mark := a.Mark()
-	a.quit()
-	if w.left("out") || w.left("workspace/out") {
-		t.Error("it got out")
+	a.closeAndWait()
+	if w.hasFile("out") || w.hasFile("workspace/out") {
+		t.Error("it left the sandbox")
 	}
-	a.present("inside", "patched", "folder")
-	if started := a.startedTwice(mark); started != "" {
-		t.Errorf("the item %s was started twice", started)
+	a.checkPresent("inside", "patched", "folder")
+	if started := a.repeatedItem(mark); started != "" {
+		t.Errorf("the item %s has two item/started", started)
 	}
 	for _, line := range recordedLines(t, dir, "in") {
 		if editor.Member(line, "params", "approvalPolicy") == "untrusted" {
-			t.Errorf("codex was told %s", line)
+			t.Errorf("Codex got %s", line)
 		}
 	}
 }
 
-// startedTwice is an item that the editor heard the start of more than once; "" none.
-func (c *conversation) startedTwice(before int) string {
+// repeatedItem returns an item with more than one item/started; "" for none.
+func (c *conversation) repeatedItem(before int) string {
 	seen := make(map[string]bool)
 	for _, m := range c.Messages()[:before] {
 		if id := m.Param("item", "id"); !m.Sent && m.Method == "item/started" && m.Param("item", "type") != "userMessage" {
@@ -94,12 +94,12 @@ func (c *conversation) startedTwice(before int) string {
 	return ""
 }
 
-// The editor says how often it is asked, as far as policy lets it, at any time. What is
-// forked from a thread, or resumed, is asked about as that is.
-func TestGateFollows(t *testing.T) {
+// The editor may change the approval policy at any time, within the policy. Forks and resumed
+// threads keep it.
+func TestGateFollowsApprovalPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: gateConfig})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(asksAll)
 	asked := func(thread string, params map[string]any) int {
 		t.Helper()
@@ -110,69 +110,69 @@ func TestGateFollows(t *testing.T) {
 		return len(a.turn(thread, "RUN: true"))
 	}
 	if got := asked(thread, nil); got != 1 {
-		t.Errorf("asked %d times", got)
+		t.Errorf("%d questions", got)
 	}
 	if got := asked(thread, map[string]any{"approvalPolicy": "on-request"}); got != 0 {
-		t.Errorf("under on-request asked %d times", got)
+		t.Errorf("under on-request: %d questions", got)
 	}
 	if got := a.turn(thread, "RUN: mkdir b"); len(got) != 1 || got[0] != "Folders are for people. (shell: bash)" {
-		t.Errorf("a rule asks: %q", got)
+		t.Errorf("questions by a rule: %q", got)
 	}
 	if got := asked(thread, map[string]any{"approvalPolicy": "never"}); got != 0 {
-		t.Errorf("under never asked %d times", got)
+		t.Errorf("under never: %d questions", got)
 	}
-	if got := a.turn(thread, "RUN: mkdir c"); len(got) != 0 || !strings.Contains(w.told(), "Folders are for people") {
-		t.Errorf("a rule asks where nobody is asked: %q, and the model was told %q", got, w.told())
+	if got := a.turn(thread, "RUN: mkdir c"); len(got) != 0 || !strings.Contains(w.lastToolOutput(), "Folders are for people") {
+		t.Errorf("under never, questions by a rule: %q; the model got %q", got, w.lastToolOutput())
 	}
 	mark := a.Mark()
 	if got := asked(thread, map[string]any{"approvalPolicy": "untrusted"}); got != 1 {
-		t.Errorf("under untrusted again asked %d times", got)
+		t.Errorf("again under untrusted: %d questions", got)
 	}
 	shown := a.waitFor(mark, "thread/settings/updated", nil)
 	if got := shown.Param("threadSettings", "approvalPolicy"); got != "untrusted" {
-		t.Errorf("the editor is shown %q", got)
+		t.Errorf("approval policy %q", got)
 	}
 	forked := a.must("thread/fork", map[string]any{"threadId": thread})
 	if got := editor.Member(forked, "approvalPolicy"); got != "untrusted" {
-		t.Errorf("of the fork the editor is shown %q", got)
+		t.Errorf("fork: approval policy %q", got)
 	}
 	if got := asked(editor.Member(forked, "thread", "id"), nil); got != 1 {
-		t.Errorf("in the fork asked %d times", got)
+		t.Errorf("fork: %d questions", got)
 	}
-	a.quit()
+	a.closeAndWait()
 
-	a = w.agreeable(proxyArgv...)
+	a = w.newAcceptingEditor(proxyArgv...)
 	resumed := a.resume(thread, map[string]any{"approvalPolicy": "untrusted"})
 	if got := editor.Member(resumed, "approvalPolicy"); got != "untrusted" {
-		t.Errorf("resumed, the editor is shown %q", got)
+		t.Errorf("resumed: approval policy %q", got)
 	}
 	if got := len(a.turn(thread, "RUN: true")); got != 1 {
-		t.Errorf("resumed, asked %d times", got)
+		t.Errorf("resumed: %d questions", got)
 	}
-	a.quit()
-	if w.left("workspace/c") {
-		t.Error("it ran")
+	a.closeAndWait()
+	if w.hasFile("workspace/c") {
+		t.Error("the command ran")
 	}
 }
 
-// On a read-only thread Codex asks about a patch as well: the one answer counts for both.
+// On a read-only thread Codex also asks about a patch: one answer counts for both.
 func TestGateAsksOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: strings.Replace(gateConfig, "[policy]", "[policy]\nescalation = \"ask\"", 1)})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
 	if asked := a.turn(thread, "PATCH: patched\nx"); len(asked) != 1 {
-		t.Errorf("asked %q", asked)
+		t.Errorf("questions %q", asked)
 	}
-	a.quit()
-	a.present("patched")
+	a.closeAndWait()
+	a.checkPresent("patched")
 }
 
-// A no is one, whatever it looks like, and so is no answer at all.
+// Any answer but a plain yes declines, and so does a missing answer.
 func TestGateDeclines(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]struct {
-		result any // nil: none
+		result any // nil: no answer
 		told   string
 		status string
 	}{
@@ -188,7 +188,7 @@ func TestGateDeclines(t *testing.T) {
 			c := w.open(proxyArgv...)
 			c.initialize(nil)
 			thread := c.thread(asksAll)
-			turn, mark := c.begin(thread, "RUN: echo > written")
+			turn, mark := c.startTurn(thread, "RUN: echo > written")
 			asked := c.waitFor(mark, commandApproval, nil)
 			if answer.result != nil {
 				if err := c.Reply(asked, answer.result); err != nil {
@@ -196,54 +196,54 @@ func TestGateDeclines(t *testing.T) {
 				}
 			}
 			c.waitFor(asked.Index, "serverRequest/resolved", nil)
-			if status := c.end(thread, turn, mark); status != answer.status {
-				t.Errorf("the turn is %s", status)
+			if status := c.waitTurn(thread, turn, mark); status != answer.status {
+				t.Errorf("turn status %s", status)
 			}
 			if ended := c.waitFor(mark, "item/completed", func(m editor.Message) bool { return m.Param("item", "type") == "commandExecution" }); ended.Param("item", "status") != "declined" {
 				t.Errorf("the item: %s", ended.Params)
 			}
-			if answer.told != "" && !strings.Contains(w.told(), answer.told) {
-				t.Errorf("the model was told %q", w.told())
+			if answer.told != "" && !strings.Contains(w.lastToolOutput(), answer.told) {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			c.quit()
-			c.absent("written")
+			c.closeAndWait()
+			c.checkAbsent("written")
 		})
 	}
 }
 
-// Who interrupts the turn has the question taken back.
+// An interrupt of the turn withdraws the question.
 func TestGateInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: gateConfig})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(asksAll)
-	turn, mark := c.begin(thread, "RUN: echo > written")
+	turn, mark := c.startTurn(thread, "RUN: echo > written")
 	asked := c.waitFor(mark, commandApproval, nil)
 	c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
-	if status := c.end(thread, turn, mark); status != "interrupted" {
-		t.Errorf("the turn is %s", status)
+	if status := c.waitTurn(thread, turn, mark); status != "interrupted" {
+		t.Errorf("turn status %s", status)
 	}
 	c.waitFor(asked.Index, "serverRequest/resolved", nil)
-	c.quit()
-	c.absent("written")
+	c.closeAndWait()
+	c.checkAbsent("written")
 }
 
-// What is accepted for longer is remembered here, exactly; Codex is not told.
+// The bridge remembers a lasting accept for exactly this command; Codex gets none.
 func TestGateRemembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: gateConfig + "[approvals]\nremember = \"session\"\n"})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(asksAll)
-	c.sayAnd(thread, "RUN: echo a", commandApproval, decision("acceptForSession"))
-	turn, mark := c.begin(thread, "RUN: echo a")
-	if c.end(thread, turn, mark); !strings.Contains(w.told(), "Process exited with code 0") {
-		t.Errorf("the model was told %q", w.told())
+	c.runTurnAnswering(thread, "RUN: echo a", commandApproval, decision("acceptForSession"))
+	turn, mark := c.startTurn(thread, "RUN: echo a")
+	if c.waitTurn(thread, turn, mark); !strings.Contains(w.lastToolOutput(), "Process exited with code 0") {
+		t.Errorf("the model got %q", w.lastToolOutput())
 	}
-	if asked := c.asked(mark); len(asked) > 0 {
-		t.Errorf("the same again: asked %q", asked)
+	if asked := c.questionsSince(mark); len(asked) > 0 {
+		t.Errorf("repeated command: questions %q", asked)
 	}
-	c.sayAnd(thread, "RUN: echo  a", commandApproval, decision("cancel"))
-	c.quit()
+	c.runTurnAnswering(thread, "RUN: echo  a", commandApproval, decision("cancel"))
+	c.closeAndWait()
 }

@@ -14,58 +14,57 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// gatedAttacks have the model work, or change what it works on, without
-// turn/start. Each is made on a thread of its own, which has run a turn; where
-// holds is set, its second turn, $TURN, still runs.
+// gatedAttacks make the model work, or change its input, without turn/start. Each uses its own
+// thread, which has run a turn; with holds, its second turn, $TURN, still runs.
 var gatedAttacks = map[string]struct {
 	attack
 	holds bool
 }{
-	"turn":          {attack: attack{method: "turn/start", params: `{"threadId":"$THREAD",` + words + `}`, effect: heardByModel}},
-	"steer":         {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN",` + words + `}`, effect: heardByModel}, holds: true},
-	"context":       {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","input":[{"type":"text","text":"more"}],"additionalContext":{"x":{"kind":"application","value":"$WORD"}}}`, effect: heardByModel}, holds: true},
-	"turn settings": {attack: attack{method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"user"}`, effect: taken}, holds: true},
-	"settings":      {attack: attack{method: "thread/settings/update", params: `{"threadId":"$THREAD","effort":"low"}`, effect: taken}},
-	"queue":         {attack: attack{method: "thread/queue/add", params: `{"threadId":"$THREAD","clientUserMessageId":"m",` + words + `}`, effect: heardByModel}},
-	"queue start":   {attack: attack{method: "thread/queue/start", params: `{"threadId":"$THREAD"}`, effect: tells("queue is empty")}},
-	"queue update":  {attack: attack{method: "thread/queue/update", params: `{"threadId":"$THREAD","queuedSubmissionId":"00000000-0000-7000-8000-000000000000",` + words + `}`, effect: tells("queued submission not found")}},
-	"queue reorder": {attack: attack{method: "thread/queue/reorder", params: `{"threadId":"$THREAD","queuedSubmissionIds":[]}`, effect: taken}},
-	"goal":          {attack: attack{method: "thread/goal/set", params: `{"threadId":"$THREAD","objective":"$WORD","status":"active","tokenBudget":20}`, effect: heardByModel}},
-	"review":        {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","target":{"type":"custom","instructions":"$WORD"}}`, effect: heardByModel}},
-	"review diff":   {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","delivery":"inline","target":{"type":"uncommittedChanges"}}`, effect: taken}},
-	"compact":       {attack: attack{method: "thread/compact/start", params: `{"threadId":"$THREAD"}`, effect: tells(`"contextCompaction"`)}},
-	"sample":        {attack: attack{method: "thread/sample", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","prompt":"$WORD"}`, effect: heardByModel}},
-	"prediction":    {attack: attack{method: "thread/prediction/request", params: `{"threadId":"$THREAD","sourceTurnId":"$TURN"}`, effect: tells("is not implemented yet")}},
-	"guardian":      {attack: attack{method: "thread/guardianReview", params: `{"threadId":"$THREAD"}`, effect: tells("expected a completed plaintext exec_command")}},
-	"revert":        {attack: attack{method: "thread/revert", params: `{"threadId":"$THREAD","beforeTurnId":"$TURN"}`, effect: taken}},
-	"voice":         {attack: attack{method: "thread/realtime/start", params: `{"threadId":"$THREAD","outputModality":"text","transport":{"type":"websocket"}}`, effect: tells("realtime conversation requires API key auth")}},
-	"voice text":    {attack: attack{method: "thread/realtime/appendText", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: tells("conversation is not running")}},
-	"voice speech":  {attack: attack{method: "thread/realtime/appendSpeech", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: tells("conversation is not running")}},
-	"voice audio":   {attack: attack{method: "thread/realtime/appendAudio", params: `{"threadId":"$THREAD","audio":{"data":"AAAA","sampleRate":24000,"numChannels":1}}`, effect: tells("conversation is not running")}},
+	"turn":          {attack: attack{method: "turn/start", params: `{"threadId":"$THREAD",` + words + `}`, effect: reachedModel}},
+	"steer":         {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN",` + words + `}`, effect: reachedModel}, holds: true},
+	"context":       {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","input":[{"type":"text","text":"more"}],"additionalContext":{"x":{"kind":"application","value":"$WORD"}}}`, effect: reachedModel}, holds: true},
+	"turn settings": {attack: attack{method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"user"}`, effect: gotResult}, holds: true},
+	"settings":      {attack: attack{method: "thread/settings/update", params: `{"threadId":"$THREAD","effort":"low"}`, effect: gotResult}},
+	"queue":         {attack: attack{method: "thread/queue/add", params: `{"threadId":"$THREAD","clientUserMessageId":"m",` + words + `}`, effect: reachedModel}},
+	"queue start":   {attack: attack{method: "thread/queue/start", params: `{"threadId":"$THREAD"}`, effect: clientReceives("queue is empty")}},
+	"queue update":  {attack: attack{method: "thread/queue/update", params: `{"threadId":"$THREAD","queuedSubmissionId":"00000000-0000-7000-8000-000000000000",` + words + `}`, effect: clientReceives("queued submission not found")}},
+	"queue reorder": {attack: attack{method: "thread/queue/reorder", params: `{"threadId":"$THREAD","queuedSubmissionIds":[]}`, effect: gotResult}},
+	"goal":          {attack: attack{method: "thread/goal/set", params: `{"threadId":"$THREAD","objective":"$WORD","status":"active","tokenBudget":20}`, effect: reachedModel}},
+	"review":        {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","target":{"type":"custom","instructions":"$WORD"}}`, effect: reachedModel}},
+	"review diff":   {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","delivery":"inline","target":{"type":"uncommittedChanges"}}`, effect: gotResult}},
+	"compact":       {attack: attack{method: "thread/compact/start", params: `{"threadId":"$THREAD"}`, effect: clientReceives(`"contextCompaction"`)}},
+	"sample":        {attack: attack{method: "thread/sample", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","prompt":"$WORD"}`, effect: reachedModel}},
+	"prediction":    {attack: attack{method: "thread/prediction/request", params: `{"threadId":"$THREAD","sourceTurnId":"$TURN"}`, effect: clientReceives("is not implemented yet")}},
+	"guardian":      {attack: attack{method: "thread/guardianReview", params: `{"threadId":"$THREAD"}`, effect: clientReceives("expected a completed plaintext exec_command")}},
+	"revert":        {attack: attack{method: "thread/revert", params: `{"threadId":"$THREAD","beforeTurnId":"$TURN"}`, effect: gotResult}},
+	"voice":         {attack: attack{method: "thread/realtime/start", params: `{"threadId":"$THREAD","outputModality":"text","transport":{"type":"websocket"}}`, effect: clientReceives("realtime conversation requires API key auth")}},
+	"voice text":    {attack: attack{method: "thread/realtime/appendText", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: clientReceives("conversation is not running")}},
+	"voice speech":  {attack: attack{method: "thread/realtime/appendSpeech", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: clientReceives("conversation is not running")}},
+	"voice audio":   {attack: attack{method: "thread/realtime/appendAudio", params: `{"threadId":"$THREAD","audio":{"data":"AAAA","sampleRate":24000,"numChannels":1}}`, effect: clientReceives("conversation is not running")}},
 }
 
 const words = `"input":[{"type":"text","text":"$WORD"}]`
 
-// gated opens a thread for each attack and prepares it.
-func (c *conversation) gated(params map[string]any) []*assault {
+// openGated opens a thread for each attack and prepares the attack.
+func (c *conversation) openGated(params map[string]any) []*attackRun {
 	c.t.Helper()
-	var all []*assault
+	var all []*attackRun
 	for _, name := range slices.Sorted(maps.Keys(gatedAttacks)) {
 		g := gatedAttacks[name]
 		thread := c.thread(params)
-		turn, mark := c.begin(thread, "good day")
-		c.end(thread, turn, mark)
+		turn, mark := c.startTurn(thread, "good day")
+		c.waitTurn(thread, turn, mark)
 		if g.holds {
-			turn, mark = c.begin(thread, "HOLD")
+			turn, mark = c.startTurn(thread, "HOLD")
 			c.waitFor(mark, "item/agentMessage/delta", func(m editor.Message) bool { return m.Param("threadId") == thread })
 		}
-		all = append(all, c.assault(name, g.attack, thread, turn, listen(c.t)))
+		all = append(all, c.newAttackRun(name, g.attack, thread, turn, listen(c.t)))
 	}
 	return all
 }
 
-// holdable makes the model speak until the test's end where it is told HOLD.
-func (w *world) holdable(release chan struct{}) {
+// holdModel makes the model pause until the end of the test at the word HOLD.
+func (w *world) holdModel(release chan struct{}) {
 	for _, g := range gatedAttacks {
 		if g.holds {
 			w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}}})
@@ -73,52 +72,49 @@ func (w *world) holdable(release chan struct{}) {
 	}
 }
 
-// gatedActs makes all attacks on threads of a conversation and waits for what
-// comes of them.
-func (w *world) gatedActs(params map[string]any, argv ...string) {
+// runGatedAttacks runs all attacks on threads of a conversation and waits for their effects.
+func (w *world) runGatedAttacks(params map[string]any, argv ...string) {
 	w.t.Helper()
 	release := make(chan struct{})
-	w.holdable(release)
+	w.holdModel(release)
 	c := w.openAnswering("decline", argv...)
 	c.initialize(nil)
-	all := c.gated(params)
+	all := c.openGated(params)
 	for _, s := range all {
-		s.strike(true)
+		s.runAttack(true)
 	}
 	close(release)
 	for _, s := range all {
-		s.until("no effect", s.effect)
+		s.waitEffect("no effect", s.effect)
 	}
 }
 
-// Codex alone does all this on a thread where nothing is asked and nothing
-// confined.
+// With Codex alone all attacks work on a thread without questions and sandbox.
 func TestGatedControl(t *testing.T) {
 	t.Parallel()
-	newWorld(t, options{}).gatedActs(looseThread, codexPath, "app-server")
+	newWorld(t, options{}).runGatedAttacks(looseThread, codexPath, "app-server")
 }
 
 var looseThread = map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"}
 
-// On a thread that was verified it works under a policy, too.
+// Under a policy they work on a verified thread.
 func TestGatedVerified(t *testing.T) {
 	t.Parallel()
-	// Where every command is to be asked for, a review is refused: see TestReviewUnasked.
+	// If each command must ask, a review is refused: see TestReviewUnasked.
 	config := strings.Replace(policyConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
-	newWorld(t, options{config: config}).gatedActs(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, proxyArgv...)
+	newWorld(t, options{config: config}).runGatedAttacks(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, proxyArgv...)
 }
 
-// A thread that was opened before the policy was in force is loaded in codex, and
-// loose. No work starts on it.
+// A thread opened before the policy is loaded in Codex without limits. No work starts on it.
 func TestGatedLoosened(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: strings.Replace(policyConfig, "enforce", "audit", 1)})
 	w := newWorld(t, o)
 	release := make(chan struct{})
-	w.holdable(release)
+	w.holdModel(release)
 	c := w.openAnswering("decline", proxyArgv...)
 	c.initialize(nil)
-	all := c.gated(looseThread)
+	all := c.openGated(looseThread)
 	w.write("config.toml", policyConfig)
 	for {
 		answer := c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
@@ -127,7 +123,7 @@ func TestGatedLoosened(t *testing.T) {
 		}
 		select {
 		case <-c.ctx.Done():
-			t.Fatal("the policy is not put in force")
+			t.Fatal("the policy is not effective")
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -143,12 +139,12 @@ func TestGatedLoosened(t *testing.T) {
 		}
 	}
 	close(release)
-	c.quit()
+	c.closeAndWait()
 	for _, s := range all {
 		if s.effect(s) {
-			t.Errorf("%s has had its effect", s.name)
+			t.Errorf("%s had its effect", s.name)
 		}
-		s.unheard(recordedLines(t, dir, "in")[heard:])
+		s.checkNotForwarded(recordedLines(t, dir, "in")[heard:])
 	}
 	if n := len(w.model.Requests()); n != requests {
 		t.Errorf("the model was asked %d times", n-requests)
@@ -162,16 +158,16 @@ func TestGatedElsewhere(t *testing.T) {
 	w := newWorld(t, o)
 	release := make(chan struct{})
 	close(release)
-	w.holdable(release)
+	w.holdModel(release)
 	made := w.open(codexPath, "app-server")
 	made.initialize(nil)
-	all := made.gated(looseThread)
+	all := made.openGated(looseThread)
 	for _, s := range all {
 		if gatedAttacks[s.name].holds {
-			made.end(s.fill.Replace("$THREAD"), s.fill.Replace("$TURN"), s.from-1)
+			made.waitTurn(s.fill.Replace("$THREAD"), s.fill.Replace("$TURN"), s.from-1)
 		}
 	}
-	made.quit()
+	made.closeAndWait()
 	requests := len(w.model.Requests())
 	c := w.openAnswering("decline", proxyArgv...)
 	c.initialize(nil)
@@ -179,12 +175,12 @@ func TestGatedElsewhere(t *testing.T) {
 		s.conversation, s.from = c, c.Mark()
 		s.gate()
 	}
-	c.quit()
+	c.closeAndWait()
 	for _, s := range all {
 		if s.effect(s) {
 			t.Errorf("%s has had its effect", s.name)
 		}
-		s.unheard(recordedLines(t, dir, "in"))
+		s.checkNotForwarded(recordedLines(t, dir, "in"))
 	}
 	if n := len(w.model.Requests()); n != requests {
 		t.Errorf("the model was asked %d times", n-requests)
@@ -192,16 +188,16 @@ func TestGatedElsewhere(t *testing.T) {
 }
 
 // gate makes the attack, as a request and as a notification: it is refused.
-func (s *assault) gate() {
+func (s *attackRun) gate() {
 	s.t.Helper()
-	answers := s.strike(false)
+	answers := s.runAttack(false)
 	m := answers[len(answers)-1]
 	var data struct{ Method, Rule, Reason string }
 	if m.Error == nil || json.Unmarshal(m.Error.Data, &data) != nil || !slices.Contains([]int{-32010, -32013}, m.Error.Code) ||
 		data.Method != s.method || data.Rule == "" || data.Reason == "" {
 		s.t.Errorf("%s: the client is told %.500s", s.name, m.Raw)
 	}
-	if err := s.Send([]byte("{" + s.members(said{s.method, s.params}) + "}")); err != nil {
+	if err := s.Send([]byte("{" + s.members(request{s.method, s.params}) + "}")); err != nil {
 		s.t.Fatal(err)
 	}
 }

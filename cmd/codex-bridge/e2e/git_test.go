@@ -24,9 +24,9 @@ func (w *world) git(folder string, args ...string) {
 	}
 }
 
-// filtered makes a folder a repository whose attributes name the filter x, and returns a
-// program for it, which leaves the file RAN.
-func (w *world) filtered(folder string) (program string) {
+// addFilter makes a folder a repository whose attributes name the filter x. It returns a program
+// for the filter, which creates the file RAN.
+func (w *world) addFilter(folder string) (program string) {
 	w.t.Helper()
 	program = w.write("filter", "#!/bin/sh\ntouch "+filepath.Join(w.root, "RAN")+"\ncat\n")
 	if err := os.Chmod(program, 0o700); err != nil {
@@ -41,12 +41,12 @@ func (w *world) filtered(folder string) (program string) {
 	return program
 }
 
-// ran waits until the filter has run.
-func (a *agreeable) ran() {
+// waitFilter waits until the filter has run.
+func (a *acceptingEditor) waitFilter() {
 	a.t.Helper()
-	for !a.left("RAN") {
+	for !a.hasFile("RAN") {
 		if a.ctx.Err() != nil {
-			a.t.Fatal("the filter was not run")
+			a.t.Fatal("the filter did not run")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -58,26 +58,26 @@ approval = ["on-request"]
 sandbox = "workspace-write"
 `
 
-// Codex runs git at the start of a turn, and git the clean filter that .git/config names.
-// With the bridge no thread is opened where a repository names a program of its own, unless
-// the user trusts the project. The user's own filters go on working.
-func TestGitFilters(t *testing.T) {
+// Codex runs git at the start of a turn, and git runs the clean filter of .git/config. With the
+// bridge no thread opens if a repository names its own program, unless the user trusts the project.
+// The user's own filters still run.
+func TestProjectGitFiltersDoNotRun(t *testing.T) {
 	t.Parallel()
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	t.Run("control", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{})
-		w.git("workspace", "config", "filter.x.clean", w.filtered("workspace"))
-		a := w.agreeable(codexPath, "app-server")
+		w.git("workspace", "config", "filter.x.clean", w.addFilter("workspace"))
+		a := w.newAcceptingEditor(codexPath, "app-server")
 		a.turn(a.thread(settings), "good day")
-		a.ran()
-		a.quit()
+		a.waitFilter()
+		a.closeAndWait()
 	})
 	t.Run("bridge", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{config: gitConfig})
-		program := w.filtered("workspace")
-		a := w.agreeable(proxyArgv...)
+		program := w.addFilter("workspace")
+		a := w.newAcceptingEditor(proxyArgv...)
 		thread := a.thread(settings)
 		a.turn(thread, "good day")
 
@@ -87,69 +87,69 @@ func TestGitFilters(t *testing.T) {
 			"thread/start": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"},
 			"thread/fork":  named, "thread/resume": named, "turn/start": input(thread, "good day"),
 		} {
-			err := a.refused(method, params)
+			err := a.mustFail(method, params)
 			if err.Code != -32010 || !strings.Contains(err.Message, "filter.x.clean") || !strings.Contains(err.Message, ".git/config") || !strings.Contains(err.Message, "git config --global") {
 				t.Errorf("%s: %v", method, err)
 			}
 		}
-		if w.left("RAN") {
-			t.Error("the filter was run")
+		if w.hasFile("RAN") {
+			t.Error("the filter ran")
 		}
 
-		// It goes on with the filter in the user's own configuration, which is run.
+		// With the filter in the user's configuration, the filter runs.
 		w.git("workspace", "config", "--unset", "filter.x.clean")
 		w.git("workspace", "config", "--global", "filter.x.clean", program)
 		a.turn(thread, "good day")
-		a.ran()
-		a.quit()
+		a.waitFilter()
+		a.closeAndWait()
 	})
 	t.Run("trusted", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{config: gitConfig})
 		w.write("home/config.toml", w.read("home/config.toml")+"\n[projects."+marshal(t, w.workspace)+"]\ntrust_level = \"trusted\"\n")
-		w.git("workspace", "config", "filter.x.clean", w.filtered("workspace"))
-		a := w.agreeable(proxyArgv...)
+		w.git("workspace", "config", "filter.x.clean", w.addFilter("workspace"))
+		a := w.newAcceptingEditor(proxyArgv...)
 		thread := a.thread(settings)
 		a.turn(thread, "good day")
-		a.ran()
+		a.waitFilter()
 
-		// A repository inside of it is another one: a command could have made it.
+		// A repository inside it is another one: a command could have created it.
 		if err := os.Remove(filepath.Join(w.root, "RAN")); err != nil {
 			t.Fatal(err)
 		}
 		w.git("workspace", "config", "--unset", "filter.x.clean")
-		program := w.filtered("workspace/sub")
+		program := w.addFilter("workspace/sub")
 		w.git("workspace/sub", "config", "filter.x.clean", program)
 		moved := input(thread, "good day")
 		moved["cwd"] = filepath.Join(w.workspace, "sub")
-		if err := a.refused("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.left("RAN") {
-			t.Errorf("%v; ran %v", err, w.left("RAN"))
+		if err := a.mustFail("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.hasFile("RAN") {
+			t.Errorf("%v; ran %v", err, w.hasFile("RAN"))
 		}
-		a.quit()
+		a.closeAndWait()
 	})
-	// A command makes a repository below the workspace, and the client moves a turn there.
+	// A command creates a repository below the workspace, and the client moves a turn there.
 	for name, argv := range map[string][]string{"made by a command, control": {codexPath, "app-server"}, "made by a command": proxyArgv} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig})
-			program := w.filtered("made")
+			program := w.addFilter("made")
 			w.git("made", "config", "filter.x.clean", program)
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(settings)
 			a.turn(thread, "RUN: cp -r "+filepath.Join(w.root, "made")+" sub")
-			if !w.left("workspace/sub/.git/config") {
-				t.Fatal("the command made no repository")
+			if !w.hasFile("workspace/sub/.git/config") {
+				t.Fatal("the command created no repository")
 			}
 			moved := input(thread, "good day")
 			moved["cwd"] = filepath.Join(w.workspace, "sub")
 			if strings.HasSuffix(name, "control") {
 				mark := a.Mark()
-				a.end(thread, editor.Member(a.must("turn/start", moved), "turn", "id"), mark)
-				a.ran()
-			} else if err := a.refused("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.left("RAN") {
-				t.Errorf("%v; ran %v", err, w.left("RAN"))
+				a.waitTurn(thread, editor.Member(a.must("turn/start", moved), "turn", "id"), mark)
+				a.waitFilter()
+			} else if err := a.mustFail("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.hasFile("RAN") {
+				t.Errorf("%v; ran %v", err, w.hasFile("RAN"))
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

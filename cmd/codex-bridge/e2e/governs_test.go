@@ -27,8 +27,7 @@ command = "touch denied"
 decision = "deny"
 `
 
-// overwrites are ways in which a command changes $F, which no reading of the command
-// would find all of.
+// overwrites are ways in which a command changes $F. No parser of commands would find all.
 var overwrites = []string{
 	`echo > $F`, `exec 3<> $F; echo x >&3`, `mv $F gone`, `echo > other && mv other $F`, `cp /dev/null $F`, `tee $F < /dev/null`, `sed -i d $F`,
 	`unlink $F`, `truncate -s 0 $F`, `echo > other; ln -f other $F`, `ln -s /dev/null other && mv -f other $F`,
@@ -36,9 +35,9 @@ var overwrites = []string{
 	`(cd $(dirname $F) && echo > $(basename $F))`, `cd ..; d=$(basename $OLDPWD); mv $d/$F $d/gone; cd $d`,
 }
 
-// overwriting is a script that tries each of the overwrites on each file, and prints the
-// number of each that changed one. At the end it writes two ordinary files.
-func overwriting(files map[string]string) string {
+// overwriteScript returns a script that tries each way on each file and prints the numbers of the
+// successful ones. At its end it writes two ordinary files.
+func overwriteScript(files map[string]string) string {
 	var b strings.Builder
 	for file, text := range files {
 		fmt.Fprintf(&b, "F=%s\n", file)
@@ -52,72 +51,72 @@ func overwriting(files map[string]string) string {
 	return b.String()
 }
 
-// governed are files that govern the threads in a workspace.
+// governed are files that control the threads in a workspace.
 var governed = map[string]string{".codex-bridge.toml": strings.TrimSpace(workspacePolicy), ".github/workflows/ci.yaml": "on: push"}
 
-func (w *world) governing() {
+func (w *world) writeGoverning() {
 	w.t.Helper()
 	for file, text := range governed {
 		w.write("workspace/"+file, text+"\n")
 	}
 }
 
-// overwrites has the model run the script and returns what it printed.
-func (a *agreeable) overwrites(thread string) string {
+// runOverwrites makes the model run the script and returns its output.
+func (a *acceptingEditor) runOverwrites(thread string) string {
 	a.t.Helper()
-	a.governing()
+	a.writeGoverning()
 	a.model.Add(scripted.Step{When: "OVERWRITE", Reply: scripted.Reply{scripted.Run("sh x.sh")}})
-	a.write("workspace/x.sh", overwriting(governed))
+	a.write("workspace/x.sh", overwriteScript(governed))
 	a.turn(thread, "OVERWRITE")
-	_, out, _ := strings.Cut(a.world.told(), "Output:\n")
+	_, out, _ := strings.Cut(a.world.lastToolOutput(), "Output:\n")
 	return strings.TrimSpace(out)
 }
 
 const nothingChanged = "ordinary files are written"
 
-// Codex alone lets a command change what governs in each of the ways.
+// With Codex alone a command changes these files in each way.
 func TestCommandsChangeWhatGovernsControl(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.governing()
-	a := w.agreeable(codexPath, "app-server")
-	out := a.overwrites(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}))
+	w.writeGoverning()
+	a := w.newAcceptingEditor(codexPath, "app-server")
+	out := a.runOverwrites(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}))
 	for i, line := range overwrites {
 		if strings.Count(out+"\n", fmt.Sprintf("changed %d\n", i)) != len(governed) {
-			t.Errorf("%q does not change each of the files:\n%s", line, out)
+			t.Errorf("%q does not change all files:\n%s", line, out)
 		}
 	}
 	if !strings.Contains(out, "moved") || !strings.Contains(out, nothingChanged) {
-		t.Errorf("said %q", out)
+		t.Errorf("reply %q", out)
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// With the bridge no command changes them, however the thread came to workspace-write.
+// With the bridge no command changes them, whatever made the thread workspace-write.
 func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: governsConfig})
-	w.governing()
+	w.writeGoverning()
 
-	// A thread that codex alone has left in workspace-write.
-	alone := w.agreeable(codexPath, "app-server")
+	// A thread that Codex alone left in workspace-write.
+	alone := w.newAcceptingEditor(codexPath, "app-server")
 	left := alone.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-	turn, mark := alone.beginWith(left, "good day", map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
-	alone.end(left, turn, mark)
-	alone.quit()
+	turn, mark := alone.startTurnWith(left, "good day", map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
+	alone.waitTurn(left, turn, mark)
+	alone.closeAndWait()
 
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	holds := func(name, thread string) {
 		t.Helper()
-		if out := a.overwrites(thread); out != nothingChanged {
+		if out := a.runOverwrites(thread); out != nothingChanged {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	thread := a.thread(settings)
 	holds("start", thread)
-	turn, mark = a.beginWith(thread, "good day", map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{w.workspace}, "excludeSlashTmp": true}})
-	a.end(thread, turn, mark)
+	turn, mark = a.startTurnWith(thread, "good day", map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{w.workspace}, "excludeSlashTmp": true}})
+	a.waitTurn(thread, turn, mark)
 	holds("after a turn with a sandboxPolicy", thread)
 	fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread, "cwd": w.workspace}), "thread", "id")
 	holds("fork", fork)
@@ -125,21 +124,21 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	a.must("thread/settings/update", map[string]any{"threadId": raised, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
 	holds("raised by settings", raised)
 	removed := a.must("command/exec", map[string]any{"command": []string{"rm", ".codex-bridge.toml"}, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
-	if editor.Member(removed, "exitCode") == "0" || !w.left("workspace/.codex-bridge.toml") {
-		t.Errorf("a command of the client's removed the policy file: %s", removed)
+	if editor.Member(removed, "exitCode") == "0" || !w.hasFile("workspace/.codex-bridge.toml") {
+		t.Errorf("command/exec removed the policy file: %s", removed)
 	}
-	a.quit()
+	a.closeAndWait()
 
-	a = w.agreeable(proxyArgv...)
+	a = w.newAcceptingEditor(proxyArgv...)
 	a.resume(thread, map[string]any{})
 	holds("resumed", thread)
 	a.resume(left, map[string]any{})
 	holds("left by codex alone", left)
-	a.quit()
+	a.closeAndWait()
 }
 
-// No command replaces a bridge that is in the workspace: hooks run that program. With Codex
-// alone each of the commands does.
+// No command replaces a bridge in the workspace, whose program runs the hooks. With Codex alone
+// each command does.
 func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(proxyPath)
@@ -147,7 +146,7 @@ func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		argv     []string // behind the root; nil: Codex alone
+		argv     []string // after the root; nil: Codex alone
 		replaced bool
 	}{"alone": {replaced: true}, "bridge": {argv: []string{"/workspace/tools/bin/codex-bridge", "app-server"}}} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +160,7 @@ func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 			if test.argv != nil {
 				argv = append([]string{w.root + test.argv[0]}, test.argv[1:]...)
 			}
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			for _, line := range []string{
 				"echo x > tools/bin/codex-bridge",
@@ -172,9 +171,9 @@ func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 				a.turn(thread, "RUN: "+line)
 				now, err := os.ReadFile(at)
 				if replaced := err != nil || !bytes.Equal(now, program); replaced != test.replaced {
-					t.Errorf("%q has replaced the program: %t", line, replaced)
+					t.Errorf("%q replaced the program: %t", line, replaced)
 				}
-				if test.replaced { // for the next line
+				if test.replaced { // restore it for the next line
 					for _, name := range []string{"gone", "tools/old"} {
 						if err := os.RemoveAll(filepath.Join(w.workspace, name)); err != nil {
 							t.Fatal(err)
@@ -184,16 +183,16 @@ func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 				}
 			}
 			a.turn(thread, "RUN: touch tools/bin/beside")
-			if !w.left("workspace/tools/bin/beside") {
-				t.Error("a command can't write beside the program")
+			if !w.hasFile("workspace/tools/bin/beside") {
+				t.Error("a command can't write next to the program")
 			}
 			a.CloseInput()
 		})
 	}
 }
 
-// Codex keeps a user's own rules in memory that are gone from disk. A command that one of
-// them lets out stays inside all the same.
+// Codex keeps a user's rule loaded that was deleted from disk. With the bridge, a command that it
+// allows outside stays in the sandbox.
 func TestUserRuleRemovedWhileThreadIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
@@ -208,23 +207,23 @@ func TestUserRuleRemovedWhileThreadIsOpen(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: governsConfig})
 				w.write("home/rules/own.rules", allow(`["touch"]`))
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 				if err := remove(filepath.Join(w.home, "rules")); err != nil {
 					t.Fatal(err)
 				}
 				a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out"))
-				if out := w.left("out"); out != (name == "control") {
-					t.Errorf("outside %v; the model was told %q", out, w.told())
+				if out := w.hasFile("out"); out != (name == "control") {
+					t.Errorf("outside %v; the model got %q", out, w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}
 }
 
-// A patch in a read-only thread leaves its sandbox, though the policy's limit is
-// workspace-write. Codex alone writes it when the person accepts.
+// A patch in a read-only thread needs to leave its sandbox, even if the policy's limit is
+// workspace-write. Codex alone writes an accepted one.
 func TestPatchLeavesReadOnlyThread(t *testing.T) {
 	t.Parallel()
 	readOnly := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}
@@ -242,27 +241,27 @@ func TestPatchLeavesReadOnlyThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config})
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			asked := a.turn(a.thread(readOnly), "PATCH: patched\nx")
-			if len(asked) != test.asked || w.left("workspace/patched") != test.written {
-				t.Errorf("asked %q, written %v", asked, w.left("workspace/patched"))
+			if len(asked) != test.asked || w.hasFile("workspace/patched") != test.written {
+				t.Errorf("questions %q, written %v", asked, w.hasFile("workspace/patched"))
 			}
 			if test.marked && !strings.HasPrefix(asked[0], "[codex-bridge: leaves the sandbox]") {
-				t.Errorf("asked %q", asked)
+				t.Errorf("questions %q", asked)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A policy that was in force since a thread was opened stays so for it when a file is
-// removed or loosened. A thread that is opened afterwards shows that it was.
+// An open thread keeps its policy when a policy file is deleted or loosened. A thread opened later
+// shows the change.
 func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 	t.Parallel()
 	const rule = "[[policy.rule]]\ncommand = \"touch user\"\ndecision = \"deny\"\n"
 	w := newWorld(t, options{config: governsConfig + rule, env: []string{"CODEX_BRIDGE_LOG=info"}})
-	w.governing()
-	a := w.agreeable(proxyArgv...)
+	w.writeGoverning()
+	a := w.newAcceptingEditor(proxyArgv...)
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	old := a.thread(settings)
 	runs := func(thread string) (ran []string) {
@@ -276,7 +275,7 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 		return ran
 	}
 	if ran := runs(old); ran != nil {
-		t.Errorf("before the change, ran: %q", ran)
+		t.Errorf("commands before the change: %q", ran)
 	}
 	if err := os.Remove(filepath.Join(w.workspace, ".codex-bridge.toml")); err != nil {
 		t.Fatal(err)
@@ -285,13 +284,13 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 		t.Fatal(err)
 	}
-	for len(runs(a.thread(settings))) != 2 { // the two changes may come one by one
+	for len(runs(a.thread(settings))) != 2 { // the two changes may arrive separately
 		if a.ctx.Err() != nil {
-			t.Fatal("a thread that is opened after the change is held to the old policy")
+			t.Fatal("a thread opened after the change has the old policy")
 		}
 	}
 	if ran := runs(old); ran != nil {
-		t.Errorf("after the change, ran: %q", ran)
+		t.Errorf("commands after the change: %q", ran)
 	}
 	changes := 0
 	if _, err := a.WaitStderr(a.ctx, func(text string) bool { changes = strings.Count(text, "keep the policies"); return true }); err != nil {
@@ -302,16 +301,16 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ran := runs(old); ran != nil {
-		t.Errorf("after the policy was switched off, ran: %q", ran)
+		t.Errorf("commands without the policy: %q", ran)
 	}
 	if _, err := a.Call(a.ctx, "thread/shellCommand", map[string]any{"threadId": old, "command": "touch denied"}); err == nil {
-		t.Error("after the policy was switched off, a shell command of the client in the thread")
+		t.Error("thread/shellCommand without the policy ran in the thread")
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A permissions profile of the user's that has the bridge's name could add to the bridge's own.
-// No thread is opened beside one; a profile of another name changes nothing.
+// A user's permissions profile with the bridge's name could extend the bridge's profile. No thread
+// opens with one; a profile of another name has no effect.
 func TestProfileWithTheBridgesName(t *testing.T) {
 	t.Parallel()
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
@@ -319,14 +318,14 @@ func TestProfileWithTheBridgesName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: governsConfig, codexConfig: "default_permissions = \":workspace\"\n[permissions." + name + "]\nextends = \":workspace\"\n[permissions." + name + ".filesystem]\n\"/opt\" = \"write\"\n"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			settings := map[string]any{"cwd": w.workspace, "approvalPolicy": settings["approvalPolicy"], "sandbox": settings["sandbox"]}
 			if !refused {
 				a.must("thread/start", settings)
-			} else if err := a.refused("thread/start", settings); err.Code != -32010 || !strings.Contains(err.Message, "[permissions."+name+"]") {
+			} else if err := a.mustFail("thread/start", settings); err.Code != -32010 || !strings.Contains(err.Message, "[permissions."+name+"]") {
 				t.Error(err)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// preparedHome is a CODEX_HOME in which Codex has run once. It has the databases and the skills that Codex
-// makes at its first start, and no config.toml. Worlds copy it. Measured with Codex 0.169: a start in a
-// fresh home takes 240 ms of CPU time, and 170 ms in a copy.
+// preparedHome is a CODEX_HOME after Codex's first start, with its databases and skills and without
+// config.toml. Worlds copy it. Measured with Codex 0.169: a start takes 240 ms of CPU time in a new
+// home, and 170 ms in a copy.
 var preparedHome string
 
-// prepareHome starts Codex once in a fresh home below dir, and keeps that home as preparedHome.
+// prepareHome starts Codex once in a new home below dir and stores that home in preparedHome.
 func prepareHome(dir string) error {
 	home := filepath.Join(dir, "prepared")
 	if err := scripted.Home(home, "http://127.0.0.1:1", withoutPlugins("")); err != nil {
@@ -41,13 +41,13 @@ func prepareHome(dir string) error {
 	}
 	defer e.Close(patience)
 	if _, err := e.Initialize(ctx, nil); err != nil {
-		return fmt.Errorf("codex does not start: %w\n%s", err, e.Stderr())
+		return fmt.Errorf("Codex does not start: %w\n%s", err, e.Stderr())
 	}
 	if err := e.CloseInput(); err != nil {
 		return err
 	}
-	if _, err := e.Exit(ctx); err != nil { // only then the databases are whole
-		return fmt.Errorf("codex does not end: %w\n%s", err, e.Stderr())
+	if _, err := e.Exit(ctx); err != nil { // only then the databases are complete
+		return fmt.Errorf("Codex does not exit: %w\n%s", err, e.Stderr())
 	}
 	preparedHome = home
 	return os.Remove(filepath.Join(home, "config.toml"))
@@ -65,7 +65,7 @@ func copyHome(home string) error {
 		}
 		to := filepath.Join(home, name)
 		switch {
-		case name == "tmp": // each Codex makes links to itself there
+		case name == "tmp": // each Codex links to itself there
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o700)

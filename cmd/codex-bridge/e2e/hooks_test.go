@@ -13,7 +13,7 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// hooksPolicy asks nobody about what stays in the sandbox: only a hook sees it.
+// hooksPolicy asks no question about commands in the sandbox: only a hook sees them.
 const hooksPolicy = `
 [policy]
 mode = "enforce"
@@ -35,17 +35,17 @@ command = "mkdir **"
 decision = "ask"
 `
 
-// hookRun is what codex says of a run of the bridge's hook.
+// hookRun reports whether a message is the completed run of the bridge's hook.
 func hookRun(m editor.Message) bool {
 	return m.Method == "hook/completed" && m.Param("run", "statusMessage") == "codex-bridge"
 }
 
-// told is what the model was told in a turn whose reply quotes its tool's output.
-func (c *conversation) told(thread, text string) string {
+// toolOutput returns the last tool output of a turn.
+func (c *conversation) toolOutput(thread, text string) string {
 	c.t.Helper()
-	turn, mark := c.begin(thread, text)
-	if status := c.end(thread, turn, mark); status != "completed" {
-		c.t.Fatalf("the turn %q ended as %q", text, status)
+	turn, mark := c.startTurn(thread, text)
+	if status := c.waitTurn(thread, turn, mark); status != "completed" {
+		c.t.Fatalf("turn %q: status %q", text, status)
 	}
 	said := ""
 	for _, m := range c.Messages()[mark:] {
@@ -56,16 +56,16 @@ func (c *conversation) told(thread, text string) string {
 	return said
 }
 
-func (c *conversation) absent(names ...string) {
+func (c *conversation) checkAbsent(names ...string) {
 	c.t.Helper()
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(c.workspace, name)); !os.IsNotExist(err) {
-			c.t.Errorf("%s was written (%v)", name, err)
+			c.t.Errorf("%s exists (%v)", name, err)
 		}
 	}
 }
 
-func (c *conversation) present(names ...string) {
+func (c *conversation) checkPresent(names ...string) {
 	c.t.Helper()
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(c.workspace, name)); err != nil {
@@ -74,34 +74,34 @@ func (c *conversation) present(names ...string) {
 	}
 }
 
-// held tries what the rules deny, and what they don't.
-func (c *conversation) held(name, thread string) {
+// checkRules tries denied and allowed calls.
+func (c *conversation) checkRules(name, thread string) {
 	c.t.Helper()
 	for _, try := range []struct{ text, reason string }{
 		{"RUN: touch denied-" + name, "Nothing is touched here"},
 		{"RUN: true && touch denied-" + name, "Nothing is touched here"},
 		{"PATCH: secret/denied-" + name, "Secrets are written by people"},
-		{"RUN: sh", "Nothing is touched here"}, // what it is told later, no hook sees
+		{"RUN: sh", "Nothing is touched here"}, // a hook does not see the later input
 	} {
-		if said := c.told(thread, try.text); !strings.Contains(said, try.reason) {
-			c.t.Errorf("%s thread, %s: the model was told %q", name, try.text, said)
+		if said := c.toolOutput(thread, try.text); !strings.Contains(said, try.reason) {
+			c.t.Errorf("%s thread, %s: the model got %q", name, try.text, said)
 		}
 	}
-	turn, mark := c.begin(thread, "RUN: mkdir denied-"+name)
+	turn, mark := c.startTurn(thread, "RUN: mkdir denied-"+name)
 	if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("decline")); err != nil {
 		c.t.Fatal(err)
 	}
-	if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(c.world.told(), "rejected by user") {
-		c.t.Errorf("%s thread, declined: the turn ended as %q, the model was told %q", name, status, c.world.told())
+	if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(c.world.lastToolOutput(), "rejected by user") {
+		c.t.Errorf("%s thread, declined: status %q, the model got %q", name, status, c.world.lastToolOutput())
 	}
-	c.absent("denied-"+name, "secret")
-	c.told(thread, "RUN: echo fine > allowed-"+name)
-	c.told(thread, "PATCH: patched-"+name)
-	c.present("allowed-"+name, "patched-"+name)
+	c.checkAbsent("denied-"+name, "secret")
+	c.toolOutput(thread, "RUN: echo fine > allowed-"+name)
+	c.toolOutput(thread, "PATCH: patched-"+name)
+	c.checkPresent("allowed-"+name, "patched-"+name)
 }
 
-// A rule denies in threads that are fresh, forked and resumed, in memory and from
-// disk, where codex would ask nobody; and the model is told the reason.
+// A rule denies in new, forked and resumed threads, loaded or not, even if Codex does not ask; the
+// model gets the reason.
 func TestHooksRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: hooksPolicy})
@@ -109,18 +109,18 @@ func TestHooksRules(t *testing.T) {
 	c.initialize(nil)
 	open := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	thread := c.thread(open)
-	c.held("fresh", thread)
+	c.checkRules("fresh", thread)
 	c.resume(thread, map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	c.held("loaded", thread)
+	c.checkRules("loaded", thread)
 	fork := editor.Member(c.must("thread/fork", map[string]any{
 		"threadId": thread, "cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write",
 	}), "thread", "id")
-	c.held("forked", fork)
-	c.quit()
+	c.checkRules("forked", fork)
+	c.closeAndWait()
 	c = w.open(proxyArgv...)
 	c.initialize(nil)
 	c.resume(thread, map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	c.held("cold", thread)
+	c.checkRules("cold", thread)
 	for _, m := range c.Messages() {
 		if hookRun(m) && m.Param("run", "status") == "failed" {
 			t.Errorf("a hook failed: %s", m.Raw)
@@ -128,8 +128,8 @@ func TestHooksRules(t *testing.T) {
 	}
 }
 
-// The client's own hooks, and the user's: the first are taken out, the second stay.
-func TestHooksOfOthers(t *testing.T) {
+// The bridge removes the client's hooks and keeps the user's.
+func TestHooksOfClientAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: hooksPolicy})
 	c := w.open(proxyArgv...)
@@ -138,10 +138,10 @@ func TestHooksOfOthers(t *testing.T) {
 		"features": map[string]any{"hooks": false}, "hooks.PreToolUse": []any{}, "hooks": map[string]any{"state": map[string]any{}},
 		"bypass_hook_trust": true,
 	}})
-	c.held("client", thread)
+	c.checkRules("client", thread)
 }
 
-// Handlers are asked after the rules; one that fails is a no.
+// Handlers decide after the rules; a failed handler denies.
 func TestHooksHandlers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ script, want string }{
@@ -166,22 +166,22 @@ func TestHooksHandlers(t *testing.T) {
 			c := w.open(proxyArgv...)
 			c.initialize(nil)
 			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			if said := c.told(thread, "RUN: echo x > handled"); !strings.Contains(said, test.want) {
-				t.Errorf("the model was told %q", said)
+			if said := c.toolOutput(thread, "RUN: echo x > handled"); !strings.Contains(said, test.want) {
+				t.Errorf("the model got %q", said)
 			}
-			c.absent("handled")
+			c.checkAbsent("handled")
 		})
 	}
 }
 
-// A host is asked, too: it denies a call, and has the model go on once.
-func TestHooksHost(t *testing.T) {
+// The host also answers hooks: it denies a call, and makes the model continue once.
+func TestHostAnswersHooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: hooksPolicy})
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"preToolUse", "stop"}}})
 	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	turn, mark := c.begin(thread, "RUN: echo x > hosted")
+	turn, mark := c.startTurn(thread, "RUN: echo x > hosted")
 	answers := []struct {
 		event  string
 		answer map[string]any
@@ -194,7 +194,7 @@ func TestHooksHost(t *testing.T) {
 		m := c.waitFor(mark, "bridge/hook", nil)
 		mark = m.Index + 1
 		if got := m.Param("event"); got != a.event {
-			t.Fatalf("asked about %s, want %s", got, a.event)
+			t.Fatalf("hook %s, want %s", got, a.event)
 		}
 		if m.Param("payload", "session_id") != thread {
 			t.Errorf("payload %s", m.Params)
@@ -203,8 +203,8 @@ func TestHooksHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := c.end(thread, turn, 0); status != "completed" {
-		t.Errorf("the turn ended as %q", status)
+	if status := c.waitTurn(thread, turn, 0); status != "completed" {
+		t.Errorf("status %q", status)
 	}
 	var texts []string
 	for _, m := range c.Messages() {
@@ -213,9 +213,9 @@ func TestHooksHost(t *testing.T) {
 		}
 	}
 	if len(texts) != 2 || !strings.Contains(texts[0], "the host says no") || !strings.Contains(texts[1], "once more") {
-		t.Errorf("the model said %q", texts)
+		t.Errorf("replies %q", texts)
 	}
-	c.absent("hosted")
+	c.checkAbsent("hosted")
 	var status struct {
 		Hooks struct {
 			Active bool
@@ -232,8 +232,8 @@ func TestHooksHost(t *testing.T) {
 	}
 }
 
-// Many calls at once, a relay whose socket is gone, and one that is somebody else's:
-// no call runs undecided.
+// With many parallel calls, without the relay's socket, and with another process's socket, no call
+// runs undecided.
 func TestHooksRelay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: hooksPolicy})
@@ -245,7 +245,7 @@ func TestHooksRelay(t *testing.T) {
 		orders = append(orders, fmt.Sprintf("RUN: touch many-%d", i))
 	}
 	mark := c.Mark()
-	c.told(thread, strings.Join(orders, "\n"))
+	c.toolOutput(thread, strings.Join(orders, "\n"))
 	runs := 0
 	for _, m := range c.Messages()[mark:] {
 		if hookRun(m) && m.Param("run", "eventName") == "preToolUse" {
@@ -255,7 +255,7 @@ func TestHooksRelay(t *testing.T) {
 		}
 	}
 	if runs != len(orders) {
-		t.Errorf("%d hooks ran for %d calls", runs, len(orders))
+		t.Errorf("%d hooks for %d calls", runs, len(orders))
 	}
 	sockets, err := filepath.Glob(filepath.Join(w.root, "state", "run", "*", "hook.sock"))
 	if err != nil || len(sockets) != 1 {
@@ -264,26 +264,26 @@ func TestHooksRelay(t *testing.T) {
 	if err := os.Remove(sockets[0]); err != nil {
 		t.Fatal(err)
 	}
-	if said := c.told(thread, "RUN: echo x > undecided"); !strings.Contains(said, "codex-bridge") {
-		t.Errorf("the model was told %q", said)
+	if said := c.toolOutput(thread, "RUN: echo x > undecided"); !strings.Contains(said, "codex-bridge") {
+		t.Errorf("the model got %q", said)
 	}
 	if err := os.WriteFile(sockets[0], nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.told(thread, "RUN: echo x > undecided")
-	c.absent("undecided")
+	c.toolOutput(thread, "RUN: echo x > undecided")
+	c.checkAbsent("undecided")
 	entries, err := os.ReadDir(w.workspace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "many-") {
-			t.Errorf("%s was written", e.Name())
+			t.Errorf("%s exists", e.Name())
 		}
 	}
 }
 
-// A rule denies the tools of servers and of the client, too.
+// Rules also apply to tools of servers and of the client.
 func TestHooksTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: mcpConfig("probe"), config: hooksPolicy + `
@@ -306,15 +306,15 @@ reason = "Nothing is looked up."
 		"CALL: lookup_ticket {}": "Nothing is looked up",
 	} {
 		mark := c.Mark()
-		if c.told(thread, text); !strings.Contains(w.told(), reason) {
-			t.Errorf("%s: the model was told %q", text, w.told())
+		if c.toolOutput(thread, text); !strings.Contains(w.lastToolOutput(), reason) {
+			t.Errorf("%s: the model got %q", text, w.lastToolOutput())
 		}
 		for _, m := range c.Messages()[mark:] {
 			if m.IsRequest() && !m.Sent {
-				t.Errorf("%s: the editor was asked %s", text, m.Raw)
+				t.Errorf("%s: question %s", text, m.Raw)
 			}
 		}
 	}
-	c.absent("called")
-	c.quit()
+	c.checkAbsent("called")
+	c.closeAndWait()
 }

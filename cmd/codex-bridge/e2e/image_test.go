@@ -22,8 +22,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// own runs one of our own commands in the workspace.
-func (w *world) own(args ...string) (stdout, stderr string, code int) {
+// runCommand runs a bridge command in the workspace.
+func (w *world) runCommand(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
 	cmd.Env, cmd.Dir = w.env, w.workspace
@@ -37,8 +37,8 @@ func (w *world) own(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// pictures writes a PNG and a JPEG into the workspace, and returns them in base64.
-func (w *world) pictures() (pngData, jpegData string) {
+// writeImages writes a PNG and a JPEG into the workspace and returns them in base64.
+func (w *world) writeImages() (pngData, jpegData string) {
 	w.t.Helper()
 	picture := image.NewRGBA(image.Rect(0, 0, 40, 30))
 	for i := range 40 {
@@ -52,30 +52,30 @@ func (w *world) pictures() (pngData, jpegData string) {
 		w.t.Fatal(err)
 	}
 	w.write("workspace/picture.png", p.String())
-	w.write("workspace/photo.dat", j.String()) // names do not count
+	w.write("workspace/photo.dat", j.String()) // file names do not matter
 	return base64.StdEncoding.EncodeToString(p.Bytes()), base64.StdEncoding.EncodeToString(j.Bytes())
 }
 
-// unlisted fails the test when codex lists a thread.
-func (w *world) unlisted() {
+// checkNoThreads fails the test if Codex lists a thread.
+func (w *world) checkNoThreads() {
 	w.t.Helper()
 	c := w.open(codexPath, "app-server")
 	c.initialize(nil)
 	if list := c.must("thread/list", map[string]any{}); strings.Contains(string(list), "preview") {
 		w.t.Errorf("codex lists %s", list)
 	}
-	c.quit()
+	c.closeAndWait()
 	if found, _ := filepath.Glob(filepath.Join(w.home, "sessions", "*", "*", "*", "*")); len(found) > 0 {
-		w.t.Errorf("left behind: %v", found)
+		w.t.Errorf("leftover files: %v", found)
 	}
 }
 
-// Images reach the model as they are, text comes back, and nothing is left behind.
+// The model gets images unchanged, the command prints its text, and no files remain.
 func TestImageDescribe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: "[mcp_servers.user]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \": > started\"]\n"})
-	pngData, jpegData := w.pictures()
-	stdout, stderr, code := w.own("image", "describe", "picture.png", "photo.dat", "--prompt", "SAY: a slope\x1b[31m", "--model", "gpt-5.5")
+	pngData, jpegData := w.writeImages()
+	stdout, stderr, code := w.runCommand("image", "describe", "picture.png", "photo.dat", "--prompt", "SAY: a slope\x1b[31m", "--model", "gpt-5.5")
 	if stdout != "a slope\\u001b[31m\n" || stderr != "" || code != 0 {
 		t.Fatalf("%q, %q, %d", stdout, stderr, code)
 	}
@@ -85,31 +85,31 @@ func TestImageDescribe(t *testing.T) {
 	}
 	for _, want := range []string{"data:image/png;base64," + pngData, "data:image/jpeg;base64," + jpegData, "2 images"} {
 		if !requests[0].Contains(want) {
-			t.Errorf("the model has not got %.60s…", want)
+			t.Errorf("the model did not get %.60s…", want)
 		}
 	}
 	if got := requests[0].ToolNames(); !slices.Equal(got, []string{"request_user_input", "apply_patch"}) {
-		t.Errorf("the model was offered %q", got)
+		t.Errorf("tools offered to the model: %q", got)
 	}
-	if w.exists("started") {
-		t.Error("a server of the user's was started")
+	if w.workspaceHasFile("started") {
+		t.Error("a server of the user started")
 	}
-	stdout, stderr, code = w.own("image", "describe", "picture.png", "--json")
+	stdout, stderr, code = w.runCommand("image", "describe", "picture.png", "--json")
 	var told struct{ Text, Model string }
 	if err := json.Unmarshal([]byte(stdout), &told); err != nil || !strings.Contains(told.Text, "Describe what the image shows.") || told.Model == "" || code != 0 {
 		t.Errorf("%q, %q, %d", stdout, stderr, code)
 	}
-	w.unlisted()
-	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
-		t.Errorf("2 s later there are:%s", describe(pids))
+	w.checkNoThreads()
+	if pids := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("still running after 2 s:%s", describe(pids))
 	}
 }
 
-// What can't be described is refused in words, before or after a codex has been asked.
+// An invalid image is refused with a reason, before or after a Codex was started.
 func TestImageRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.pictures()
+	w.writeImages()
 	whole, err := os.ReadFile(filepath.Join(w.workspace, "picture.png"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,67 +130,67 @@ func TestImageRefused(t *testing.T) {
 		{"no description after 1.5s", []string{"picture.png", "--prompt", "SLOW: 3600000", "--timeout", "1.5s"}},
 		{"told to fail", []string{"picture.png", "--prompt", "FAIL"}},
 	} {
-		stdout, stderr, code := w.own(append([]string{"image", "describe"}, test.args...)...)
+		stdout, stderr, code := w.runCommand(append([]string{"image", "describe"}, test.args...)...)
 		if stdout != "" || !strings.Contains(stderr, test.want) || code != 1 {
 			t.Errorf("%q: %q, %q, %d", test.args, stdout, stderr, code)
 		}
 	}
-	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
-		t.Errorf("2 s later there are:%s", describe(pids))
+	if pids := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("still running after 2 s:%s", describe(pids))
 	}
 }
 
-// The policy's models and efforts hold for the worker, and the decision is on record.
+// The policy's models and efforts apply to the worker, and the decision is logged.
 func TestImagePolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmodels = [\"gpt-5.6-*\", \"gpt-5.5\"]\nefforts = [\"medium\"]\n"})
-	w.pictures()
+	w.writeImages()
 	for _, test := range []struct{ asked, used string }{{"", "gpt-5.6-sol"}, {"gpt-6-sol", "gpt-5.5"}, {"gpt-5.6-luna", "gpt-5.6-luna"}} {
 		args := []string{"image", "describe", "picture.png", "--json"}
 		if test.asked != "" {
 			args = append(args, "--model", test.asked)
 		}
-		stdout, stderr, code := w.own(args...)
+		stdout, stderr, code := w.runCommand(args...)
 		requests := w.model.Requests()
 		if code != 0 || !strings.Contains(stdout, `"model":"`+test.used+`"`) || len(requests) == 0 || requests[len(requests)-1].Model != test.used {
 			t.Fatalf("%s: %q, %q, %d", test.asked, stdout, stderr, code)
 		}
 		if effort := editor.Member(requests[len(requests)-1].Body, "reasoning", "effort"); effort != "medium" {
-			t.Errorf("the effort is %q", effort)
+			t.Errorf("effort %q", effort)
 		}
 	}
-	if stdout, _, _ := w.own("decisions", "list"); !strings.Contains(stdout, "bridge/image/describe") {
-		t.Errorf("on record:\n%s", stdout)
+	if stdout, _, _ := w.runCommand("decisions", "list"); !strings.Contains(stdout, "bridge/image/describe") {
+		t.Errorf("log:\n%s", stdout)
 	}
 	w.write("config.toml", "[policy]\nmodels = [\"gpt-5.6-*\"]\n")
-	if _, stderr, code := w.own("image", "describe", "picture.png", "--model", "gpt-5.5"); code == 0 || !strings.Contains(stderr, "policy.models") {
+	if _, stderr, code := w.runCommand("image", "describe", "picture.png", "--model", "gpt-5.5"); code == 0 || !strings.Contains(stderr, "policy.models") {
 		t.Errorf("%q, %d", stderr, code)
 	}
 }
 
-// What a model tries all the same is declined.
+// The bridge declines tool calls of the model.
 func TestImageTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	w.pictures()
+	w.writeImages()
 	for _, prompt := range []string{"PATCH: new.txt\nx", "RUN: touch new.txt", "ASK: may I?"} {
-		stdout, stderr, code := w.own("image", "describe", "picture.png", "--model", "gpt-5.5", "--prompt", prompt)
-		if code > 1 || w.exists("new.txt") {
-			t.Errorf("%q: %q, %q, %d; written: %t", prompt, stdout, stderr, code, w.exists("new.txt"))
+		stdout, stderr, code := w.runCommand("image", "describe", "picture.png", "--model", "gpt-5.5", "--prompt", prompt)
+		if code > 1 || w.workspaceHasFile("new.txt") {
+			t.Errorf("%q: %q, %q, %d; written: %t", prompt, stdout, stderr, code, w.workspaceHasFile("new.txt"))
 		}
 	}
 }
 
-// An editor that knows the bridge has images described beside its own conversation.
+// An editor that knows the bridge has images described besides its conversation.
 func TestImageOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	pngData, _ := w.pictures()
-	c := w.open(proxyArgv...).knows()
+	pngData, _ := w.writeImages()
+	c := w.open(proxyArgv...).initializeWithBridge()
 	thread := c.thread(nil)
 	release := make(chan struct{})
 	w.model.Add(scripted.Step{When: "hold on", Reply: scripted.Reply{scripted.Paused{Until: release}}})
-	turn, mark := c.begin(thread, "hold on")
+	turn, mark := c.startTurn(thread, "hold on")
 	result := c.must("bridge/image/describe", map[string]any{
 		"images": []any{map[string]any{"dataBase64": pngData}, map[string]any{"path": filepath.Join(w.workspace, "photo.dat")}}, "prompt": "SAY: two slopes", "model": "gpt-5.5",
 	})
@@ -198,14 +198,14 @@ func TestImageOverTheWire(t *testing.T) {
 		t.Errorf("%s", result)
 	}
 	close(release)
-	if status := c.end(thread, turn, mark); status != "completed" {
-		t.Errorf("the turn beside it ended as %q", status)
+	if status := c.waitTurn(thread, turn, mark); status != "completed" {
+		t.Errorf("status of the other turn: %q", status)
 	}
-	failed := c.refused("bridge/image/describe", map[string]any{"images": []any{map[string]any{"path": "picture.png"}}})
+	failed := c.mustFail("bridge/image/describe", map[string]any{"images": []any{map[string]any{"path": "picture.png"}}})
 	if failed.Code != -32602 || !strings.Contains(failed.Message, "not absolute") {
 		t.Error(failed)
 	}
-	failed = c.refused("bridge/image/describe", map[string]any{
+	failed = c.mustFail("bridge/image/describe", map[string]any{
 		"images": []any{map[string]any{"dataBase64": pngData}}, "prompt": "SLOW: 3600000", "timeoutMs": 1500,
 	})
 	if failed.Code != -32012 {
@@ -215,7 +215,7 @@ func TestImageOverTheWire(t *testing.T) {
 		t.Errorf("running: %s", running)
 	}
 
-	// The end of the conversation ends what is under way.
+	// The end of the conversation ends the running job.
 	if err := c.Send([]byte(`{"id":"last","method":"bridge/image/describe","params":{"images":[{"dataBase64":"` + pngData + `"}],"prompt":"SLOW: 3600000","timeoutMs":3600000}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -224,8 +224,8 @@ func TestImageOverTheWire(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c.quit()
-	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
-		t.Errorf("2 s later there are:%s", describe(pids))
+	c.closeAndWait()
+	if pids := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("still running after 2 s:%s", describe(pids))
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// keptPolicy is hooksPolicy with all that keeps what is said.
+// keptPolicy is hooksPolicy with all recordings.
 const keptPolicy = tracedPolicy + "[transcript]\nenabled = true\n[approvals]\nremember = \"always\"\n"
 
-// searched are the records that a search finds: "turn/kind/index name", by number of turn.
-func (w *world) searched(args ...string) []string {
+// search returns the found records as "turn/kind/index name", with the number of the turn.
+func (w *world) search(args ...string) []string {
 	w.t.Helper()
 	cmd := exec.Command(proxyPath, append([]string{"history", "search", "--json", "--limit", "100"}, args...)...)
 	cmd.Env = w.env
@@ -39,27 +39,27 @@ func (w *world) searched(args ...string) []string {
 	return lines
 }
 
-// What is said in a thread is found again: once, also after the thread was resumed in
-// another process, and whatever the client does not want to hear.
-func TestTranscript(t *testing.T) {
+// A transcript has each message once, also after a resume in another process, and whatever
+// notifications the client omits.
+func TestTranscriptRecordsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: keptPolicy})
 	open := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "optOutNotificationMethods": []string{"item/completed"}})
 	thread := c.thread(open)
-	c.say(thread, "RUN: echo heliotrope")
-	c.say(thread, "PATCH: new.txt\nheliotrope")
+	c.runTurn(thread, "RUN: echo heliotrope")
+	c.runTurn(thread, "PATCH: new.txt\nheliotrope")
 	mark := c.Mark()
 	c.must("thread/compact/start", map[string]any{"threadId": thread})
 	c.waitFor(mark, "turn/completed", nil)
-	c.quit()
+	c.closeAndWait()
 	for _, m := range c.Messages() {
 		if m.Method == "item/completed" {
-			t.Fatalf("the client has heard %s", m.Raw)
+			t.Fatalf("the client got %s", m.Raw)
 		}
 	}
-	found := w.searched("heliotrope")
+	found := w.search("heliotrope")
 	want := map[string]int{"user": 2, "assistant": 1, "tool shell": 1, "tool apply_patch": 1}
 	got := make(map[string]int)
 	for _, line := range found {
@@ -69,8 +69,8 @@ func TestTranscript(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s\n%s", diff, strings.Join(found, "\n"))
 	}
-	if got := w.searched("summed", "--kind", "compaction", "--thread", thread); len(got) != 2 {
-		t.Errorf("of the compaction is kept %q", got)
+	if got := w.search("summed", "--kind", "compaction", "--thread", thread); len(got) != 2 {
+		t.Errorf("records of the compaction: %q", got)
 	}
 
 	c = w.open(proxyArgv...)
@@ -80,43 +80,43 @@ func TestTranscript(t *testing.T) {
 		resumed[name] = value
 	}
 	c.resume(thread, resumed)
-	c.say(thread, "good day, amaranth")
-	c.quit()
-	if diff := cmp.Diff(found, w.searched("heliotrope")); diff != "" {
+	c.runTurn(thread, "good day, amaranth")
+	c.closeAndWait()
+	if diff := cmp.Diff(found, w.search("heliotrope")); diff != "" {
 		t.Errorf("after a resume: -before +after\n%s", diff)
 	}
-	if got := w.searched("amaranth"); len(got) != 2 {
-		t.Errorf("after a resume is kept %q", got)
+	if got := w.search("amaranth"); len(got) != 2 {
+		t.Errorf("records after a resume: %q", got)
 	}
 }
 
-// A thread that the transcript has not seen comes with its resume; an ephemeral one is not kept.
-func TestTranscriptLater(t *testing.T) {
+// A resume adds a thread that the transcript lacks; ephemeral threads are not recorded.
+func TestTranscriptAddsResumedThread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: keptPolicy})
 	direct := w.open(codexPath, "app-server")
 	direct.initialize(nil)
 	thread := direct.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	direct.say(thread, "RUN: echo heliotrope")
-	direct.quit()
+	direct.runTurn(thread, "RUN: echo heliotrope")
+	direct.closeAndWait()
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
-	c.say(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "ephemeral": true}), "good day, amaranth")
+	c.runTurn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "ephemeral": true}), "good day, amaranth")
 	c.resume(thread, map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	c.quit()
-	if got := w.searched("heliotrope"); len(got) != 3 {
-		t.Errorf("of the thread is kept %q", got)
+	c.closeAndWait()
+	if got := w.search("heliotrope"); len(got) != 3 {
+		t.Errorf("records of the thread: %q", got)
 	}
-	if got := w.searched("amaranth"); len(got) != 0 {
-		t.Errorf("of the ephemeral thread is kept %q", got)
+	if got := w.search("amaranth"); len(got) != 0 {
+		t.Errorf("records of the ephemeral thread: %q", got)
 	}
 }
 
-// Secrets in prompts, in the environment, in what tools say, in headers and in data URLs are
-// in no file of the bridge's, no log, and no error.
-func TestCanaries(t *testing.T) {
+// Secrets in prompts, the environment, tool output, headers and data URLs are in no file, log or
+// error of the bridge.
+func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
-	canaries := make(map[string]string) // by where they are
+	canaries := make(map[string]string) // by their place
 	canary := func(where string) string {
 		secret := "Zq7Kx0Vw9Rt3Yb5N" + string(rune('A'+len(canaries)))
 		canaries[secret] = where
@@ -135,36 +135,36 @@ func TestCanaries(t *testing.T) {
 		"config":           map[string]any{"model_providers": map[string]any{"x": map[string]any{"http_headers": map[string]any{"Authorization": canary("a header in the overlay")}}}},
 		"baseInstructions": "use API_KEY=" + canary("instructions"),
 	})
-	c.say(thread, "my password is password="+canary("a prompt")+", and curl -H 'Authorization: Bearer "+canary("a header in a prompt")+"'")
-	c.say(thread, "RUN: echo API_TOKEN="+canary("a command and its output"))
-	c.say(thread, "RUN: echo 'Set-Cookie: session="+canary("a cookie")+"'")
-	c.say(thread, `RUN: echo "it is $SERVICE_PASSWORD$ADDED_PASSWORD"`)
-	c.say(thread, "RUN: touch --token="+canary("a command that is denied"))
-	turn, mark := c.begin(thread, "RUN: mkdir --token="+canary("a command that is asked about"))
+	c.runTurn(thread, "my password is password="+canary("a prompt")+", and curl -H 'Authorization: Bearer "+canary("a header in a prompt")+"'")
+	c.runTurn(thread, "RUN: echo API_TOKEN="+canary("a command and its output"))
+	c.runTurn(thread, "RUN: echo 'Set-Cookie: session="+canary("a cookie")+"'")
+	c.runTurn(thread, `RUN: echo "it is $SERVICE_PASSWORD$ADDED_PASSWORD"`)
+	c.runTurn(thread, "RUN: touch --token="+canary("a command that is denied"))
+	turn, mark := c.startTurn(thread, "RUN: mkdir --token="+canary("a command that is asked about"))
 	if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("acceptForSession")); err != nil {
 		t.Fatal(err)
 	}
-	c.end(thread, turn, mark)
-	c.say(thread, "PATCH: settings.env\nDB_PASSWORD="+canary("a patch"))
+	c.waitTurn(thread, turn, mark)
+	c.runTurn(thread, "PATCH: settings.env\nDB_PASSWORD="+canary("a patch"))
 	image := input(thread, "look at it")
 	image["input"] = append(image["input"].([]any), map[string]any{"type": "image", "url": "data:image/png;base64,iVBORw0KGgo" + canary("a data URL")})
 	mark = c.Mark()
 	turn = editor.Member(c.must("turn/start", image), "turn", "id")
-	c.end(thread, turn, mark)
+	c.waitTurn(thread, turn, mark)
 	var errs []string
 	for method, params := range map[string]map[string]any{
 		"fs/writeFile": {"path": "/x", "data": "password=" + canary("a request that is refused")},
 		"no/such":      {"token": canary("an unknown method")},
 	} {
-		errs = append(errs, c.refused(method, params).Error())
+		errs = append(errs, c.mustFail(method, params).Error())
 	}
 	if err := c.Send([]byte(`{"id":7,"method":"x","params":{"token":"` + canary("a line that is none") + `",}}`)); err != nil {
 		t.Fatal(err)
 	}
 	c.must("thread/list", map[string]any{})
-	c.quit()
+	c.closeAndWait()
 
-	// Codex writes to the same stream, in its own form, what it was asked to run.
+	// Codex logs the command to the same stream in its own format.
 	var log strings.Builder
 	for line := range strings.Lines(c.Stderr()) {
 		if strings.HasPrefix(line, "time=") {
@@ -197,23 +197,23 @@ func TestCanaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files < 2 || !strings.Contains(log.String(), "level=DEBUG") {
-		t.Errorf("%d files, and the log has\n%s", files, log.String())
+		t.Errorf("%d files, log:\n%s", files, log.String())
 	}
 	for name, text := range texts {
 		text = strings.ToLower(text)
 		for secret, where := range canaries {
 			if at := strings.Index(text, strings.ToLower(secret)); at >= 0 {
-				t.Errorf("%s has what was in %s: …%q", name, where, text[max(0, at-200):at+20])
+				t.Errorf("%s has the secret of %s: …%q", name, where, text[max(0, at-200):at+20])
 			}
 		}
 	}
 	for secret, where := range canaries {
-		if got := w.searched(secret); len(got) > 0 {
-			t.Errorf("a search finds what was in %s: %q", where, got)
+		if got := w.search(secret); len(got) > 0 {
+			t.Errorf("a search finds the secret of %s: %q", where, got)
 		}
 	}
-	// What is kept is what was said, but for that.
-	if got := w.searched("api_token"); len(got) < 3 {
-		t.Errorf("of the command is kept %q", got)
+	// The rest of the messages is recorded.
+	if got := w.search("api_token"); len(got) < 3 {
+		t.Errorf("records of the command: %q", got)
 	}
 }

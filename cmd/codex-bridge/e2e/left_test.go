@@ -10,93 +10,92 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// What somebody has left in a thread that runs without asking, for whoever opens
-// it next: codex goes on with it on its own, without a turn/start.
+// Work left in a thread without questions: when a client opens the thread, Codex continues the work
+// without turn/start.
 var leftBehind = map[string]struct {
-	left  said   // before, to a codex alone that has not opened the thread
-	first []said // after it was opened
+	left  request   // sent before, to Codex alone, which has not loaded the thread
+	first []request // sent after the thread was opened
 }{
 	"queue": {
-		said{"thread/queue/add", `{"threadId":"$THREAD","clientUserMessageId":"m",` + words + `}`},
-		[]said{{"thread/queue/start", `{"threadId":"$THREAD"}`}},
+		request{"thread/queue/add", `{"threadId":"$THREAD","clientUserMessageId":"m",` + words + `}`},
+		[]request{{"thread/queue/start", `{"threadId":"$THREAD"}`}},
 	},
-	"goal": {said{"thread/goal/set", `{"threadId":"$THREAD","objective":"$WORD","status":"active","tokenBudget":20}`}, nil},
+	"goal": {request{"thread/goal/set", `{"threadId":"$THREAD","objective":"$WORD","status":"active","tokenBudget":20}`}, nil},
 }
 
-// leave leaves something in a loose thread, and opens the thread with argv. Every
-// question is declined.
-func (w *world) leave(t *testing.T, left said, then []said, argv ...string) *assault {
+// leaveAndOpen leaves work in a thread without limits, and opens the thread with argv. It declines
+// all questions.
+func (w *world) leaveAndOpen(t *testing.T, left request, then []request, argv ...string) *attackRun {
 	t.Helper()
 	made := w.open(codexPath, "app-server")
 	made.initialize(nil)
 	thread := made.thread(looseThread)
-	made.say(thread, "good day")
-	made.quit()
+	made.runTurn(thread, "good day")
+	made.closeAndWait()
 	other := w.open(codexPath, "app-server")
 	other.initialize(nil)
-	s := other.assault("left", attack{}, thread, "", listen(t))
+	s := other.newAttackRun("left", attack{}, thread, "", listen(t))
 	for _, when := range []string{s.word, `<codex_internal_context source="goal">`} {
 		w.model.Add(scripted.Step{When: when, Reply: scripted.Reply{scripted.Run("touch " + s.out + "/marker")}})
 	}
-	if m := s.send("left", left); m.Error != nil {
+	if m := s.sendAttack("left", left); m.Error != nil {
 		t.Fatalf("%s", m.Raw)
 	}
-	other.quit()
+	other.closeAndWait()
 	c := w.openAnswering("decline", argv...)
 	c.initialize(nil)
 	s.conversation = c
-	s.answer = s.send("open", said{"thread/resume", `{"threadId":"$THREAD"}`}).Raw
+	s.answer = s.sendAttack("open", request{"thread/resume", `{"threadId":"$THREAD"}`}).Raw
 	for _, r := range then {
-		s.send(r.method, r)
+		s.sendAttack(r.method, r)
 	}
 	return s
 }
 
-// Codex alone carries it out.
-func TestLeftControl(t *testing.T) {
+// Codex alone runs the work.
+func TestLeftWorkRunsWithoutBridge(t *testing.T) {
 	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWorld(t, options{}).leave(t, l.left, l.first, codexPath, "app-server")
-			s.until("no marker", marked)
+			s := newWorld(t, options{}).leaveAndOpen(t, l.left, l.first, codexPath, "app-server")
+			s.waitEffect("no marker", hasMarker)
 		})
 	}
 }
 
-// Under a policy the thread is opened with what the policy allows, and what was
-// left there is held to it: it is asked for, and declined.
-func TestLeft(t *testing.T) {
+// Under a policy the thread opens with the policy's settings, and its work asks; the editor
+// declines.
+func TestLeftWorkIsAsked(t *testing.T) {
 	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWorld(t, options{config: policyConfig}).leave(t, l.left, l.first, proxyArgv...)
+			s := newWorld(t, options{config: policyConfig}).leaveAndOpen(t, l.left, l.first, proxyArgv...)
 			s.waitFor(0, "turn/completed", nil)
-			if s.quit(); marked(s) {
-				t.Errorf("it was carried out: %.500s", s.answer)
+			if s.closeAndWait(); hasMarker(s) {
+				t.Errorf("the work ran: %.500s", s.answer)
 			}
 		})
 	}
 }
 
-// Where a policy leaves more than one approval, the thread's own would come back
-// with it, and codex goes on with a goal as soon as the thread is open: the thread
-// is opened with one that is allowed.
-func TestLeftToMore(t *testing.T) {
+// If a policy allows several approval policies, the thread's own would return, and Codex continues
+// a goal at once: the thread opens with an allowed one.
+func TestLeftWorkUnderSeveralApprovals(t *testing.T) {
 	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o, dir := withTee(t, options{config: strings.Replace(policyConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)})
-			s := newWorld(t, o).leave(t, l.left, l.first, proxyArgv...)
+			s := newWorld(t, o).leaveAndOpen(t, l.left, l.first, proxyArgv...)
 			s.waitFor(0, "turn/completed", nil)
-			if s.quit(); marked(s) {
-				t.Errorf("it was carried out: %.500s", s.answer)
+			if s.closeAndWait(); hasMarker(s) {
+				t.Errorf("the work ran: %.500s", s.answer)
 			}
 			for _, line := range recordedLines(t, dir, "out") {
-				if said := editor.Member(line, "result", "approvalPolicy"); said != "" && said != "on-request" { // the bridge asks in its place
-					t.Errorf("codex says %s", said)
+				if said := editor.Member(line, "result", "approvalPolicy"); said != "" && said != "on-request" { // the bridge asks instead
+					t.Errorf("Codex reports %s", said)
 				}
 			}
 		})

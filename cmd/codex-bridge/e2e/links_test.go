@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A folder of PATH is found by a link that leads to another link, which commands can write. They could
-// turn that one to a folder with a program git of theirs.
+// A folder of PATH is a link to another link, which commands can write: they could point it to a
+// folder with their own git.
 func TestCommandsCannotTurnLinksBehindPATH(t *testing.T) {
 	t.Parallel()
 	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
@@ -26,21 +26,21 @@ func TestCommandsCannotTurnLinksBehindPATH(t *testing.T) {
 				}
 			}
 			w.env = append(w.env, "PATH="+w.root+"/tools:"+os.Getenv("PATH"))
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			a.turn(thread, "RUN: rm way; mkdir way; cp "+w.planted()+" way/git; true")
-			planted := w.told()
+			a.turn(thread, "RUN: rm way; mkdir way; cp "+w.plantProgram()+" way/git; true")
+			planted := w.lastToolOutput()
 			a.turn(thread, "good day")
-			if w.left("RAN") != (who == "control") {
-				t.Errorf("the program ran: %v; %q", w.left("RAN"), planted)
+			if w.hasFile("RAN") != (who == "control") {
+				t.Errorf("the planted program ran: %v; %q", w.hasFile("RAN"), planted)
 			}
 			a.CloseInput()
 		})
 	}
 }
 
-// Codex mounts a protected path read-only at the top of a workspace, but of no other writable root. A
-// line that names it there to change it leaves the sandbox.
+// Codex mounts a protected path read-only at the top of a workspace, but not in other writable
+// roots. A line that names the path there to change it needs to leave the sandbox.
 func TestLinesIntoProtectedPathsOfOtherRoots(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".github\"]\nwritable_roots = [\"${workspace}\", %q, %q]\n"
@@ -49,27 +49,27 @@ func TestLinesIntoProtectedPathsOfOtherRoots(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig})
 			lib, sub := filepath.Dir(w.write("lib/x", "")), filepath.Dir(w.write("workspace/sub/x", ""))
-			w.write("config.toml", fmt.Sprintf(policy, lib, sub)+unhurried(policy))
+			w.write("config.toml", fmt.Sprintf(policy, lib, sub)+withLongGrace(policy))
 			config := w.read("home/config.toml")
 			w.write("home/config.toml", config+fmt.Sprintf("\n[sandbox_workspace_write]\nwritable_roots = [%q]\n", lib))
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			for _, folder := range []string{"lib", "workspace/sub"} {
 				a.turn(thread, "RUN: mkdir -p "+w.root+"/"+folder+"/.github; touch "+w.root+"/"+folder+"/.github/file")
-				if w.left(folder+"/.github/file") != (who == "control") {
-					t.Errorf("%s: written: %v; %q", folder, w.left(folder+"/.github/file"), w.told())
+				if w.hasFile(folder+"/.github/file") != (who == "control") {
+					t.Errorf("%s: written %v; %q", folder, w.hasFile(folder+"/.github/file"), w.lastToolOutput())
 				}
 				a.turn(thread, "RUN: touch "+w.root+"/"+folder+"/fine")
-				if !w.left(folder + "/fine") {
-					t.Errorf("%s: an ordinary file is not written: %q", folder, w.told())
+				if !w.hasFile(folder + "/fine") {
+					t.Errorf("%s: no ordinary file written: %q", folder, w.lastToolOutput())
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// The git that Codex finds, or would find if it ran, is a link to a program that commands could write.
+// The git that Codex runs, or could run, is a link to a program that commands could write.
 func TestCommandsCannotReplaceLinkedGit(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"a program", "a link to nothing", "behind a file that does not run"} {
@@ -94,15 +94,15 @@ func TestCommandsCannotReplaceLinkedGit(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.env = append(w.env, "PATH="+w.root+"/more:"+w.root+"/tools:"+os.Getenv("PATH"))
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-				a.turn(thread, "RUN: cp "+w.planted()+" own/git; touch own/fine")
-				if !w.left("workspace/own/fine") {
-					t.Errorf("an ordinary command does not run: %q", w.told())
+				a.turn(thread, "RUN: cp "+w.plantProgram()+" own/git; touch own/fine")
+				if !w.hasFile("workspace/own/fine") {
+					t.Errorf("no ordinary command ran: %q", w.lastToolOutput())
 				}
 				a.turn(thread, "good day")
-				if w.left("RAN") != (who == "control") {
-					t.Errorf("the program ran: %v", w.left("RAN"))
+				if w.hasFile("RAN") != (who == "control") {
+					t.Errorf("the planted program ran: %v", w.hasFile("RAN"))
 				}
 				a.CloseInput()
 			})
@@ -110,7 +110,7 @@ func TestCommandsCannotReplaceLinkedGit(t *testing.T) {
 	}
 }
 
-// A folder of PATH in the workspace that is not there keeps no patch from being applied.
+// A missing folder of PATH in the workspace does not stop patches.
 func TestPatchBesideMissingFolderOfPATH(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"bin", ".venv/bin", "a/b/c"} {
@@ -118,23 +118,23 @@ func TestPatchBesideMissingFolderOfPATH(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig})
 			w.env = append(w.env, "PATH="+w.workspace+"/"+folder+":"+os.Getenv("PATH"))
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "apply_patch <<'E'\n*** Begin Patch\n*** Add File: new/file\n+x\n*** End Patch\nE")+`}`)
-			if !w.left("workspace/new/file") {
-				t.Errorf("no patch: %q", w.told())
+			if !w.hasFile("workspace/new/file") {
+				t.Errorf("no patch applied: %q", w.lastToolOutput())
 			}
 			a.turn(thread, "RUN: touch fine; ls -la; git status --short")
-			if !w.left("workspace/fine") {
-				t.Errorf("no command: %q", w.told())
+			if !w.hasFile("workspace/fine") {
+				t.Errorf("no command ran: %q", w.lastToolOutput())
 			}
-			t.Log(w.told())
-			a.quit()
+			t.Log(w.lastToolOutput())
+			a.closeAndWait()
 		})
 	}
 }
 
-// $TMPDIR is a link that commands can write. Codex lets each command write where it leads.
+// $TMPDIR is a link that commands can write. Codex lets each command write its target.
 func TestLinkThatIsTMPDIR(t *testing.T) {
 	t.Parallel()
 	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
@@ -147,45 +147,45 @@ func TestLinkThatIsTMPDIR(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.env = append(w.env, "TMPDIR="+w.workspace+"/tmp")
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, "RUN: rm tmp; ln -s "+w.root+"/outside tmp; true")
-			told := w.told()
+			told := w.lastToolOutput()
 			a.turn(thread, "RUN: touch "+w.root+"/outside/written; true")
-			if w.left("outside/written") != (who == "control") {
-				t.Errorf("written: %v; %q; %q", w.left("outside/written"), told, w.told())
+			if w.hasFile("outside/written") != (who == "control") {
+				t.Errorf("written %v; %q; %q", w.hasFile("outside/written"), told, w.lastToolOutput())
 			}
 			a.CloseInput()
 		})
 	}
 }
 
-// The user's configuration is found by a link that commands could write. They could turn it to a
-// configuration of theirs, which the bridge would read.
+// The path of the user's configuration has a link that commands could write: they could point it to
+// their own configuration, which the bridge would read.
 func TestCommandsCannotTurnLinkOfConfiguration(t *testing.T) {
 	t.Parallel()
 	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig})
-			w.write("conf/bridge.toml", gitConfig+unhurried(gitConfig))
+			w.write("conf/bridge.toml", gitConfig+withLongGrace(gitConfig))
 			if err := os.Symlink(w.root+"/conf", filepath.Join(w.workspace, "way")); err != nil {
 				t.Fatal(err)
 			}
 			w.env = append(w.env, "CODEX_BRIDGE_CONFIG="+w.workspace+"/way/bridge.toml")
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "rm way; mkdir way; printf '[policy]\nmode = \"off\"\n' > way/bridge.toml")+`}`)
 			if _, err := os.Readlink(filepath.Join(w.workspace, "way")); (err != nil) != (who == "control") {
-				t.Errorf("the link: %v; %q", err, w.told())
+				t.Errorf("the link: %v; %q", err, w.lastToolOutput())
 			}
 			a.CloseInput()
 		})
 	}
 }
 
-// Codex's own folder is found by a link that commands could write. They could turn it to a folder of
-// theirs, with a configuration for the next start.
+// The path of Codex's folder has a link that commands could write: they could point it to their own
+// folder, with a configuration for the next start.
 func TestCommandsCannotTurnLinkOfCodexHome(t *testing.T) {
 	t.Parallel()
 	for name, variable := range map[string]string{"named": "CODEX_HOME=$ROOT/user/.codex", "relative": "CODEX_HOME=way", "default": ""} {
@@ -203,11 +203,11 @@ func TestCommandsCannotTurnLinkOfCodexHome(t *testing.T) {
 				if variable != "" {
 					w.env = append(w.env, strings.ReplaceAll(variable, "$ROOT", w.root))
 				}
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 				a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "rm way; mkdir way; echo 'model = \"other\"' > way/config.toml")+`}`)
 				if _, err := os.Readlink(way); (err != nil) != (who == "control") {
-					t.Errorf("the link: %v; %q", err, w.told())
+					t.Errorf("the link: %v; %q", err, w.lastToolOutput())
 				}
 				a.CloseInput()
 			})

@@ -21,41 +21,41 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// What all tests run against; set by TestMain.
+// The programs of the tests; set by TestMain.
 var (
-	codexPath string // the native binary
-	codexShim string // the program that npm installs: Node, which starts the native one
-	acpAgent  string // codex-acp, not the link to it: no link in a temporary folder may name a program
+	codexPath string // the native program
+	codexShim string // npm's program: Node, which starts the native one
+	acpAgent  string // codex-acp itself: no link in a temporary folder may name a program
 	proxyPath string // codex-bridge
 	proxyArgv []string
-	noisyPath string // codex, with noise
+	noisyPath string // Codex with noise
 	modules   string // testdata/npm/node_modules
 	clients   string // testdata/clients
 )
 
-// raceEnv has the proxy built with the race detector; the first race ends it, and fails the test.
+// raceEnv builds the proxy with the race detector; the first race ends it and fails the test.
 const raceEnv = "CODEX_BRIDGE_E2E_RACE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
-		os.Exit(tee())
+		os.Exit(runTee())
 	}
 	if os.Getenv(standInEnv) != "" && slices.Contains(os.Args, "--version") {
-		fmt.Println("codex-cli " + methods.Measured) // as codex does
+		fmt.Println("codex-cli " + methods.Measured) // as Codex prints it
 		os.Exit(0)
 	}
 	if socket := os.Getenv(standInEnv); socket != "" {
 		os.Exit(bridgetest.Relay(socket))
 	}
 	if os.Getenv(mcpEnv) != "" {
-		os.Exit(mcp())
+		os.Exit(serveMCP())
 	}
 	shareProcessors()
-	os.Exit(run(m))
+	os.Exit(runTests(m))
 }
 
-// shareProcessors runs three tests at a time for each processor, unless -parallel is given: a test
-// often waits for Codex.
+// shareProcessors runs three parallel tests per processor without -parallel: tests often wait for
+// Codex.
 func shareProcessors() {
 	goflag.Parse()
 	given := false
@@ -65,10 +65,10 @@ func shareProcessors() {
 	}
 }
 
-// run prepares the programs. What is missing fails the whole package.
-func run(m *testing.M) int {
-	// nohup makes a process ignore SIGHUP, and a shell makes its background jobs ignore SIGINT and
-	// SIGQUIT. Their children inherit that, unless the process asks to be notified of the signal.
+// runTests prepares the programs. A missing one fails all tests.
+func runTests(m *testing.M) int {
+	// nohup makes a process ignore SIGHUP, and a shell makes background jobs ignore SIGINT and
+	// SIGQUIT. Children inherit that, unless the process asks for notification of the signal.
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -78,7 +78,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
 		return 1
 	}
-	dir, err := scripted.Folder("e2e-") // short: sockets in it have long names
+	dir, err := scripted.Folder("e2e-") // short, for the long names of sockets
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
@@ -88,7 +88,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	// The folders of the tests are made here, too. A world has another TMPDIR.
+	// The tests create their folders here too. A world has another TMPDIR.
 	for _, name := range []string{"TMPDIR", "GOTMPDIR"} {
 		if err := os.Setenv(name, dir); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -116,7 +116,7 @@ func findCodex() error {
 		return err
 	}
 	if len(native) != 1 {
-		return fmt.Errorf("codex is not installed under %s", modules)
+		return fmt.Errorf("Codex is not installed under %s", modules)
 	}
 	codexPath = native[0]
 	codexShim = filepath.Join(modules, ".bin", "codex")

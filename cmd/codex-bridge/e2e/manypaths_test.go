@@ -18,7 +18,7 @@ func TestManyPathsDoNotStopConversation(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{})
 			paths := func(n int) map[string]any {
 				folders := []string{}
@@ -48,7 +48,7 @@ func TestManyPathsDoNotStopConversation(t *testing.T) {
 			if err := <-refused; err != nil {
 				t.Error(err)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

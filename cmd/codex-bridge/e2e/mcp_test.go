@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// The test binary can also be an MCP server, one that a user has configured. It
-// has the tool touch and resources of the form touch:PATH; either leaves a file. Its
-// tool ask asks the person itself, by a form, and says what came of it; die ends it, and
-// hangs leaves the file, starts what leaves the session, and gives no answer.
+// The test program is also an MCP server for configurations. Its tool touch and its resources
+// touch:PATH create a file. The tool ask asks the user by a form and returns the answer. The tool
+// die ends the server. The tool hangs creates the file, starts a process in a new session and never
+// responds.
 const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
 
-// mcpConfig is the server as it stands in codex's configuration.
+// mcpConfig returns the server's section of Codex's configuration.
 func mcpConfig(name string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -26,8 +26,8 @@ func mcpConfig(name string) string {
 	return fmt.Sprintf("[mcp_servers.%s]\ncommand = %q\nenv = { %s = \"1\" }\n", name, self, mcpEnv)
 }
 
-// mcp serves until the end of its input.
-func mcp() int {
+// serveMCP serves until the end of its input.
+func serveMCP() int {
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -73,12 +73,12 @@ func mcp() int {
 				if exec.Command("setsid", "sleep", "3600").Start() != nil {
 					return 1
 				}
-				touched(request.Params.Arguments.Path)
+				touchFile(request.Params.Arguments.Path)
 				continue
 			case "ask":
-				said = elicited(in)
+				said = elicit(in)
 			default:
-				said = touched(request.Params.Arguments.Path)
+				said = touchFile(request.Params.Arguments.Path)
 			}
 			result["content"] = []any{map[string]any{"type": "text", "text": said}}
 		case "resources/list":
@@ -87,7 +87,7 @@ func mcp() int {
 			result["resourceTemplates"] = []any{}
 		case "resources/read":
 			path := strings.TrimPrefix(request.Params.URI, "touch:")
-			result["contents"] = []any{map[string]any{"uri": request.Params.URI, "text": touched(path)}}
+			result["contents"] = []any{map[string]any{"uri": request.Params.URI, "text": touchFile(path)}}
 		default:
 			reply["error"] = map[string]any{"code": -32601, "message": "no such method"}
 		}
@@ -102,8 +102,8 @@ func mcp() int {
 	}
 }
 
-// elicited asks the person a question, and is the answer.
-func elicited(in *bufio.Reader) string {
+// elicit asks the user a question and returns the answer.
+func elicit(in *bufio.Reader) string {
 	fmt.Println(`{"jsonrpc":"2.0","id":"question","method":"elicitation/create","params":{"message":"How many?",` +
 		`"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`)
 	for {
@@ -122,8 +122,8 @@ func elicited(in *bufio.Reader) string {
 	}
 }
 
-// touched leaves a line in a file, and says so.
-func touched(path string) string {
+// touchFile appends a line to a file and returns a text.
+func touchFile(path string) string {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err.Error()

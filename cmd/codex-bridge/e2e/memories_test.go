@@ -9,8 +9,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// The agent of Codex that writes memories runs commands without a question. Its sandbox lets
-// it write the folder of the memories alone, and the bridge's hooks judge its calls.
+// Codex's agent for memories runs commands without a question. Its sandbox allows only the folder
+// of the memories, and the bridge's hooks decide about its calls.
 func TestMemories(t *testing.T) {
 	t.Parallel()
 	const denies = "[policy]\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\nreason = \"No touch.\"\n"
@@ -32,9 +32,9 @@ func TestMemories(t *testing.T) {
 			if test.config == "" {
 				argv = []string{codexPath, "app-server"}
 			}
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			a.say(thread, "hello")
+			a.runTurn(thread, "hello")
 			answered, err := w.model.Await(a.ctx, func(r scripted.Request) bool {
 				body := string(r.Body)
 				return strings.Contains(body, "memory_summary.md") && strings.Contains(body, "function_call_output")
@@ -45,14 +45,14 @@ func TestMemories(t *testing.T) {
 			if !strings.Contains(string(answered.Body), test.output) {
 				t.Errorf("the command's output lacks %q: %s", test.output, answered.Input[len(answered.Input)-1])
 			}
-			if w.left("home/memories_v2/inside") != test.runs {
-				t.Errorf("the command has run: %t", !test.runs)
+			if w.hasFile("home/memories_v2/inside") != test.runs {
+				t.Errorf("command ran: %t", !test.runs)
 			}
-			if w.left("outside") {
-				t.Error("the command has written outside of its sandbox")
+			if w.hasFile("outside") {
+				t.Error("the command wrote outside its sandbox")
 			}
 			if len(a.reasons) > 0 {
-				t.Errorf("the client was asked: %q", a.reasons)
+				t.Errorf("questions: %q", a.reasons)
 			}
 			a.CloseInput()
 		})

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// minimalClients builds the clients of editors/minimal in a folder of the test's, and
-// returns how each is started.
+// minimalClients builds the clients of editors/minimal in a temporary folder and returns their
+// command lines.
 func minimalClients(t *testing.T) map[string][]string {
 	t.Helper()
 	source := filepath.Join(repositoryRoot(t), "editors", "minimal")
-	// tsc and node look for packages in the folders above a file: the client is compiled
-	// where the packages are in reach, as in a project of one's own.
+	// tsc and node look for packages in parent folders, so the client is compiled below the
+	// packages, as in a user's project.
 	dir := t.TempDir()
 	for name, target := range map[string]string{"node_modules": modules, "client.ts": filepath.Join(source, "client.ts")} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -42,8 +42,7 @@ func minimalClients(t *testing.T) map[string][]string {
 	}
 }
 
-// The smallest clients: what streams is printed, a question is asked and answered, and
-// what is refused is an error.
+// The smallest clients print streamed text, ask and answer questions, and show errors.
 func TestMinimalClients(t *testing.T) {
 	t.Parallel()
 	for name, argv := range minimalClients(t) {
@@ -77,11 +76,11 @@ func TestMinimalClients(t *testing.T) {
 					t.Errorf("%s: %v, %q\n%s", step.text, err, stdout, stderr)
 				}
 				if asked := strings.Count(stderr, "accept? [y/N]"); asked != strings.Count(step.typed, "\n") {
-					t.Errorf("%s: asked %d times: %s", step.text, asked, stderr)
+					t.Errorf("%s: %d questions: %s", step.text, asked, stderr)
 				}
 			}
-			if !w.exists("accepted") || w.exists("declined") || !w.exists("patched.txt") {
-				t.Error("what was done is not what was answered")
+			if !w.workspaceHasFile("accepted") || w.workspaceHasFile("declined") || !w.workspaceHasFile("patched.txt") {
+				t.Error("the effect does not match the answer")
 			}
 			broken := append(env[:len(env):len(env)], "CODEX_BRIDGE_CONFIG="+w.write("broken.toml", "x = 1\n"))
 			if _, stderr, err := run("SAY: hello", "", broken); err == nil || stderr == "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// movedConfig lets threads write two folders beside their own.
+// movedConfig lets threads write two more folders.
 const movedConfig = `
 [policy]
 approval = ["on-request"]
@@ -17,14 +17,14 @@ sandbox = "workspace-write"
 writable_roots = ["${workspace}", %q, %q]
 `
 
-// A turn is not moved to a folder that another policy file governs, nor is the file made
-// writable: not by a turn, not by settings, not for a command of the client's. A folder
-// without such a file is the control.
+// A turn does not move to a folder with another policy file, and that file does not become
+// writable: by a turn, by settings, or by the client's command. A folder without a policy file is
+// the control.
 func TestTurnStaysUnderItsPolicyFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: inWorkspace, config: movedConfig})
 	governed, plain := w.root+"/governed", w.root+"/plain"
-	w.write("config.toml", fmt.Sprintf(movedConfig, governed, plain)+unhurried(movedConfig))
+	w.write("config.toml", fmt.Sprintf(movedConfig, governed, plain)+withLongGrace(movedConfig))
 	for _, dir := range []string{"governed", "plain"} {
 		for _, name := range []string{"HEAD", "objects/x", "refs/x"} {
 			w.write(dir+"/.git/"+name, "ref: refs/heads/main\n")
@@ -33,7 +33,7 @@ func TestTurnStaysUnderItsPolicyFile(t *testing.T) {
 	w.write("plain/.codex-bridge", "no policy file\n")
 	w.write("governed/.codex-bridge.toml", workspacePolicy)
 
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	for folder, file := range map[string]string{"governed": ".codex-bridge.toml", "plain": ".codex-bridge"} {
 		path := w.root + "/" + folder
 		sandbox := map[string]any{"type": "workspaceWrite", "writableRoots": []string{path}, "excludeSlashTmp": true, "excludeTmpdirEnvVar": true}
@@ -46,10 +46,10 @@ func TestTurnStaysUnderItsPolicyFile(t *testing.T) {
 		} {
 			w.write(folder+"/"+file, workspacePolicy)
 			thread := a.thread(settings)
-			turn, mark := a.beginWith(thread, "RUN: mv "+path+"/"+file+" "+path+"/gone", more)
-			a.end(thread, turn, mark)
-			if left := w.left(folder + "/" + file); left != (folder == "governed") {
-				t.Errorf("%s, %s: the file is left: %v; the model was told %q", folder, name, left, w.told())
+			turn, mark := a.startTurnWith(thread, "RUN: mv "+path+"/"+file+" "+path+"/gone", more)
+			a.waitTurn(thread, turn, mark)
+			if left := w.hasFile(folder + "/" + file); left != (folder == "governed") {
+				t.Errorf("%s, %s: file exists: %v; the model got %q", folder, name, left, w.lastToolOutput())
 			}
 		}
 		for name, more := range map[string]any{
@@ -62,25 +62,25 @@ func TestTurnStaysUnderItsPolicyFile(t *testing.T) {
 			thread := a.thread(opens)
 			a.turn(thread, "RUN: touch denied")
 			if in := os.Remove(path+"/denied") == nil; in != (folder == "plain" && name == "environments") {
-				t.Errorf("%s, thread/start with %s: the turn works there: %v; the model was told %q", folder, name, in, w.told())
+				t.Errorf("%s, thread/start with %s: turn runs there: %v; the model got %q", folder, name, in, w.lastToolOutput())
 			}
 			a.turn(thread, "RUN: mv "+path+"/"+file+" "+path+"/gone")
-			if left := w.left(folder + "/" + file); left != (folder == "governed") {
-				t.Errorf("%s, thread/start with %s: the file is left: %v; the model was told %q", folder, name, left, w.told())
+			if left := w.hasFile(folder + "/" + file); left != (folder == "governed") {
+				t.Errorf("%s, thread/start with %s: file exists: %v; the model got %q", folder, name, left, w.lastToolOutput())
 			}
 		}
 		w.write(folder+"/"+file, workspacePolicy)
 		a.must("command/exec", map[string]any{"command": []string{"mv", path + "/" + file, path + "/gone"}, "sandboxPolicy": sandbox})
-		if left := w.left(folder + "/" + file); left != (folder == "governed") {
-			t.Errorf("%s, command/exec: the file is left: %v", folder, left)
+		if left := w.hasFile(folder + "/" + file); left != (folder == "governed") {
+			t.Errorf("%s, command/exec: file exists: %v", folder, left)
 		}
 	}
 
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	turn, mark := a.beginWith(thread, "RUN: touch denied", map[string]any{"cwd": governed})
-	a.end(thread, turn, mark)
-	if w.left("governed/denied") || !w.left("workspace/denied") {
-		t.Errorf("the turn was moved: %v; the model was told %q", w.left("governed/denied"), w.told())
+	turn, mark := a.startTurnWith(thread, "RUN: touch denied", map[string]any{"cwd": governed})
+	a.waitTurn(thread, turn, mark)
+	if w.hasFile("governed/denied") || !w.hasFile("workspace/denied") {
+		t.Errorf("turn moved: %v; the model got %q", w.hasFile("governed/denied"), w.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }

@@ -13,14 +13,14 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A turn has moved a thread. Codex's record of the thread is compressed, has a long first line, or can't be read. The
-// thread comes back where it was opened, under the policy file of that folder, or not at all. Without that file
-// as control the command runs.
+// A turn moved a thread. Codex's record of the thread is compressed, has a long first line, or is
+// unreadable. The thread resumes in its first folder under that folder's policy file, or not at
+// all. Control: without that file the command runs.
 func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		record  string
-		governs bool // the folder in which it was opened has a policy file
+		governs bool // its first folder has a policy file
 		method  string
 		refused bool
 	}{
@@ -42,29 +42,29 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 				w.write("other/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
 			}
 			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurriedCodex)
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			start := map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			if test.record == "long" {
 				start["baseInstructions"] = strings.Repeat("be kind ", 150_000)
 			}
 			thread := a.thread(start)
-			turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{lib}})
-			a.end(thread, turn, mark)
-			a.quit()
+			turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{lib}})
+			a.waitTurn(thread, turn, mark)
+			a.closeAndWait()
 
 			record := rollouts(t, w.home, thread)[0]
 			old := time.Now().Add(-100 * 24 * time.Hour)
 			if err := os.Chtimes(record, old, old); err != nil {
 				t.Fatal(err)
 			}
-			a = w.agreeable(proxyArgv...)
+			a = w.newAcceptingEditor(proxyArgv...)
 			switch test.record {
 			case "compressed":
 				a.must("rollout/compress", nil)
 				for len(rollouts(t, w.home, thread)) != 1 || rollouts(t, w.home, thread)[0] == record {
 					time.Sleep(20 * time.Millisecond)
 				}
-			case "link": // Codex follows it, and the bridge does not
+			case "link": // Codex follows it, the bridge does not
 				moved := filepath.Join(filepath.Dir(w.write("elsewhere/x", "")), filepath.Base(record))
 				if err := os.Rename(record, moved); err != nil {
 					t.Fatal(err)
@@ -79,21 +79,21 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 				params["cwd"] = other
 			}
 			if test.refused {
-				if err := a.refused(method, params); !strings.Contains(err.Message, "send its cwd") {
-					t.Errorf("it is refused with %v", err)
+				if err := a.mustFail(method, params); !strings.Contains(err.Message, "send its cwd") {
+					t.Errorf("error %v", err)
 				}
-				a.quit()
+				a.closeAndWait()
 				return
 			}
 			opened := a.must(method, params)
 			if cwd := editor.Member(opened, "cwd"); cwd != other {
-				t.Errorf("the thread comes back in %s", cwd)
+				t.Errorf("the thread resumes in %s", cwd)
 			}
 			a.turn(editor.Member(opened, "thread", "id"), "RUN: touch two")
-			if w.left("other/two") == test.governs || w.left("lib/two") {
-				t.Errorf("written where it was opened: %v, where the turn was: %v; the model was told %q", w.left("other/two"), w.left("lib/two"), w.told())
+			if w.hasFile("other/two") == test.governs || w.hasFile("lib/two") {
+				t.Errorf("written in the first folder: %v, in the folder of the turn: %v; the model got %q", w.hasFile("other/two"), w.hasFile("lib/two"), w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

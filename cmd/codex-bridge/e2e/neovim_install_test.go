@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Installed as a package, as the README has it, the plugin needs no configuration: the
-// commands are there, the help is found, and no more than the commands is loaded before it is used.
+// Installed as a package, as in the README, the plugin needs no configuration: commands and help
+// exist, and only the commands load before the first use.
 func TestNeovimInstalled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -46,7 +46,7 @@ print(table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr("codex://chat"), 0, -
 	said := strings.ReplaceAll(string(out), "\r", "")
 	for _, want := range []string{"loaded: codex-bridge.commands codex-bridge.file_window\n", "help: codex-bridge.txt\n", "## Codex\n\ninstalled\n"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("there is no %q in\n%s", want, said)
+			t.Errorf("%q is missing in\n%s", want, said)
 		}
 	}
 }

@@ -14,31 +14,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a person has seen in the plugin is seen again from the trace of it, with no model and
-// no codex behind.
+// A replay of the trace shows the same conversation in the plugin, without a model and Codex.
 func TestNeovimReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[trace]\nenabled = true\n"})
-	// The trace is to be seen in the plugin, too.
+	// The plugin can also show the trace.
 	looked := false
 	scene := func(setup string) string {
 		v := w.neovim(setup)
-		v.says("SAY: good day")
-		v.begins("ESCALATE: echo from outside")
-		v.sees("1: Accept", "echo from outside")
-		v.types("1<CR>")
-		v.ends()
-		v.says("SAY: good night")
-		chat := v.chat()
+		v.runText("SAY: good day")
+		v.startText("ESCALATE: echo from outside")
+		v.waitScreen("1: Accept", "echo from outside")
+		v.typeKeys("1<CR>")
+		v.waitTurns()
+		v.runText("SAY: good night")
+		chat := v.chatText()
 		if !looked {
 			looked = true
-			v.types(":CodexTrace<CR>")
-			v.until("vim.fn.bufname():find('codex://trace/', 1, true) ~= nil")
-			v.wants(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")`), "good day", "echo from outside", "good night")
+			v.typeKeys(":CodexTrace<CR>")
+			v.waitLua("vim.fn.bufname():find('codex://trace/', 1, true) ~= nil")
+			v.checkContains(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")`), "good day", "echo from outside", "good night")
 		}
-		v.types(":qa!<CR>")
-		if left := w.await(none); len(left) > 0 {
-			t.Errorf("after the end of Neovim there are:%s", describe(left))
+		v.typeKeys(":qa!<CR>")
+		if left := w.waitProcesses(noProcesses); len(left) > 0 {
+			t.Errorf("running after the end of Neovim:%s", describe(left))
 		}
 		return chat
 	}
@@ -58,6 +57,6 @@ func TestNeovimReplay(t *testing.T) {
 		t.Errorf("-codex +replay\n%s", diff)
 	}
 	if len(w.model.Requests()) != asked {
-		t.Error("the replay has asked a model")
+		t.Error("the replay used a model")
 	}
 }

@@ -13,208 +13,208 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// A person opens the chat, writes, and reads the answer; then says more with commands.
+// A user opens the chat, writes, reads the reply, and continues with commands.
 func TestNeovimChat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.types(":Codex<CR>")
-	v.sees("Ask Codex…", "<CR> sends")
-	v.shot("opened")
-	v.types("igood day<CR>to you<Esc><CR>")
-	v.said++
-	v.ends()
-	v.sees("## You", "## Codex", "codex: idle · policy off · readOnly")
-	v.wants(v.chat(), "## You\n\ngood day\nto you\n\n## Codex\n\nHello from the scripted model. You said: good day\nto you\n")
-	v.shot("answered")
+	v.typeKeys(":Codex<CR>")
+	v.waitScreen("Ask Codex…", "<CR> sends")
+	v.recordScreen("opened")
+	v.typeKeys("igood day<CR>to you<Esc><CR>")
+	v.started++
+	v.waitTurns()
+	v.waitScreen("## You", "## Codex", "codex: idle · policy off · readOnly")
+	v.checkContains(v.chatText(), "## You\n\ngood day\nto you\n\n## Codex\n\nHello from the scripted model. You said: good day\nto you\n")
+	v.recordScreen("answered")
 
-	v.says("RUN: seq 1 6")
-	v.sees("▸ $ ", "exit 0 · 6 lines")
-	v.wants(v.chat(), "\n````\n1\n2\n", "\n6\n````\n")
-	v.shot("a command")
+	v.runText("RUN: seq 1 6")
+	v.waitScreen("▸ $ ", "exit 0 · 6 lines")
+	v.checkContains(v.chatText(), "\n````\n1\n2\n", "\n6\n````\n")
+	v.recordScreen("a command")
 	if got := v.lua("return vim.fn.getbufvar('codex://chat', '&filetype')"); got != `"markdown"` {
-		t.Errorf("the chat is %s", got)
+		t.Errorf("chat state %s", got)
 	}
 
-	// Keys of the insert mode send, too; and the text is gone from the prompt.
-	v.types("iSAY: sent from insert mode<C-s>")
-	v.said++
-	v.ends()
-	v.wants(v.chat(), "## Codex\n\nsent from insert mode\n")
-	v.sees("Ask Codex…")
+	// Keys of the insert mode also send, and clear the prompt.
+	v.typeKeys("iSAY: sent from insert mode<C-s>")
+	v.started++
+	v.waitTurns()
+	v.checkContains(v.chatText(), "## Codex\n\nsent from insert mode\n")
+	v.waitScreen("Ask Codex…")
 
-	v.types(":CodexNew<CR>")
-	v.until("chat() == '' and require('codex-bridge').about().thread == nil")
-	v.says("SAY: another thread")
+	v.typeKeys(":CodexNew<CR>")
+	v.waitLua("chat() == '' and require('codex-bridge').about().thread == nil")
+	v.runText("SAY: another thread")
 	if got := v.lua("return #seen('CodexThread')"); got != "2" {
 		t.Errorf("%s threads", got)
 	}
 	if last := w.model.Requests()[len(w.model.Requests())-1]; last.Contains("good day") {
-		t.Error("the new thread knows the old one")
+		t.Error("the new thread has the old history")
 	}
 
-	// What a failed turn says is to be read.
-	v.says("FAIL")
-	v.wants(v.chat(), "> The scripted model was told to fail.")
-	v.shot("failed")
+	// The chat shows the error of a failed turn.
+	v.runText("FAIL")
+	v.checkContains(v.chatText(), "> The scripted model was told to fail.")
+	v.recordScreen("failed")
 
-	// Windows come and go, the conversation stays.
+	// Closing windows keeps the conversation.
 	v.lua("require('codex-bridge').hide()")
-	v.until("#vim.api.nvim_list_wins() == 1")
-	v.types(":Codex<CR>")
-	v.sees("another thread")
+	v.waitLua("#vim.api.nvim_list_wins() == 1")
+	v.typeKeys(":Codex<CR>")
+	v.waitScreen("another thread")
 
-	// Nothing of ours outlives Neovim.
-	v.types(":qa!<CR>")
-	if left := w.await(func(pids []int) bool { return len(pids) == 0 }); len(left) > 0 {
-		t.Errorf("after the end of Neovim there are:%s", describe(left))
+	// No process outlives Neovim.
+	v.typeKeys(":qa!<CR>")
+	if left := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(left) > 0 {
+		t.Errorf("running after the end of Neovim:%s", describe(left))
 	}
 }
 
-// A selection is sent with where it is from, or quoted in the prompt to write above it.
+// A selection is sent with its place, or quoted in the prompt.
 func TestNeovimSelection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.write("workspace/sum.py", "a = 1\nb = 2\nprint(a + b)\n")
 	v := w.neovim("{}")
-	v.types(":edit sum.py<CR>")
-	v.says("SAY: first")
+	v.typeKeys(":edit sum.py<CR>")
+	v.runText("SAY: first")
 	v.lua("vim.cmd('wincmd t')")
-	v.types(":2,3Codex what is this<CR>")
-	v.said++
-	v.ends()
+	v.typeKeys(":2,3Codex what is this<CR>")
+	v.started++
+	v.waitTurns()
 	quote := "sum.py, lines 2 to 3:\n```python\nb = 2\nprint(a + b)\n```"
-	v.wants(v.chat(), "## You\n\nwhat is this\n\n"+quote+"\n")
+	v.checkContains(v.chatText(), "## You\n\nwhat is this\n\n"+quote+"\n")
 
 	v.lua("vim.cmd('wincmd t')")
-	v.types("ggVj:Codex<CR>")
-	v.until("vim.api.nvim_buf_get_name(0) == 'codex://prompt'")
-	v.shot("quoted")
-	v.types("iand this?<Esc><CR>")
-	v.said++
-	v.ends()
-	v.wants(v.chat(), "and this?\n\nsum.py, lines 1 to 2:\n```python\na = 1\nb = 2\n```\n")
-	v.shot("answered")
+	v.typeKeys("ggVj:Codex<CR>")
+	v.waitLua("vim.api.nvim_buf_get_name(0) == 'codex://prompt'")
+	v.recordScreen("quoted")
+	v.typeKeys("iand this?<Esc><CR>")
+	v.started++
+	v.waitTurns()
+	v.checkContains(v.chatText(), "and this?\n\nsum.py, lines 1 to 2:\n```python\na = 1\nb = 2\n```\n")
+	v.recordScreen("answered")
 }
 
-// A command is asked about, with its folder; what is declined does not run, what is put
-// off waits, and nothing is chosen by keys that are meant for a text.
+// A question shows the command and its folder. A declined command does not run, a postponed
+// question waits, and keys typed as text answer nothing.
 func TestNeovimApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.begins("ESCALATE: touch accepted")
-	v.sees("Run in ", "1: Accept", "Decline")
-	v.shot("asked")
-	v.types("1<CR>")
-	v.ends()
-	if !w.exists("accepted") {
-		t.Error("what was accepted did not run")
+	v.startText("ESCALATE: touch accepted")
+	v.waitScreen("Run in ", "1: Accept", "Decline")
+	v.recordScreen("asked")
+	v.typeKeys("1<CR>")
+	v.waitTurns()
+	if !w.workspaceHasFile("accepted") {
+		t.Error("the accepted command did not run")
 	}
-	v.shot("accepted")
+	v.recordScreen("accepted")
 
-	v.begins("ESCALATE: touch declined")
-	v.sees("Run in ", "touch declined")
-	v.types("<CR>") // closed without a choice
-	v.until("vim.api.nvim_get_mode().mode == 'n' and require('codex-bridge').status() == 'codex: 1 to answer'")
-	v.types(":CodexApprovals<CR>")
-	v.sees("1: Accept", "touch declined")
+	v.startText("ESCALATE: touch declined")
+	v.waitScreen("Run in ", "touch declined")
+	v.typeKeys("<CR>") // closed without an answer
+	v.waitLua("vim.api.nvim_get_mode().mode == 'n' and require('codex-bridge').status() == 'codex: 1 to answer'")
+	v.typeKeys(":CodexApprovals<CR>")
+	v.waitScreen("1: Accept", "touch declined")
 	choice := 0
 	for i := 1; i <= 6; i++ {
 		if strings.Contains(v.Screen().Text(), fmt.Sprintf("%d: Decline\n", i)) {
 			choice = i
 		}
 	}
-	v.types(fmt.Sprintf("%d<CR>", choice))
-	v.ends()
-	if w.exists("declined") {
-		t.Error("what was declined ran")
+	v.typeKeys(fmt.Sprintf("%d<CR>", choice))
+	v.waitTurns()
+	if w.workspaceHasFile("declined") {
+		t.Error("the declined command ran")
 	}
-	v.sees("declined")
+	v.waitScreen("declined")
 
 	// While a person writes, a question waits.
-	v.said++
-	v.types(":Codex<CR>iESCALATE: touch later<C-s>i1 is what I write")
-	v.until("require('codex-bridge').about().pending_requests == 1")
-	v.until("vim.api.nvim_get_mode().mode == 'i'")
-	v.types("<Esc>")
-	v.sees("Run in ", "touch later")
-	if w.exists("later") {
+	v.started++
+	v.typeKeys(":Codex<CR>iESCALATE: touch later<C-s>i1 is what I write")
+	v.waitLua("require('codex-bridge').about().pending_requests == 1")
+	v.waitLua("vim.api.nvim_get_mode().mode == 'i'")
+	v.typeKeys("<Esc>")
+	v.waitScreen("Run in ", "touch later")
+	if w.workspaceHasFile("later") {
 		t.Error("it was chosen while somebody wrote")
 	}
-	v.types("1<CR>")
-	v.ends()
-	v.wants(v.text("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('codex://prompt'), 0, 1, true)[1]"), "1 is what I write")
-	if !w.exists("later") {
-		t.Error("what was accepted did not run")
+	v.typeKeys("1<CR>")
+	v.waitTurns()
+	v.checkContains(v.text("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('codex://prompt'), 0, 1, true)[1]"), "1 is what I write")
+	if !w.workspaceHasFile("later") {
+		t.Error("the accepted command did not run")
 	}
 }
 
-// update is a patch of the model's that changes one line of a file.
-func update(path, context, from, to string) scripted.Reply {
+// updatePatch returns a model's patch that changes one line of a file.
+func updatePatch(path, context, from, to string) scripted.Reply {
 	return scripted.Reply{scripted.CustomCall{Tool: "apply_patch", Input: fmt.Sprintf(
 		"*** Begin Patch\n*** Update File: %s\n@@\n %s\n-%s\n+%s\n*** End Patch\n", path, context, from, to)}}
 }
 
-// A patch is shown as a diff in a tab of its own, and is gone when it is answered.
-// Buffers are read again, but for those with changes of their own.
+// A patch opens as a diff in a new tab, which closes with the answer. Buffers reload, except
+// changed ones.
 func TestNeovimPatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.write("workspace/poem.txt", "one\ntwo\nthree\nfour\n")
 	w.model.Add(
-		scripted.Step{When: "first change", Reply: update("poem.txt", "one", "two", "zwei")},
-		scripted.Step{When: "second change", Reply: update("poem.txt", "zwei", "three", "drei")},
-		scripted.Step{When: "third change", Reply: update("poem.txt", "drei", "four", "vier")},
+		scripted.Step{When: "first change", Reply: updatePatch("poem.txt", "one", "two", "zwei")},
+		scripted.Step{When: "second change", Reply: updatePatch("poem.txt", "zwei", "three", "drei")},
+		scripted.Step{When: "third change", Reply: updatePatch("poem.txt", "drei", "four", "vier")},
 	)
 	v := w.neovim("{}")
-	v.types(":edit poem.txt<CR>")
-	v.begins("the first change")
-	v.sees("poem.txt (now)", "zwei", "ga accept")
-	v.shot("asked")
+	v.typeKeys(":edit poem.txt<CR>")
+	v.startText("the first change")
+	v.waitScreen("poem.txt (now)", "zwei", "ga accept")
+	v.recordScreen("asked")
 	if got := v.lua("return #vim.api.nvim_list_tabpages()"); got != "2" {
 		t.Errorf("%s tabs", got)
 	}
-	v.types("ga")
-	v.ends()
-	v.until("#vim.api.nvim_list_tabpages() == 1")
+	v.typeKeys("ga")
+	v.waitTurns()
+	v.waitLua("#vim.api.nvim_list_tabpages() == 1")
 	poem := "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('poem.txt'), 0, -1, true), ' ')"
 	if got := v.text(poem); got != "one zwei three four" {
 		t.Errorf("the buffer has %q", got)
 	}
-	v.sees("▸ Patch poem.txt · done")
-	v.shot("accepted")
+	v.waitScreen("▸ Patch poem.txt · done")
+	v.recordScreen("accepted")
 
-	v.begins("the second change")
-	v.sees("poem.txt (now)", "drei")
-	v.types("gr")
-	v.ends()
-	v.until("#vim.api.nvim_list_tabpages() == 1")
+	v.startText("the second change")
+	v.waitScreen("poem.txt (now)", "drei")
+	v.typeKeys("gr")
+	v.waitTurns()
+	v.waitLua("#vim.api.nvim_list_tabpages() == 1")
 	if got := v.text(poem); got != "one zwei three four" {
-		t.Errorf("declined, and the buffer has %q", got)
+		t.Errorf("after declining, the buffer has %q", got)
 	}
 
 	// A new file; the tab is closed and comes back.
-	v.begins("PATCH: new.txt\nfresh")
-	v.sees("new.txt (new file)")
-	v.types(":q<CR>")
-	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 1")
-	v.types(":CodexApprovals<CR>")
-	v.sees("new.txt (new file)")
-	v.types(":CodexAccept<CR>")
-	v.ends()
-	if !w.exists("new.txt") {
+	v.startText("PATCH: new.txt\nfresh")
+	v.waitScreen("new.txt (new file)")
+	v.typeKeys(":q<CR>")
+	v.waitLua("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 1")
+	v.typeKeys(":CodexApprovals<CR>")
+	v.waitScreen("new.txt (new file)")
+	v.typeKeys(":CodexAccept<CR>")
+	v.waitTurns()
+	if !w.workspaceHasFile("new.txt") {
 		t.Error("the accepted file is not there")
 	}
 
-	// A buffer with changes of its own is left alone.
+	// A changed buffer stays unchanged.
 	v.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('poem.txt'), 0, 1, true, { 'mine' })")
 	w.write("workspace/poem.txt", "one\nzwei\ndrei\nfour\n")
-	v.begins("the third change")
-	v.sees("ga accept", "vier")
-	v.types("ga")
-	v.until("vim.api.nvim_exec2('messages', { output = true }).output:find('your buffer has changes')")
-	v.ends()
+	v.startText("the third change")
+	v.waitScreen("ga accept", "vier")
+	v.typeKeys("ga")
+	v.waitLua("vim.api.nvim_exec2('messages', { output = true }).output:find('your buffer has changes')")
+	v.waitTurns()
 	if got := v.text(poem); got != "mine zwei three four" {
 		t.Errorf("the changed buffer has %q", got)
 	}
@@ -223,93 +223,93 @@ func TestNeovimPatch(t *testing.T) {
 	}
 }
 
-// A turn that is stopped takes its questions with it.
+// Stopping a turn closes its questions.
 func TestNeovimStopWhileAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.begins("PATCH: new.txt\nfresh")
-	v.sees("new.txt (new file)")
+	v.startText("PATCH: new.txt\nfresh")
+	v.waitScreen("new.txt (new file)")
 	v.lua("require('codex-bridge').stop()")
-	v.ends()
-	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 0")
-	v.wants(v.chat(), "> stopped")
-	if w.exists("new.txt") {
+	v.waitTurns()
+	v.waitLua("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 0")
+	v.checkContains(v.chatText(), "> stopped")
+	if w.workspaceHasFile("new.txt") {
 		t.Error("it was written")
 	}
 }
 
-// The model asks; the person chooses, or writes.
+// The model asks; the user selects an option or types.
 func TestNeovimQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: "[features]\ndefault_mode_request_user_input = true\n"})
 	v := w.neovim("{}")
-	v.begins("ASK: Shall I?")
-	v.sees("Shall I?", "1: Yes (Recommended): Go on.", "2: No", "3: Something else…")
-	v.shot("asked")
-	v.types("2<CR>")
-	v.ends()
-	v.wants(w.told(), `"No"`)
+	v.startText("ASK: Shall I?")
+	v.waitScreen("Shall I?", "1: Yes (Recommended): Go on.", "2: No", "3: Something else…")
+	v.recordScreen("asked")
+	v.typeKeys("2<CR>")
+	v.waitTurns()
+	v.checkContains(w.lastToolOutput(), `"No"`)
 
-	v.begins("ASK: Really?")
-	v.sees("Really?", "3: Something else…")
-	v.types("3<CR>")
-	v.until("vim.api.nvim_get_mode().mode == 'c'")
-	v.types("perhaps<CR>")
-	v.ends()
-	v.wants(w.told(), `"perhaps"`)
+	v.startText("ASK: Really?")
+	v.waitScreen("Really?", "3: Something else…")
+	v.typeKeys("3<CR>")
+	v.waitLua("vim.api.nvim_get_mode().mode == 'c'")
+	v.typeKeys("perhaps<CR>")
+	v.waitTurns()
+	v.checkContains(w.lastToolOutput(), `"perhaps"`)
 }
 
-// A server asks for consent, and then by a form of its own.
+// A server asks for consent, and then with a form.
 func TestNeovimElicitation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n"})
 	v := w.neovim("{ thread = { approvalPolicy = 'on-request', sandbox = 'read-only' } }")
-	v.begins("CALL: mcp__probe/ask {}")
-	v.sees("probe asks: ", "1: Accept")
-	v.types("1<CR>")
-	v.until("vim.api.nvim_get_mode().mode == 'c'")
-	v.types("7<CR>")
-	v.ends()
-	v.wants(w.told(), `"action":"accept"`, "7")
+	v.startText("CALL: mcp__probe/ask {}")
+	v.waitScreen("probe asks: ", "1: Accept")
+	v.typeKeys("1<CR>")
+	v.waitLua("vim.api.nvim_get_mode().mode == 'c'")
+	v.typeKeys("7<CR>")
+	v.waitTurns()
+	v.checkContains(w.lastToolOutput(), `"action":"accept"`, "7")
 }
 
-// More permissions are granted for what was asked, or not at all.
+// The user grants the requested permissions, or none.
 func TestNeovimPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
 	v := w.neovim("{}")
 	elsewhere := filepath.Join(w.root, "elsewhere")
 	call := fmt.Sprintf(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"write":[%q]}}}`, elsewhere)
-	v.begins(call)
-	v.sees("Let Codex ", "to build", "1: Grant for this turn", "3: Decline")
-	v.shot("asked")
-	v.types("1<CR>")
-	v.ends()
-	v.wants(w.told(), elsewhere, `"turn"`)
-	v.begins(call)
-	v.sees("Let Codex ", "3: Decline")
-	v.types("3<CR>")
-	v.ends()
-	if told := w.told(); strings.Contains(told, elsewhere) {
-		t.Errorf("declined, and the model was told %s", told)
+	v.startText(call)
+	v.waitScreen("Let Codex ", "to build", "1: Grant for this turn", "3: Decline")
+	v.recordScreen("asked")
+	v.typeKeys("1<CR>")
+	v.waitTurns()
+	v.checkContains(w.lastToolOutput(), elsewhere, `"turn"`)
+	v.startText(call)
+	v.waitScreen("Let Codex ", "3: Decline")
+	v.typeKeys("3<CR>")
+	v.waitTurns()
+	if told := w.lastToolOutput(); strings.Contains(told, elsewhere) {
+		t.Errorf("after declining, the model got %s", told)
 	}
 }
 
-// Codex asks for entries, which are in no list of paths.
+// Codex asks for entries outside the lists of paths.
 func TestNeovimPermissionEntries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
 	v := w.neovim("{}")
-	v.begins(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"entries":[` +
+	v.startText(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"entries":[` +
 		`{"access":"write","path":{"type":"path","path":"/srv/entry"}},{"access":"deny","path":{"type":"glob_pattern","pattern":"/etc/*.key"}},` +
 		`{"access":"write","path":{"type":"special","value":{"kind":"root"}}}]}}}`)
-	v.sees("Let Codex write /srv/entry; deny all files that match /etc/*.key; write {", `"kind":"root"`, "3: Decline")
-	v.types("3<CR>")
-	v.ends()
+	v.waitScreen("Let Codex write /srv/entry; deny all files that match /etc/*.key; write {", `"kind":"root"`, "3: Decline")
+	v.typeKeys("3<CR>")
+	v.waitTurns()
 }
 
-// The cards show all that an answer grants, also that for which they have no words.
+// The cards show everything that an answer grants, also unknown parts.
 func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 	t.Parallel()
 	v := newWorld(t, options{}).neovim("{}")
@@ -356,18 +356,18 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "allow" } }, other = 1 },
 		} }, function() end)
 		return shown`)
-	v.wants(labels, `"Accept, and always allow commands that start with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
+	v.checkContains(labels, `"Accept, and always allow commands that start with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
 	v.lua(`vim.ui.select = function(_, options, done) _G.asked = options.prompt; _G.choose = done end
 		require("codex-bridge.requests.file_change").show({ grantRoot = "/srv\u{202e}" }, function(decision) _G.decided = decision end,
 			{ changes = { { path = "/w/a", kind = { type = "update", move_path = "/etc/b" }, diff = "" } } })`)
-	v.sees("/w/a → /etc/b (after)")
-	v.types("ga")
-	v.until(`asked == "This lets Codex write below /srv\\u{202e} for the session." and decided == nil`)
+	v.waitScreen("/w/a → /etc/b (after)")
+	v.typeKeys("ga")
+	v.waitLua(`asked == "This lets Codex write below /srv\\u{202e} for the session." and decided == nil`)
 	v.lua(`choose("decline")`)
-	v.until(`decided == "decline"`)
+	v.waitLua(`decided == "decline"`)
 }
 
-// A patch of several files is looked at one by one, and answered once.
+// The user views the files of a patch one by one and answers once.
 func TestNeovimPatchOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -376,35 +376,35 @@ func TestNeovimPatchOfSeveralFiles(t *testing.T) {
 	w.model.Add(scripted.Step{When: "several", Reply: scripted.Reply{scripted.CustomCall{Tool: "apply_patch", Input: "*** Begin Patch\n" +
 		"*** Add File: a.txt\n+fresh\n*** Delete File: old.txt\n*** Update File: poem.txt\n@@\n one\n-two\n+zwei\n*** End Patch\n"}}})
 	v := w.neovim("{}")
-	v.begins("several")
+	v.startText("several")
 	var files []string
 	for _, place := range []string{"1/3", "2/3", "3/3"} {
-		v.sees(place, "ga accept")
+		v.waitScreen(place, "ga accept")
 		for _, file := range []string{"a.txt (new file)", "old.txt (deleted)", "poem.txt (after)"} {
 			if strings.Contains(v.Screen().Text(), file) {
 				files = append(files, file)
 			}
 		}
-		v.shot("a file")
-		v.types("]f")
+		v.recordScreen("a file")
+		v.typeKeys("]f")
 	}
-	v.sees("1/3")
-	v.types("[f")
-	v.sees("3/3")
+	v.waitScreen("1/3")
+	v.typeKeys("[f")
+	v.waitScreen("3/3")
 	slices.Sort(files)
 	if len(slices.Compact(files)) != 3 {
 		t.Errorf("shown: %q", files)
 	}
-	v.types("ga")
-	v.ends()
-	v.until("#vim.api.nvim_list_tabpages() == 1")
-	if !w.exists("a.txt") || w.exists("old.txt") {
-		t.Error("not all of it was written")
+	v.typeKeys("ga")
+	v.waitTurns()
+	v.waitLua("#vim.api.nvim_list_tabpages() == 1")
+	if !w.workspaceHasFile("a.txt") || w.workspaceHasFile("old.txt") {
+		t.Error("not all files were written")
 	}
 }
 
-// The diff's right side is the file that the patch would make, for every patch; and one
-// that does not fit is not guessed at.
+// The right side of the diff is the resulting file, for every patch; a patch that does not apply
+// gives no guess.
 func TestNeovimDiffApplies(t *testing.T) {
 	t.Parallel()
 	v := newWorld(t, options{}).neovim("{}")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// symbolServer is a language server inside of Neovim that knows one function.
+// symbolServer is a language server in Neovim that knows one function.
 const symbolServer = `
 local buf = vim.fn.bufnr("sum.py")
 vim.lsp.start({ name = "symbols", cmd = function()
@@ -34,7 +34,7 @@ vim.lsp.start({ name = "symbols", cmd = function()
   }
 end }, { bufnr = buf })`
 
-// The model calls the tools of the editor, through the bridge and without one.
+// The model calls tools of the editor, with and without the bridge.
 func TestNeovimTools(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string]string{
@@ -46,9 +46,9 @@ func TestNeovimTools(t *testing.T) {
 			w := newWorld(t, options{})
 			w.write("workspace/sum.py", "a = 1\nb = 2\ndef add(): return a + b\n")
 			v := w.neovim(setup)
-			v.types(":edit sum.py<CR>")
+			v.typeKeys(":edit sum.py<CR>")
 			v.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace("x"), 0, { { lnum = 1, col = 6, message = "unused b", severity = 2, source = "lint" } })`)
-			v.types("ggVj<Esc>")
+			v.typeKeys("ggVj<Esc>")
 			for _, call := range []struct{ tool, want string }{
 				{"editor_diagnostics {}", "sum.py:2:7: warn: unused b [lint]"},
 				{`editor_diagnostics {"path":"sum.py"}`, "sum.py:2:7: warn: unused b [lint]"},
@@ -57,39 +57,39 @@ func TestNeovimTools(t *testing.T) {
 				{"editor_selection {}", "sum.py, line 2 of 3; selected, lines 1 to 2:\na = 1\nb = 2"},
 				{"editor_symbols {}", "no language server offers the symbols of sum.py"},
 			} {
-				v.says("CALL: " + call.tool)
-				v.wants(w.told(), call.want)
+				v.runText("CALL: " + call.tool)
+				v.checkContains(w.lastToolOutput(), call.want)
 			}
 			v.lua(symbolServer)
-			v.until("#vim.lsp.get_clients({ method = 'textDocument/documentSymbol' }) == 1")
-			v.says(`CALL: editor_symbols {"path":"sum.py"}`)
-			v.wants(w.told(), "Function add, line 3")
-			v.shot("tools")
+			v.waitLua("#vim.lsp.get_clients({ method = 'textDocument/documentSymbol' }) == 1")
+			v.runText(`CALL: editor_symbols {"path":"sum.py"}`)
+			v.checkContains(w.lastToolOutput(), "Function add, line 3")
+			v.recordScreen("tools")
 		})
 	}
 }
 
-// Without a bridge the plugin speaks with codex itself: approvals, the end of the process.
+// Without a bridge the plugin talks to Codex: approvals, and the end of the process.
 func TestNeovimWithoutBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim(fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath))
-	v.says("SAY: good day")
-	v.sees("no bridge")
-	v.begins("ESCALATE: touch accepted")
-	v.sees("1: Accept")
-	v.types("1<CR>")
-	v.ends()
-	if !w.exists("accepted") {
-		t.Error("what was accepted did not run")
+	v.runText("SAY: good day")
+	v.waitScreen("no bridge")
+	v.startText("ESCALATE: touch accepted")
+	v.waitScreen("1: Accept")
+	v.typeKeys("1<CR>")
+	v.waitTurns()
+	if !w.workspaceHasFile("accepted") {
+		t.Error("the accepted command did not run")
 	}
 	v.lua("require('codex-bridge').close()")
-	v.until("#seen('CodexExited') == 1")
-	v.says("SAY: after")
-	v.wants(v.chat(), "## Codex\n\nafter\n")
+	v.waitLua("#seen('CodexExited') == 1")
+	v.runText("SAY: after")
+	v.checkContains(v.chatText(), "## Codex\n\nafter\n")
 }
 
-// A picture goes with the next text, and with no other.
+// An image is sent with the next text only.
 func TestNeovimImage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -100,7 +100,7 @@ func TestNeovimImage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.workspace, "dot.png"), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The clipboard's program, for a person whose clipboard has that picture.
+	// The program that reads an image from the clipboard.
 	bin := filepath.Join(w.root, "bin")
 	script := w.write("bin/xclip", "#!/bin/sh\ncat dot.png\n")
 	if err := os.Chmod(script, 0o700); err != nil {
@@ -112,53 +112,53 @@ func TestNeovimImage(t *testing.T) {
 		requests := w.model.Requests()
 		return bytes.Count(requests[len(requests)-1].Body, []byte(`"input_image"`))
 	}
-	v.types(":CodexImage dot.png<CR>")
-	v.sees("1 image ·")
-	v.types("iSAY: a dot<C-s>")
-	v.said++
-	v.ends()
+	v.typeKeys(":CodexImage dot.png<CR>")
+	v.waitScreen("1 image ·")
+	v.typeKeys("iSAY: a dot<C-s>")
+	v.started++
+	v.waitTurns()
 	if got := images(); got != 1 {
 		t.Errorf("the model got %d images", got)
 	}
-	v.wants(v.chat(), "SAY: a dot\n[localImage ")
-	v.types(":CodexImage<CR>")
-	v.sees("1 image ·")
-	v.types("iSAY: another<C-s>")
-	v.said++
-	v.ends()
-	v.says("SAY: and none")
+	v.checkContains(v.chatText(), "SAY: a dot\n[localImage ")
+	v.typeKeys(":CodexImage<CR>")
+	v.waitScreen("1 image ·")
+	v.typeKeys("iSAY: another<C-s>")
+	v.started++
+	v.waitTurns()
+	v.runText("SAY: and none")
 	if got := images(); got != 2 {
 		t.Errorf("the model got %d images in all", got)
 	}
-	v.types(":CodexImage nothing.png<CR>")
-	v.sees("can't be read")
+	v.typeKeys(":CodexImage nothing.png<CR>")
+	v.waitScreen("can't be read")
 }
 
-// The health check tells what there is; the help has a word about everything.
+// The health check reports the setup; the help covers everything.
 func TestNeovimHealthAndHelp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\n"})
 	v := w.neovim("{}")
-	v.says("SAY: hello")
-	v.types(":checkhealth codex-bridge<CR>")
+	v.runText("SAY: hello")
+	v.typeKeys(":checkhealth codex-bridge<CR>")
 	health := "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')"
-	v.until(health + ":find('the conversation')")
-	v.until(health + ":find('thread ')")
+	v.waitLua(health + ":find('the conversation')")
+	v.waitLua(health + ":find('thread ')")
 	report := v.text("return " + health)
-	v.wants(report, "Neovim 0.", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
-	keep(t, report)
-	v.shot("health")
+	v.checkContains(report, "Neovim 0.", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
+	keepTranscript(t, report)
+	v.recordScreen("health")
 
 	missing := w.neovim("{ cmd = { 'no-such-program' } }")
-	missing.types(":checkhealth codex-bridge<CR>")
-	missing.until(health + ":find('no%-such%-program is not executable')")
+	missing.typeKeys(":checkhealth codex-bridge<CR>")
+	missing.waitLua(health + ":find('no%-such%-program is not executable')")
 
 	// The record of the thread.
-	v.types(":CodexTrace<CR>")
-	v.until("vim.api.nvim_buf_get_name(0):find('codex://rollout/') ~= nil")
-	v.wants(v.text("return "+health), "SAY: hello")
+	v.typeKeys(":CodexTrace<CR>")
+	v.waitLua("vim.api.nvim_buf_get_name(0):find('codex://rollout/') ~= nil")
+	v.checkContains(v.text("return "+health), "SAY: hello")
 
-	// Every command, function, setting and event has its tag.
+	// Every command, function, setting and event has a tag.
 	got := v.lua(`
 local help = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.api.nvim_get_runtime_file("lua/codex-bridge/init.lua", false)[1]))) .. "/doc/codex-bridge.txt"
 local text = table.concat(vim.fn.readfile(help), "\n")
@@ -175,9 +175,9 @@ end
 table.sort(missing)
 return table.concat(missing, " ")`)
 	if got != `""` {
-		t.Errorf("the help does not speak of %s", got)
+		t.Errorf("the help lacks %s", got)
 	}
-	// And no tag is there twice, nor does a link lead nowhere.
+	// Tags are unique, and all links resolve.
 	got = v.lua(`
 local dir = ... .. "/help/doc"
 vim.fn.mkdir(dir, "p")
@@ -191,11 +191,11 @@ for link in table.concat(vim.fn.readfile(help), "\n"):gmatch("|([^|%s]+)|") do
 end
 return table.concat(missing, " ")`, w.root)
 	if got != `""` {
-		t.Errorf("the help has links to %s", got)
+		t.Errorf("the help has broken links to %s", got)
 	}
 }
 
-// A setting that there is not is an error that says which there are.
+// An unknown setting is an error that lists the known ones.
 func TestNeovimSettings(t *testing.T) {
 	t.Parallel()
 	v := newWorld(t, options{}).neovim("{}")
@@ -207,7 +207,7 @@ func TestNeovimSettings(t *testing.T) {
 		`{ keys = { send = 1 } }`:              "codex-bridge: keys.send: expected string, got number",
 		`{ framing = "xml" }`:                  "codex-bridge: framing: expected one of",
 	} {
-		v.wants(v.text(`local _, err = pcall(require("codex-bridge").setup, `+setup+`) return err`), want)
+		v.checkContains(v.text(`local _, err = pcall(require("codex-bridge").setup, `+setup+`) return err`), want)
 	}
 	v.lua(`require("codex-bridge").setup({ keys = { send = false }, cmd = { "x" } })`)
 	if got := v.lua(`local c = require("codex-bridge.config").current return { c.keys.send, c.keys.accept, #c.cmd }`); got != `[false,"ga",1]` {

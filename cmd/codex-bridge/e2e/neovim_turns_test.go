@@ -15,70 +15,69 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// holds has the model wait in its next answer to when, until the returned function is called.
-func (w *world) holds(when string) (release func()) {
+// holdReply makes the model wait before its next answer to when, until release is called.
+func (w *world) holdReply(when string) (release func()) {
 	until := make(chan struct{})
 	w.model.Add(scripted.Step{When: when, Reply: scripted.Reply{scripted.Paused{Until: until}}})
 	return func() { close(until) }
 }
 
-// What is sent while a turn runs steers it; a turn is stopped by a key.
+// A text sent during a turn steers it; a key stops a turn.
 func TestNeovimSteerAndStop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	release := w.holds("begin")
+	release := w.holdReply("begin")
 	v := w.neovim("{}")
-	v.begins("begin")
-	v.sees("Working…", "codex: working", "steers")
-	v.shot("working")
-	v.types(":Codex<CR>iSAY: changed my mind<C-s>")
-	v.until("chat():find('changed my mind')")
+	v.startText("begin")
+	v.waitScreen("Working…", "codex: working", "steers")
+	v.recordScreen("working")
+	v.typeKeys(":Codex<CR>iSAY: changed my mind<C-s>")
+	v.waitLua("chat():find('changed my mind')")
 	release()
-	v.ends()
-	v.wants(v.chat(), "## Codex\n\nchanged my mind\n")
+	v.waitTurns()
+	v.checkContains(v.chatText(), "## Codex\n\nchanged my mind\n")
 	if got := v.lua("return #seen('CodexTurnStarted')"); got != "1" {
 		t.Errorf("%s turns", got)
 	}
-	v.shot("steered")
+	v.recordScreen("steered")
 
-	w.holds("for ever")
-	v.begins("for ever")
-	v.until("chat():find('for ever', 1, true) and select(2, chat():gsub('Working…', '')) == 2")
-	v.types(":Codex<CR><C-c>")
-	v.ends()
-	v.wants(v.chat(), "> stopped")
-	v.sees("codex: idle")
+	w.holdReply("for ever")
+	v.startText("for ever")
+	v.waitLua("chat():find('for ever', 1, true) and select(2, chat():gsub('Working…', '')) == 2")
+	v.typeKeys(":Codex<CR><C-c>")
+	v.waitTurns()
+	v.checkContains(v.chatText(), "> stopped")
+	v.waitScreen("codex: idle")
 
-	// Two texts at once: the second finds the turn that the first one began.
+	// Two texts at once: the second joins the turn of the first.
 	v.lua(`require("codex-bridge").send("SAY: left"); require("codex-bridge").send("SAY: right")`)
-	v.until("chat():find('\\nright\\n') and require('codex-bridge').about().state == 'idle'")
+	v.waitLua("chat():find('\\nright\\n') and require('codex-bridge').about().state == 'idle'")
 
-	// And one that is stopped before it has begun.
-	w.holds("at once")
+	// A turn stopped before its start.
+	w.holdReply("at once")
 	before := v.lua("return #seen('CodexTurnCompleted')")
 	v.lua(`require("codex-bridge").send("at once"); require("codex-bridge").stop()`)
-	v.until("#seen('CodexTurnCompleted') > " + before)
-	v.until("events[#events].data.status == 'interrupted'")
+	v.waitLua("#seen('CodexTurnCompleted') > " + before)
+	v.waitLua("events[#events].data.status == 'interrupted'")
 }
 
-// A thread that is left while a text is on its way to it is stopped, and what follows
-// goes to the next one.
+// A thread left while a text is being sent is stopped; later texts go to the next thread.
 func TestNeovimLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.says("SAY: hello")
-	w.holds("to the old one")
+	v.runText("SAY: hello")
+	w.holdReply("to the old one")
 	v.lua(`
 local codex = require("codex-bridge")
 thread = codex.about().thread.id
 codex.send("to the old one")
 codex.send("never sent", nil, function(err) unsent = err end)
 codex.new()`)
-	v.until("unsent == 'you left the thread'")
-	v.says("SAY: to the new one")
-	v.wants(v.chat(), "## Codex\n\nto the new one\n")
-	v.until(`(function()
+	v.waitLua("unsent == 'you left the thread'")
+	v.runText("SAY: to the new one")
+	v.checkContains(v.chatText(), "## Codex\n\nto the new one\n")
+	v.waitLua(`(function()
   local over
   require("codex-bridge").request("thread/read", { threadId = thread, includeTurns = true }, function(_, result)
     over = result and result.thread.turns[#result.thread.turns].status or ""
@@ -86,14 +85,13 @@ codex.new()`)
   vim.wait(10000, function() return over end)
   return over == "interrupted"
 end)()`)
-	if got := v.chat(); strings.Contains(got, "to the old one") || strings.Contains(got, "stopped") {
+	if got := v.chatText(); strings.Contains(got, "to the old one") || strings.Contains(got, "stopped") {
 		t.Error(got)
 	}
 }
 
-// blocked runs code of Lua while Neovim hears nothing of codex: it waits, before the code,
-// until meanwhile has returned.
-func (v *inNeovim) blocked(code string, meanwhile func()) {
+// runWhileBlocked runs Lua code after Neovim was blocked until meanwhile returned.
+func (v *inNeovim) runWhileBlocked(code string, meanwhile func()) {
 	v.t.Helper()
 	fifo := filepath.Join(v.root, "go")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -112,49 +110,48 @@ func (v *inNeovim) blocked(code string, meanwhile func()) {
 	}
 }
 
-// What is sent when the turn has just ended, and nobody knows yet, is not lost: it begins
-// the next turn.
+// A text sent just after the end of a turn, before Neovim knows of it, starts the next turn.
 func TestNeovimSteerTooLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	release := w.holds("begin")
+	release := w.holdReply("begin")
 	v := w.neovim("{}")
-	v.begins("begin")
-	v.until("chat():find('Working')")
+	v.startText("begin")
+	v.waitLua("chat():find('Working')")
 	record := v.text("return require('codex-bridge').about().thread.path")
-	v.blocked(`require("codex-bridge").send("SAY: not too late")`, func() {
+	v.runWhileBlocked(`require("codex-bridge").send("SAY: not too late")`, func() {
 		release()
 		for raw, _ := os.ReadFile(record); !bytes.Contains(raw, []byte(`"task_complete"`)); raw, _ = os.ReadFile(record) {
 			select {
 			case <-v.ctx.Done():
-				v.t.Fatalf("the turn does not end:\n%s", raw)
-			case <-time.After(10 * time.Millisecond): // the file tells nobody
+				v.t.Fatalf("the turn did not end in time:\n%s", raw)
+			case <-time.After(10 * time.Millisecond): // no notification of changes to the file
 			}
 		}
 	})
-	v.said++
-	v.ends()
-	v.wants(v.chat(), "## Codex\n\nnot too late\n")
-	if strings.Contains(v.chat(), "not sent") {
-		t.Error(v.chat())
+	v.started++
+	v.waitTurns()
+	v.checkContains(v.chatText(), "## Codex\n\nnot too late\n")
+	if strings.Contains(v.chatText(), "not sent") {
+		t.Error(v.chatText())
 	}
 }
 
-// A turn that is over before the answer to its start is read leaves nothing running.
+// A turn that ends before Neovim reads the response to its start leaves no running state.
 func TestNeovimShortTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.says("SAY: hello")
+	v.runText("SAY: hello")
 	for range 5 {
-		v.says("SAY: short")
+		v.runText("SAY: short")
 		if got := v.lua("return require('codex-bridge').about().turn == nil"); got != "true" {
-			t.Fatal("it still runs")
+			t.Fatal("the chat still shows a running turn")
 		}
 	}
 }
 
-// Many deltas make few changes of the buffer, and no picture is wiped.
+// Many deltas cause few changes of the buffer, and the screen is not cleared.
 func TestNeovimStream(t *testing.T) {
 	t.Parallel()
 	const deltas = 3000
@@ -171,30 +168,30 @@ func TestNeovimStream(t *testing.T) {
 		scripted.Step{When: "again", Reply: scripted.Reply{scripted.Text(text.String())}},
 	)
 	v := w.neovim("{ flush_ms = 3600000 }")
-	v.says("SAY: hello")
+	v.runText("SAY: hello")
 	v.lua(`
 writes, heard = 0, 0
 vim.api.nvim_buf_attach(vim.fn.bufnr("codex://chat"), false, { on_lines = function() writes = writes + 1 end })
 local append = require("codex-bridge.chat").append
 require("codex-bridge.chat").append = function(...) heard = heard + 1; return append(...) end`)
-	// With a timer that never fires: only the ends of items write.
-	v.says("much")
+	// With a timer that never fires, only the ends of items write.
+	v.runText("much")
 	if got := v.lua("return { heard > 1000, writes < 20 }"); got != "[true,true]" {
 		t.Errorf("[many deltas, few changes]: %s, %s", got, v.lua("return { heard, writes }"))
 	}
-	v.wants(v.chat(), strings.TrimRight(text.String(), " \n"))
+	v.checkContains(v.chatText(), strings.TrimRight(text.String(), " \n"))
 
-	// As people have it.
+	// With the default settings.
 	v.lua("require('codex-bridge').setup({ cmd = require('codex-bridge.config').current.cmd }); writes, heard = 0, 0")
 	before, start := v.Screen().Counts(), time.Now()
-	v.says("again")
+	v.runText("again")
 	took, after := time.Since(start), v.Screen().Counts()
 	report := fmt.Sprintf("%s deltas in %v: %s changes of the buffer, %d pictures, %d characters drawn, %d screens wiped",
 		v.lua("return heard"), took.Round(time.Millisecond), v.lua("return writes"), after.Flushes-before.Flushes, after.Cells-before.Cells, after.Clears-before.Clears)
 	t.Log(report)
-	keep(t, report)
+	keepTranscript(t, report)
 	if after.Clears != before.Clears {
-		t.Error("the screen was wiped")
+		t.Error("the screen was cleared")
 	}
-	v.sees("word2999")
+	v.waitScreen("word2999")
 }

@@ -14,15 +14,15 @@ import (
 	"codex-bridge/editors/nvim/tests/neovim"
 )
 
-// inNeovim is a person at a Neovim with the plugin, in a world.
+// inNeovim is a user at a Neovim with the plugin, in a world.
 type inNeovim struct {
 	*world
 	*neovim.Neovim
-	ctx  context.Context
-	said int // turns that were begun
+	ctx     context.Context
+	started int // number of started turns
 }
 
-// repositoryRoot is where the module lies.
+// repositoryRoot returns the root of the module.
 func repositoryRoot(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -32,7 +32,7 @@ func repositoryRoot(t *testing.T) string {
 	return root
 }
 
-// neovimProgram is the Neovim that `make editors` has installed.
+// neovimProgram returns the Neovim of `make editors`.
 func neovimProgram(t *testing.T) string {
 	t.Helper()
 	if program := os.Getenv("CODEX_BRIDGE_E2E_NEOVIM"); program != "" {
@@ -45,11 +45,11 @@ func neovimProgram(t *testing.T) string {
 	return program
 }
 
-// neovim starts one. setup is the argument of the plugin's setup{}, in Lua; its cmd is
-// the proxy unless it says otherwise.
+// neovim starts a Neovim. setup is the Lua argument of the plugin's setup{}; the default of its cmd
+// is the proxy.
 func (w *world) neovim(setup string) *inNeovim {
 	w.t.Helper()
-	quote := func(text string) string { return marshal(w.t, text) } // which Lua reads, too
+	quote := func(text string) string { return marshal(w.t, text) } // also valid in Lua
 	init := w.write("init.lua", fmt.Sprintf(`
 vim.opt.runtimepath:prepend(%s)
 vim.opt.swapfile = false
@@ -80,35 +80,35 @@ end
 		n.Close()
 	})
 	v := &inNeovim{world: w, Neovim: n, ctx: ctx}
-	v.sees("~") // the first picture: no keys are lost
+	v.waitScreen("~") // ready for keys
 	return v
 }
 
-// types presses keys.
-func (v *inNeovim) types(keys string) {
+// typeKeys types keys.
+func (v *inNeovim) typeKeys(keys string) {
 	v.t.Helper()
 	if err := v.Press(keys); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// sees waits until the screen shows all of texts.
-func (v *inNeovim) sees(texts ...string) {
+// waitScreen waits until the screen shows all texts.
+func (v *inNeovim) waitScreen(texts ...string) {
 	v.t.Helper()
 	if err := v.AwaitText(v.ctx, texts...); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// until waits until an expression of Lua is true.
-func (v *inNeovim) until(expression string) {
+// waitLua waits until a Lua expression is true.
+func (v *inNeovim) waitLua(expression string) {
 	v.t.Helper()
 	if err := v.Await(v.ctx, expression); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// lua is what code returns, as JSON writes it.
+// lua returns the result of Lua code as JSON.
 func (v *inNeovim) lua(code string, args ...any) string {
 	v.t.Helper()
 	var got any
@@ -118,7 +118,7 @@ func (v *inNeovim) lua(code string, args ...any) string {
 	return marshal(v.t, got)
 }
 
-// text is what code returns: a text.
+// text returns the result of Lua code, a string.
 func (v *inNeovim) text(code string, args ...any) string {
 	v.t.Helper()
 	var text string
@@ -128,47 +128,47 @@ func (v *inNeovim) text(code string, args ...any) string {
 	return text
 }
 
-// begins sends a text by a command.
-func (v *inNeovim) begins(text string) {
+// startText sends a text by a command.
+func (v *inNeovim) startText(text string) {
 	v.t.Helper()
-	v.said++
-	if strings.Contains(text, "\n") { // no command line has more than one
+	v.started++
+	if strings.Contains(text, "\n") { // a command line has one line
 		v.lua(`require("codex-bridge").show(); require("codex-bridge").send(...)`, text)
 		return
 	}
-	v.types(":Codex " + strings.ReplaceAll(text, "<", "<lt>") + "<CR>")
+	v.typeKeys(":Codex " + strings.ReplaceAll(text, "<", "<lt>") + "<CR>")
 }
 
-// ends waits until all turns that were begun have ended.
-func (v *inNeovim) ends() {
+// waitTurns waits until all started turns have ended.
+func (v *inNeovim) waitTurns() {
 	v.t.Helper()
-	v.until(fmt.Sprintf("#seen('CodexTurnCompleted') >= %d", v.said))
+	v.waitLua(fmt.Sprintf("#seen('CodexTurnCompleted') >= %d", v.started))
 }
 
-// says is a whole turn.
-func (v *inNeovim) says(text string) {
+// runText sends a text and waits for the end of its turn.
+func (v *inNeovim) runText(text string) {
 	v.t.Helper()
-	v.begins(text)
-	v.ends()
+	v.startText(text)
+	v.waitTurns()
 }
 
-// shot keeps the screen, without what is random.
-func (v *inNeovim) shot(name string) {
-	keep(v.t, name+"\n"+v.Screen().Text())
+// recordScreen records the screen without random parts.
+func (v *inNeovim) recordScreen(name string) {
+	keepTranscript(v.t, name+"\n"+v.Screen().Text())
 }
 
-// chat is the text of the conversation.
-func (v *inNeovim) chat() string {
+// chatText returns the text of the conversation.
+func (v *inNeovim) chatText() string {
 	v.t.Helper()
 	return v.text("return chat()")
 }
 
-// wants fails the test unless the text has all the others.
-func (v *inNeovim) wants(text string, others ...string) {
+// checkContains fails the test unless the text contains the others.
+func (v *inNeovim) checkContains(text string, others ...string) {
 	v.t.Helper()
 	for _, other := range others {
 		if !strings.Contains(text, other) {
-			v.t.Errorf("there is no %q in\n%s", other, text)
+			v.t.Errorf("%q is missing in\n%s", other, text)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// A command that puts a link in the place of a writable root does not get the folder written that
-// the link leads to.
+// A command that replaces a writable root by a link does not make the link's target writable.
 //
-// Measured with Codex 0.169: a root of Codex's configuration is not replaced so. Where its path
+// Measured with Codex 0.169: a root of Codex's configuration can't be replaced so. If its path has
+// a link that commands can write, Codex runs no command.
 // crosses a link that commands can write, Codex runs no command.
 func TestLinkInPlaceOfWritableRoot(t *testing.T) {
 	t.Parallel()
@@ -26,19 +26,19 @@ func TestLinkInPlaceOfWritableRoot(t *testing.T) {
 					w.write("config.toml", fmt.Sprintf(policy, fmt.Sprintf(`"${workspace}", %q`, sub)))
 				}
 				w.write("outside/x", "")
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 				for _, line := range []string{
 					"echo > deep/sub/fine && cp deep/sub/fine fine; mv deep gone; mkdir deep; ln -s " + w.root + "/outside deep/sub; true",
 					"echo > " + w.root + "/outside/written; true",
 				} {
-					turn, mark := a.beginWith(thread, "RUN: "+line, map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{sub}}})
-					a.end(thread, turn, mark)
+					turn, mark := a.startTurnWith(thread, "RUN: "+line, map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{sub}}})
+					a.waitTurn(thread, turn, mark)
 				}
-				if w.left("outside/written") != (who == "control") || !w.left("workspace/fine") {
-					t.Errorf("written: %v, ordinary file: %v; %q", w.left("outside/written"), w.left("workspace/fine"), w.told())
+				if w.hasFile("outside/written") != (who == "control") || !w.hasFile("workspace/fine") {
+					t.Errorf("written: %v, ordinary file: %v; %q", w.hasFile("outside/written"), w.hasFile("workspace/fine"), w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}

@@ -15,9 +15,8 @@ import (
 	"codex-bridge/cmd/internal/noise"
 )
 
-// noiseEnv is the seed of what is said between the messages of every conversation, and is
-// in no schema; 0: nothing is; random: another each time. Without it the seed is 1, so that a
-// change which fails is the change that did it.
+// noiseEnv is the seed of the noise in every conversation; 0: no noise, random: a new seed each
+// time. The default is 1, so that a failure comes from the change.
 const noiseEnv = "CODEX_BRIDGE_NOISE_SEED"
 
 var noiseSeed = func() uint64 {
@@ -35,18 +34,18 @@ var noiseSeed = func() uint64 {
 	return n
 }()
 
-// worldNoise is the noise of one world: on the side of codex by a process between, on that of
-// the editor by the editor.
+// worldNoise is the noise of one world: a process adds it to Codex's messages, and the editor to
+// its own.
 type worldNoise struct {
 	w       *world
-	report  string // what the side of codex has said and was answered, a file a process
-	mute    bool   // the editor says none
-	params  bool   // members in the editor's params are nobody's business
+	report  string // messages of Codex's side and responses, one file per process
+	mute    bool   // the editor sends none
+	params  bool   // Codex ignores unknown members of the editor's params
 	mu      sync.Mutex
 	editors []*noiseClient
 }
 
-// newNoise makes the bridge's codex a noisy one, unless a test has a codex of its own.
+// newNoise adds noise to the bridge's Codex, unless the test has its own Codex.
 func newNoise(w *world, o *options) *worldNoise {
 	w.t.Helper()
 	if o.codex != "" || noiseSeed == 0 {
@@ -61,11 +60,11 @@ func newNoise(w *world, o *options) *worldNoise {
 		fmt.Sprintf("CODEX_BRIDGE_E2E_NOISE=%d", noiseSeed),
 		"CODEX_BRIDGE_E2E_NOISE_ABOUT=" + w.t.Name(), "CODEX_BRIDGE_E2E_NOISE_REPORT=" + n.report,
 	}, o.env...)
-	w.t.Cleanup(n.check)
+	w.t.Cleanup(n.checkResponses)
 	return n
 }
 
-// withoutNoise are lines without the members that nobody knows.
+// withoutNoise removes the noise from lines.
 func (w *world) withoutNoise(lines []string) []string {
 	for i, line := range lines {
 		lines[i] = string(withoutNoise([]byte(line)))
@@ -73,7 +72,7 @@ func (w *world) withoutNoise(lines []string) []string {
 	return lines
 }
 
-// client is the noise of one more editor.
+// client returns the noise of one more editor.
 func (n *worldNoise) client() *noiseClient {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,9 +82,9 @@ func (n *worldNoise) client() *noiseClient {
 	return c
 }
 
-// check reads what the side of codex was answered: at most once each, and never a result.
-// Who has gone before answers nothing.
-func (n *worldNoise) check() {
+// checkResponses checks that each noise request got at most one response, an error. A client that
+// has disconnected does not respond.
+func (n *worldNoise) checkResponses() {
 	files, err := filepath.Glob(filepath.Join(n.report, "*"))
 	if err != nil {
 		n.w.t.Error(err)
@@ -103,7 +102,7 @@ func (n *worldNoise) check() {
 			}
 			id := editor.Member([]byte(answer), "id")
 			if answered[id] || editor.Member([]byte(answer), "error", "code") == "" {
-				n.w.t.Errorf("a request that nobody knows was answered %s", answer)
+				n.w.t.Errorf("a noise request got the response %s", answer)
 			}
 			answered[id] = true
 		}

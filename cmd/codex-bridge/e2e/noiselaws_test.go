@@ -14,7 +14,7 @@ import (
 	"codex-bridge/cmd/internal/noise"
 )
 
-// value draws a JSON value, encoded.
+// noiseValue draws a JSON value.
 func noiseValue() *rapid.Generator[any] {
 	return rapid.Deferred(func() *rapid.Generator[any] {
 		return rapid.OneOf(
@@ -58,7 +58,7 @@ func TestNoiseMembers(t *testing.T) {
 					continue
 				}
 				if diff := cmp.Diff(fmt.Sprint(encodedJSON(t, message[key])), encodedJSON(t, member)); diff != "" {
-					t.Fatalf("data was touched: %s", diff)
+					t.Fatalf("data changed: %s", diff)
 				}
 			}
 			if stripped := withoutNoise([]byte(encodedJSON(t, anew))); string(stripped) != string(line) {
@@ -67,7 +67,7 @@ func TestNoiseMembers(t *testing.T) {
 		}
 	})
 	if changed == 0 {
-		t.Error("no message had a member more")
+		t.Error("no message got a member")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A client that offered the bridge learns why no answers come any more: with and without a policy, and
-// before the requests that Codex leaves get their errors. One that ends Codex itself is sent nothing.
+// A client that offered the bridge gets a notification when Codex has ended, before the errors of
+// its pending requests, with and without a policy. A client that ends Codex itself gets none.
 func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 	t.Parallel()
 	const method = "bridge/upstream/exited"
@@ -42,7 +42,7 @@ func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 					return strings.Contains(string(m.Params), `"exitCode":null`) && m.Param("reason") == "signal: killed"
 				})
 			}
-			// Codex 0.169 ends by itself when it is told to.
+			// Codex 0.169 exits when it gets this message.
 			c := w.open(proxyArgv...)
 			c.initialize(bridge)
 			mark := c.Mark()
@@ -68,12 +68,12 @@ func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 // endCodex sends a signal to the app-server of the conversation.
 func (c *conversation) endCodex(signal syscall.Signal) {
 	c.t.Helper()
-	if err := syscall.Kill(c.codex(), signal); err != nil {
+	if err := syscall.Kill(c.codexPID(), signal); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// received reports whether a notification of that method has come.
+// received reports whether a notification of a method has arrived.
 func (c *conversation) received(method string) bool {
 	for _, m := range c.Messages() {
 		if !m.Sent && m.Method == method {
@@ -83,8 +83,8 @@ func (c *conversation) received(method string) bool {
 	return false
 }
 
-// Each reload is reported to a client that offered the bridge: the effective mode, and why a changed
-// file is not valid.
+// Each reload sends a notification to a client that offered the bridge: the effective mode, or the
+// error of the changed file.
 func TestClientIsNotifiedOfReloads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"audit\"\n"})
@@ -102,5 +102,5 @@ func TestClientIsNotifiedOfReloads(t *testing.T) {
 			return m.Param("mode") == test.mode && (fault == "") == (test.fault == "") && strings.Contains(fault, test.fault)
 		})
 	}
-	c.quit()
+	c.closeAndWait()
 }

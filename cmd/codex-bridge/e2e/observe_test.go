@@ -11,9 +11,9 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A client that knows the bridge sees what codex's hooks do, whoever's they are, and how
-// often it summed up a thread or had a model decide.
-func TestObserved(t *testing.T) {
+// A client that knows the bridge sees the runs of all hooks, and the numbers of compactions and of
+// reviews by a model.
+func TestStatusCountsEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
 		config:      strings.Replace(hooksPolicy, "[policy]", "[policy]\nreviewers = [\"auto_review\"]\nescalation = \"ask\"", 1),
@@ -24,7 +24,7 @@ func TestObserved(t *testing.T) {
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
 	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "approvalsReviewer": "auto_review"})
 	mark := c.Mark()
-	c.told(thread, "RUN: touch denied")
+	c.toolOutput(thread, "RUN: touch denied")
 	for _, run := range []struct{ event, status, own, reason string }{
 		{"preToolUse", "blocked", "true", "Nothing is touched here"},
 		{"stop", "failed", "false", "exited with code 1"},
@@ -35,7 +35,7 @@ func TestObserved(t *testing.T) {
 				last("event") == run.event && last("status") == run.status && last("own") == run.own && strings.Contains(last("reason"), run.reason)
 		})
 	}
-	c.told(thread, "ESCALATE: echo x > "+filepath.Join(w.root, "out"))
+	c.toolOutput(thread, "ESCALATE: echo x > "+filepath.Join(w.root, "out"))
 	mark = c.Mark()
 	c.must("thread/compact/start", map[string]any{"threadId": thread})
 	c.waitFor(mark, "turn/completed", nil)

@@ -11,14 +11,14 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// Codex takes an array for a struct, so that a client whose capabilities were one had
-// Codex silence hook/completed unread: with the hook's program gone, commands ran
-// unhooked and the turn completed (R1). In the object form the list is read, Codex
-// says it all the same, and the turn is interrupted.
+// Codex accepts an array for a struct. A client with capabilities as an array made Codex omit
+// hook/completed unnoticed: without the hook's program, commands ran without hooks and the turn
+// completed (R1). With an object the bridge reads the list, Codex sends the notification, and the
+// turn is interrupted.
 func TestCapabilitiesAsArray(t *testing.T) {
 	t.Parallel()
-	// The control: codex heeds the list in an array. Where in the array it stands is the
-	// order of codex's fields.
+	// Control: Codex uses the list in an array. Its place in the array is the order of Codex's
+	// fields.
 	alone := newWorld(t, options{})
 	control := alone.open(codexPath, "app-server")
 	silenced := false
@@ -31,17 +31,17 @@ func TestCapabilitiesAsArray(t *testing.T) {
 		}
 	}
 	if !silenced {
-		t.Fatal("codex takes no array for capabilities: the attack can't work, and this test shows nothing")
+		t.Fatal("Codex accepts no array for capabilities: the test shows nothing")
 	}
 	id := editor.Member(control.must("thread/start", map[string]any{"cwd": alone.workspace}), "thread", "id")
 	control.must("thread/name/set", map[string]any{"threadId": id, "name": "n"})
 	control.waitFor(0, "thread/name/updated", nil)
 	for _, m := range control.Messages() {
 		if m.Method == "thread/started" {
-			t.Fatal("codex does not heed the array: the attack can't work, and this test shows nothing")
+			t.Fatal("Codex ignores the array: the test shows nothing")
 		}
 	}
-	control.quit()
+	control.closeAndWait()
 
 	w := newWorld(t, options{config: hooksPolicy})
 	program := filepath.Join(w.root, "bridge")
@@ -57,38 +57,38 @@ func TestCapabilitiesAsArray(t *testing.T) {
 	c := w.open(program, "app-server")
 	methods := []string{"hook/completed", "item/started", "thread/settings/updated", "thread/closed", "thread/archived"}
 	for _, capabilities := range permutedCapabilities(methods...) {
-		err := c.refused("initialize", map[string]any{"clientInfo": map[string]any{"name": "x", "version": "1"}, "capabilities": capabilities})
+		err := c.mustFail("initialize", map[string]any{"clientInfo": map[string]any{"name": "x", "version": "1"}, "capabilities": capabilities})
 		if !strings.Contains(err.Message, "params.capabilities") {
-			t.Errorf("an array is refused with %v", err)
+			t.Errorf("an array: error %v", err)
 		}
 	}
 	c.initialize(map[string]any{"experimentalApi": true, "optOutNotificationMethods": methods})
 	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	c.say(thread, "RUN: echo x > hooked")
-	c.present("hooked")
+	c.runTurn(thread, "RUN: echo x > hooked")
+	c.checkPresent("hooked")
 	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	turn, mark := c.begin(thread, "RUN: sleep 3600")
-	if status := c.end(thread, turn, mark); status != "interrupted" {
-		t.Errorf("a turn whose hook has no program ended as %q", status)
+	turn, mark := c.startTurn(thread, "RUN: sleep 3600")
+	if status := c.waitTurn(thread, turn, mark); status != "interrupted" {
+		t.Errorf("a turn without the hook's program: status %q", status)
 	}
-	// A thread that codex has put away is not verified any more (R11).
+	// An archived thread is no longer verified (R11).
 	c.must("thread/archive", map[string]any{"threadId": thread})
-	c.must("model/list", map[string]any{}) // what codex says of it has come
-	if err := c.refused("turn/start", input(thread, "x")); err.Code != -32013 {
-		t.Errorf("a turn in a thread that was archived is refused with %v", err)
+	c.must("model/list", map[string]any{}) // a barrier for Codex's notifications
+	if err := c.mustFail("turn/start", input(thread, "x")); err.Code != -32013 {
+		t.Errorf("a turn in an archived thread: error %v", err)
 	}
 	for _, m := range c.Messages() {
 		for _, method := range methods {
 			if m.Method == method {
-				t.Errorf("the client has heard %s, which it has opted out of", method)
+				t.Errorf("the client got %s, which it opted out of", method)
 			}
 		}
 	}
 }
 
-// permutedCapabilities are arrays of seven fields with the list at each place.
+// permutedCapabilities returns arrays of seven fields with the list at each place.
 func permutedCapabilities(methods ...string) (all [][]any) {
 	for _, other := range []any{false, nil} {
 		for place := range 7 {

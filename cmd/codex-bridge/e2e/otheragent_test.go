@@ -14,8 +14,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The model of a read-only thread gives work to an agent of a thread that can write, or to that thread
-// itself. Codex lets it; with the bridge a model reaches the agents of its own session alone.
+// The model of a read-only thread gives work to an agent of a writable thread, or to that thread.
+// Codex allows it; with the bridge a model reaches only the agents of its own session.
 func TestAgentOfAnotherThread(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -34,16 +34,16 @@ func TestAgentOfAnotherThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			loose := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			caller := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 			target := loose
 			switch test.target {
 			case "agent":
-				target, _ = a.spawn(loose, "SAY: hello")
+				target, _ = a.spawnAgent(loose, "SAY: hello")
 			case "own", "opened":
 				caller = loose
-				target, _ = a.spawn(loose, "SAY: hello")
+				target, _ = a.spawnAgent(loose, "SAY: hello")
 				if test.target == "opened" {
 					a.must("thread/resume", map[string]any{"threadId": target})
 				}
@@ -55,10 +55,10 @@ func TestAgentOfAnotherThread(t *testing.T) {
 				named = strings.ToUpper(target)
 			}
 			for _, call := range []string{`multi_agent_v1/send_input {"target":"` + named + `","message":"RUN: touch made"}`, `multi_agent_v1/resume_agent {"id":"` + named + `"}`} {
-				turn, mark := a.begin(caller, "CALL: "+call)
-				a.end(caller, turn, mark)
-				if refused := strings.Contains(w.told(), "is not one of this session"); refused == test.made {
-					t.Errorf("%s: the model was told %q", call, w.told())
+				turn, mark := a.startTurn(caller, "CALL: "+call)
+				a.waitTurn(caller, turn, mark)
+				if refused := strings.Contains(w.lastToolOutput(), "is not one of this session"); refused == test.made {
+					t.Errorf("%s: the model got %q", call, w.lastToolOutput())
 				}
 				if !test.made || strings.Contains(call, "resume_agent") {
 					continue
@@ -68,24 +68,24 @@ func TestAgentOfAnotherThread(t *testing.T) {
 				}
 			}
 			if !test.made {
-				time.Sleep(time.Second) // an agent would work by now
+				time.Sleep(time.Second) // time for an agent to work
 			}
-			if w.left("workspace/made") != test.made {
-				t.Errorf("the agent has worked: %v", !test.made)
+			if w.hasFile("workspace/made") != test.made {
+				t.Errorf("the agent worked: %v", !test.made)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// agentEnds waits until a turn of an agent of the thread ends, and returns the agent's id.
-func (a *agreeable) agentEnds(thread string, mark int) string {
+// waitAgentTurn waits for the end of a turn of the thread's agent and returns the agent's id.
+func (a *acceptingEditor) waitAgentTurn(thread string, mark int) string {
 	a.t.Helper()
 	m := a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") != thread })
 	return m.Param("threadId")
 }
 
-// A turn starts an agent. A later turn that may do less can't have it done by that agent.
+// A turn starts an agent. A later turn with fewer permissions can't use that agent.
 func TestAgentOfEarlierTurn(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
@@ -115,7 +115,7 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 			if test.argv == nil {
 				test.argv = proxyArgv
 			}
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(object{"approvalPolicy": cmp.Or(test.approval, "on-request"), "sandbox": "workspace-write"})
 			for _, turn := range []object{test.earlier, test.later} {
 				if name, ok := turn["cwd"]; ok {
@@ -123,83 +123,83 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 					turn["runtimeWorkspaceRoots"] = []any{turn["cwd"]}
 				}
 			}
-			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, test.earlier)
-			a.end(thread, turn, mark)
-			child := a.agentEnds(thread, mark)
-			turn, mark = a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made; pwd"}`, test.later)
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurnWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, test.earlier)
+			a.waitTurn(thread, turn, mark)
+			child := a.waitAgentTurn(thread, mark)
+			turn, mark = a.startTurnWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made; pwd"}`, test.later)
+			a.waitTurn(thread, turn, mark)
 			if test.made {
-				a.agentEnds(thread, mark)
-			} else if !strings.Contains(w.told(), "works with other settings than this turn") {
-				t.Errorf("the model was told %q", w.told())
+				a.waitAgentTurn(thread, mark)
+			} else if !strings.Contains(w.lastToolOutput(), "works with other settings than this turn") {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
 			_, err := os.Stat(filepath.Join(lib, "made"))
-			if made := w.left("workspace/made") || err == nil; made != (test.made && name != "narrower") {
-				t.Errorf("the agent has written: %v; the model was told %q", made, w.told())
+			if made := w.hasFile("workspace/made") || err == nil; made != (test.made && name != "narrower") {
+				t.Errorf("the agent wrote: %v; the model got %q", made, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// Under version 2 an agent goes by a name. It gets no work from a thread whose earlier turns had another
-// sandbox: nothing tells which of them has started it.
+// With version 2 an agent has a name. It gets no work from a thread whose earlier turns had another
+// sandbox: the turn that started it is unknown.
 func TestNamedAgentOfEarlierTurn(t *testing.T) {
 	t.Parallel()
 	for later, made := range map[string]bool{"readOnly": false, "workspaceWrite": true} {
 		t.Run(later, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{mute: "many", config: gitConfig, codexConfig: "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			turn, mark := a.begin(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
-			a.end(thread, turn, mark)
-			a.agentEnds(thread, mark)
-			turn, mark = a.beginWith(thread, `CALL: team/followup_task {"target":"a","message":"RUN: touch made"}`, map[string]any{"sandboxPolicy": map[string]any{"type": later}})
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurn(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
+			a.waitTurn(thread, turn, mark)
+			a.waitAgentTurn(thread, mark)
+			turn, mark = a.startTurnWith(thread, `CALL: team/followup_task {"target":"a","message":"RUN: touch made"}`, map[string]any{"sandboxPolicy": map[string]any{"type": later}})
+			a.waitTurn(thread, turn, mark)
 			if made {
-				a.agentEnds(thread, mark)
+				a.waitAgentTurn(thread, mark)
 			}
-			if refused := strings.Contains(w.told(), "can't be told"); refused == made {
-				t.Errorf("the model was told %q", w.told())
+			if refused := strings.Contains(w.lastToolOutput(), "can't be told"); refused == made {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			if !made && w.left("workspace/made") {
-				t.Error("the agent has written")
+			if !made && w.hasFile("workspace/made") {
+				t.Error("the agent wrote")
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// The client opens an agent's thread, and raises it without a turn. The agent gets no work from a thread that may
-// do less.
+// The client opens an agent's thread and raises it without a turn. The agent gets no work from a
+// thread with fewer permissions.
 func TestRaisedAgent(t *testing.T) {
 	t.Parallel()
 	for _, raised := range []bool{false, true} {
 		t.Run(fmt.Sprint(raised), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-			agent, _ := a.spawn(thread, "SAY: hello")
+			agent, _ := a.spawnAgent(thread, "SAY: hello")
 			a.must("thread/resume", map[string]any{"threadId": agent})
 			if raised {
 				mark := a.Mark()
 				a.must("thread/settings/update", map[string]any{"threadId": agent, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
 				a.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool { return m.Param("threadId") == agent })
 			}
-			turn, mark := a.begin(thread, `CALL: multi_agent_v1/send_input {"target":"`+agent+`","message":"RUN: touch made"}`)
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurn(thread, `CALL: multi_agent_v1/send_input {"target":"`+agent+`","message":"RUN: touch made"}`)
+			a.waitTurn(thread, turn, mark)
 			if !raised {
-				a.agentEnds(thread, mark)
+				a.waitAgentTurn(thread, mark)
 			}
-			if refused := strings.Contains(w.told(), "works with other settings than this turn"); refused != raised {
-				t.Errorf("the model was told %q", w.told())
+			if refused := strings.Contains(w.lastToolOutput(), "works with other settings than this turn"); refused != raised {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			if w.left("workspace/made") {
-				t.Error("the agent has written")
+			if w.hasFile("workspace/made") {
+				t.Error("the agent wrote")
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

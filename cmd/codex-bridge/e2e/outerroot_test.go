@@ -12,8 +12,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// A root of a turn around the workspace makes the .git of the workspace writable: Codex protects the one at
-// the top of a root alone.
+// A turn's root around the workspace makes the workspace's .git writable: Codex protects only the
+// .git at the top of a root.
 func TestRootAroundWorkspace(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
@@ -35,8 +35,8 @@ func TestRootAroundWorkspace(t *testing.T) {
 			w := newWorld(t, options{config: "[policy]\n"})
 			lib := filepath.Dir(w.write("lib/x", ""))
 			w.repositoryIn("lib/own")
-			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
-			a := w.agreeable(test.argv...)
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
+			a := w.newAcceptingEditor(test.argv...)
 			settings := object{"cwd": filepath.Join(lib, "own"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			if test.start != nil {
 				for key, value := range test.start(lib) {
@@ -48,18 +48,18 @@ func TestRootAroundWorkspace(t *testing.T) {
 			if test.turn != nil {
 				more = test.turn(lib)
 			}
-			turn, mark := a.beginWith(thread, "RUN: touch "+lib+"/own/fine; touch "+lib+"/own/.git/hooks/pre-commit", more)
-			a.end(thread, turn, mark)
-			if w.left("lib/own/.git/hooks/pre-commit") != test.written || !w.left("lib/own/fine") {
-				t.Errorf(".git is written: %v; the model was told %q", !test.written, w.told())
+			turn, mark := a.startTurnWith(thread, "RUN: touch "+lib+"/own/fine; touch "+lib+"/own/.git/hooks/pre-commit", more)
+			a.waitTurn(thread, turn, mark)
+			if w.hasFile("lib/own/.git/hooks/pre-commit") != test.written || !w.hasFile("lib/own/fine") {
+				t.Errorf(".git written: %v; the model got %q", !test.written, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// protected_paths has .github/workflows. A thread that is opened in .github can't write there, and neither
-// can one with .github as a root.
+// protected_paths has .github/workflows. A thread in .github can't write there, and neither can a
+// thread with the root .github.
 func TestWorkspaceBeforeProtectedPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -84,24 +84,24 @@ func TestWorkspaceBeforeProtectedPath(t *testing.T) {
 			if test.roots {
 				settings["cwd"], settings["runtimeWorkspaceRoots"] = w.workspace, []string{folder}
 			}
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(settings)
 			program := fmt.Sprintf("python3 -c 'open(%q + %q, \"w\")'", folder+"/work", "flows/x.yaml")
 			a.turn(thread, "RUN: cd "+folder+"; "+program)
-			deeper := test.roots && test.folder != ".github" // what programs write there is a limit
-			if w.left("workspace/"+test.folder+"/workflows/x.yaml") != test.written && !deeper {
-				t.Errorf("the protected path is written: %v; the model was told %q", !test.written, w.told())
+			deeper := test.roots && test.folder != ".github" // a documented limit for programs
+			if w.hasFile("workspace/"+test.folder+"/workflows/x.yaml") != test.written && !deeper {
+				t.Errorf("protected path written: %v; the model got %q", !test.written, w.lastToolOutput())
 			}
 			a.turn(thread, "PATCH: "+folder+"/workflows/patched")
-			if w.left("workspace/"+test.folder+"/workflows/patched") != test.written {
-				t.Errorf("the protected path is patched: %v; the model was told %q", !test.written, w.told())
+			if w.hasFile("workspace/"+test.folder+"/workflows/patched") != test.written {
+				t.Errorf("protected path patched: %v; the model got %q", !test.written, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A grant of a folder around the workspace would take the protection off the .git of the workspace.
+// A grant of a folder around the workspace would unprotect the workspace's .git.
 func TestGrantAroundWorkspace(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -113,23 +113,23 @@ func TestGrantAroundWorkspace(t *testing.T) {
 			w := newWorld(t, options{config: "[policy]\n", codexConfig: permissionsConfig})
 			lib := filepath.Dir(w.write("lib/x", ""))
 			w.repositoryIn("lib/own")
-			w.write("config.toml", gitConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			w.write("config.toml", gitConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
 			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, lib)})
 			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "touch "+lib+"/own/.git/hooks/pre-commit; echo DONE")})
 			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(test.argv, editor.Options{Answer: grantsAll(t)})}
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread := a.thread(map[string]any{"cwd": filepath.Join(lib, "own"), "approvalPolicy": "on-request", "sandbox": "read-only"})
-			turn, mark := a.begin(thread, "PERMIT")
-			a.end(thread, turn, mark)
-			if w.left("lib/own/.git/hooks/pre-commit") != test.written {
-				t.Errorf(".git is written: %v; the model was told %q", !test.written, w.told())
+			turn, mark := a.startTurn(thread, "PERMIT")
+			a.waitTurn(thread, turn, mark)
+			if w.hasFile("lib/own/.git/hooks/pre-commit") != test.written {
+				t.Errorf(".git written: %v; the model got %q", !test.written, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A thread that Codex has opened alone in a protected path, or on the way to one, comes back through the
+// A thread that Codex alone opened in a protected path, or in its parent, resumes through the
 // bridge. Its commands can't write the path.
 func TestThreadComesBackInProtectedPath(t *testing.T) {
 	t.Parallel()
@@ -140,23 +140,23 @@ func TestThreadComesBackInProtectedPath(t *testing.T) {
 			base := "workspace/" + strings.TrimSuffix(folder, "/workflows")
 			w.write(base+"/workflows/x", "")
 			w.write("workspace/.github/workflows/.git/HEAD", "ref: refs/heads/main\n")
-			alone := w.agreeable(codexPath, "app-server")
+			alone := w.newAcceptingEditor(codexPath, "app-server")
 			thread := alone.thread(map[string]any{"cwd": filepath.Join(w.workspace, folder), "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			alone.turn(thread, "RUN: touch "+filepath.Join(w.root, base)+"/workflows/control")
-			if !w.left(base + "/workflows/control") {
-				t.Errorf("Codex alone does not write there: %q", w.told())
+			if !w.hasFile(base + "/workflows/control") {
+				t.Errorf("Codex alone can't write there: %q", w.lastToolOutput())
 			}
-			alone.quit()
-			a := w.agreeable(proxyArgv...)
+			alone.closeAndWait()
+			a := w.newAcceptingEditor(proxyArgv...)
 			result, err := a.Call(a.ctx, method, map[string]any{"threadId": thread})
 			if err == nil {
 				thread = editor.Member(result, "thread", "id")
 				a.turn(thread, fmt.Sprintf("RUN: python3 -c 'open(%q + %q, \"w\")'", filepath.Join(w.root, base)+"/work", "flows/y"))
 			}
-			if w.left(base + "/workflows/y") {
-				t.Errorf("the protected path is written: %q", w.told())
+			if w.hasFile(base + "/workflows/y") {
+				t.Errorf("protected path written: %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// [policy.methods] has the last word on a refusal, and refuses what the table
-// lets pass. What is judged by its fields stays judged.
+// [policy.methods] overrides refusals, and refuses methods that the table allows. Rules about
+// fields still apply.
 func TestMethodOverrides(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: policyConfig + `
@@ -22,31 +22,31 @@ func TestMethodOverrides(t *testing.T) {
 "thread/list" = "deny"
 `})
 	w := newWorld(t, o)
-	c, thread, turn := w.besideConversation(proxyArgv...)
+	c, thread, turn := w.openAttackThread(proxyArgv...)
 	line := listen(t)
 	for name, a := range map[string]attack{
 		"file":    writeAttacks["new"],
 		"command": executeAttacks["shellCommand"],
 		"unknown": nameAttacks["gone"],
 	} {
-		s := c.assault(name, a, thread, turn, line)
-		s.strike(true)
-		s.until("no effect", a.effect)
+		s := c.newAttackRun(name, a, thread, turn, line)
+		s.runAttack(true)
+		s.waitEffect("no effect", a.effect)
 	}
-	refused := []*assault{
-		c.assault("models", attack{method: "model/list", params: `{}`}, thread, turn, line),
-		c.assault("threads", attack{method: "thread/list", params: `{}`}, thread, turn, line),
-		c.assault("read", readAttacks["file"], thread, turn, line),
+	refused := []*attackRun{
+		c.newAttackRun("models", attack{method: "model/list", params: `{}`}, thread, turn, line),
+		c.newAttackRun("threads", attack{method: "thread/list", params: `{}`}, thread, turn, line),
+		c.newAttackRun("read", readAttacks["file"], thread, turn, line),
 	}
 	for _, s := range refused {
-		s.judge(s.strike(false))
+		s.checkRefusals(s.runAttack(false))
 	}
-	if err := c.refused("turn/start", input("00000000-0000-7000-8000-000000000000", "x")); err.Code != -32013 {
+	if err := c.mustFail("turn/start", input("00000000-0000-7000-8000-000000000000", "x")); err.Code != -32013 {
 		t.Error(err)
 	}
-	c.quit()
+	c.closeAndWait()
 	for _, s := range refused {
-		s.unheard(recordedLines(t, dir, "in"))
+		s.checkNotForwarded(recordedLines(t, dir, "in"))
 	}
 	var data struct{ Rule string }
 	if err := json.Unmarshal(refused[0].error(), &data); err != nil || data.Rule != `policy.methods."model/list"` {
@@ -54,8 +54,8 @@ func TestMethodOverrides(t *testing.T) {
 	}
 }
 
-// error is the data of the error that answered the attack.
-func (s *assault) error() json.RawMessage {
+// error returns the data of the attack's error.
+func (s *attackRun) error() json.RawMessage {
 	var m struct {
 		Error struct{ Data json.RawMessage }
 	}

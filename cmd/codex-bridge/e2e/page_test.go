@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// The page of a real conversation, with an approval, a call of a tool and a command that a
-// rule denies, in a browser: it loads nothing, is used by the keyboard, and is light or dark
-// as the person has it.
+// The page of a real conversation, with an approval, a tool call and a denied command, in a
+// browser: it loads nothing, works with the keyboard, and follows the user's light or dark mode.
 func TestTracePage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nsandbox = \"workspace-write\"\n[[policy.rule]]\ntool = \"shell\"\ncommand = \"git push **\"\n" +
@@ -23,10 +22,10 @@ func TestTracePage(t *testing.T) {
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
-	c.sayAnd(thread, "RUN: touch asked.txt", "item/commandExecution/requestApproval", map[string]any{"decision": "accept"})
-	c.say(thread, "CALL: greet {}")
-	c.say(thread, "RUN: git push origin main")
-	c.quit()
+	c.runTurnAnswering(thread, "RUN: touch asked.txt", "item/commandExecution/requestApproval", map[string]any{"decision": "accept"})
+	c.runTurn(thread, "CALL: greet {}")
+	c.runTurn(thread, "RUN: git push origin main")
+	c.closeAndWait()
 
 	page := filepath.Join(w.root, "page.html")
 	html := exec.CommandContext(deadline(t), proxyPath, "trace", "html", thread)
@@ -68,16 +67,16 @@ func TestTracePage(t *testing.T) {
 	}
 	for _, text := range []string{"RUN: touch asked.txt", "touch asked.txt", "greet", "git push origin main", "The tool"} {
 		if !has(seen.Rows, text) {
-			t.Errorf("there is no row %q in %q", text, seen.Rows)
+			t.Errorf("row %q is missing in %q", text, seen.Rows)
 		}
 	}
 	if len(seen.Opened) != 1 || seen.Opened[0] != seen.Rows[1] {
-		t.Errorf("the keys opened %q of %q", seen.Opened, seen.Rows)
+		t.Errorf("opened by keys: %q of %q", seen.Opened, seen.Rows)
 	}
 	if !has(seen.Found, "git push") || len(seen.Found) >= len(seen.Rows) {
 		t.Errorf("the search found %q", seen.Found)
 	}
 	if !has(seen.Stopped, "git push") || has(seen.Stopped, "greet") {
-		t.Errorf("stopped are %q", seen.Stopped)
+		t.Errorf("stopped rows: %q", seen.Stopped)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// patchConfig has codex ask about every patch; with hooks as by default, one also sees
-// each before.
+// patchConfig makes Codex ask about every patch; with the default hooks, a hook also sees each one.
 const patchConfig = `
 [policy]
 approval = ["untrusted"]
@@ -20,8 +19,7 @@ sandbox = "workspace-write"
 protected_paths = [".git", ".codex", ".agents", ".github/workflows"]
 `
 
-// patchTry is a patch that writes WORD to a file. $ROOT and $CWD stand for the world's
-// folders.
+// patchTry is a patch that writes WORD to a file. $ROOT and $CWD stand for the world's folders.
 type patchTry struct {
 	patch string // less its first and last line
 	shell string // the command of a shell line that holds it; "" none
@@ -62,9 +60,9 @@ var patchTries = map[string]patchTry{
 	"codex's own":       {patch: "*** Add File: $ROOT/home/rules/own.rules\n+WORD", file: "home/rules/own.rules"},
 }
 
-// apply has the model make a patch, and tells whether it was written and how often the
-// editor was asked.
-func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
+// applyPatch makes the model apply a patch. It reports whether the file was written, and the number
+// of questions.
+func (a *acceptingEditor) applyPatch(thread string, p patchTry) (written bool, asked int) {
 	a.t.Helper()
 	text := "*** Begin Patch\n" + strings.NewReplacer("$ROOT", a.root, "$CWD", a.workspace).Replace(p.patch) + "\n*** End Patch\n"
 	var call scripted.Item = scripted.CustomCall{Tool: "apply_patch", Input: text}
@@ -77,15 +75,15 @@ func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
 	}
 	a.model.Add(scripted.Step{When: "APPLY", Reply: scripted.Reply{call}})
 	asked = len(a.turn(thread, "APPLY"))
-	b, _ := os.ReadFile(filepath.Join(a.root, p.file)) // not there: not written
+	b, _ := os.ReadFile(filepath.Join(a.root, p.file)) // a missing file is empty
 	return strings.Contains(string(b), "WORD"), asked
 }
 
-// inWorkspace keeps codex's sandbox from the temporary folders.
+// inWorkspace makes the temporary folders read-only in Codex's sandbox.
 const inWorkspace = "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n"
 
-// patching opens a thread where there is what the patches need.
-func (w *world) patching(argv ...string) (a *agreeable, thread string) {
+// openPatching opens a thread with the files that the patches need.
+func (w *world) openPatching(argv ...string) (a *acceptingEditor, thread string) {
 	w.t.Helper()
 	w.write("workspace/here", "here\n")
 	w.write("workspace/.git/hooks/here", "")
@@ -98,33 +96,33 @@ func (w *world) patching(argv ...string) (a *agreeable, thread string) {
 			w.t.Fatal(err)
 		}
 	}
-	a = w.agreeable(argv...)
+	a = w.newAcceptingEditor(argv...)
 	return a, a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
 }
 
-// Codex writes an accepted patch anywhere, but not through a link that leads to where
-// its sandbox does not let it write. (What it asks about has no paths.)
-func TestPatchesControl(t *testing.T) {
+// Codex writes an accepted patch anywhere, except through a link to a folder that its sandbox makes
+// read-only. (Its question has no paths.)
+func TestPatchesWithoutBridge(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{"in the sandbox": "", "outside of it": inWorkspace} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{codexConfig: config})
 			w.env = append(w.env, "TMPDIR="+filepath.Join(w.root, "outside"))
-			a, thread := w.patching(codexPath, "app-server")
+			a, thread := w.openPatching(codexPath, "app-server")
 			for name, p := range patchTries {
-				if written, _ := a.apply(thread, p); written != (config == "" || !p.kept) {
-					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.told())
+				if written, _ := a.applyPatch(thread, p); written != (config == "" || !p.kept) {
+					t.Errorf("%s: written %t; the model got %q", name, written, a.world.lastToolOutput())
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A client that accepts everything gets no file written outside of what policy lets be
-// written, whether a hook sees the patch or only the question tells of it.
-func TestPatches(t *testing.T) {
+// With a client that accepts everything, no patch writes outside the policy's limits, seen by a
+// hook or only by the question.
+func TestPatchesStayInPolicy(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ config, told string }{
 		"hook":     {patchConfig, "it would leave the sandbox"},
@@ -132,23 +130,23 @@ func TestPatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, thread := newWorld(t, options{codexConfig: inWorkspace, config: test.config}).patching(proxyArgv...)
+			a, thread := newWorld(t, options{codexConfig: inWorkspace, config: test.config}).openPatching(proxyArgv...)
 			for name, p := range patchTries {
-				if written, asked := a.apply(thread, p); written || asked > 0 || a.left("workspace/fine") {
-					t.Errorf("%s: written %t, asked %d times", name, written, asked)
+				if written, asked := a.applyPatch(thread, p); written || asked > 0 || a.hasFile("workspace/fine") {
+					t.Errorf("%s: written %t, %d questions", name, written, asked)
 				}
 				want := test.told
-				if told := a.world.told(); !strings.Contains(told, want) {
-					t.Errorf("%s: the model was told %q", name, told)
+				if told := a.world.lastToolOutput(); !strings.Contains(told, want) {
+					t.Errorf("%s: the model got %q", name, told)
 				}
 			}
 			for _, name := range []string{"inside", "sub/inside", ".github/inside"} {
 				p := patchTry{patch: "*** Add File: " + name + "\n+WORD", file: "workspace/" + name}
-				if written, asked := a.apply(thread, p); !written || asked != 1 {
-					t.Errorf("%s: written %t, asked %d times; the model was told %q", name, written, asked, a.world.told())
+				if written, asked := a.applyPatch(thread, p); !written || asked != 1 {
+					t.Errorf("%s: written %t, %d questions; the model got %q", name, written, asked, a.world.lastToolOutput())
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
@@ -177,14 +175,14 @@ func TestPatchesOfDeniedPath(t *testing.T) {
 			}
 			w := newWorld(t, options{codexConfig: inWorkspace, config: config})
 			w.write("workspace/secret/here", "here\n")
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			for name, p := range tries {
-				if written, _ := a.apply(thread, p); written == denied {
-					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.told())
+				if written, _ := a.applyPatch(thread, p); written == denied {
+					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.lastToolOutput())
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

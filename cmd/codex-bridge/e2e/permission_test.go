@@ -25,9 +25,8 @@ event = "permission_request"
 command = ["/bin/echo", '{"decision":"allow"}']
 `
 
-// A hook's allow does not let a call out of the sandbox. The calls are those whose escalation
-// the bridge's PreToolUse hook can't see. Where the policy is not enforced the same allow does
-// let them out.
+// A hook's allow lets no call out of the sandbox. The PreToolUse hook can't see the escalation of
+// these calls. Without enforcement the same allow lets them out.
 func TestPermissionRequestAllow(t *testing.T) {
 	t.Parallel()
 	for mode, leaves := range map[string]bool{"audit": true, "enforce": false} {
@@ -59,16 +58,16 @@ func TestPermissionRequestAllow(t *testing.T) {
 					`text(JSON.stringify(await tools.exec_command({cmd:%q,sandbox_permissions:"require_escalated"})))`, "touch "+filepath.Join(out, "code"),
 				)}},
 			}
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(confined)
 			for name, reply := range calls {
 				w.model.Add(scripted.Step{When: "GO-" + name, Reply: reply})
 				a.turn(thread, "GO-"+name)
-				if w.left("outside/"+name) != leaves {
-					t.Errorf("%s: it ran outside of the sandbox: %t; the model was told %q", name, !leaves, w.told())
+				if w.hasFile("outside/"+name) != leaves {
+					t.Errorf("%s: ran outside the sandbox: %t; the model got %q", name, !leaves, w.lastToolOutput())
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// policyConfig is the policy that the attempts run against.
+// policyConfig is the policy of the attempts.
 const policyConfig = `
 [policy]
 mode = "enforce"
@@ -26,37 +26,36 @@ sandbox = "read-only"
 approval = ["untrusted"]
 `
 
-// attempt is something that a client sends in order to get more than policyConfig
-// allows. In the texts $THREAD, $CWD and $ROOT stand for the thread at hand, the
-// workspace and the folder around it, $PATH for the thread's
-// rollout file, $TURN for the turn that is under way.
+// attempt is a request of a client for more than policyConfig allows. In the texts $THREAD, $CWD
+// and $ROOT stand for the thread, the workspace and the folder above, $PATH for the thread's
+// rollout file, $TURN for the running turn.
 type attempt struct {
-	codexConfig string   // the user's own configuration of codex
-	rules       string   // and their rules for commands
+	codexConfig string   // the user's configuration of Codex
+	rules       string   // the user's rules for commands
 	flags       []string // before app-server
-	stage       string   // what there is before; see below
-	method      string   // what is sent, unless empty
+	stage       string   // the state before; see below
+	method      string   // empty: no request
 	params      string   // JSON
 
-	// loosens is what codex alone then says to be in force (measured on
-	// 0.169.0), or part of it; empty: the attempt has no effect on codex either.
+	// loosens is a part of the settings that Codex alone then reports (measured with 0.169.0);
+	// empty: no effect on Codex either.
 	loosens string
 
-	// acts: codex says nothing of the kind, but the marker is there: with nobody
-	// asked, and from outside the sandbox.
+	// acts: Codex reports no such setting, but the marker exists: the command ran without a
+	// question, outside the sandbox.
 	acts bool
 }
 
 // The stages of an attempt:
 //
 //	start  the request opens a thread
-//	live   there is a thread, untrusted and read-only, that has run a turn
+//	live   an untrusted, read-only thread has run a turn
 //	cold   the same thread in a new process
-//	loose  as cold, but the thread was made with never and danger-full-access
+//	loose  as cold, but the thread started with never and danger-full-access
 //	turn   as live, and the request is turn/start itself
-//	mid    as live, in the middle of a turn that runs the command at its end
+//	mid    as live, during a turn that runs the command at its end
 //
-// touch is the command: its marker shows that it was carried out.
+// touch is the command: its marker shows that it ran.
 const touch = "RUN: touch $ROOT/marker"
 
 const turnInput = `"input":[{"type":"text","text":"` + touch + `"}]`
@@ -83,22 +82,22 @@ var attempts = map[string]attempt{
 	"overlay/reviewer":        {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approvals_reviewer":"auto_review"}}`, loosens: "auto_review"},
 	"overlay/trust":           {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"projects":{"$CWD":{"trust_level":"trusted"}}}}`, loosens: "on-request"},
 
-	// The configuration that codex itself has.
+	// Codex's own configuration.
 	"codex/config":      {codexConfig: "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\napprovals_reviewer = \"auto_review\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
 	"codex/config null": {codexConfig: "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":null,"sandbox":null,"permissions":null}`, loosens: "dangerFullAccess"},
 	"codex/profile":     {codexConfig: "approval_policy = \"never\"\ndefault_permissions = \":danger-full-access\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
 	"codex/flags":       {flags: []string{"-c", `approval_policy="never"`, "-c", `sandbox_mode="danger-full-access"`}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
 	"codex/flag = form": {flags: []string{`--config=approval_policy="never"`, `-csandbox_mode="danger-full-access"`}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
-	// (codex knows these flags, but its app-server takes no notice.)
+	// (Codex accepts these flags, but its app-server ignores them.)
 	"codex/bypass":  {flags: []string{"--dangerously-bypass-approvals-and-sandbox"}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"},
 	"codex/sandbox": {flags: []string{"--sandbox", "danger-full-access", "--ask-for-approval", "never"}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"},
 
-	// A rule of the user's own allows the command. Measured: codex then runs it
-	// outside the sandbox and without a question, whatever the thread's policy. The
-	// bridge's question comes before that; see TestGateAndUserRule.
+	// A user's rule allows the command. Measured: Codex then runs it outside the sandbox without a
+	// question, under any policy of the thread. The bridge asks before that; see
+	// TestGateAndUserRule.
 	"codex/allow rule": {rules: `prefix_rule(pattern=["touch"], decision="allow")`, stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only"}`, acts: true},
 
-	// thread/resume: on a loaded thread codex ignores what is asked for.
+	// thread/resume: for a loaded thread Codex ignores the settings.
 	"resume live/both":        {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`},
 	"resume live/overlay":     {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`},
 	"resume cold/both":        {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
@@ -152,15 +151,14 @@ var attempts = map[string]attempt{
 	"settings/external":           {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","sandboxPolicy":{"type":"externalSandbox","networkAccess":"enabled"}}`, loosens: "externalSandbox"},
 	"settings/collaboration mode": {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"on-request","collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5"}}}`, loosens: "on-request"},
 
-	// Answered with "applied" and nowhere echoed, and under untrusted codex asks
-	// the user all the same: that it is not forwarded is what can be seen.
+	// Codex responds "applied" and reports nothing, and under untrusted it still asks: only the
+	// missing request shows the effect.
 	"turn settings/reviewer": {stage: "mid", method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"auto_review"}`},
 	"settings in mid-turn":   {stage: "mid", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
 
-	// Forms that mean the same to codex and look harmless to who reads JSON
-	// another way. It is written in Rust with serde: an object with one magic
-	// member is unpacked, an enum may be a map with one member, an internally
-	// tagged enum and a struct may be arrays.
+	// Forms that Codex accepts and that look harmless to other JSON parsers. Codex uses serde: it
+	// unpacks an object with one magic member; an enum may be a map with one member; a struct and
+	// an internally tagged enum may be arrays.
 	"smuggled/raw value":           {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":{"$serde_json::private::RawValue":"\"never\""}}`, loosens: "never"},
 	"smuggled/raw sandbox":         {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","sandbox":{"$serde_json::private::RawValue":"\"danger-full-access\""}}`, loosens: "dangerFullAccess"},
 	"smuggled/raw params":          {stage: "start", method: "thread/start", params: `{"$serde_json::private::RawValue":"{\"approvalPolicy\":\"never\",\"sandbox\":\"danger-full-access\"}"}`, loosens: "dangerFullAccess"},
@@ -184,14 +182,14 @@ var attempts = map[string]attempt{
 	"smuggled/snake case":          {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only","approval_policy":"never","sandbox_mode":"danger-full-access","Sandbox":"danger-full-access"}`},
 }
 
-// outcome is what came of an attempt, as codex knows it.
+// outcome is the result of an attempt in Codex.
 type outcome struct {
-	loose    []string // what codex said that is beyond policyConfig
-	calls    int      // commands that the model has called for
-	asked    int      // and those that codex asked for before
-	ran      bool     // a command was carried out, though nobody accepts any
-	marked   bool     // and has left its marker
-	answered string   // what the client was told
+	loose    []string // settings that Codex reported beyond policyConfig
+	calls    int      // commands that the model called
+	asked    int      // commands about which Codex asked
+	ran      bool     // a command ran, although the editor accepts none
+	marked   bool     // and left its marker
+	answered string   // the response to the client
 }
 
 func (o outcome) String() string {
@@ -199,16 +197,16 @@ func (o outcome) String() string {
 		o.loose, o.calls, o.asked, o.ran, o.marked, o.answered)
 }
 
-// safe reports whether policyConfig has held.
+// safe reports whether policyConfig was enforced.
 func (o outcome) safe() bool {
 	return len(o.loose) == 0 && o.asked >= o.calls && !o.ran && !o.marked
 }
 
-// Under enforce nothing that a client asks of a thread or turn gets it more than
-// policy allows: not in what codex says is in force, and not in what codex does.
+// With enforce no request about a thread or turn gets more than the policy allows, neither in
+// Codex's reported settings nor in its actions.
 //
-// The user's own rules for commands still get through, as the README says. Once
-// that is closed this test fails, for the README to be put right.
+// The user's own rules for commands still apply, as the README says. When they no longer do, this
+// test fails: then correct the README.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	for name, a := range attempts {
@@ -220,9 +218,9 @@ func TestPolicy(t *testing.T) {
 				t.Error(got)
 			}
 			for _, line := range recordedLines(t, dir, "in") {
-				for _, said := range loose("", line) {
+				for _, said := range tooLoose("", line) {
 					if strings.HasPrefix(said, "approvalsReviewer:") && !strings.HasSuffix(said, "null") {
-						t.Errorf("codex was told %s", line)
+						t.Errorf("Codex got %s", line)
 					}
 				}
 			}
@@ -230,8 +228,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// The same attempts with codex alone: without their effects TestPolicy would
-// show nothing.
+// The same attempts with Codex alone: without their effects TestPolicy would show nothing.
 func TestPolicyControl(t *testing.T) {
 	t.Parallel()
 	for name, a := range attempts {
@@ -245,8 +242,8 @@ func TestPolicyControl(t *testing.T) {
 	}
 }
 
-// try makes the attempt, then lets the model run a command. said is what codex
-// has said; nil: what the client was told.
+// try makes the attempt and then lets the model run a command. said returns Codex's messages; nil:
+// those that the client got.
 func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.RawMessage) (got outcome) {
 	t.Helper()
 	w := newWorld(t, o)
@@ -257,17 +254,17 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	}
 	thread, path := "", ""
 	if a.stage == "loose" {
-		// Made without codex-bridge.
+		// Created without codex-bridge.
 		c := w.open(codexPath, "app-server")
 		c.initialize(nil)
 		thread = c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"})
-		c.say(thread, "good day")
-		c.quit()
+		c.runTurn(thread, "good day")
+		c.closeAndWait()
 	}
 	argv = slices.Concat(argv[:1], a.flags, argv[1:])
 	c := w.openAnswering("decline", argv...)
 	if _, err := c.Initialize(c.ctx, nil); err != nil {
-		// Flags may be refused as a whole.
+		// All flags may be refused.
 		exit, exitErr := c.Exit(c.ctx)
 		if exitErr != nil || exit.Code != 2 {
 			t.Fatalf("%v, %v %v", err, exit, exitErr)
@@ -277,10 +274,10 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	switch a.stage {
 	case "live", "cold", "turn", "mid":
 		thread = c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-		c.say(thread, "good day")
+		c.runTurn(thread, "good day")
 	}
 	if a.stage == "cold" {
-		c.quit()
+		c.closeAndWait()
 		c = w.openAnswering("decline", argv...)
 		c.initialize(nil)
 	}
@@ -289,7 +286,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	}
 	turn, mark := "", c.Mark()
 	if a.stage == "mid" {
-		turn, mark = c.begin(thread, "HOLD")
+		turn, mark = c.startTurn(thread, "HOLD")
 		c.waitFor(mark, "item/agentMessage/delta", nil)
 	}
 	fill := strings.NewReplacer("$THREAD", thread, "$PATH", path, "$TURN", turn, "$CWD", w.workspace, "$ROOT", w.root)
@@ -313,14 +310,14 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	case a.stage == "turn":
 		turn = editor.Member(answer.Result, "turn", "id")
 	case answer.Error != nil && thread == "":
-		// Refused, and no thread to run anything on.
+		// Refused, and there is no thread to run a command.
 	default:
 		if opened := editor.Member(answer.Result, "thread", "id"); opened != "" {
 			thread = opened
 		}
 		if turn != "" {
 			close(release)
-			c.end(thread, turn, mark)
+			c.waitTurn(thread, turn, mark)
 		}
 		turn = ""
 		result, err := c.Call(c.ctx, "turn/start", input(thread, fill.Replace(touch)))
@@ -332,18 +329,18 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 		}
 	}
 	if turn != "" {
-		c.end(thread, turn, mark)
+		c.waitTurn(thread, turn, mark)
 	}
 	marker := filepath.Join(w.root, "marker")
 	if a.acts && said == nil {
-		// In its own time: it is no part of the turn.
+		// Asynchronous: it is not a part of the turn.
 		for ; c.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(marker); err == nil {
 				break
 			}
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 
 	for _, m := range c.Messages() {
 		if !m.Sent && m.Method == commandApproval {
@@ -361,7 +358,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 		}
 	}
 	for _, line := range codexSaid {
-		for _, found := range loose("", line) {
+		for _, found := range tooLoose("", line) {
 			if said == nil || found != asksHere {
 				got.loose = append(got.loose, found)
 			}
@@ -380,7 +377,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	return got
 }
 
-// openAnswering is open with an editor that decides all it is asked in one way.
+// openAnswering is open with an editor that answers all questions in one way.
 func (w *world) openAnswering(d string, argv ...string) *conversation {
 	w.t.Helper()
 	return &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
@@ -388,19 +385,18 @@ func (w *world) openAnswering(d string, argv ...string) *conversation {
 	})}
 }
 
-// asksHere is what codex says where the editor is to be asked about everything: the
+// asksHere are the settings that Codex reports if the bridge asks about everything instead.
 // bridge asks.
 const asksHere = `approvalPolicy: "on-request"`
 
-// loose is what a message of codex says about what is in force, where that is
-// beyond policyConfig. Objects are looked at in any depth: the members are those
-// of thread/start's answer and of thread/settings/updated.
-func loose(key string, raw json.RawMessage) []string {
+// tooLoose returns the settings in a message of Codex beyond policyConfig. It looks at objects at
+// any depth: the members are those of the response to thread/start and of thread/settings/updated.
+func tooLoose(key string, raw json.RawMessage) []string {
 	var found []string
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		for _, element := range list {
-			found = append(found, loose("", element)...)
+			found = append(found, tooLoose("", element)...)
 		}
 		return found
 	}
@@ -427,7 +423,7 @@ func loose(key string, raw json.RawMessage) []string {
 		found = append(found, key+": "+value)
 	}
 	for name, member := range object {
-		found = append(found, loose(name, member)...)
+		found = append(found, tooLoose(name, member)...)
 	}
 	return found
 }

@@ -14,11 +14,11 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The policy file of a thread's folder counts, wherever the bridge was started.
+// The policy file of a thread's folder counts, wherever the bridge started.
 func TestPolicyFileOfThreadFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: governsConfig})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	for _, dir := range []string{"other", "broken"} {
 		w.repositoryIn(dir)
 	}
@@ -28,26 +28,26 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	settings := map[string]any{"cwd": filepath.Join(w.root, "other", "sub"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	thread := a.thread(settings)
 	a.turn(thread, "RUN: touch denied")
-	if told := w.told(); w.left("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
-		t.Errorf("the model was told %q", told)
+	if told := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
+		t.Errorf("the model got %q", told)
 	}
 	a.turn(thread, "RUN: touch allowed")
-	if !w.left("other/sub/allowed") {
-		t.Errorf("the model was told %q", w.told())
+	if !w.hasFile("other/sub/allowed") {
+		t.Errorf("the model got %q", w.lastToolOutput())
 	}
 	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch denied")
-	if !w.left("workspace/denied") {
-		t.Errorf("in another folder the rule holds, too: %q", w.told())
+	if !w.hasFile("workspace/denied") {
+		t.Errorf("the rule also applies in another folder: %q", w.lastToolOutput())
 	}
 	settings["cwd"] = filepath.Join(w.root, "broken")
-	if err := a.refused("thread/start", settings); !strings.Contains(err.Message, ".codex-bridge.toml:2") {
+	if err := a.mustFail("thread/start", settings); !strings.Contains(err.Message, ".codex-bridge.toml:2") {
 		t.Error(err)
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A command can make a folder below the workspace a repository, or put a policy file there. Neither hides
-// the policy file of the workspace from a thread that is opened in that folder later.
+// A command can make a subfolder of the workspace a repository, or write a policy file there. The
+// policy file of the workspace still counts for threads opened there later.
 func TestPolicyFileIsNotHidden(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]string{
@@ -59,39 +59,39 @@ func TestPolicyFileIsNotHidden(t *testing.T) {
 			w.write("other/sub/x", "")
 			w.write("other/.codex-bridge.toml", workspacePolicy)
 			settings := map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			a.turn(a.thread(settings), "RUN: "+plant)
 			settings["cwd"] = filepath.Join(w.root, "other", "sub")
 			if name == "an invalid file" {
-				if err := a.refused("thread/start", settings); !strings.Contains(err.Message, "sub/.codex-bridge.toml") {
+				if err := a.mustFail("thread/start", settings); !strings.Contains(err.Message, "sub/.codex-bridge.toml") {
 					t.Error(err)
 				}
-				a.quit()
+				a.closeAndWait()
 				return
 			}
 			thread := a.thread(settings)
 			a.turn(thread, "RUN: touch denied")
-			if told := w.told(); w.left("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
-				t.Errorf("the model was told %q", told)
+			if told := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
+				t.Errorf("the model got %q", told)
 			}
 			a.turn(thread, "RUN: touch allowed")
-			if !w.left("other/sub/allowed") {
-				t.Errorf("the model was told %q", w.told())
+			if !w.hasFile("other/sub/allowed") {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A policy file that does not load at the start does not end the editor. Under enforce it refuses the
-// threads of its folder until it loads; otherwise doctor and the log name it, and nothing else happens.
+// An invalid policy file at the start does not end the bridge. With enforce, threads of its folder
+// are refused until it is valid; otherwise only doctor and the log report it.
 func TestInvalidPolicyFileAtTheStart(t *testing.T) {
 	t.Parallel()
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	for name, test := range map[string]struct {
 		config string
 		damage func(file string) error
-		fault  string // in the error, behind the file's path
+		fault  string // in the error, after the file's path
 		doctor int
 	}{
 		"an unknown value": {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, ":2:", 1},
@@ -110,48 +110,48 @@ func TestInvalidPolicyFileAtTheStart(t *testing.T) {
 			if err := test.damage(file); err != nil {
 				t.Fatal(err)
 			}
-			if out, _, code := w.own("doctor"); code != test.doctor || !strings.Contains(out, file) {
-				t.Errorf("doctor ends with %d: %s", code, out)
+			if out, _, code := w.runCommand("doctor"); code != test.doctor || !strings.Contains(out, file) {
+				t.Errorf("doctor exits with %d: %s", code, out)
 			}
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			if test.fault == "" {
 				a.turn(a.thread(settings), "RUN: touch denied")
-				if !w.left("workspace/denied") {
-					t.Errorf("the model was told %q", w.told())
+				if !w.hasFile("workspace/denied") {
+					t.Errorf("the model got %q", w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 				return
 			}
-			if err := a.refused("thread/start", settings); !strings.Contains(err.Message, file+test.fault) {
+			if err := a.mustFail("thread/start", settings); !strings.Contains(err.Message, file+test.fault) {
 				t.Error(err)
 			}
 			elsewhere := maps.Clone(settings)
 			elsewhere["cwd"] = filepath.Join(w.root, "other")
 			a.turn(a.thread(elsewhere), "RUN: touch denied")
-			if !w.left("other/denied") {
-				t.Errorf("in another folder the model was told %q", w.told())
+			if !w.hasFile("other/denied") {
+				t.Errorf("in another folder the model got %q", w.lastToolOutput())
 			}
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
 			w.write("workspace/.codex-bridge.toml", workspacePolicy)
 			a.turn(a.thread(settings), "RUN: touch denied")
-			if w.left("workspace/denied") {
+			if w.hasFile("workspace/denied") {
 				t.Error("the policy file has no effect after it was corrected")
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A bridge that enforces nothing opens no thread in a folder whose policy file asks for it.
+// Without enforcement, the bridge opens no thread in a folder whose policy file enforces.
 func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{"no configuration": "", "audit": "[policy]\nmode = \"audit\"\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: config})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			folders := map[string]string{
 				"enforced": "[policy]\nmode = \"enforce\"\n", "watched": "[policy]\nmode = \"audit\"\n" + workspacePolicy, "broken": "[policy]\nsandbox = 1\n", "plain": "",
 			}
@@ -169,24 +169,24 @@ func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 				} {
 					if folder != "enforced" {
 						a.must(method, params)
-					} else if err := a.refused(method, params); !strings.Contains(err.Message, "the policy file of this folder is to be enforced") {
+					} else if err := a.mustFail(method, params); !strings.Contains(err.Message, "the policy file of this folder is to be enforced") {
 						t.Error(err)
 					}
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A thread is moved out of its workspace by a turn, opened anew, and moved back. It is still held to the
-// policy file of its workspace.
+// A turn moves a thread out of its workspace; the thread is opened again and moved back. The policy
+// file of its workspace still applies.
 func TestPolicyFileOfMovedThread(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		method string
-		before bool // a resume that fails comes first
-		named  bool // it names the folder to which the thread was moved
+		before bool // a failing resume first
+		named  bool // the resume names the folder of the turn
 	}{
 		"a resume": {method: "thread/resume"}, "a fork": {method: "thread/fork"},
 		"a resume that names the folder": {method: "thread/resume", named: true}, "a resume after one that failed": {method: "thread/resume", before: true},
@@ -195,68 +195,69 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: governsConfig})
 			lib := filepath.Dir(w.write("lib/x", ""))
-			w.write("config.toml", governsConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			w.write("config.toml", governsConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
 			other := filepath.Dir(w.write("other/.codex-bridge.toml", workspacePolicy))
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			move := func(text, to string) {
-				turn, mark := a.beginWith(thread, text, map[string]any{"cwd": to, "runtimeWorkspaceRoots": []string{to}})
-				a.end(thread, turn, mark)
+				turn, mark := a.startTurnWith(thread, text, map[string]any{"cwd": to, "runtimeWorkspaceRoots": []string{to}})
+				a.waitTurn(thread, turn, mark)
 			}
 			move("RUN: touch moved", lib)
-			if !w.left("lib/moved") {
-				t.Fatalf("the turn is not where it was moved to: %q", w.told())
+			if !w.hasFile("lib/moved") {
+				t.Fatalf("the turn does not run in the new folder: %q", w.lastToolOutput())
 			}
 			params := map[string]any{"threadId": thread}
 			if test.named {
 				params["cwd"] = lib
 			}
 			if test.before {
-				a.refused("thread/resume", map[string]any{"threadId": thread, "cwd": other})
+				a.mustFail("thread/resume", map[string]any{"threadId": thread, "cwd": other})
 			}
 			if test.named || test.before { // as a thread of lib: its profile protects nothing there
-				if err := a.refused(test.method, params); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
+				if err := a.mustFail(test.method, params); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
 					t.Error(err)
 				}
-				a.quit()
+				a.closeAndWait()
 				return
 			}
 			thread = editor.Member(a.must(test.method, params), "thread", "id")
 			move("RUN: touch denied", other)
-			if told := w.told(); w.left("other/denied") || !strings.Contains(told, "a rule says deny") {
-				t.Errorf("the model was told %q", told)
+			if told := w.lastToolOutput(); w.hasFile("other/denied") || !strings.Contains(told, "a rule says deny") {
+				t.Errorf("the model got %q", told)
 			}
 			move("RUN: touch allowed", other)
-			if !w.left("other/allowed") {
-				t.Errorf("the model was told %q", w.told())
+			if !w.hasFile("other/allowed") {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// trustsTouch makes the workspace a trusted project whose rules let touch run outside of the sandbox, with
-// another repository in its folder vendor.
-func (w *world) trustsTouch() {
+// trustTouch makes the workspace a trusted project whose rules let touch run outside the sandbox,
+// with another repository in its folder vendor.
+func (w *world) trustTouch() {
 	w.t.Helper()
 	w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
 	w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
 	w.repositoryIn("workspace/vendor")
 }
 
-// resumedRunsOutside resumes a thread, and checks whether its command touch runs outside of the sandbox.
-func (a *agreeable) resumedRunsOutside(thread string, want bool) {
+// checkResumedRunsOutside resumes a thread and checks whether its command touch runs outside the
+// sandbox.
+func (a *acceptingEditor) checkResumedRunsOutside(thread string, want bool) {
 	a.t.Helper()
 	a.must("thread/resume", map[string]any{"threadId": thread})
 	a.turn(thread, "RUN: touch "+filepath.Join(a.root, "out"))
-	if a.left("out") != want {
-		a.t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !want, a.world.told())
+	if a.hasFile("out") != want {
+		a.t.Errorf("ran outside the sandbox: %v; the model got %q", !want, a.world.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// A thread of a trusted project is moved out of it by a turn, and opened anew. Codex still has the rules of
-// the project in memory, and so the bridge still keeps lines from them.
+// A turn moves a thread out of its trusted project, and it is opened again. Codex still has the
+// project's rules loaded, so the bridge still applies them.
 func TestProjectRulesOfMovedThread(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -269,25 +270,25 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
-			w.trustsTouch()
-			a := w.agreeable(test.argv...)
+			w.trustTouch()
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			cwd := w.workspace
 			if test.moved {
 				cwd = filepath.Join(cwd, "vendor")
 			}
-			turn, mark := a.beginWith(thread, "RUN: pwd", map[string]any{"cwd": cwd})
-			a.end(thread, turn, mark)
-			if !strings.Contains(w.told(), cwd) {
-				t.Errorf("the model was told %q", w.told())
+			turn, mark := a.startTurnWith(thread, "RUN: pwd", map[string]any{"cwd": cwd})
+			a.waitTurn(thread, turn, mark)
+			if !strings.Contains(w.lastToolOutput(), cwd) {
+				t.Errorf("the model got %q", w.lastToolOutput())
 			}
-			a.resumedRunsOutside(thread, test.out)
+			a.checkResumedRunsOutside(thread, test.out)
 		})
 	}
 }
 
-// A subagent has the rules of its parent's project in memory, also when the client opens its thread by
-// itself from another folder.
+// A subagent has its parent's project rules loaded, even if the client opens its thread from
+// another folder.
 func TestProjectRulesOfOpenedAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -297,28 +298,28 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n", mute: "many"})
-			w.trustsTouch()
-			a := w.agreeable(test.argv...)
+			w.trustTouch()
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
-			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, map[string]any{"cwd": filepath.Join(w.workspace, "vendor")})
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurnWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, map[string]any{"cwd": filepath.Join(w.workspace, "vendor")})
+			a.waitTurn(thread, turn, mark)
 			done, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
 			if err != nil {
 				t.Fatal(err)
 			}
 			agent := done.Param("threadId")
-			a.resumedRunsOutside(agent, test.out)
+			a.checkResumedRunsOutside(agent, test.out)
 		})
 	}
 }
 
-// Where policy files alone enforce, doctor fires a hook under them, and under all of them.
+// If only policy files enforce, doctor fires a hook under each of them and under all of them.
 func TestDoctorUnderPolicyFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.write(".codex-bridge.toml", "[policy]\napproval = [\"on-request\"]\n")
 	w.write("workspace/.codex-bridge.toml", "[policy]\nsandbox = \"read-only\"\n")
-	if out, problems, _ := w.own("doctor"); !strings.Contains(out, "a hook was fired and answered") {
-		t.Errorf("doctor says %s %s", out, problems)
+	if out, problems, _ := w.runCommand("doctor"); !strings.Contains(out, "a hook was fired and answered") {
+		t.Errorf("doctor prints %s %s", out, problems)
 	}
 }

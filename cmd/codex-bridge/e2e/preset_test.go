@@ -9,9 +9,9 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// What a client gets that asks for nothing, and one that asks for everything, under each
-// profile: in the words of codex's own answer.
-func TestPresets(t *testing.T) {
+// The settings that Codex reports under each preset, for a client that requests nothing, and for
+// one that requests everything.
+func TestPresetsSetThreads(t *testing.T) {
 	t.Parallel()
 	all := map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access", "approvalsReviewer": "user"}
 	little := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only", "approvalsReviewer": "user"}
@@ -19,7 +19,7 @@ func TestPresets(t *testing.T) {
 		policy string
 		params map[string]any
 		want   string // approval, sandbox, reviewer
-		folder string // the policy of the workspace's own file
+		folder string // the workspace's policy file
 	}{
 		"yolo, all":              {`preset = "yolo"`, all, "never dangerFullAccess user", ""},
 		"yolo, little":           {`preset = "yolo"`, little, "untrusted readOnly user", ""},
@@ -47,9 +47,9 @@ func TestPresets(t *testing.T) {
 			result := c.must("thread/start", params)
 			got := strings.Join([]string{editor.Member(result, "approvalPolicy"), editor.Member(result, "sandbox", "type"), editor.Member(result, "approvalsReviewer")}, " ")
 			if got != tt.want {
-				t.Errorf("codex says %s, want %s", got, tt.want)
+				t.Errorf("Codex reports %s, want %s", got, tt.want)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }

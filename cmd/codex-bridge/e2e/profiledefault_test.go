@@ -60,7 +60,7 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 				config += fmt.Sprintf("%q = \"allow\"\n", method)
 			}
 			w := newWorld(t, options{config: config, mute: "many requests"})
-			a := w.agreeable(proxyArgv...)
+			a := w.acceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 			a.turn(thread, "RUN: true")
 			answered := 0
@@ -80,7 +80,7 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 					t.Errorf("%s: %v", method, err)
 				}
 				if turn := editor.Member(result, "turn", "id"); turn != "" {
-					a.end(thread, turn, mark)
+					a.waitTurn(thread, turn, mark)
 				}
 			}
 			all := threadMethods(t)
@@ -95,7 +95,7 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 			for _, method := range final {
 				try(method, all[method])
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
@@ -104,48 +104,48 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 // protected, however it is opened and whatever works in it.
 func TestDefaultProfileDoesNotWiden(t *testing.T) {
 	t.Parallel()
-	fork := func(_ *world, a *agreeable, thread string) (*agreeable, string) {
+	fork := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
 		return a, editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
 	}
-	cold := func(w *world, a *agreeable, thread string) (*agreeable, string) {
-		a.quit()
-		a = w.agreeable(proxyArgv...)
+	cold := func(w *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
+		a.closeAndWait()
+		a = w.acceptingEditor(proxyArgv...)
 		a.must("thread/resume", map[string]any{"threadId": thread})
 		return a, thread
 	}
-	loaded := func(_ *world, a *agreeable, thread string) (*agreeable, string) {
+	loaded := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
 		a.must("thread/resume", map[string]any{"threadId": thread})
 		return a, thread
 	}
-	unsubscribed := func(_ *world, a *agreeable, thread string) (*agreeable, string) {
+	unsubscribed := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
 		a.must("thread/unsubscribe", map[string]any{"threadId": thread})
 		a.must("thread/resume", map[string]any{"threadId": thread})
 		return a, thread
 	}
-	read := func(_ *world, a *agreeable, thread string) (*agreeable, string) {
+	read := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
 		a.must("app/read", map[string]any{"threadId": thread, "appIds": []any{"x"}})
 		return a, thread
 	}
-	opened := map[string]func(*world, *agreeable, string) (*agreeable, string){
+	opened := map[string]func(*world, *acceptingEditor, string) (*acceptingEditor, string){
 		"start": nil, "fork": fork, "cold resume": cold, "loaded resume": loaded, "unsubscribed": unsubscribed, "read again": read,
 	}
 	type act struct {
 		name string
-		do   func(a *agreeable, thread, task string)
+		do   func(a *acceptingEditor, thread, task string)
 	}
 	agent := func(role string) act {
-		return act{"agent-" + role, func(a *agreeable, thread, task string) {
+		return act{"agent-" + role, func(a *acceptingEditor, thread, task string) {
 			call, err := json.Marshal(map[string]string{"message": task, "agent_type": role})
 			if err != nil {
 				a.t.Fatal(err)
 			}
-			turn, mark := a.begin(thread, "CALL: multi_agent_v1/spawn_agent "+string(call))
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurn(thread, "CALL: multi_agent_v1/spawn_agent "+string(call))
+			a.waitTurn(thread, turn, mark)
 			a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") != thread })
 		}}
 	}
-	turn := act{"turn", func(a *agreeable, thread, task string) { a.turn(thread, task) }}
-	review := act{"review", func(a *agreeable, thread, task string) {
+	turn := act{"turn", func(a *acceptingEditor, thread, task string) { a.turn(thread, task) }}
+	review := act{"review", func(a *acceptingEditor, thread, task string) {
 		mark := a.Mark()
 		a.must("review/start", map[string]any{"threadId": thread, "delivery": "inline", "target": map[string]any{"type": "custom", "instructions": task}})
 		a.waitFor(mark, "turn/completed", nil)
@@ -162,25 +162,25 @@ func TestDefaultProfileDoesNotWiden(t *testing.T) {
 					w.write("home/agents/odd.toml", "name = \"odd\"\ndescription = \"d\"\ndeveloper_instructions = \"d\"\n")
 					w.write("workspace/.github/x", "")
 					sandbox, _, _ := strings.Cut(from, " ")
-					a := w.agreeable(proxyArgv...)
+					a := w.acceptingEditor(proxyArgv...)
 					thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 					a.turn(thread, "SAY: hi")
 					if open != nil {
 						a, thread = open(w, a, thread)
 					}
 					if lowered {
-						turn, mark := a.beginWith(thread, "SAY: hi", map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}})
-						a.end(thread, turn, mark)
+						turn, mark := a.startTurnWith(thread, "SAY: hi", map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}})
+						a.waitTurn(thread, turn, mark)
 					}
 					for _, one := range []act{turn, review, agent(agents)} {
 						name := one.name
 						w.write("workspace/"+name+".sh", "touch "+name+"; echo > .github/"+name+"\n") // in a file: a hook refuses what it can see
 						one.do(a, thread, "RUN: sh "+name+".sh")
-						if made := w.left("workspace/" + name); made != (from == "workspace-write") || w.left("workspace/.github/"+name) {
-							t.Errorf("%s: made: %v, the protected file: %v; %q", name, made, w.left("workspace/.github/"+name), w.told())
+						if made := w.hasFile("workspace/" + name); made != (from == "workspace-write") || w.hasFile("workspace/.github/"+name) {
+							t.Errorf("%s: made: %v, the protected file: %v; %q", name, made, w.hasFile("workspace/.github/"+name), w.lastToolOutput())
 						}
 					}
-					a.quit()
+					a.closeAndWait()
 				})
 			}
 		}

@@ -15,9 +15,9 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// planted makes a program that leaves the file RAN outside of what commands can write, and
+// plantProgram writes a program that creates the file RAN in a place that commands can't write, and
 // returns it.
-func (w *world) planted() string {
+func (w *world) plantProgram() string {
 	w.t.Helper()
 	program := w.write("planted", "#!/bin/sh\ntouch "+filepath.Join(w.root, "RAN")+"\n")
 	if err := os.Chmod(program, 0o700); err != nil {
@@ -26,13 +26,13 @@ func (w *world) planted() string {
 	return program
 }
 
-// Codex runs git by its name, outside of the sandbox. A command that can write a folder of PATH
-// could leave another program of that name there.
+// Codex runs git by name outside the sandbox. A command that can write a folder of PATH could put
+// another git there.
 func TestCommandsCannotPlantPrograms(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		folder string // of PATH, below the world's root
-		made   bool   // it is there before
+		folder string // in PATH, below the world's root
+		made   bool   // it exists before
 		plant  string // $IN is the folder, $PROGRAM the program
 	}{
 		"git":                        {"workspace/.venv/bin", true, "cp $PROGRAM $IN/git"},
@@ -52,16 +52,16 @@ func TestCommandsCannotPlantPrograms(t *testing.T) {
 				}
 				w.write("workspace/sub/file", "")
 				w.env = append(w.env, "PATH="+in+":"+os.Getenv("PATH"))
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-				a.turn(thread, "RUN: "+strings.NewReplacer("$IN", in, "$PROGRAM", w.planted()).Replace(test.plant)+"; touch fine")
-				planted := w.told()
-				if !w.left("workspace/fine") {
-					t.Errorf("an ordinary command does not run: %q", planted)
+				a.turn(thread, "RUN: "+strings.NewReplacer("$IN", in, "$PROGRAM", w.plantProgram()).Replace(test.plant)+"; touch fine")
+				planted := w.lastToolOutput()
+				if !w.hasFile("workspace/fine") {
+					t.Errorf("no ordinary command ran: %q", planted)
 				}
 				a.turn(thread, "good day")
-				if w.left("RAN") != (who == "control") {
-					t.Errorf("the program ran: %v; %q; %q", w.left("RAN"), planted, w.told())
+				if w.hasFile("RAN") != (who == "control") {
+					t.Errorf("the planted program ran: %v; %q; %q", w.hasFile("RAN"), planted, w.lastToolOutput())
 				}
 				a.CloseInput()
 			})
@@ -69,8 +69,8 @@ func TestCommandsCannotPlantPrograms(t *testing.T) {
 	}
 }
 
-// The bridge's own program can't be replaced where it is in a temporary folder, or in a root
-// that a turn makes writable.
+// The bridge's program can't be replaced in a temporary folder, or in a root that a turn makes
+// writable.
 func TestBridgeInOtherWritableFolders(t *testing.T) {
 	t.Parallel()
 	program, err := os.ReadFile(proxyPath)
@@ -81,39 +81,39 @@ func TestBridgeInOtherWritableFolders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: movedConfig})
-			w.write("config.toml", fmt.Sprintf(movedConfig, w.root+"/go", w.root+"/plain")+unhurried(movedConfig))
+			w.write("config.toml", fmt.Sprintf(movedConfig, w.root+"/go", w.root+"/plain")+withLongGrace(movedConfig))
 			w.write("plain/file", "")
 			at := w.write(folder+"/codex-bridge", string(program))
 			if err := os.Chmod(at, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			a := w.agreeable(at, "app-server")
+			a := w.newAcceptingEditor(at, "app-server")
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			roots := map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{w.root + "/go", w.root + "/plain"}}}
-			turn, mark := a.beginWith(thread, "RUN: mv "+filepath.Dir(at)+" "+filepath.Dir(at)+".gone; mkdir "+filepath.Dir(at)+"; echo x > "+at+"", roots)
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurnWith(thread, "RUN: mv "+filepath.Dir(at)+" "+filepath.Dir(at)+".gone; mkdir "+filepath.Dir(at)+"; echo x > "+at+"", roots)
+			a.waitTurn(thread, turn, mark)
 			if now, err := os.ReadFile(at); err != nil || string(now) != string(program) {
-				t.Errorf("a command has replaced the program: %q", w.told())
+				t.Errorf("a command replaced the program: %q", w.lastToolOutput())
 			}
 			a.CloseInput()
 		})
 	}
 }
 
-// A grant of more permissions does not let a command write what governs the thread, nor a
-// program that runs outside of the sandbox.
+// With a grant of more permissions, commands still can't write files that control the thread, or a
+// program that runs outside the sandbox.
 func TestGrantsOfWhatGoverns(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"policy file": ".codex-bridge.toml", "protected path": ".github/workflows/ci.yaml", "program": ".venv/bin/git"} {
 		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv, "bridge, read-only": proxyArgv} {
 			for above, there := range map[string]string{" itself": "", " by its folder": "/..", " by the workspace": "/../../.."} {
 				if who == "control" && above == " itself" {
-					continue // no command runs then
+					continue // then no command runs
 				}
 				t.Run(name+above+" "+who, func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, options{config: governsConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
-					w.governing()
+					w.writeGoverning()
 					w.write("workspace/.venv/bin/git", "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
 					if who != "control" {
 						w.env = append(w.env, "PATH="+w.workspace+"/.venv/bin:"+os.Getenv("PATH"))
@@ -136,10 +136,10 @@ func TestGrantsOfWhatGoverns(t *testing.T) {
 						sandbox = "read-only"
 					}
 					thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
-					turn, mark := a.begin(thread, "PERMIT")
-					a.end(thread, turn, mark)
+					turn, mark := a.startTurn(thread, "PERMIT")
+					a.waitTurn(thread, turn, mark)
 					if changed := w.read("workspace/"+file) != before; changed != (who == "control") {
-						t.Errorf("changed: %v; %q", changed, w.told())
+						t.Errorf("changed %v; %q", changed, w.lastToolOutput())
 					}
 					a.CloseInput()
 				})
@@ -148,20 +148,19 @@ func TestGrantsOfWhatGoverns(t *testing.T) {
 	}
 }
 
-// The script of a handler runs outside of the sandbox. A command can't replace one that is in the
-// workspace.
+// A handler's script runs outside the sandbox. A command can't replace one in the workspace.
 func TestCommandsCannotReplaceHandlers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: gitConfig})
 	script := w.write("workspace/scripts/handler.sh", "exit 0\n")
-	w.write("config.toml", fmt.Sprintf("%s\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", %q]\n%s", gitConfig, script, unhurried(gitConfig)))
-	a := w.agreeable(proxyArgv...)
+	w.write("config.toml", fmt.Sprintf("%s\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", %q]\n%s", gitConfig, script, withLongGrace(gitConfig)))
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	for _, line := range []string{"echo exit 1 > " + script, "mv scripts old; mkdir scripts; echo exit 1 > " + script} {
 		a.turn(thread, "RUN: "+line+"; touch scripts/beside")
-		if w.read("workspace/scripts/handler.sh") != "exit 0\n" || !w.left("workspace/scripts/beside") {
-			t.Errorf("%q: the script is %q; a file beside it: %v; %q", line, w.read("workspace/scripts/handler.sh"), w.left("workspace/scripts/beside"), w.told())
+		if w.read("workspace/scripts/handler.sh") != "exit 0\n" || !w.hasFile("workspace/scripts/beside") {
+			t.Errorf("%q: script %q; other file in its folder: %v; %q", line, w.read("workspace/scripts/handler.sh"), w.hasFile("workspace/scripts/beside"), w.lastToolOutput())
 		}
 	}
-	a.quit()
+	a.closeAndWait()
 }

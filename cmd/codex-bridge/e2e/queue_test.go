@@ -8,8 +8,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The mode "queue" of bridge/turn/enqueue does what Codex's own thread/queue/add does: each message gets a turn of its
-// own after the running one, in order.
+// The mode "queue" of bridge/turn/enqueue works like Codex's thread/queue/add: each message gets
+// its own turn after the running one, in order.
 func TestQueueRunsOneTurnPerMessage(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(c *conversation, thread, text string){
@@ -25,7 +25,7 @@ func TestQueueRunsOneTurnPerMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{})
-			c := w.open(proxyArgv...).knows()
+			c := w.open(proxyArgv...).initializeWithBridge()
 			thread := c.thread(nil)
 			mark := c.Mark()
 			c.must("turn/start", input(thread, "SLOW: 1500"))
@@ -41,14 +41,14 @@ func TestQueueRunsOneTurnPerMessage(t *testing.T) {
 			}
 			requests := w.model.Requests()
 			if len(requests) != 3 {
-				t.Fatalf("the model was asked %d times, want 3", len(requests))
+				t.Fatalf("%d requests to the model, want 3", len(requests))
 			}
 			for i, want := range [][2]bool{{false, false}, {true, false}, {true, true}} {
 				if got := [2]bool{requests[i].Contains("SAY: one"), requests[i].Contains("SAY: two")}; got != want {
-					t.Errorf("request %d has the messages %v, want %v", i+1, got, want)
+					t.Errorf("request %d has messages %v, want %v", i+1, got, want)
 				}
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }

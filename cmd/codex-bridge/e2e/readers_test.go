@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Readers that stop, or are slow, and what the bridge may take meanwhile.
+// Readers that stop or are slow, and the bridge's memory in the meantime.
 const (
 	stoppedReader = 16 * mib
 	tracedReader  = 64 * mib
-	// control is what may be read before an answer of the bridge's own: what lies in the
-	// pipe, and what is written in the millisecond that a lock of Go's may be unfair for.
+	// control limits the bytes before the bridge's own response: the content of the pipe, and the
+	// output during a millisecond in which a Go lock may be unfair.
 	control = 16 * mib
 )
 
@@ -36,10 +36,10 @@ func requests() int {
 	return 6_000
 }
 
-// stream are deltas, as many bytes of them as asked for, each with its number.
-func (x *wire) stream(size int, said *atomic.Int64) <-chan error {
+// writeStream writes numbered deltas of a total size.
+func (x *wire) writeStream(size int, said *atomic.Int64) <-chan error {
 	written := make(chan error, 1)
-	go func() { // ends when all is written, or with the bridge
+	go func() { // ends after all writes, or with the bridge
 		text := strings.Repeat("x", 8000)
 		for n := 0; int(said.Load()) < size; n++ {
 			m, err := fmt.Fprintf(x.codex, `{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u","itemId":"i","n":%d,"delta":"%s"}}`+"\n", n, text)
@@ -55,9 +55,9 @@ func (x *wire) stream(size int, said *atomic.Int64) <-chan error {
 	return written
 }
 
-// streamed reads the deltas to their end, in their order, and gives everything else to other
-// with how many bytes of deltas came before it.
-func (x *wire) streamed(size int, other func(text string, before int)) {
+// readStream reads the deltas in order, and calls other for each other message with the bytes of
+// deltas before it.
+func (x *wire) readStream(size int, other func(text string, before int)) {
 	x.t.Helper()
 	for n, bytes := 0, 0; ; {
 		text, err := x.client.ReadString('\n')
@@ -69,7 +69,7 @@ func (x *wire) streamed(size int, other func(text string, before int)) {
 			bytes += len(text)
 		case strings.HasPrefix(text, `{"method":"turn/completed"`):
 			if bytes < size {
-				x.t.Errorf("%d bytes of %d have come", bytes, size)
+				x.t.Errorf("%d of %d bytes arrived", bytes, size)
 			}
 			return
 		case strings.HasPrefix(text, `{"method":"item/`):
@@ -87,18 +87,18 @@ func (x *wire) bound(name string) int64 {
 	return stoppedReader
 }
 
-// flows waits until codex has said so much: then the pipes between it and the client are full.
-func flows(t *testing.T, said *atomic.Int64, least int64) {
+// waitFull waits until Codex wrote this much: then the pipes to the client are full.
+func waitFull(t *testing.T, said *atomic.Int64, least int64) {
 	t.Helper()
 	for end := time.Now().Add(patience); said.Load() < least; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d bytes were said", said.Load())
+			t.Fatalf("%d bytes written", said.Load())
 		}
 	}
 }
 
-// taken waits until the bridge has taken what the client has said.
-func (x *wire) taken() {
+// waitRead waits until the bridge has read all input of the client.
+func (x *wire) waitRead() {
 	x.t.Helper()
 	conn, err := x.in.SyscallConn()
 	if err != nil {
@@ -113,48 +113,48 @@ func (x *wire) taken() {
 			return
 		}
 		if time.Now().After(end) {
-			x.t.Fatalf("%d bytes are not read", unread)
+			x.t.Fatalf("%d bytes unread", unread)
 		}
 	}
 }
 
-// A client that has stopped to read holds codex up, and nothing else: what it says itself
-// comes to codex before it has read a byte, and what the bridge answers comes as soon as the
-// pipe has been read. Nothing is lost, and the bridge takes no more for it.
+// A client that stops reading blocks only Codex's output. Its own messages still reach Codex, and
+// the bridge's responses arrive as soon as the client has read the pipe. All messages arrive, and
+// the bridge uses no more memory.
 func TestStoppedClient(t *testing.T) {
 	for name, config := range wireConfigs {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
 			var said atomic.Int64
-			written := x.stream(deltas(), &said)
-			flows(t, &said, mib)
+			written := x.writeStream(deltas(), &said)
+			waitFull(t, &said, mib)
 			x.clientSays(`{"id":"stop","method":"turn/interrupt","params":{"threadId":"t","turnId":"u"}}`)
-			line(t, x.told, `"id":"stop"`)
-			x.clientSays(`{"id":"mine","method":7}`) // the bridge answers it
-			x.taken()
+			line(t, x.codexInput, `"id":"stop"`)
+			x.clientSays(`{"id":"mine","method":7}`) // the bridge responds to it
+			x.waitRead()
 			answered := -1
-			x.streamed(deltas(), func(text string, before int) {
+			x.readStream(deltas(), func(text string, before int) {
 				if !strings.Contains(text, `"id":"mine"`) || !strings.Contains(text, `"code":-32600`) {
-					t.Fatalf("the client gets %.200s", text)
+					t.Fatalf("the client got %.200s", text)
 				}
 				answered = before
 			})
 			if err := <-written; err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%.2f MiB were read before the bridge's answer", float64(answered)/mib)
+			t.Logf("%.2f MiB before the bridge's response", float64(answered)/mib)
 			if answered < 0 || answered > control {
-				t.Errorf("%d bytes were read before the bridge's own answer; %d are allowed", answered, control)
+				t.Errorf("%d bytes before the bridge's response, want at most %d", answered, control)
 			}
-			x.took(x.bound(name))
+			x.checkPeak(x.bound(name))
 		})
 	}
 }
 
-// asks has the client send requests, and tells how many it has.
-func (x *wire) asks(n int, sent *atomic.Int64) <-chan error {
+// sendRequests sends requests of the client and counts them in sent.
+func (x *wire) sendRequests(n int, sent *atomic.Int64) <-chan error {
 	written := make(chan error, 1)
-	go func() { // ends when all is written, or with the bridge
+	go func() { // ends after all writes, or with the bridge
 		var err error
 		for i := 0; i < n && err == nil; i++ {
 			_, err = fmt.Fprintf(x.in, `{"id":%d,"method":"thread/loaded/list","params":{"x":"%s"}}`+"\n", i, filler[:1000])
@@ -165,47 +165,47 @@ func (x *wire) asks(n int, sent *atomic.Int64) <-chan error {
 	return written
 }
 
-// A codex that has stopped to read holds the client up, and nothing else: what codex says goes
-// on to the client. When it reads again, every request comes, once and in order.
+// A Codex that stops reading blocks only the client's input: Codex's output still reaches the
+// client. When it reads again, all requests arrive once, in order.
 func TestStoppedCodex(t *testing.T) {
 	for name, config := range wireConfigs {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
 			var sent, said atomic.Int64
-			asked := x.asks(requests(), &sent)
-			flows(t, &sent, 500) // half a megabyte: codex's pipes are full soon
-			written := x.stream(deltas(), &said)
-			x.streamed(deltas(), func(text string, _ int) { t.Fatalf("the client gets %.200s", text) })
+			asked := x.sendRequests(requests(), &sent)
+			waitFull(t, &sent, 500) // half a megabyte: Codex's pipes fill quickly
+			written := x.writeStream(deltas(), &said)
+			x.readStream(deltas(), func(text string, _ int) { t.Fatalf("the client got %.200s", text) })
 			if err := <-written; err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d requests were sent, of which codex has read none", sent.Load())
-			x.answersAll(name != "transparent")
+			t.Logf("%d requests sent, none read by Codex", sent.Load())
+			x.answerAll(name != "transparent")
 			if err := <-asked; err != nil {
 				t.Fatal(err)
 			}
-			x.took(x.bound(name))
+			x.checkPeak(x.bound(name))
 		})
 	}
 }
 
-// mostUnderWay is how many requests the bridge keeps.
-const mostUnderWay = 4096
+// maxPending is the number of pending requests that the bridge allows.
+const maxPending = 4096
 
-// answersAll has codex read all requests and answer none before the last; then the client
-// reads. Each has one answer: codex's, or that too much is under way.
-func (x *wire) answersAll(bounded bool) {
+// answerAll lets Codex read all requests before it responds; then the client reads. Each request
+// has one response: Codex's, or an error about too many pending requests.
+func (x *wire) answerAll(bounded bool) {
 	x.t.Helper()
 	come := requests()
 	if bounded {
-		come = mostUnderWay
+		come = maxPending
 	}
 	refusals := make(chan error, 1)
 	go func() { // ends with the last refusal, or with the bridge
 		for i := come; i < requests(); i++ {
 			text, err := x.client.ReadString('\n')
 			if err == nil && (!strings.Contains(text, `"code":-32001`) || !strings.Contains(text, fmt.Sprintf(`"id":%d}`, i))) {
-				err = fmt.Errorf("where request %d is refused comes %.200s", i, text)
+				err = fmt.Errorf("instead of the refusal of request %d: %.200s", i, text)
 			}
 			if err != nil {
 				refusals <- err
@@ -215,12 +215,12 @@ func (x *wire) answersAll(bounded bool) {
 		refusals <- nil
 	}()
 	for i := range come {
-		line(x.t, x.told, fmt.Sprintf(`{"id":%d,`, i))
+		line(x.t, x.codexInput, fmt.Sprintf(`{"id":%d,`, i))
 	}
 	if err := <-refusals; err != nil {
 		x.t.Fatal(err)
 	}
-	go func() { // ends with the last answer, or with the bridge
+	go func() { // ends with the last response, or with the bridge
 		for i := range come {
 			if _, err := fmt.Fprintf(x.codex, `{"id":%d,"result":{}}`+"\n", i); err != nil {
 				return
@@ -232,22 +232,22 @@ func (x *wire) answersAll(bounded bool) {
 	}
 }
 
-// Both are slow, a few bytes at a time: everything comes, in its order.
+// Both sides read a few bytes at a time: all messages arrive in order.
 func TestSlowReaders(t *testing.T) {
 	for name, config := range wireConfigs {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
-			x.client.Reset(few{x.out})
-			x.told.Reset(few{x.codex})
+			x.client.Reset(smallReads{x.out})
+			x.codexInput.Reset(smallReads{x.codex})
 			var sent, said atomic.Int64
-			n, size := min(requests()/6, mostUnderWay), deltas()/10
-			asked, written := x.asks(n, &sent), x.stream(size, &said)
+			n, size := min(requests()/6, maxPending), deltas()/10
+			asked, written := x.sendRequests(n, &sent), x.writeStream(size, &said)
 			told := make(chan error, 1)
 			go func() { // ends with the last request, or with the bridge
 				for i := range n {
-					text, err := x.told.ReadString('\n')
+					text, err := x.codexInput.ReadString('\n')
 					if err == nil && !strings.HasPrefix(text, fmt.Sprintf(`{"id":%d,`, i)) {
-						err = fmt.Errorf("codex gets %.100s in the place of request %d", text, i)
+						err = fmt.Errorf("Codex got %.100s instead of request %d", text, i)
 					}
 					if err != nil {
 						told <- err
@@ -256,21 +256,21 @@ func TestSlowReaders(t *testing.T) {
 				}
 				told <- nil
 			}()
-			x.streamed(size, func(text string, _ int) { t.Fatalf("the client gets %.200s", text) })
+			x.readStream(size, func(text string, _ int) { t.Fatalf("the client got %.200s", text) })
 			for _, c := range []<-chan error{asked, written, told} {
 				if err := <-c; err != nil {
 					t.Fatal(err)
 				}
 			}
-			x.took(x.bound(name))
+			x.checkPeak(x.bound(name))
 		})
 	}
 }
 
-// few reads a few bytes at a time, and lets others go first.
-type few struct{ io.Reader }
+// smallReads reads a few bytes at a time and yields the processor.
+type smallReads struct{ io.Reader }
 
-func (f few) Read(b []byte) (int, error) {
+func (f smallReads) Read(b []byte) (int, error) {
 	time.Sleep(10 * time.Microsecond)
 	return f.Reader.Read(b[:min(len(b), 3000)])
 }

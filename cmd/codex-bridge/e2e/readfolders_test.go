@@ -27,8 +27,8 @@ func TestReadingKeepsRootUsable(t *testing.T) {
 			w := newWorld(t, options{config: "[policy]\n"})
 			other := filepath.Dir(w.write("other/x", ""))
 			sub := filepath.Dir(w.write("other/sub/x", ""))
-			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nwritable_roots = [\"${workspace}\", %q]\n", other)+unhurried("[policy]"))
-			a := w.agreeable(proxyArgv...)
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nwritable_roots = [\"${workspace}\", %q]\n", other)+withLongGrace("[policy]"))
+			a := w.newAcceptingEditor(proxyArgv...)
 			method, params := read(sub)
 			roots := object{"runtimeWorkspaceRoots": []string{w.workspace, other}, "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			opened := a.thread(roots)
@@ -37,18 +37,18 @@ func TestReadingKeepsRootUsable(t *testing.T) {
 
 			thread := a.thread(roots)
 			a.turn(thread, "RUN: touch "+other+"/made")
-			if !w.left("other/made") {
-				t.Errorf("a new thread can't write the root; the model was told %q", w.told())
+			if !w.hasFile("other/made") {
+				t.Errorf("a new thread can't write the root; the model was told %q", w.lastToolOutput())
 			}
 			a.must("thread/unsubscribe", object{"threadId": opened})
 			if resumed := a.resume(opened, object{"excludeTurns": true}); editor.Member(resumed, "thread", "id") != opened {
 				t.Errorf("it resumes %s", resumed)
 			}
 			a.turn(opened, "RUN: touch "+other+"/again")
-			if !w.left("other/again") {
-				t.Errorf("the resumed thread can't write the root; the model was told %q", w.told())
+			if !w.hasFile("other/again") {
+				t.Errorf("the resumed thread can't write the root; the model was told %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

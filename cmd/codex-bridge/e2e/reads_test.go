@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// A client does not read what the project of another folder says of itself: its configuration,
-// with the tokens of its servers, its skills and plugins. Codex alone shows all
-// of it, of projects that nobody trusts, too.
-func TestReadsElsewhere(t *testing.T) {
+// A client can't read the project configuration of another folder: the tokens of its servers, its
+// skills and plugins. Codex alone shows them, also for untrusted projects.
+func TestClientCannotReadOtherProjects(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-4711"
 	w := newWorld(t, options{config: "[policy]\n", plugins: true})
@@ -66,11 +65,11 @@ func TestReadsElsewhere(t *testing.T) {
 			t.Errorf("%s: %s", name, result)
 		}
 	}
-	// What is in the workspace is shown.
+	// The workspace's own are shown.
 	own := w.write("workspace/.agents/skills/near/SKILL.md", "---\nname: near\ndescription: d\n---\nx\n")
 	if shown := string(held.must("skills/list", map[string]any{"cwds": []string{w.workspace}, "forceReload": true})); !strings.Contains(shown, own) {
-		t.Errorf("of the workspace: %s", shown)
+		t.Errorf("workspace: %s", shown)
 	}
-	alone.quit()
-	held.quit()
+	alone.closeAndWait()
+	held.closeAndWait()
 }

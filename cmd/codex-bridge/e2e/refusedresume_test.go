@@ -24,29 +24,29 @@ func TestRefusedResumeKeepsThread(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", mute: "many"})
 			w.write("workspace/sub/x", "")
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(object{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			w.model.Add(scripted.Step{When: "FIRST", Reply: scripted.Reply{scripted.Run("touch made")}})
-			turn, mark := a.begin(thread, "RUN: touch begun; while [ ! -e go ]; do sleep 0.05; done; echo FI''RST")
-			a.comes("the command", func() bool { return w.left("workspace/begun") })
+			turn, mark := a.startTurn(thread, "RUN: touch begun; while [ ! -e go ]; do sleep 0.05; done; echo FI''RST")
+			a.waitUntil("the command", func() bool { return w.hasFile("workspace/begun") })
 			params := want(w)
 			params["threadId"], params["excludeTurns"] = thread, true
-			if err := a.refused("thread/resume", params); err.Code != int(rpc.CodeNotVerified) {
+			if err := a.mustFail("thread/resume", params); err.Code != int(rpc.CodeNotVerified) {
 				t.Errorf("the resume: %v", err)
 			}
 			w.write("workspace/go", "")
-			a.end(thread, turn, mark)
-			if !w.left("workspace/made") {
-				t.Errorf("the running turn can't go on; the model was told %q", w.told())
+			a.waitTurn(thread, turn, mark)
+			if !w.hasFile("workspace/made") {
+				t.Errorf("the running turn can't go on; the model was told %q", w.lastToolOutput())
 			}
 			a.turn(thread, "RUN: touch again")
-			if !w.left("workspace/again") {
-				t.Errorf("the next turn can't write; the model was told %q", w.told())
+			if !w.hasFile("workspace/again") {
+				t.Errorf("the next turn can't write; the model was told %q", w.lastToolOutput())
 			}
 			if got := editor.Member(a.resume(thread, object{"excludeTurns": true}), "thread", "id"); got != thread {
 				t.Errorf("it resumes %q", got)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

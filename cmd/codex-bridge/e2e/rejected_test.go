@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-// A turn that Codex rejects changes nothing of how often the editor is asked (R4). One that
-// Codex takes does, which shows that the change would be seen.
+// A turn that Codex rejects does not change the approval policy (R4). An accepted turn does, which
+// is the control.
 func TestTurnRejectedByCodexKeepsApprovalPolicy(t *testing.T) {
 	t.Parallel()
-	a := newWorld(t, options{config: gateConfig}).agreeable(proxyArgv...)
+	a := newWorld(t, options{config: gateConfig}).newAcceptingEditor(proxyArgv...)
 	thread := a.thread(asksAll)
 	if got := len(a.turn(thread, "RUN: true")); got != 1 {
-		t.Errorf("asked %d times", got)
+		t.Errorf("%d questions", got)
 	}
 	// Measured: Codex refuses texts of more than 1,048,576 characters.
 	turn := input(thread, strings.Repeat("x", 1<<20+1))
 	turn["approvalPolicy"] = "on-request"
-	if err := a.refused("turn/start", turn); !strings.Contains(err.Message, "1048576") || strings.Contains(string(err.Data), "policy.") {
-		t.Fatalf("it is not Codex that refuses: %v", err)
+	if err := a.mustFail("turn/start", turn); !strings.Contains(err.Message, "1048576") || strings.Contains(string(err.Data), "policy.") {
+		t.Fatalf("Codex did not refuse it: %v", err)
 	}
 	if got := len(a.turn(thread, "RUN: true")); got != 1 {
-		t.Errorf("after a turn that Codex has rejected asked %d times", got)
+		t.Errorf("after a rejected turn: %d questions", got)
 	}
 	turn = input(thread, "good day")
 	turn["approvalPolicy"] = "on-request"
@@ -31,13 +31,13 @@ func TestTurnRejectedByCodexKeepsApprovalPolicy(t *testing.T) {
 	a.must("turn/start", turn)
 	a.waitFor(mark, "turn/completed", nil)
 	if got := len(a.turn(thread, "RUN: true")); got != 0 {
-		t.Errorf("after a turn that Codex has taken asked %d times", got)
+		t.Errorf("after an accepted turn: %d questions", got)
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// Codex drops a request whose trace it can't read, and never answers it (R9). Under a policy
-// the bridge refuses such a request; without one it passes as it came.
+// Codex ignores a request whose trace it can't parse (R9). Under a policy the bridge refuses it;
+// without one it passes unchanged.
 func TestRequestThatCodexDropsIsRefused(t *testing.T) {
 	t.Parallel()
 	lines := []string{
@@ -59,16 +59,16 @@ func TestRequestThatCodexDropsIsRefused(t *testing.T) {
 			c := newWorld(t, options{config: test.config}).open(test.argv...)
 			c.initialize(nil)
 			for _, line := range lines {
-				answers, _ := c.tell([]byte(line))
+				answers, _ := c.sendLine([]byte(line))
 				if refused := len(answers) == 1 && answers[0].Error != nil && answers[0].Error.Code == -32600; refused != test.refused || !refused && len(answers) > 0 {
-					t.Errorf("%s: %d answers, refused: %t", line, len(answers), refused)
+					t.Errorf("%s: %d responses, refused: %t", line, len(answers), refused)
 				}
 			}
-			_, mark := c.tell([]byte(`{"id":904,"method":"thread/loaded/list","params":{},"trace":{"traceparent":null,"x":1}}`))
-			if answer := c.reply(mark, "a trace that Codex takes"); answer.Error != nil {
-				t.Errorf("with a trace that it takes: %v", answer.Error)
+			_, mark := c.sendLine([]byte(`{"id":904,"method":"thread/loaded/list","params":{},"trace":{"traceparent":null,"x":1}}`))
+			if answer := c.waitReply(mark, "a trace that Codex takes"); answer.Error != nil {
+				t.Errorf("with a valid trace: %v", answer.Error)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }

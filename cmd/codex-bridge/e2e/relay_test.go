@@ -22,8 +22,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// handler writes a handler of an event, a script, and returns its configuration.
-func (w *world) handler(event, timeout, script string) string {
+// writeHandler writes a handler script for an event and returns its configuration.
+func (w *world) writeHandler(event, timeout, script string) string {
 	w.t.Helper()
 	path := w.write(event+".sh", "#!/bin/sh\n"+script+"\n")
 	if err := os.Chmod(path, 0o700); err != nil {
@@ -32,30 +32,32 @@ func (w *world) handler(event, timeout, script string) string {
 	return fmt.Sprintf("[[hooks.handler]]\nevent = %q\ncommand = [%q]\ntimeout = %q\n", event, path, timeout)
 }
 
-// hooking is a world under hooksPolicy and what more says of it.
-func hooking(t *testing.T, more func(*world) string) *world {
+// newHookWorld returns a world under hooksPolicy and more configuration.
+func newHookWorld(t *testing.T, more func(*world) string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: hooksPolicy})
-	w.write("config.toml", hooksPolicy+unhurried(hooksPolicy)+more(w))
+	w.write("config.toml", hooksPolicy+withLongGrace(hooksPolicy)+more(w))
 	return w
 }
 
 var writing = map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 
-// Whoever has to be asked and gives no answer, or an error, has said no.
+// A missing response or an error declines.
 func TestRelayUnanswered(t *testing.T) {
 	t.Parallel()
 	hangs := "exec sleep 3600"
 	for name, test := range map[string]struct {
 		more   func(*world) string
-		client func(*editor.Editor, editor.Message) // nil: it is not asked
+		client func(*editor.Editor, editor.Message) // nil: the client gets no hook
 		want   string
 	}{
 		"handler past its timeout": {
-			more: func(w *world) string { return w.handler("pre_tool_use", "300ms", hangs) }, want: "no answer within its timeout of 300ms",
+			more: func(w *world) string { return w.writeHandler("pre_tool_use", "300ms", hangs) }, want: "no answer within its timeout of 300ms",
 		},
 		"handler past the hook's": {
-			more: func(w *world) string { return "[hooks]\ntimeout = \"3s\"\n" + w.handler("pre_tool_use", "1m", hangs) },
+			more: func(w *world) string {
+				return "[hooks]\ntimeout = \"3s\"\n" + w.writeHandler("pre_tool_use", "1m", hangs)
+			},
 			want: "was not run",
 		},
 		"client": {
@@ -65,7 +67,7 @@ func TestRelayUnanswered(t *testing.T) {
 		"client with an error": {
 			more: func(*world) string { return "" },
 			client: func(e *editor.Editor, m editor.Message) {
-				_ = e.ReplyError(m, &editor.Error{Code: -32000, Message: "out to lunch"})
+				_ = e.ReplyError(m, &editor.Error{Code: -32000, Message: "failed"})
 			}, want: "out to lunch",
 		},
 		"client that allows what it can't": {
@@ -75,7 +77,7 @@ func TestRelayUnanswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := hooking(t, test.more)
+			w := newHookWorld(t, test.more)
 			c := w.open(proxyArgv...)
 			capabilities := map[string]any{"experimentalApi": true}
 			if test.client != nil {
@@ -83,47 +85,47 @@ func TestRelayUnanswered(t *testing.T) {
 			}
 			c.initialize(capabilities)
 			thread := c.thread(writing)
-			turn, mark := c.begin(thread, "RUN: echo x > undecided")
+			turn, mark := c.startTurn(thread, "RUN: echo x > undecided")
 			if test.client != nil {
 				test.client(c.Editor, c.waitFor(mark, "bridge/hook", nil))
 			}
-			if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), test.want) {
-				t.Errorf("the turn ended as %q, the model was told %q", status, w.told())
+			if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), test.want) {
+				t.Errorf("status %q, the model got %q", status, w.lastToolOutput())
 			}
-			c.absent("undecided")
-			if left := w.await(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
-				t.Errorf("2 s later there are:%s", describe(left))
+			c.checkAbsent("undecided")
+			if left := w.waitProcesses(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
+				t.Errorf("still running after 2 s:%s", describe(left))
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// waiting is a handler that, for a call with the word WAIT, makes the file waiting and
-// waits for a word in the file go.
-func (w *world) waiting() string {
+// waitingHandler returns a handler that, for a call with the word WAIT, creates the file waiting
+// and waits for content in the file go.
+func (w *world) waitingHandler() string {
 	w.t.Helper()
 	if err := syscall.Mkfifo(filepath.Join(w.root, "go"), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	return "[hooks]\ntimeout = \"2m\"\n" + w.handler("pre_tool_use", "2m", fmt.Sprintf(
+	return "[hooks]\ntimeout = \"2m\"\n" + w.writeHandler("pre_tool_use", "2m", fmt.Sprintf(
 		"cd %q; case \"$(cat)\" in *WAIT*) : > waiting; read word < go; rm waiting;; esac", w.root))
 }
 
-// atHandler begins a turn whose one command waits at the handler.
-func (c *conversation) atHandler(thread, command string) (turn string, mark int) {
+// startAtHandler starts a turn whose command waits at the handler.
+func (c *conversation) startAtHandler(thread, command string) (turn string, mark int) {
 	c.t.Helper()
-	turn, mark = c.begin(thread, "RUN: : WAIT; "+command)
-	for ; !c.left("waiting"); time.Sleep(10 * time.Millisecond) {
+	turn, mark = c.startTurn(thread, "RUN: : WAIT; "+command)
+	for ; !c.hasFile("waiting"); time.Sleep(10 * time.Millisecond) {
 		if c.ctx.Err() != nil {
-			c.t.Fatal("the handler is not asked")
+			c.t.Fatal("the handler was not called")
 		}
 	}
 	return turn, mark
 }
 
-// relays are the world's processes that Codex has started as a hook.
-func (w *world) relays() []int {
+// hookProcesses returns the world's processes that Codex started as hooks.
+func (w *world) hookProcesses() []int {
 	return slices.DeleteFunc(w.processes(), func(pid int) bool {
 		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		words := bytes.Split(cmdline, []byte{0})
@@ -131,19 +133,19 @@ func (w *world) relays() []int {
 	})
 }
 
-// A tool does not run before its call is decided, however long that takes. When the
-// relay's process is killed on the way, Codex runs the tool (measured): the turn is
-// interrupted, and the tool with it. When the bridge is killed, the tool does not run,
-// and nothing is left; the next bridge decides again.
+// A tool does not run before the decision about its call, however long that takes. If the hook
+// process is killed, Codex runs the tool (measured): the bridge interrupts the turn and the tool.
+// If the bridge is killed, the tool does not run and no process remains; the next bridge decides
+// again.
 func TestRelayKilled(t *testing.T) {
 	t.Parallel()
-	w := hooking(t, (*world).waiting)
+	w := newHookWorld(t, (*world).waitingHandler)
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(writing)
 
-	turn, mark := c.atHandler(thread, "echo x > slow")
-	c.absent("slow")
+	turn, mark := c.startAtHandler(thread, "echo x > slow")
+	c.checkAbsent("slow")
 	pipe, err := os.OpenFile(filepath.Join(w.root, "go"), os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -154,50 +156,50 @@ func TestRelayKilled(t *testing.T) {
 	if err := pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status := c.end(thread, turn, mark); status != "completed" {
-		t.Errorf("the turn whose hook was slow ended as %q", status)
+	if status := c.waitTurn(thread, turn, mark); status != "completed" {
+		t.Errorf("status of the turn with a slow hook: %q", status)
 	}
-	c.present("slow")
+	c.checkPresent("slow")
 
-	turn, mark = c.atHandler(thread, "sleep 3600")
-	killed := w.relays()
+	turn, mark = c.startAtHandler(thread, "sleep 3600")
+	killed := w.hookProcesses()
 	if len(killed) != 1 {
-		t.Fatalf("the relay's processes:%s", describe(w.processes()))
+		t.Fatalf("hook processes:%s", describe(w.processes()))
 	}
 	if err := syscall.Kill(killed[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	m := c.waitFor(mark, "hook/completed", hookRun)
 	if status := m.Param("run", "status"); status != "failed" {
-		t.Errorf("the run of the process that was killed is %q", status)
+		t.Errorf("status of the killed hook: %q", status)
 	}
-	if status := c.end(thread, turn, mark); status != "interrupted" {
-		t.Errorf("its turn ended as %q", status)
+	if status := c.waitTurn(thread, turn, mark); status != "interrupted" {
+		t.Errorf("status of its turn: %q", status)
 	}
-	if w.await(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
-		t.Errorf("2 s later there are:%s", describe(w.processes()))
+	if w.waitProcesses(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
+		t.Errorf("still running after 2 s:%s", describe(w.processes()))
 	}
-	if err := os.Remove(filepath.Join(w.root, "waiting")); err != nil { // the handler was ended, too
+	if err := os.Remove(filepath.Join(w.root, "waiting")); err != nil { // the handler ended too
 		t.Fatal(err)
 	}
 
-	c.atHandler(thread, "echo x > undecided")
+	c.startAtHandler(thread, "echo x > undecided")
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if left := w.await(none); len(left) > 0 {
-		t.Errorf("2 s after the bridge there are:%s", describe(left))
+	if left := w.waitProcesses(noProcesses); len(left) > 0 {
+		t.Errorf("running 2 s after the bridge:%s", describe(left))
 	}
-	c.absent("undecided")
+	c.checkAbsent("undecided")
 
 	c = w.open(proxyArgv...)
 	c.initialize(nil)
 	c.resume(thread, map[string]any{})
-	c.held("restarted", thread)
-	c.quit()
+	c.checkRules("restarted", thread)
+	c.closeAndWait()
 }
 
-// impostor is somebody who listens in the bridge's place and allows everything.
+// impostor listens instead of the bridge and allows everything.
 func impostor(t *testing.T, socket string, answers bool) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
@@ -238,11 +240,11 @@ func impostor(t *testing.T, socket string, answers bool) {
 	t.Cleanup(func() { stop(); l.Close(); serving.Wait() })
 }
 
-// A bridge that hangs, and whoever stands in its place: no call runs, and the model is
-// told. When the bridge is back, it decides again.
-func TestRelayForeign(t *testing.T) {
+// With a bridge that hangs, or another process at its socket, no call runs, and the model gets the
+// reason. A running bridge decides again.
+func TestImpostorAtRelaySocket(t *testing.T) {
 	t.Parallel()
-	w := hooking(t, func(*world) string { return "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n" })
+	w := newHookWorld(t, func(*world) string { return "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n" })
 	release := make(chan struct{})
 	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("echo x > undecided")}})
 	c := w.open(proxyArgv...)
@@ -250,14 +252,14 @@ func TestRelayForeign(t *testing.T) {
 	thread := c.thread(writing)
 	refused := func(name, want string) {
 		t.Helper()
-		c.told(thread, "RUN: echo x > undecided")
-		if told := w.told(); !strings.Contains(told, want) {
-			t.Errorf("%s: the model was told %q", name, told)
+		c.toolOutput(thread, "RUN: echo x > undecided")
+		if told := w.lastToolOutput(); !strings.Contains(told, want) {
+			t.Errorf("%s: the model got %q", name, told)
 		}
-		c.absent("undecided")
+		c.checkAbsent("undecided")
 	}
 
-	turn, mark := c.begin(thread, "HOLD")
+	turn, mark := c.startTurn(thread, "HOLD")
 	c.waitFor(mark, "item/agentMessage/delta", nil)
 	if err := syscall.Kill(c.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -265,17 +267,17 @@ func TestRelayForeign(t *testing.T) {
 	close(release)
 	for requests := w.model.Requests(); len(requests[len(requests)-1].ToolOutputs()) == 0; requests = w.model.Requests() {
 		if c.ctx.Err() != nil {
-			t.Fatal("the model is not told what became of its call")
+			t.Fatal("the model got no output of its call")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := syscall.Kill(c.Process.Pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), "gave no answer within 2.5s") {
-		t.Errorf("hung: the turn ended as %q, the model was told %q", status, w.told())
+	if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), "gave no answer within 2.5s") {
+		t.Errorf("hung: status %q, the model got %q", status, w.lastToolOutput())
 	}
-	c.absent("undecided")
+	c.checkAbsent("undecided")
 
 	sockets, err := filepath.Glob(filepath.Join(w.root, "state", "run", "*", "hook.sock"))
 	if err != nil || len(sockets) != 1 {
@@ -317,12 +319,12 @@ func TestRelayForeign(t *testing.T) {
 	refused("no token", "the bridge's token can't be read")
 	rename(away, token)
 
-	c.told(thread, "RUN: touch undecided")
-	if told := w.told(); !strings.Contains(told, "Nothing is touched here") {
-		t.Errorf("back: the model was told %q", told)
+	c.toolOutput(thread, "RUN: touch undecided")
+	if told := w.lastToolOutput(); !strings.Contains(told, "Nothing is touched here") {
+		t.Errorf("back: the model got %q", told)
 	}
-	c.told(thread, "RUN: echo fine > decided")
-	c.absent("undecided")
-	c.present("decided")
-	c.quit()
+	c.toolOutput(thread, "RUN: echo fine > decided")
+	c.checkAbsent("undecided")
+	c.checkPresent("decided")
+	c.closeAndWait()
 }

@@ -10,9 +10,9 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A valid change of the configuration applies to the next request; with an
-// invalid one the old policy stays.
-func TestReload(t *testing.T) {
+// A valid change of the configuration applies to the next request; an invalid one keeps the old
+// policy.
+func TestReloadAppliesToNextRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"})
 	e := w.start(proxyArgv, editor.Options{})
@@ -20,8 +20,7 @@ func TestReload(t *testing.T) {
 	if _, err := e.Initialize(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	// A request that is on its way when the policy changes is answered as it was
-	// sent, so every answer is one of the two.
+	// A request sent during a change gets the response of the old or the new policy.
 	approval := func() string {
 		t.Helper()
 		answer, err := e.Call(ctx, "thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
@@ -30,7 +29,7 @@ func TestReload(t *testing.T) {
 		}
 		return editor.Member(answer, "approvalPolicy")
 	}
-	// until waits for the watcher, whose pace is the system's.
+	// until waits for the watcher, whose delay depends on the system.
 	until := func(what string, done func() bool) {
 		t.Helper()
 		for !done() {
@@ -42,13 +41,13 @@ func TestReload(t *testing.T) {
 		}
 	}
 	if got := approval(); got != "never" {
-		t.Fatalf("under audit codex says %s", got)
+		t.Fatalf("under audit Codex reports %s", got)
 	}
 	w.write("config.toml", "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n")
 	until("the change is not put in force", func() bool { return approval() == "untrusted" })
 	w.write("config.toml", "[policy]\nmode = \"of\"\n")
 	until("the fault is not reported", func() bool { return strings.Contains(e.Stderr(), "the old policy stays") })
 	if got := approval(); got != "untrusted" {
-		t.Errorf("with an invalid configuration codex says %s", got)
+		t.Errorf("with an invalid configuration Codex reports %s", got)
 	}
 }

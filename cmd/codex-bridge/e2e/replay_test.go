@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A recorded session of codex-acp's is played to it again, and it can't tell: neither does its
-// editor see another step, nor does it send another method.
+// The replay of a recorded session of codex-acp is indistinguishable for it: its editor sees the
+// same steps, and it sends the same methods.
 func TestReplayACP(t *testing.T) {
 	t.Parallel()
 	for _, permission := range []string{"allow_once", "reject_once"} {
@@ -29,7 +29,7 @@ func TestReplayACP(t *testing.T) {
 			if err != nil || len(files) == 0 {
 				t.Fatal(files, err)
 			}
-			// The one that was longest is the session's; codex-acp has one more for a title.
+			// The longest trace is the session's; codex-acp has another one for a title.
 			file := slices.MaxFunc(files, func(a, b trace.File) int { return int(a.Bytes - b.Bytes) })
 			asked := w.model.Requests()
 			if err := os.RemoveAll(filepath.Join(w.workspace, "patched.txt")); err != nil {
@@ -40,12 +40,12 @@ func TestReplayACP(t *testing.T) {
 				t.Fatal(err)
 			}
 			played := w.acp(player, "read-only", permission, prompts...)
-			keep(t, strings.Join(played, "\n"))
+			keepTranscript(t, strings.Join(played, "\n"))
 			if diff := cmp.Diff(recorded, played); diff != "" {
 				t.Errorf("-codex +replay\n%s", diff)
 			}
-			if len(w.model.Requests()) != len(asked) || w.exists("patched.txt") {
-				t.Errorf("the replay asked a model, or wrote a file")
+			if len(w.model.Requests()) != len(asked) || w.workspaceHasFile("patched.txt") {
+				t.Errorf("the replay used a model, or wrote a file")
 			}
 		})
 	}

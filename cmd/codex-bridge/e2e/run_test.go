@@ -21,8 +21,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// shell runs codex-bridge with these arguments as a script would.
-func (w *world) shell(stdin string, args ...string) (stdout, stderr string, status int) {
+// runShell runs codex-bridge with these arguments, as a script does.
+func (w *world) runShell(stdin string, args ...string) (stdout, stderr string, status int) {
 	w.t.Helper()
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = w.env, w.workspace, strings.NewReader(stdin)
@@ -35,7 +35,7 @@ func (w *world) shell(stdin string, args ...string) (stdout, stderr string, stat
 	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
 }
 
-// A script gets the reply and nothing else, and the outcome as a status.
+// A script gets only the reply, and the outcome as an exit status.
 func TestRunInAPipe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"})
@@ -55,20 +55,20 @@ func TestRunInAPipe(t *testing.T) {
 		{"no session", "", []string{"text"}, "", "--session", 2},
 		{"a bad trigger", "", []string{"--session", "s", "--trigger", "moon", "x"}, "", "trigger", 2},
 	} {
-		out, problems, status := w.shell(step.stdin, append([]string{"run"}, step.args...)...)
+		out, problems, status := w.runShell(step.stdin, append([]string{"run"}, step.args...)...)
 		if status != step.status || step.out != "" && out != step.out || !strings.Contains(problems, step.err) || step.err == "" && problems != "" {
 			t.Errorf("%s: status %d, %q, on stderr %q", step.name, status, out, problems)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(w.workspace, "made")); err == nil {
-		t.Error("what nobody has allowed was done")
+		t.Error("a command ran without approval")
 	}
 	requests := w.model.Requests()
 	if len(requests) == 0 || !requests[len(requests)-1].Contains("from a pipe") {
-		t.Error("the session has forgotten what was said before")
+		t.Error("the session lost its history")
 	}
 
-	out, problems, status := w.shell("", "run", "--session", "other", "--json", "--trigger", "cron", "SAY: as events")
+	out, problems, status := w.runShell("", "run", "--session", "other", "--json", "--trigger", "cron", "SAY: as events")
 	last := ""
 	for line := range strings.Lines(out) {
 		if !json.Valid([]byte(line)) {
@@ -80,23 +80,23 @@ func TestRunInAPipe(t *testing.T) {
 		!strings.Contains(last, `"text":"as events"`) {
 		t.Errorf("--json: status %d, %s on stderr %q", status, out, problems)
 	}
-	if !w.given("A schedule started this turn") {
-		t.Error("the model was not told that a schedule started the turn")
+	if !w.modelReceived("A schedule started this turn") {
+		t.Error("the model did not get the trigger of the turn")
 	}
 
-	// A session that somebody else holds, and a configuration that does not load.
-	c := w.open(proxyArgv...).knows()
-	c.runs("held", "SAY: mine", nil)
-	if _, problems, status := w.shell("", "run", "--session", "held", "x"); status != 3 || !strings.Contains(problems, fmt.Sprint(c.Process.Pid)) {
+	// A session in use by another process, and an invalid configuration.
+	c := w.open(proxyArgv...).initializeWithBridge()
+	c.runSessionTurn("held", "SAY: mine", nil)
+	if _, problems, status := w.runShell("", "run", "--session", "held", "x"); status != 3 || !strings.Contains(problems, fmt.Sprint(c.Process.Pid)) {
 		t.Errorf("a session of another process: status %d, %q", status, problems)
 	}
 	w.write("config.toml", "[polic]\n")
-	if _, problems, status := w.shell("", "run", "--session", "s", "x"); status != 2 || !strings.Contains(problems, "polic") {
+	if _, problems, status := w.runShell("", "run", "--session", "s", "x"); status != 2 || !strings.Contains(problems, "polic") {
 		t.Errorf("a bad configuration: status %d, %q", status, problems)
 	}
 }
 
-// SIGINT interrupts the turn, and the session goes on.
+// SIGINT interrupts the turn, and the session continues.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -116,12 +116,12 @@ func TestRunInterrupted(t *testing.T) {
 	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || !strings.Contains(problems.String(), "interrupted") {
 		t.Errorf("%v, %q", cmd.ProcessState, problems.String())
 	}
-	if out, _, status := w.shell("", "run", "--session", "s", "SAY: on"); out != "on\n" || status != 0 {
-		t.Errorf("after it: %q, %d", out, status)
+	if out, _, status := w.runShell("", "run", "--session", "s", "SAY: on"); out != "on\n" || status != 0 {
+		t.Errorf("next turn: %q, %d", out, status)
 	}
 }
 
-// terminal is a pseudo-terminal: what its user sees, and what they type.
+// terminal returns the two ends of a pseudo-terminal.
 func terminal(t *testing.T) (user, program *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -144,8 +144,8 @@ func terminal(t *testing.T) (user, program *os.File) {
 	return user, program
 }
 
-// runAtTerminal runs codex-bridge run with these arguments on a terminal, whose user types the answer to
-// the first question. It returns the text that the user saw.
+// runAtTerminal runs codex-bridge run with these arguments on a terminal, whose user types the
+// answer to the first question. It returns the output.
 func (w *world) runAtTerminal(answer string, args ...string) (seen string, err error) {
 	w.t.Helper()
 	user, program := terminal(w.t)
@@ -179,8 +179,8 @@ func (w *world) runAtTerminal(answer string, args ...string) (seen string, err e
 // endOfQuestion is the end of a question at a terminal.
 const endOfQuestion = "[n] no: "
 
-// The person at the terminal is asked about a request for which policy.methods says "ask". They are shown the whole
-// question, with the count of what it leaves out, and answer yes or no.
+// At a terminal, the user is asked about a request with policy.methods "ask". The question has the
+// number of omitted parts, and takes yes or no.
 func TestRunOfAMethodThatAsks(t *testing.T) {
 	t.Parallel()
 	for answer, ran := range map[string]bool{"y": true, "n": false, "s": false} {
@@ -194,13 +194,13 @@ func TestRunOfAMethodThatAsks(t *testing.T) {
 			question, _, _ := strings.Cut(text, "Allow it? [y] yes, [n] no: ")
 			if !strings.Contains(question, strings.Repeat("word ", 300)) || !strings.Contains(question, " x x x") ||
 				!strings.Contains(question, " more characters)") || strings.Contains(question, "\u200b") || len(question) == len(text) {
-				t.Errorf("the question is\n%s", text)
+				t.Errorf("question:\n%s", text)
 			}
 		})
 	}
 }
 
-// A person at a terminal sees the reply as it comes, is asked, and answers.
+// A terminal shows the reply while Codex writes it; the user gets questions and answers.
 func TestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	for answer, made := range map[string]bool{"y": true, "n": false} {

@@ -12,23 +12,23 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// A process that is killed when codex has started the session's new thread, and nothing of
-// it is kept yet, leaves the session with the thread that it had.
+// If the bridge is killed after Codex started the session's new thread and before the binding is
+// written, the session keeps its old thread.
 func TestSessionsCrash(t *testing.T) {
 	t.Parallel()
 	o, records := withTee(t, options{})
 	w := newWorld(t, o)
 	readOnly := map[string]any{"sandbox": "read-only"}
-	c := w.open(proxyArgv...).knows()
-	thread, _ := c.session("chat", readOnly, nil)
-	c.told(thread, "SAY: before")
+	c := w.open(proxyArgv...).initializeWithBridge()
+	thread, _ := c.startSession("chat", readOnly, nil)
+	c.toolOutput(thread, "SAY: before")
 
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.root, "state", store.DatabaseFile)+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	tx, err := db.BeginTx(c.ctx, nil) // nobody else writes now
+	tx, err := db.BeginTx(c.ctx, nil) // blocks other writers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestSessionsCrash(t *testing.T) {
 	}
 	for !strings.Contains(strings.Join(recorded(t, records, "out"), ""), `"id":"x"`) {
 		if c.ctx.Err() != nil {
-			t.Fatal("codex has started no thread")
+			t.Fatal("Codex started no thread")
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -52,14 +52,14 @@ func TestSessionsCrash(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c = w.open(proxyArgv...).knows()
-	if again, told := c.session("chat", readOnly, nil); again != thread || told != "resumed" {
-		t.Errorf("after the crash: %s, in %s and not %s", told, again, thread)
+	c = w.open(proxyArgv...).initializeWithBridge()
+	if again, told := c.startSession("chat", readOnly, nil); again != thread || told != "resumed" {
+		t.Errorf("after the crash: %s, in %s, want %s", told, again, thread)
 	}
-	c.told(thread, "SAY: after")
+	c.toolOutput(thread, "SAY: after")
 	requests := w.model.Requests()
 	if !requests[len(requests)-1].Contains("before") {
-		t.Error("the model was not told what was said before the crash")
+		t.Error("the model did not get the history before the crash")
 	}
-	c.quit()
+	c.closeAndWait()
 }

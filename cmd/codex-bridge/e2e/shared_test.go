@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// network is what lies between the bridges and their database. It can be cut.
+// network forwards connections of the bridges to their database. A test can cut it.
 type network struct {
 	t      *testing.T
-	folder string // of the socket that the bridges reach
+	folder string // of the socket for the bridges
 	server string // the socket of the database
 
 	mu       sync.Mutex
@@ -29,14 +29,14 @@ type network struct {
 	conns    []net.Conn
 }
 
-// newNetwork begins before a database, and returns the address that goes through it.
+// newNetwork starts a network and returns the database URL that uses it.
 func newNetwork(t *testing.T, address string) (*network, string) {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "net") // a socket's path has to be short
+	folder, err := os.MkdirTemp("", "net") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func newNetwork(t *testing.T, address string) (*network, string) {
 	q := u.Query()
 	q.Set("host", folder)
 	u.RawQuery = q.Encode()
-	n.mend()
+	n.restore()
 	t.Cleanup(n.cut)
 	return n, u.String()
 }
 
-// mend lets the bridges through.
-func (n *network) mend() {
+// restore accepts connections again.
+func (n *network) restore() {
 	n.t.Helper()
 	listener, err := net.Listen("unix", n.folder)
 	if err != nil {
@@ -85,7 +85,7 @@ func (n *network) mend() {
 	}()
 }
 
-// cut ends all connections, and lets none through.
+// cut closes all connections and accepts none.
 func (n *network) cut() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,9 +96,9 @@ func (n *network) cut() {
 	n.conns = nil
 }
 
-// Two bridges share a database: each finds what was said in the other, and the log is one
-// chain. While it can't be reached, what would have to be on record is refused with that
-// reason, and what need not be passes; afterwards all is as before, and nothing said is lost.
+// Two bridges share a database: each finds the other's transcripts, and the log is one chain.
+// Without the database, actions that must be logged are refused with that reason, and others pass.
+// Later all works again, without lost messages.
 func TestSharedState(t *testing.T) {
 	t.Parallel()
 	server, err := postgrestest.Start(postgrestest.Options{})
@@ -120,32 +120,32 @@ func TestSharedState(t *testing.T) {
 	first, second := one.open(proxyArgv...), other.open(proxyArgv...)
 	first.initialize(nil)
 	second.initialize(nil)
-	never := map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"} // is rewritten, which is on record
+	never := map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"} // rewritten, so it must be logged
 	thread, elsewhere := first.thread(never), second.thread(never)
-	first.say(thread, "good day, heliotrope")
-	second.say(elsewhere, "good day, amaranth")
-	second.told(elsewhere, "RUN: touch denied")
+	first.runTurn(thread, "good day, heliotrope")
+	second.runTurn(elsewhere, "good day, amaranth")
+	second.toolOutput(elsewhere, "RUN: touch denied")
 
 	between.cut()
-	refused := first.refused("thread/start", map[string]any{"cwd": one.workspace, "approvalPolicy": "never"})
+	refused := first.mustFail("thread/start", map[string]any{"cwd": one.workspace, "approvalPolicy": "never"})
 	if refused.Code != -32010 || !strings.Contains(refused.Message, "so the bridge does not apply it") {
 		t.Errorf("without its state the bridge says %v", refused)
 	}
-	if said := second.told(elsewhere, "RUN: touch denied"); !strings.Contains(said, "denied") && !strings.Contains(said, "blocked") {
-		t.Errorf("without its state the model is told %q", said)
+	if said := second.toolOutput(elsewhere, "RUN: touch denied"); !strings.Contains(said, "denied") && !strings.Contains(said, "blocked") {
+		t.Errorf("without the database the model got %q", said)
 	}
-	first.say(thread, "good day in the meantime, saffron")
+	first.runTurn(thread, "good day in the meantime, saffron")
 
-	between.mend()
+	between.restore()
 	first.thread(never)
-	second.told(elsewhere, "RUN: touch denied")
-	first.quit()
-	second.quit()
-	second.absent("denied")
+	second.toolOutput(elsewhere, "RUN: touch denied")
+	first.closeAndWait()
+	second.closeAndWait()
+	second.checkAbsent("denied")
 	for _, word := range []string{"heliotrope", "amaranth", "saffron"} {
 		for name, w := range map[string]*world{"one": one, "the other": other} {
-			if got := w.searched(word); len(got) != 2 {
-				t.Errorf("in %s is found of %s: %q", name, word, got)
+			if got := w.search(word); len(got) != 2 {
+				t.Errorf("found in %s for %s: %q", name, word, got)
 			}
 		}
 	}
@@ -157,10 +157,10 @@ func TestSharedState(t *testing.T) {
 	}
 	for _, w := range []*world{one, other} {
 		if _, err := os.Stat(filepath.Join(w.root, "state", "state.db")); !os.IsNotExist(err) {
-			t.Errorf("there is a SQLite database, too: %v", err)
+			t.Errorf("a SQLite database exists: %v", err)
 		}
 	}
-	if diff := cmp.Diff("", strings.Join(one.searched("missing", "--kind", "gap"), "\n")); diff != "" {
-		t.Errorf("there are gaps: %s", diff)
+	if diff := cmp.Diff("", strings.Join(one.search("missing", "--kind", "gap"), "\n")); diff != "" {
+		t.Errorf("the log has gaps: %s", diff)
 	}
 }

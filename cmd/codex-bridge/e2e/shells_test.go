@@ -14,7 +14,7 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// shellRules allow and deny by rule, in threads that ask about everything else.
+// shellRules allow and deny by rule, in threads that ask about all other commands.
 const shellRules = `
 [policy]
 mode = "enforce"
@@ -35,16 +35,16 @@ decision = "deny"
 reason = "Nothing is touched here."
 `
 
-// refuser is an editor that declines whatever it is asked, and keeps the questions.
-type refuser struct {
+// decliningEditor declines every question and records it.
+type decliningEditor struct {
 	*conversation
-	answer func(editor.Message) any // nil: it declines
+	answer func(editor.Message) any // nil: decline
 	asked  []editor.Message
 }
 
-func (w *world) refuser(argv ...string) *refuser {
+func (w *world) newDecliningEditor(argv ...string) *decliningEditor {
 	w.t.Helper()
-	r := &refuser{}
+	r := &decliningEditor{}
 	r.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 			r.asked = append(r.asked, m)
@@ -58,9 +58,9 @@ func (w *world) refuser(argv ...string) *refuser {
 	return r
 }
 
-// exec has the model run a command line with further arguments of the call, and returns
-// the reasons of what the person was asked.
-func (r *refuser) exec(thread, line string, more map[string]any) (reasons []string) {
+// runLine makes the model run a command line with more arguments of the call. It returns the
+// reasons of the questions.
+func (r *decliningEditor) runLine(thread, line string, more map[string]any) (reasons []string) {
 	r.t.Helper()
 	arguments := map[string]any{"cmd": line}
 	for name, v := range more {
@@ -71,15 +71,15 @@ func (r *refuser) exec(thread, line string, more map[string]any) (reasons []stri
 		r.t.Fatal(err)
 	}
 	r.asked = nil
-	turn, mark := r.begin(thread, "CALL: exec_command "+string(raw))
-	r.end(thread, turn, mark)
+	turn, mark := r.startTurn(thread, "CALL: exec_command "+string(raw))
+	r.waitTurn(thread, turn, mark)
 	for _, m := range r.asked {
 		reasons = append(reasons, m.Param("reason"))
 	}
 	return reasons
 }
 
-// shellAttack is a line that one reader takes for something harmless.
+// shellAttack is a line that one parser takes for a harmless one.
 type shellAttack struct {
 	line string // $OUT is a file
 	more map[string]any
@@ -114,7 +114,7 @@ var shellAttacks = map[string]shellAttack{
 	"cd":                {line: "cd vendor/evil && ./scripts/a.sh $OUT"},
 }
 
-// shellWorld has what the attacks find.
+// shellWorld has the files for the attacks.
 func shellWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: config, mute: "there are many turns"})
@@ -134,85 +134,85 @@ func (a shellAttack) of(w *world) string {
 	return strings.ReplaceAll(a.line, "$OUT", filepath.Join(w.workspace, "out"))
 }
 
-// touched tells whether an attack has worked, and undoes it.
-func (w *world) touched() bool {
+// attackWorked reports whether an attack worked, and removes its file.
+func (w *world) attackWorked() bool {
 	return os.Remove(filepath.Join(w.workspace, "out")) == nil
 }
 
-// The attacks do what they are for when nothing is in their way.
+// Without the bridge the attacks work.
 func TestShellAttacksControl(t *testing.T) {
 	t.Parallel()
 	w := shellWorld(t, "")
-	r := w.refuser(codexPath, "app-server")
+	r := w.newDecliningEditor(codexPath, "app-server")
 	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
 	for name, a := range shellAttacks {
-		if r.exec(thread, a.of(w), a.more); !w.touched() {
-			t.Errorf("%s: nothing happened; the model was told %q", name, w.told())
+		if r.runLine(thread, a.of(w), a.more); !w.attackWorked() {
+			t.Errorf("%s: no effect; the model got %q", name, w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// No allow rule lets a line run that shells may read in two ways, nor a program of
-// another folder: the person is asked, and is told the shell.
+// No allow rule accepts a line that shells read in different ways, or a program of another folder:
+// the bridge asks the user and names the shell.
 func TestShellAttacksAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	w := shellWorld(t, shellRules)
-	r := w.refuser(proxyArgv...)
+	r := w.newDecliningEditor(proxyArgv...)
 	thread, asks := "", 0
 	for name, a := range shellAttacks {
-		if asks++; asks%10 == 1 { // a person is asked twelve times a minute for a thread
+		if asks++; asks%10 == 1 { // the limit is 12 questions per minute and thread
 			thread = r.thread(asksAll)
 		}
 		shell := "bash"
 		if s, ok := a.more["shell"].(string); ok {
 			shell = s
 		}
-		asked := r.exec(thread, a.of(w), a.more)
+		asked := r.runLine(thread, a.of(w), a.more)
 		if len(asked) != 1 || !strings.Contains(asked[0], "shell: "+shell) {
-			t.Errorf("%s: the person was asked %d times: %q", name, len(asked), asked)
+			t.Errorf("%s: %d questions: %q", name, len(asked), asked)
 		}
-		if w.touched() {
-			t.Errorf("%s: it ran", name)
+		if w.attackWorked() {
+			t.Errorf("%s: the command ran", name)
 		}
 	}
-	for line, more := range map[string]map[string]any{ // and these are
+	for line, more := range map[string]map[string]any{ // these are allowed
 		"git --version 2>&1 | tail -5":                       nil,
 		"true && echo 'a $b `c`' > /dev/null; git --version": {"shell": "zsh", "login": false},
 		"./scripts/a.sh x":                                   nil,
 		"true":                                               {"workdir": "vendor/evil", "shell": "sh"},
 	} {
-		if asked := r.exec(thread, line, more); len(asked) != 0 || !strings.Contains(w.told(), "exited with code 0") {
-			t.Errorf("%s: the person was asked %q, the model was told %q", line, asked, w.told())
+		if asked := r.runLine(thread, line, more); len(asked) != 0 || !strings.Contains(w.lastToolOutput(), "exited with code 0") {
+			t.Errorf("%s: questions %q, the model got %q", line, asked, w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// A deny rule counts for all lines that could mean it, in the shell that reads them.
+// A deny rule counts for all lines that could match it, in the shell that reads them.
 func TestShellAttacksAreDenied(t *testing.T) {
 	t.Parallel()
 	w := shellWorld(t, shellRules+denyTouch)
-	r := w.refuser(proxyArgv...)
+	r := w.newDecliningEditor(proxyArgv...)
 	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	for name, a := range shellAttacks {
 		if name == "workdir" || name == "cd" || name == "descriptor, bash" {
-			continue // nobody looks into scripts; and the last one is below
+			continue // scripts are not parsed; the last line is tested below
 		}
-		asked := r.exec(thread, a.of(w), a.more)
-		if len(asked) != 0 || w.touched() || !strings.Contains(w.told(), "Nothing is touched here") {
-			t.Errorf("%s: asked %d times; the model was told %q", name, len(asked), w.told())
+		asked := r.runLine(thread, a.of(w), a.more)
+		if len(asked) != 0 || w.attackWorked() || !strings.Contains(w.lastToolOutput(), "Nothing is touched here") {
+			t.Errorf("%s: %d questions; the model got %q", name, len(asked), w.lastToolOutput())
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// What a person has allowed to one shell is asked about for another, and in another folder.
+// A lasting yes for one shell does not count for another one, or in another folder.
 func TestGrantsAreOfOneShell(t *testing.T) {
 	t.Parallel()
 	w := shellWorld(t, shellRules+"[approvals]\nremember = \"always\"\n")
-	r := w.refuser(proxyArgv...)
-	r.answer = longest
+	r := w.newDecliningEditor(proxyArgv...)
+	r.answer = longestYes
 	thread := r.thread(asksAll)
 	line := `echo $'\'; touch out #'` // a word for bash, a command for sh
 	for _, test := range []struct {
@@ -220,39 +220,39 @@ func TestGrantsAreOfOneShell(t *testing.T) {
 		asked int
 	}{
 		{nil, 1}, {nil, 0},
-		{map[string]any{"shell": "bash"}, 0}, // which it was
+		{map[string]any{"shell": "bash"}, 0}, // the granted one
 		{map[string]any{"login": false}, 1},
 		{map[string]any{"shell": "zsh"}, 1}, {map[string]any{"shell": "zsh"}, 0},
 		{map[string]any{"workdir": "scripts"}, 1},
 	} {
-		if asked := r.exec(thread, line, test.more); len(asked) != test.asked {
-			t.Errorf("%v: asked %q", test.more, asked)
+		if asked := r.runLine(thread, line, test.more); len(asked) != test.asked {
+			t.Errorf("%v: questions %q", test.more, asked)
 		}
 	}
-	if w.touched() {
-		t.Error("bash and zsh have read it as sh does")
+	if w.attackWorked() {
+		t.Error("bash or zsh parsed it like sh")
 	}
 	r.answer = nil
-	if asked := r.exec(thread, line, map[string]any{"shell": "sh"}); len(asked) != 1 || w.touched() {
-		t.Errorf("of sh the person was asked %q", asked)
+	if asked := r.runLine(thread, line, map[string]any{"shell": "sh"}); len(asked) != 1 || w.attackWorked() {
+		t.Errorf("questions for sh: %q", asked)
 	}
-	// The control: that shell does run it.
+	// Control: that shell runs it.
 	r.answer = func(m editor.Message) any { return decision("accept") }
-	if r.exec(thread, line, map[string]any{"shell": "sh"}); !w.touched() {
-		t.Errorf("sh does not run it; the model was told %q", w.told())
+	if r.runLine(thread, line, map[string]any{"shell": "sh"}); !w.attackWorked() {
+		t.Errorf("sh does not run it; the model got %q", w.lastToolOutput())
 	}
-	// A shell that is not known here is never remembered.
+	// Approvals for an unknown shell are not remembered.
 	for range 2 {
-		if asked := r.exec(thread, "true", map[string]any{"shell": "fish"}); len(asked) != 1 || !strings.Contains(asked[0], "shell: unknown") {
-			t.Errorf("of an unknown shell the person was asked %q", asked)
+		if asked := r.runLine(thread, "true", map[string]any{"shell": "fish"}); len(asked) != 1 || !strings.Contains(asked[0], "shell: unknown") {
+			t.Errorf("questions for an unknown shell: %q", asked)
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }
 
-// Codex reads the words of a line in the grammar as package rules does: with Codex alone, a
-// user's own rule for exactly these words lets each of these commands out of the sandbox.
-// (One with a redirection, or with no quoted word at its beginning, it leaves alone.)
+// Codex parses the words of a line in the grammar like package rules: with Codex alone, a user's
+// rule for exactly these words lets each command out of the sandbox. (It does not match one with a
+// redirection, or without a quoted first word.)
 func TestCodexReadsTheGrammar(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -286,35 +286,35 @@ func TestCodexReadsTheGrammar(t *testing.T) {
 		}
 	}
 	w.write("home/rules/own.rules", text.String())
-	r := w.refuser(codexPath, "app-server")
+	r := w.newDecliningEditor(codexPath, "app-server")
 	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 	for _, line := range lines {
-		r.exec(thread, line, nil)
+		r.runLine(thread, line, nil)
 	}
-	r.quit()
+	r.closeAndWait()
 	for _, name := range names {
-		if name != "c" && !w.left("out"+name) { // what is behind ||
+		if name != "c" && !w.hasFile("out"+name) { // after ||
 			t.Errorf("the command %s of the lines did not leave the sandbox", name)
 		}
 	}
 }
 
-// Codex ignores arguments that it does not know, and prefix_rule without an escalation. A call
-// with one of them is asked about as any other.
+// Codex ignores unknown arguments, and prefix_rule without an escalation. The bridge asks about
+// such a call as about others.
 func TestArgumentsDoNotSkipTheQuestion(t *testing.T) {
 	t.Parallel()
 	config := strings.Replace(shellRules, "[[policy.rule]]", "escalation = \"ask\"\n[[policy.rule]]\ncommand = \"mkdir **\"\ndecision = \"ask\"\n[[policy.rule]]", 1)
 	w := shellWorld(t, config)
-	r := w.refuser(proxyArgv...)
+	r := w.newDecliningEditor(proxyArgv...)
 	for line, params := range map[string]map[string]any{
 		"touch $OUT": asksAll, "mkdir x; touch $OUT": {"approvalPolicy": "on-request", "sandbox": "workspace-write"},
 	} {
 		thread := r.thread(params)
 		for name, v := range map[string]any{"prefix_rule": []string{"touch"}, "environment_id": "local", "foo": 1} {
-			if asked := r.exec(thread, shellAttack{line: line}.of(w), map[string]any{name: v}); len(asked) != 1 || w.touched() {
-				t.Errorf("%s with %s: the person was asked %q; the model was told %q", line, name, asked, w.told())
+			if asked := r.runLine(thread, shellAttack{line: line}.of(w), map[string]any{name: v}); len(asked) != 1 || w.attackWorked() {
+				t.Errorf("%s with %s: questions %q; the model got %q", line, name, asked, w.lastToolOutput())
 			}
 		}
 	}
-	r.quit()
+	r.closeAndWait()
 }

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	soakEnv      = "CODEX_BRIDGE_SOAK"       // how long it goes on at least; without it, for 200 turns
-	soakTurnsEnv = "CODEX_BRIDGE_SOAK_TURNS" // and how many turns at least; without it 10,000
+	soakEnv      = "CODEX_BRIDGE_SOAK"       // minimum duration; without it, 200 turns
+	soakTurnsEnv = "CODEX_BRIDGE_SOAK_TURNS" // minimum number of turns; without it 10,000
 )
 
-// buildScriptedCodex builds the stand-in for codex app-server: the real one would use most of the time.
+// buildScriptedCodex builds the scripted app-server: the real one would use most of the time.
 func buildScriptedCodex(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "codex")
@@ -31,7 +31,7 @@ func buildScriptedCodex(t *testing.T) string {
 	return path
 }
 
-// soakSize is how long and for how many turns.
+// soakSize returns the minimum duration and number of turns.
 func soakSize(t *testing.T) (long time.Duration, turns int) {
 	t.Helper()
 	text := os.Getenv(soakEnv)
@@ -51,10 +51,10 @@ func soakSize(t *testing.T) (long time.Duration, turns int) {
 	return long, turns
 }
 
-// talkers are how many sessions have their turns at the same time.
+// talkers is the number of sessions with turns at the same time.
 const talkers = 4
 
-// soakConfig has everything switched on that a conversation can have.
+// soakConfig enables all features of a conversation.
 func soakConfig(w *world, self string) string {
 	server, err := json.Marshal([]string{"/usr/bin/env", mcpEnv + "=1", self})
 	if err != nil {
@@ -93,11 +93,11 @@ enabled = true
 [hooks]
 events = ["pre_tool_use", "post_tool_use", "stop"]
 timeout = "1m"
-` + w.handler("pre_tool_use", "1m", "cat >/dev/null") + w.handler("post_tool_use", "1m", "cat >/dev/null") + w.handler("stop", "1m", "cat >/dev/null")
+` + w.writeHandler("pre_tool_use", "1m", "cat >/dev/null") + w.writeHandler("post_tool_use", "1m", "cat >/dev/null") + w.writeHandler("stop", "1m", "cat >/dev/null")
 }
 
-// The real codex says to the turns of the soak what the scripted one does, as far as they and
-// the bridge can tell.
+// The scripted Codex sends the same messages as the real one for the turns of the soak, except
+// parts that the bridge ignores.
 func TestScriptedCodex(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -114,12 +114,11 @@ func TestScriptedCodex(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ctx = deadline(t)
-	s.quit()
+	s.closeAndWait()
 }
 
-// A conversation of thousands of turns, of every kind and with everything switched on, costs
-// the bridge no more at its end than it did at its beginning: no memory, no goroutine, no
-// descriptor, no process; and the state grows with what is said, and no faster.
+// After thousands of turns of all kinds, with all features, the bridge uses no more resources than
+// at its start: memory, goroutines, descriptors, processes. The state grows only with the messages.
 func TestSoak(t *testing.T) {
 	long, turns := soakSize(t)
 	self, err := os.Executable()
@@ -129,14 +128,14 @@ func TestSoak(t *testing.T) {
 	w := newWorld(t, options{config: "[policy]\n", codex: buildScriptedCodex(t)})
 	w.write("config.toml", soakConfig(w, self))
 
-	// One round, and what has come into being then.
+	// One round, and the resources after it.
 	s := w.soak()
 	if err := s.round(s.talk()); err != nil {
 		t.Fatal(err)
 	}
 	before := s.goroutines()
 
-	s = w.soak() // the sessions are gone on with
+	s = w.soak() // the sessions continue
 	all := s.talk()
 	var course []vitals
 	for begun := time.Now(); ; {
@@ -152,25 +151,25 @@ func TestSoak(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%v; the person was asked %d questions", course[len(course)-1], s.asked.Load())
-	steady(t, course)
+	t.Logf("%v; %d questions", course[len(course)-1], s.asked.Load())
+	checkSteady(t, course)
 	after := s.goroutines()
 	for where, n := range after {
 		if n > before[where]+mostMoreGoroutines {
 			t.Errorf("%d goroutines of %s, after one round %d", n, where, before[where])
 		}
 	}
-	w.survives()
+	w.checkSurvives()
 }
 
-// round is a turn of each kind for each talker, who each begin with another one, and what
-// is not a turn between them.
+// round runs a turn of each kind for each talker, in different orders, and other requests in
+// between.
 func (s *soaker) round(talkers []*talker) error {
 	var all errgroup.Group
 	for i, k := range talkers {
 		all.Go(func() error {
 			if k.turns == 0 {
-				if err := k.word(); err != nil {
+				if err := k.shortTurn(); err != nil {
 					return err
 				}
 			}
@@ -180,10 +179,10 @@ func (s *soaker) round(talkers []*talker) error {
 					return fmt.Errorf("%s, turn %d, %s: %w", k.key, k.turns, kind.name, err)
 				}
 			}
-			if err := k.refused(); err != nil {
+			if err := k.checkPolicyRefusals(); err != nil {
 				return err
 			}
-			return k.rotates()
+			return k.rotateThread()
 		})
 	}
 	return all.Wait()

@@ -17,15 +17,15 @@ import (
 // soaker is one conversation of the soak with its talkers.
 type soaker struct {
 	*conversation
-	asked atomic.Int64 // questions that the person was asked
+	asked atomic.Int64 // questions to the user
 }
 
-// talker is who has one session, and turns in it one after another.
+// talker has one session and runs its turns one after the other.
 type talker struct {
 	*soaker
 	key    string
 	turns  int
-	engine string // that of the conversation; a session that is given another one has a new thread
+	engine string // the engine of the session; another engine gets a new thread
 }
 
 // soak opens the conversation.
@@ -45,13 +45,13 @@ func (w *world) soak() *soaker {
 	return s
 }
 
-// answer is a person who agrees, for as long as may be.
+// answer accepts every request for as long as possible.
 func (s *soaker) answer(_ context.Context, m editor.Message) (any, *editor.Error) {
 	switch m.Method {
 	case "bridge/hook":
-		return map[string]any{}, nil // no opinion
+		return map[string]any{}, nil // no decision
 	case toolCall:
-		return spoken("spoken by the client"), nil
+		return textResult("spoken by the client"), nil
 	}
 	s.asked.Add(1)
 	switch m.Method {
@@ -60,10 +60,10 @@ func (s *soaker) answer(_ context.Context, m editor.Message) (any, *editor.Error
 	case "mcpServer/elicitation/request":
 		return map[string]any{"action": "accept", "content": map[string]any{}, "_meta": map[string]any{"persist": "always"}}, nil
 	}
-	return longest(m), nil
+	return longestYes(m), nil
 }
 
-// talk are the talkers of the conversation, each of which goes on with a session of its own.
+// talk returns the talkers of the conversation, each with its own session.
 func (s *soaker) talk() []*talker {
 	var all []*talker
 	for i := range talkers {
@@ -72,45 +72,45 @@ func (s *soaker) talk() []*talker {
 	return all
 }
 
-// kinds are the turns of a round, each of which every talker has once.
+// kinds are the turns of a round; every talker runs each once.
 var kinds = []struct {
 	name string
 	take func(k *talker) error
 }{
-	{"a word", (*talker).word},
-	{"a command", func(k *talker) error { return k.hears("RUN: true", "ended with 0") }},
-	{"a rule denies", func(k *talker) error { return k.hears("RUN: touch denied", "Nothing is touched here") }},
-	{"a person is asked", func(k *talker) error { return k.hears("RUN: mkdir -p asked", "ended with 0") }},
-	{"a tool that is a command", func(k *talker) error { return k.hears(`CALL: greet {"name":"you"}`, "good day") }},
+	{"a word", (*talker).shortTurn},
+	{"a command", func(k *talker) error { return k.expectReply("RUN: true", "ended with 0") }},
+	{"a rule denies", func(k *talker) error { return k.expectReply("RUN: touch denied", "Nothing is touched here") }},
+	{"a person is asked", func(k *talker) error { return k.expectReply("RUN: mkdir -p asked", "ended with 0") }},
+	{"a tool that is a command", func(k *talker) error { return k.expectReply(`CALL: greet {"name":"you"}`, "good day") }},
 	{"a tool of a server", func(k *talker) error {
-		return k.hears(fmt.Sprintf(`CALL: served/touch {"path":%q}`, filepath.Join(k.root, "served")), "touched")
+		return k.expectReply(fmt.Sprintf(`CALL: served/touch {"path":%q}`, filepath.Join(k.root, "served")), "touched")
 	}},
-	{"a tool of the client", func(k *talker) error { return k.hears("CALL: brought {}", "spoken by the client") }},
+	{"a tool of the client", func(k *talker) error { return k.expectReply("CALL: brought {}", "spoken by the client") }},
 	{"a consent that is remembered", func(k *talker) error {
 		path := filepath.Join(k.root, "consented-"+strconv.Itoa(k.turns%200))
-		return k.hears(fmt.Sprintf(`CALL: mcp__probe/touch {"path":%q}`, path), "touched")
+		return k.expectReply(fmt.Sprintf(`CALL: mcp__probe/touch {"path":%q}`, path), "touched")
 	}},
-	{"a question", func(k *talker) error { return k.hears("ASK: Shall I?", "No") }},
+	{"a question", func(k *talker) error { return k.expectReply("ASK: Shall I?", "No") }},
 	{"several calls at once", func(k *talker) error {
-		return k.hears("RUN: true\nRUN: touch denied\nCALL: greet {}\nRUN: true", "good day")
+		return k.expectReply("RUN: true\nRUN: touch denied\nCALL: greet {}\nRUN: true", "good day")
 	}},
-	{"a failure", (*talker).fails},
-	{"a steer", (*talker).steers},
-	{"an interrupt", (*talker).interrupts},
+	{"a failure", (*talker).failTurn},
+	{"a steer", (*talker).steerTurn},
+	{"an interrupt", (*talker).interruptTurn},
 }
 
-// run is one turn of the session.
-func (k *talker) run(text string) (r ranTurn, err error) {
+// run runs one turn of the session.
+func (k *talker) run(text string) (r turnResult, err error) {
 	k.turns++
-	err = k.calls("bridge/turn/run", map[string]any{
+	err = k.callInto("bridge/turn/run", map[string]any{
 		"sessionKey": k.key, "input": text,
 		"thread": map[string]any{"cwd": k.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"},
 	}, &r)
 	return r, err
 }
 
-// calls is Call with patience, and a result that is read.
-func (s *soaker) calls(method string, params map[string]any, into any) error {
+// callInto is Call with a timeout that decodes the result.
+func (s *soaker) callInto(method string, params map[string]any, into any) error {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	result, failed := s.Call(ctx, method, params)
@@ -120,21 +120,21 @@ func (s *soaker) calls(method string, params map[string]any, into any) error {
 	return json.Unmarshal(result, into)
 }
 
-// hears is a turn after which the model has said something.
-func (k *talker) hears(text, want string) error {
+// expectReply runs a turn whose reply must contain want.
+func (k *talker) expectReply(text, want string) error {
 	r, err := k.run(text)
 	if err == nil && (r.Status != "completed" || !strings.Contains(r.Text, want)) {
-		err = fmt.Errorf("%q: %+v, wanted %q", text, r, want)
+		err = fmt.Errorf("%q: %+v, want %q", text, r, want)
 	}
 	return err
 }
 
-func (k *talker) word() error {
+func (k *talker) shortTurn() error {
 	word := fmt.Sprintf("word %d of %s", k.turns, k.key)
-	return k.hears("SAY: "+word, word)
+	return k.expectReply("SAY: "+word, word)
 }
 
-func (k *talker) fails() error {
+func (k *talker) failTurn() error {
 	r, err := k.run("FAIL")
 	if err == nil && r.Status != "failed" {
 		err = fmt.Errorf("FAIL: %+v", r)
@@ -142,34 +142,34 @@ func (k *talker) fails() error {
 	return err
 }
 
-// speaks begins a turn that does not end by itself, and comes back when the model speaks.
-func (k *talker) speaks() (thread, turn string, mark int, err error) {
+// startSlowTurn starts a turn that does not end, and returns when the model writes.
+func (k *talker) startSlowTurn() (thread, turn string, mark int, err error) {
 	k.turns++
 	var b struct{ Binding struct{ ThreadID string } }
-	if err := k.calls("bridge/binding/read", map[string]any{"sessionKey": k.key}, &b); err != nil {
+	if err := k.callInto("bridge/binding/read", map[string]any{"sessionKey": k.key}, &b); err != nil {
 		return "", "", 0, err
 	}
 	thread, mark = b.Binding.ThreadID, k.Mark()
 	var started struct{ Turn struct{ ID string } }
-	if err := k.calls("turn/start", input(thread, "SLOW: 600000"), &started); err != nil {
+	if err := k.callInto("turn/start", input(thread, "SLOW: 600000"), &started); err != nil {
 		return "", "", 0, err
 	}
-	_, err = k.sees(mark, "item/agentMessage/delta", thread)
+	_, err = k.waitThreadMessage(mark, "item/agentMessage/delta", thread)
 	return thread, started.Turn.ID, mark, err
 }
 
-// sees waits for what Codex says of a thread.
-func (s *soaker) sees(mark int, method, thread string) (editor.Message, error) {
-	return s.waits(mark, method, func(m editor.Message) bool { return m.Param("threadId") == thread })
+// waitThreadMessage waits for a message about a thread.
+func (s *soaker) waitThreadMessage(mark int, method, thread string) (editor.Message, error) {
+	return s.waitMessage(mark, method, func(m editor.Message) bool { return m.Param("threadId") == thread })
 }
 
-// ends waits for the end of a turn. That of the one before may come after the answer of its
-// bridge/turn/run.
-func (s *soaker) ends(mark int, turn string) (editor.Message, error) {
-	return s.waits(mark, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "id") == turn })
+// waitTurnEnd waits for the end of a turn. The end of the turn before may arrive after the response
+// to its bridge/turn/run.
+func (s *soaker) waitTurnEnd(mark int, turn string) (editor.Message, error) {
+	return s.waitMessage(mark, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "id") == turn })
 }
 
-func (s *soaker) waits(mark int, method string, fits func(editor.Message) bool) (editor.Message, error) {
+func (s *soaker) waitMessage(mark int, method string, fits func(editor.Message) bool) (editor.Message, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	m, err := s.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && m.Method == method && fits(m) })
@@ -179,52 +179,52 @@ func (s *soaker) waits(mark int, method string, fits func(editor.Message) bool) 
 	return m, err
 }
 
-func (k *talker) steers() error {
-	thread, turn, mark, err := k.speaks()
+func (k *talker) steerTurn() error {
+	thread, turn, mark, err := k.startSlowTurn()
 	if err != nil {
 		return err
 	}
-	var r enqueued
-	if err := k.calls("bridge/turn/enqueue", map[string]any{"threadId": thread, "input": "SAY: steered"}, &r); err != nil {
+	var r enqueueResult
+	if err := k.callInto("bridge/turn/enqueue", map[string]any{"threadId": thread, "input": "SAY: steered"}, &r); err != nil {
 		return err
 	}
 	if r.Disposition != "steered" {
 		return fmt.Errorf("a steer: %+v", r)
 	}
-	m, err := k.ends(mark, turn)
+	m, err := k.waitTurnEnd(mark, turn)
 	if err == nil && m.Param("turn", "status") != "completed" {
 		err = fmt.Errorf("a steered turn: %s", m.Raw)
 	}
 	return err
 }
 
-func (k *talker) interrupts() error {
-	_, turn, mark, err := k.speaks()
+func (k *talker) interruptTurn() error {
+	_, turn, mark, err := k.startSlowTurn()
 	if err != nil {
 		return err
 	}
 	var r struct{ TurnID string }
-	if err := k.calls("bridge/turn/interrupt", map[string]any{"sessionKey": k.key}, &r); err != nil {
+	if err := k.callInto("bridge/turn/interrupt", map[string]any{"sessionKey": k.key}, &r); err != nil {
 		return err
 	}
-	m, err := k.ends(mark, turn)
+	m, err := k.waitTurnEnd(mark, turn)
 	if err == nil && (m.Param("turn", "status") != "interrupted" || r.TurnID != turn) {
 		err = fmt.Errorf("an interrupted turn: %s", m.Raw)
 	}
 	return err
 }
 
-// rotates has the session given another thread, and lets go of the one before.
-func (k *talker) rotates() error {
+// rotateThread makes the session get another thread, and archives the old one.
+func (k *talker) rotateThread() error {
 	var before struct{ Binding struct{ ThreadID string } }
-	if err := k.calls("bridge/binding/read", map[string]any{"sessionKey": k.key}, &before); err != nil {
+	if err := k.callInto("bridge/binding/read", map[string]any{"sessionKey": k.key}, &before); err != nil {
 		return err
 	}
 	var r struct {
 		Thread struct{ ID string }
 		Bridge struct{ Action, Reason string }
 	}
-	if err := k.calls("thread/start", map[string]any{
+	if err := k.callInto("thread/start", map[string]any{
 		"cwd": k.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write",
 		"bridge": map[string]any{"sessionKey": k.key, "contextEngine": map[string]any{"id": "engine", "version": fmt.Sprint(k.engine, ".", k.turns)}},
 	}, &r); err != nil {
@@ -234,15 +234,15 @@ func (k *talker) rotates() error {
 		return fmt.Errorf("a rotation: %+v", r)
 	}
 	mark := k.Mark()
-	if err := k.calls("thread/archive", map[string]any{"threadId": before.Binding.ThreadID}, &struct{}{}); err != nil {
+	if err := k.callInto("thread/archive", map[string]any{"threadId": before.Binding.ThreadID}, &struct{}{}); err != nil {
 		return err
 	}
-	_, err := k.sees(mark, "thread/archived", before.Binding.ThreadID)
+	_, err := k.waitThreadMessage(mark, "thread/archived", before.Binding.ThreadID)
 	return err
 }
 
-// refused is what the policy and the wire refuse.
-func (k *talker) refused() error {
+// checkPolicyRefusals sends requests that the policy or the parser refuses.
+func (k *talker) checkPolicyRefusals() error {
 	ctx, cancel := context.WithTimeout(k.ctx, patience)
 	defer cancel()
 	for method, code := range map[string]int{"thread/shellCommand": -32010, "no/such": -32010} {

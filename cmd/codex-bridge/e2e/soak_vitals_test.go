@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// vitals are what a bridge costs at one moment at which no turn runs.
+// vitals are the resources of a bridge at a time without a running turn.
 type vitals struct {
 	turns       int
 	resident    int64 // bytes, as all below
-	heap        int64 // of those, what is no file's: the heap and the stacks
+	heap        int64 // the part that is not mapped from files: heap and stacks
 	threads     int   // of the operating system
 	descriptors int
-	processes   int   // the bridge, codex and the tool server among them
-	state       int64 // the database
+	processes   int   // the bridge, Codex and the tool server, and others
+	state       int64 // of the database
 	traces      int64
 }
 
@@ -32,7 +32,7 @@ func (v vitals) String() string {
 		v.turns, v.resident/k, v.heap/k, v.threads, v.descriptors, v.processes, v.state/k, v.traces/k)
 }
 
-// vitals looks at the bridge, from outside.
+// vitals measures the bridge from outside.
 func (s *soaker) vitals(all []*talker) (v vitals) {
 	s.t.Helper()
 	for _, k := range all {
@@ -62,13 +62,13 @@ func (s *soaker) vitals(all []*talker) (v vitals) {
 		s.t.Fatal(err)
 	}
 	v.descriptors = len(descriptors)
-	v.processes = len(s.processes()) + len(s.atWork())
+	v.processes = len(s.processes()) + len(s.toolProcesses())
 	v.state = s.bytes("state/state.db*")
 	v.traces = s.bytes("state/traces/*")
 	return v
 }
 
-// bytes are those of the world's files of a pattern.
+// bytes returns the size of the world's files that match a pattern.
 func (w *world) bytes(pattern string) (sum int64) {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.root, pattern))
@@ -88,49 +88,48 @@ func (w *world) bytes(pattern string) (sum int64) {
 	return sum
 }
 
-// What a turn may cost for good. A thread that is not forgotten is some 10 KiB, and there is
-// a new one in each round of each talker, which makes 800 bytes a turn; a turn has thirty
-// messages, each of 0.5 KiB and more.
+// The permanent costs of a turn. A leaked thread would be some 10 KiB; each talker has a new thread
+// per round, so that is 800 bytes per turn. A turn has thirty messages of at least 0.5 KiB.
 const (
-	mostHeapPerTurn  = 256      // bytes; the caches that fill in the first thousands are some 200
-	mostStatePerTurn = 24 << 10 // bytes of the database
-	fewest           = 40       // samples that a slope is made of
+	maxHeapPerTurn  = 256      // bytes; caches that fill in the first thousands take some 200
+	maxStatePerTurn = 24 << 10 // bytes of the database
+	minSamples      = 40       // minimum number for a slope
 
-	// Two more connections to the database are six descriptors. One that each thread keeps would be
-	// twelve after four rounds.
+	// Two more connections to the database are six descriptors. One leaked descriptor per thread
+	// would be twelve after four rounds.
 	mostMoreDescriptors = 8
-	// One that runs at the moment has no stack to be known by. One that each thread keeps would be
-	// twelve more, too.
+	// A running goroutine has no stack to identify it. One leaked goroutine per thread would also
+	// be twelve.
 	mostMoreGoroutines = 2
 )
 
-// steady fails the test when something grows.
-func steady(t *testing.T, course []vitals) {
+// checkSteady fails the test if a resource grows.
+func checkSteady(t *testing.T, course []vitals) {
 	t.Helper()
 	first, last := course[0], course[len(course)-1]
 	if last.descriptors > first.descriptors+mostMoreDescriptors {
-		t.Errorf("%d descriptors are open, after the first round %d", last.descriptors, first.descriptors)
+		t.Errorf("%d descriptors, %d after the first round", last.descriptors, first.descriptors)
 	}
 	if last.processes > first.processes {
-		t.Errorf("%d processes live, after the first round %d", last.processes, first.processes)
+		t.Errorf("%d processes, %d after the first round", last.processes, first.processes)
 	}
-	if perTurn := (last.state - first.state) / int64(max(last.turns-first.turns, 1)); perTurn > mostStatePerTurn {
-		t.Errorf("the database grows by %d bytes a turn", perTurn)
+	if perTurn := (last.state - first.state) / int64(max(last.turns-first.turns, 1)); perTurn > maxStatePerTurn {
+		t.Errorf("the database grows by %d bytes per turn", perTurn)
 	}
-	if len(course) < fewest {
-		return // a heap that has not been collected a few times has no slope
+	if len(course) < minSamples {
+		return // too few garbage collections for a slope
 	}
 	course = course[len(course)/4:]
 	heap, resident := slope(course, func(v vitals) int64 { return v.heap }), slope(course, func(v vitals) int64 { return v.resident })
 	t.Logf("after %d turns, each turn adds: anonymous memory %.0f bytes, RSS %.0f, database %d",
 		course[0].turns, heap, resident, (last.state-first.state)/int64(last.turns-first.turns))
-	if heap > mostHeapPerTurn {
-		t.Errorf("each turn adds %.0f bytes of memory, for good", heap)
+	if heap > maxHeapPerTurn {
+		t.Errorf("each turn leaks %.0f bytes", heap)
 	}
 }
 
-// slope is what a turn adds: the median of the slopes between any two samples, on which a
-// few odd ones have no influence (Theil and Sen).
+// slope returns the growth per turn: the median of the slopes between any two samples, which
+// ignores outliers (Theil and Sen).
 func slope(course []vitals, of func(vitals) int64) float64 {
 	var slopes []float64
 	for i, a := range course {
@@ -145,8 +144,8 @@ func slope(course []vitals, of func(vitals) int64) float64 {
 // frame is a function in a stack, before its arguments.
 var frame = regexp.MustCompile(`^\s*(\S+?)\((?:0x|\{|\.\.\.|\))`)
 
-// outermost is the function that a goroutine was started with: the last of its stack that is
-// a program's, and not of the machinery to start one. "" the stack is none, or the runtime's.
+// outermost returns the function that started a goroutine: the last one in the stack that is not
+// runtime code; "" if there is none.
 func outermost(stack string) (name string) {
 	for line := range strings.Lines(stack) {
 		if strings.Contains(line, "created by ") {
@@ -159,9 +158,9 @@ func outermost(stack string) (name string) {
 	return ""
 }
 
-// goroutines ends the bridge by SIGABRT, at which Go's runtime tells of all goroutines, and
-// counts them by what they were started with. Nothing else that tells of them is in the product.
-// What the bridge was in charge of ends with it.
+// goroutines ends the bridge by SIGABRT, on which Go's runtime prints all goroutines, and counts
+// them by their start functions. The product has no other way to list them. The bridge's child
+// processes end with it.
 func (s *soaker) goroutines() map[string]int {
 	s.t.Helper()
 	if err := s.Process.Signal(syscall.SIGABRT); err != nil {
@@ -173,7 +172,7 @@ func (s *soaker) goroutines() map[string]int {
 	}
 	_, stacks, found := strings.Cut(s.Stderr(), "SIGABRT: abort")
 	if !found {
-		s.t.Fatalf("the bridge did not tell of its goroutines: %s", s.Stderr())
+		s.t.Fatalf("the bridge printed no goroutines: %s", s.Stderr())
 	}
 	count := make(map[string]int)
 	for stack := range strings.SplitSeq(stacks, "\n\n") {
@@ -182,11 +181,11 @@ func (s *soaker) goroutines() map[string]int {
 		}
 	}
 	if len(count) == 0 {
-		s.t.Fatalf("no goroutine is found in %s", stacks)
+		s.t.Fatalf("no goroutine in %s", stacks)
 	}
-	left := s.await(func(pids []int) bool { return len(pids) == 0 && len(s.atWork()) == 0 })
-	if left = append(left, s.atWork()...); len(left) > 0 {
-		s.t.Errorf("2 s after the bridge there are:%s", describe(left))
+	left := s.waitProcesses(func(pids []int) bool { return len(pids) == 0 && len(s.toolProcesses()) == 0 })
+	if left = append(left, s.toolProcesses()...); len(left) > 0 {
+		s.t.Errorf("running 2 s after the bridge:%s", describe(left))
 	}
 	return count
 }

@@ -12,15 +12,15 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A thread is resumed that has other tools than there are by now. With on_stale_tools = "fork" the client gets another
-// thread. That one works where the resumed thread would work, and its commands may do no more.
+// A resumed thread's tools differ from the current ones. With on_stale_tools = "fork" the client
+// gets another thread, in the folder of the resumed one, and without more permissions.
 func TestForkForNewToolsIsAsResumed(t *testing.T) {
 	t.Parallel()
 	before, after := hostTool("changes", "a", "old"), hostTool("changes", "b", "new")
 	for _, how := range []string{"warn", "fork"} {
 		for name, test := range map[string]struct {
 			approval      string
-			update        map[string]any // a change of settings before the thread comes back
+			update        map[string]any // a change of settings before the resume
 			resume        map[string]any
 			questions     int
 			writes, slash bool // in the workspace and in /tmp
@@ -34,7 +34,7 @@ func TestForkForNewToolsIsAsResumed(t *testing.T) {
 			"moved":                    {moved: true},
 		} {
 			if how == "warn" && name == "temporary folder lowered" {
-				continue // Codex does not bring that back, where no profile of the bridge's is needed
+				continue // Codex does not restore that if the bridge's profile is not needed
 			}
 			t.Run(how+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -53,7 +53,7 @@ func TestForkForNewToolsIsAsResumed(t *testing.T) {
 				}
 				base := fmt.Sprintf("[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib) + unhurriedCodex
 				w.write("config.toml", base+before)
-				a := w.agreeable(proxyArgv...)
+				a := w.newAcceptingEditor(proxyArgv...)
 				approval := "on-request"
 				if test.approval != "" {
 					approval = test.approval
@@ -67,37 +67,37 @@ func TestForkForNewToolsIsAsResumed(t *testing.T) {
 					a.must("model/list", map[string]any{})
 				}
 				if test.moved {
-					turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{lib}})
-					a.end(thread, turn, mark)
+					turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{lib}})
+					a.waitTurn(thread, turn, mark)
 				}
-				a.quit()
+				a.closeAndWait()
 				w.write("config.toml", base+after+"\n[thread]\non_stale_tools = \""+how+"\"\n")
-				a = w.agreeable(proxyArgv...)
+				a = w.newAcceptingEditor(proxyArgv...)
 				resume := map[string]any{"threadId": thread}
 				maps.Copy(resume, test.resume)
 				opened := a.must("thread/resume", resume)
 				id := editor.Member(opened, "thread", "id")
 				if (id != thread) != (how == "fork") {
-					t.Fatalf("the thread %s comes back as %s", thread, id)
+					t.Fatalf("thread %s resumed as %s", thread, id)
 				}
 				if cwd := editor.Member(opened, "cwd"); cwd != other {
 					t.Errorf("the thread works in %s", cwd)
 				}
 				if test.slash != (editor.Member(opened, "sandbox", "excludeSlashTmp") != "true") && test.writes {
-					t.Errorf("the client gets the sandbox %s", editor.Member(opened, "sandbox"))
+					t.Errorf("sandbox in the response: %s", editor.Member(opened, "sandbox"))
 				}
 				asked := a.turn(id, "RUN: touch two")
 				a.turn(id, "RUN: touch "+slash)
 				if len(asked) != test.questions {
 					t.Errorf("%d questions, want %d", len(asked), test.questions)
 				}
-				if w.left("other/two") != test.writes || w.left("lib/two") {
-					t.Errorf("written in the workspace: %v, in the folder of the turn: %v; the model was told %q", w.left("other/two"), w.left("lib/two"), w.told())
+				if w.hasFile("other/two") != test.writes || w.hasFile("lib/two") {
+					t.Errorf("written in the workspace: %v, in the folder of the turn: %v; the model got %q", w.hasFile("other/two"), w.hasFile("lib/two"), w.lastToolOutput())
 				}
 				if left := os.Remove(slash) == nil; left != test.slash {
-					t.Errorf("written in /tmp: %v; the model was told %q", left, w.told())
+					t.Errorf("written in /tmp: %v; the model got %q", left, w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// codex-bridge does not start codex when it cannot do what it was told to.
+// codex-bridge does not start Codex if it can't enforce its configuration.
 func TestRefusesToStart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -18,22 +18,22 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// enqueued is what became of a message.
-type enqueued struct {
+// enqueueResult is the result of a message.
+type enqueueResult struct {
 	ThreadID, Disposition, TurnID string
 	failed                        *editor.Error
 }
 
-// enqueue is bridge/turn/enqueue, which was sent when it returns; the answer comes later.
-func (c *conversation) enqueue(p map[string]any) <-chan enqueued {
+// enqueue sends bridge/turn/enqueue; the response arrives on the channel.
+func (c *conversation) enqueue(p map[string]any) <-chan enqueueResult {
 	c.t.Helper()
-	answer := make(chan enqueued, 1)
+	answer := make(chan enqueueResult, 1)
 	before := c.Mark()
 	go func() {
-		var r enqueued
+		var r enqueueResult
 		result, err := c.Call(c.ctx, "bridge/turn/enqueue", p)
 		if r.failed = err; err == nil {
-			_ = json.Unmarshal(result, &r) // an empty one is none of those that are wanted
+			_ = json.Unmarshal(result, &r) // an invalid result fails the test later
 		}
 		answer <- r
 	}()
@@ -45,8 +45,8 @@ func (c *conversation) enqueue(p map[string]any) <-chan enqueued {
 	return answer
 }
 
-// idle waits until nothing runs, and no message waits.
-func (c *conversation) idle() {
+// waitIdle waits until no turn runs and no message waits.
+func (c *conversation) waitIdle() {
 	c.t.Helper()
 	for {
 		var s struct {
@@ -62,14 +62,14 @@ func (c *conversation) idle() {
 	}
 }
 
-// given tells whether the model was given a text.
-func (w *world) given(text string) bool {
+// modelReceived reports whether the model got a text.
+func (w *world) modelReceived(text string) bool {
 	return slices.ContainsFunc(w.model.Requests(), func(r scripted.Request) bool { return r.Contains(text) })
 }
 
-// Two hundred messages within two seconds or so, over the ends of turns, over interrupts, a
-// review and a compaction: each becomes part of the conversation once, in order, and is
-// given to the model. The client has opted out of everything that says so.
+// Two hundred messages within about two seconds, across ends of turns, interrupts, a review and a
+// compaction: each reaches the model once, in order. The client opted out of all related
+// notifications.
 func TestMessagesArrive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[steering]\nquiet = \"5ms\"\n"})
@@ -82,16 +82,16 @@ func TestMessagesArrive(t *testing.T) {
 
 	const n = 200
 	modes := []string{"steer", "steer", "steer", "steer", "steer", "steer", "steer", "followup", "steer", "queue"}
-	var answers []<-chan enqueued
+	var answers []<-chan enqueueResult
 	var beside sync.WaitGroup
 	for i := range n {
 		answers = append(answers, c.enqueue(map[string]any{
 			"threadId": thread, "input": fmt.Sprintf("SLOW: %d\n#%d", i%7*15, i), "mode": modes[i%len(modes)], "quietMs": i % 3 * 5,
 		}))
-		time.Sleep(8 * time.Millisecond) // only how they meet the turns depends on it
+		time.Sleep(8 * time.Millisecond) // it varies the timing
 		request := func(method string, p map[string]any) {
 			p["threadId"] = thread
-			beside.Go(func() { _, _ = c.Call(c.ctx, method, p) }) // which codex may refuse
+			beside.Go(func() { _, _ = c.Call(c.ctx, method, p) }) // Codex may refuse it
 		}
 		switch {
 		case i%23 == 11:
@@ -113,17 +113,17 @@ func TestMessagesArrive(t *testing.T) {
 		how[r.Disposition]++
 	}
 	beside.Wait()
-	c.idle()
-	// How many are steered depends on how fast the machine is; lifecycle/turn has fixed cases.
+	c.waitIdle()
+	// The number of steers depends on the machine; lifecycle/turn has deterministic tests.
 	if how["started"] == 0 || how["queued"] == 0 {
-		t.Errorf("what became of the messages: %v", how)
+		t.Errorf("results of the messages: %v", how)
 	}
 	var heard []int
 	for _, m := range c.Messages() {
 		switch {
 		case m.Sent:
 		case m.Method == "turn/started" || m.Method == "turn/completed" || m.Method == "item/started":
-			t.Fatalf("the client hears what it has opted out of: %s", m.Raw)
+			t.Fatalf("the client got a notification that it opted out of: %s", m.Raw)
 		case m.Method == "item/completed" && m.Param("item", "type") == "userMessage":
 			var item struct {
 				Item struct{ Content []struct{ Text string } }
@@ -147,21 +147,21 @@ func TestMessagesArrive(t *testing.T) {
 		want[i] = i
 	}
 	if !slices.Equal(heard, want) {
-		t.Errorf("codex has taken %v", heard)
+		t.Errorf("Codex accepted %v", heard)
 	}
 	for id := range n {
-		if !w.given(`\n#` + strconv.Itoa(id) + `"`) {
-			t.Errorf("the model was not given %d", id)
+		if !w.modelReceived(`\n#` + strconv.Itoa(id) + `"`) {
+			t.Errorf("the model did not get %d", id)
 		}
 	}
 }
 
-// A review, and a compaction, take no messages: they wait for the end.
-func TestNotSteerable(t *testing.T) {
+// A review and a compaction take no messages: they wait for the end.
+func TestReviewTakesNoMessages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: sessionPolicy})
-	c := w.open(proxyArgv...).knows()
-	first := c.runs("chat", "SAY: one", nil)
+	c := w.open(proxyArgv...).initializeWithBridge()
+	first := c.runSessionTurn("chat", "SAY: one", nil)
 	thread := first.ThreadID
 
 	for _, closed := range []struct {
@@ -185,12 +185,12 @@ func TestNotSteerable(t *testing.T) {
 		if r.failed != nil || r.Disposition != "queued" {
 			t.Errorf("during a %s: %+v", closed.name, r)
 		}
-		c.idle()
-		if !w.given("after the " + closed.name) {
-			t.Errorf("after the %s nothing was given to the model", closed.name)
+		c.waitIdle()
+		if !w.modelReceived("after the " + closed.name) {
+			t.Errorf("after the %s the model got no message", closed.name)
 		}
 	}
-	// The bridge's own compaction tells of its end, and a turn that was asked for waits.
+	// The bridge's compaction reports its end, and a requested turn waits for it.
 	mark := c.Mark()
 	done := make(chan json.RawMessage, 1)
 	go func() {
@@ -203,7 +203,7 @@ func TestNotSteerable(t *testing.T) {
 	if _, err := c.Wait(c.ctx, mark, func(m editor.Message) bool { return m.Sent }); err != nil {
 		t.Fatal(err)
 	}
-	if r := c.runs("chat", "SAY: compacted", nil); r.Text != "compacted" {
+	if r := c.runSessionTurn("chat", "SAY: compacted", nil); r.Text != "compacted" {
 		t.Errorf("after the compaction: %+v", r)
 	}
 	result := <-done
@@ -217,13 +217,13 @@ func TestNotSteerable(t *testing.T) {
 		}
 	}
 	if !slices.Equal(kinds, []string{"item/started", "item/completed"}) {
-		t.Errorf("of the compaction the client hears %v", kinds)
+		t.Errorf("notifications about the compaction: %v", kinds)
 	}
 }
 
-// Where nobody answers, approvals are declined, with a policy and without, and a question
-// waits for the next message.
-func TestNobodyAnswers(t *testing.T) {
+// For a client that answers nothing, approvals are declined, with and without a policy, and a
+// question waits for the next message.
+func TestUnattendedQuestionsDecline(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]string{
 		"policy":    "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n",
@@ -235,45 +235,45 @@ func TestNobodyAnswers(t *testing.T) {
 			c := w.open(proxyArgv...)
 			c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "approvals": false}})
 			thread := map[string]any{"cwd": w.workspace, "approvalPolicy": "untrusted", "sandbox": "workspace-write"}
-			r := c.runs("chat", "RUN: touch made", map[string]any{"thread": thread})
+			r := c.runSessionTurn("chat", "RUN: touch made", map[string]any{"thread": thread})
 			if _, err := os.Stat(filepath.Join(w.workspace, "made")); r.Status != "completed" || err == nil {
-				t.Errorf("what nobody has allowed was done: %+v", r)
+				t.Errorf("an action ran without approval: %+v", r)
 			}
-			if out, problems, status := w.shell("", "decisions", "list"); config != "" && !strings.Contains(out, "approvals.nobody") || status != 0 {
-				t.Errorf("on record is %s%s", out, problems)
+			if out, problems, status := w.runShell("", "decisions", "list"); config != "" && !strings.Contains(out, "approvals.nobody") || status != 0 {
+				t.Errorf("log %s%s", out, problems)
 			}
 			mark := c.Mark()
-			asked := make(chan ranTurn, 1)
-			go func() { asked <- c.runs("chat", "ASK: Which colour?", nil) }()
+			asked := make(chan turnResult, 1)
+			go func() { asked <- c.runSessionTurn("chat", "ASK: Which colour?", nil) }()
 			question := c.waitFor(mark, "bridge/turn/question", nil)
 			if !strings.Contains(string(question.Params), "Which colour?") {
-				t.Errorf("the question is told as %s", question.Params)
+				t.Errorf("question %s", question.Params)
 			}
 			e := <-c.enqueue(map[string]any{"sessionKey": "chat", "input": "green", "quietMs": 0})
 			if e.failed != nil || e.Disposition != "answered" {
-				t.Errorf("the answer: %+v", e)
+				t.Errorf("answer: %+v", e)
 			}
 			if r := <-asked; r.Status != "completed" || !strings.Contains(r.Text, "green") {
 				t.Errorf("the turn that asked: %+v", r)
 			}
 			for _, m := range c.Messages() {
 				if m.IsRequest() && !m.Sent {
-					t.Errorf("the client is asked %s", m.Raw)
+					t.Errorf("the client got %s", m.Raw)
 				}
 			}
 		})
 	}
 }
 
-// A client that answers questions itself may have the next message answer, too.
-func TestMessageAnswers(t *testing.T) {
+// A client that answers questions may also let the next message answer.
+func TestMessageMayAnswerQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: sessionPolicy, codexConfig: "[features]\ndefault_mode_request_user_input = true\n"})
-	c := w.open(proxyArgv...).knows()
+	c := w.open(proxyArgv...).initializeWithBridge()
 	for _, own := range []bool{false, true} {
 		mark := c.Mark()
-		asked := make(chan ranTurn, 1)
-		go func() { asked <- c.runs("chat", "ASK: Which colour?", nil) }()
+		asked := make(chan turnResult, 1)
+		go func() { asked <- c.runSessionTurn("chat", "ASK: Which colour?", nil) }()
 		question := c.waitFor(mark, "item/tool/requestUserInput", nil)
 		if own {
 			if err := c.Reply(question, map[string]any{"answers": map[string]any{"q1": map[string]any{"answers": []string{"blue"}}}}); err != nil {
@@ -286,7 +286,7 @@ func TestMessageAnswers(t *testing.T) {
 			if r.Disposition != "started" {
 				t.Errorf("after the client's own answer: %+v", r)
 			}
-			c.idle()
+			c.waitIdle()
 			continue
 		}
 		r := <-c.enqueue(map[string]any{"sessionKey": "chat", "input": "green", "quietMs": 0})

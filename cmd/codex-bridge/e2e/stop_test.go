@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// A handler has the model go on at the end of a turn, as often as it may and no more;
-// one that fails there has no opinion.
+// A handler makes the model continue at the end of a turn, up to the limit; a failed one does not
+// decide.
 func TestHooksStop(t *testing.T) {
 	t.Parallel()
-	w := hooking(t, func(w *world) string {
-		return "[hooks]\nmax_revisions = 2\n" + w.handler("stop", "1m", fmt.Sprintf("cat > %[1]q/asked; cat %[1]q/answer", w.root))
+	w := newHookWorld(t, func(w *world) string {
+		return "[hooks]\nmax_revisions = 2\n" + w.writeHandler("stop", "1m", fmt.Sprintf("cat > %[1]q/asked; cat %[1]q/answer", w.root))
 	})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
@@ -23,7 +23,7 @@ func TestHooksStop(t *testing.T) {
 		passes int
 	}{
 		{`{"decision":"revise","reason":"SAY: once more"}`, 3},
-		{`{"decision":"block","reason":"SAY: once more"}`, 3}, // codex's own word
+		{`{"decision":"block","reason":"SAY: once more"}`, 3}, // Codex's own form
 		{`{"decision":"revise","reason":"not yet","retry":{"instruction":"SAY: once more","maxAttempts":1,"idempotencyKey":"k"}}`, 2},
 		{`{"decision":"revise"}`, 1},
 		{`{"decision":"finish"}`, 1},
@@ -32,7 +32,7 @@ func TestHooksStop(t *testing.T) {
 	} {
 		w.write("answer", test.answer)
 		mark := c.Mark()
-		c.told(thread, "good day")
+		c.toolOutput(thread, "good day")
 		passes := 0
 		for _, m := range c.Messages()[mark:] {
 			if m.Method == "item/completed" && m.Param("item", "type") == "agentMessage" {
@@ -43,17 +43,17 @@ func TestHooksStop(t *testing.T) {
 			t.Errorf("%s: %d passes, want %d", test.answer, passes, test.passes)
 		}
 		if asked := w.read("asked"); !strings.Contains(asked, fmt.Sprintf(`"stop_hook_active":%t`, test.passes > 1)) {
-			t.Errorf("%s: the handler was last asked %s", test.answer, asked)
+			t.Errorf("%s: last input of the handler: %s", test.answer, asked)
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 }
 
-// A handler keeps the output of a tool from the model, which reads its reason instead.
+// A handler replaces the output of a tool by its reason.
 func TestHooksPost(t *testing.T) {
 	t.Parallel()
-	w := hooking(t, func(w *world) string {
-		return w.handler("post_tool_use", "1m", `case "$(cat)" in *SECRET*) echo '{"decision":"block","reason":"it is kept from you"}';; *FAILS*) exit 1;; esac`)
+	w := newHookWorld(t, func(w *world) string {
+		return w.writeHandler("post_tool_use", "1m", `case "$(cat)" in *SECRET*) echo '{"decision":"block","reason":"it is kept from you"}';; *FAILS*) exit 1;; esac`)
 	})
 	w.write("workspace/key", "SECRET\n")
 	c := w.open(proxyArgv...)
@@ -62,13 +62,13 @@ func TestHooksPost(t *testing.T) {
 	for text, want := range map[string]string{
 		"RUN: tee copy < key": "it is kept from you",
 		"RUN: echo plain":     "plain",
-		"RUN: echo FAILS":     "FAILS", // who looks on and fails has no opinion
+		"RUN: echo FAILS":     "FAILS", // a failed observer does not decide
 	} {
-		c.told(thread, text)
-		if told := w.told(); !strings.Contains(told, want) || strings.Contains(told, "SECRET") {
-			t.Errorf("%s: the model was told %q", text, told)
+		c.toolOutput(thread, text)
+		if told := w.lastToolOutput(); !strings.Contains(told, want) || strings.Contains(told, "SECRET") {
+			t.Errorf("%s: the model got %q", text, told)
 		}
 	}
-	c.present("copy")
-	c.quit()
+	c.checkPresent("copy")
+	c.closeAndWait()
 }

@@ -19,8 +19,8 @@ type form struct {
 	name, codex, bridge, text string
 }
 
-// corpus reads the forms of messages.
-func corpus(t *testing.T) []form {
+// readCorpus reads the forms of messages.
+func readCorpus(t *testing.T) []form {
 	t.Helper()
 	b, err := os.ReadFile("../../../testdata/strict/corpus.txt")
 	if err != nil {
@@ -54,7 +54,7 @@ const (
 
 var repeat = regexp.MustCompile(`\$([NK])(\d+)`)
 
-// line is a form filled in. file is what the denied method writes.
+// line returns a message in the form. file is written by the denied method.
 func (f form) line(id int, dangerous bool, file string) []byte {
 	deniedParams := fmt.Sprintf(`{"path":%q,"dataBase64":""}`, file)
 	method, params, escaped, content := harmless, harmlessParams, `thread\/loaded\u002flist`, `"y":1`
@@ -76,9 +76,9 @@ func (f form) line(id int, dangerous bool, file string) []byte {
 		"$M", method, "$P", params, "$E", escaped, "$C", content, "$F", file).Replace(text))
 }
 
-// tell sends a line, and a request behind it that must be answered; it returns
-// what was said to the line by then.
-func (c *conversation) tell(line []byte) (answers []editor.Message, mark int) {
+// sendLine sends a line and a request after it that has a response. It returns the responses to the
+// line until then.
+func (c *conversation) sendLine(line []byte) (answers []editor.Message, mark int) {
 	c.t.Helper()
 	mark = c.Mark()
 	if err := c.Send(line); err != nil {
@@ -99,24 +99,24 @@ func (c *conversation) tell(line []byte) (answers []editor.Message, mark int) {
 	return answers, mark
 }
 
-// reply waits for the answer to a line: codex answers in an order of its own.
-func (c *conversation) reply(mark int, name string) editor.Message {
+// waitReply waits for the response to a line: Codex's responses are not ordered.
+func (c *conversation) waitReply(mark int, name string) editor.Message {
 	c.t.Helper()
 	m, err := c.Wait(c.ctx, mark, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() && string(m.ID) != `"fence"` })
 	if err != nil {
-		c.t.Fatalf("%s: no answer: %v", name, err)
+		c.t.Fatalf("%s: no response: %v", name, err)
 	}
 	return m
 }
 
-// What codex alone does with each form: the corpus says what was measured.
-func TestStrictControl(t *testing.T) {
+// The effect of each form with Codex alone, as the corpus says.
+func TestFormsWithoutBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	c := w.open(codexPath, "app-server")
 	c.initialize(nil)
 	files := map[string]form{}
-	for i, f := range corpus(t) {
+	for i, f := range readCorpus(t) {
 		file := filepath.Join(w.root, f.name)
 		line := f.line(1000+i, true, file)
 		if f.codex == "dies" {
@@ -125,53 +125,53 @@ func TestStrictControl(t *testing.T) {
 			if err := other.Send(line); err != nil {
 				t.Fatal(err)
 			}
-			other.drain() // it ends by itself
+			other.drain() // it exits by itself
 			continue
 		}
-		answers, mark := c.tell(line)
+		answers, mark := c.sendLine(line)
 		switch f.codex {
 		case "runs":
-			c.reply(mark, f.name)
+			c.waitReply(mark, f.name)
 		case "answers":
-			if m := c.reply(mark, f.name); m.Error == nil {
-				t.Errorf("%s: codex says %s", f.name, m.Raw)
+			if m := c.waitReply(mark, f.name); m.Error == nil {
+				t.Errorf("%s: Codex responds %s", f.name, m.Raw)
 			}
 		default:
 			if len(answers) > 0 {
-				t.Errorf("%s: codex says %s", f.name, answers[0].Raw)
+				t.Errorf("%s: Codex responds %s", f.name, answers[0].Raw)
 			}
 		}
 		files[file] = f
 	}
-	c.quit()
+	c.closeAndWait()
 	for file, f := range files {
 		if fileExists(file) != (f.codex == "runs") {
-			t.Errorf("%s: codex has written its file: %t", f.name, fileExists(file))
+			t.Errorf("%s: Codex wrote the file: %t", f.name, fileExists(file))
 		}
 	}
 }
 
-// Under a policy no form gets a denied method to codex, each line is answered, and
-// codex lives on. What passes is what codex takes.
-func TestStrict(t *testing.T) {
+// Under a policy no form of a denied method reaches Codex, each line has a response, and Codex
+// survives. Forwarded lines are valid for Codex.
+func TestNoFormPassesDeniedMethod(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: policyConfig})
 	w := newWorld(t, o)
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	passed := 0
-	for i, f := range corpus(t) {
+	for i, f := range readCorpus(t) {
 		for j, dangerous := range []bool{false, true} {
 			file := filepath.Join(w.root, "file-"+f.name)
 			line := f.line(1000+2*i+j, dangerous, file)
-			answers, mark := c.tell(line)
+			answers, mark := c.sendLine(line)
 			if f.bridge == "dropped" {
 				if len(answers) > 0 {
-					t.Errorf("%s: %.200q: answered with %s", f.name, line, answers[0].Raw)
+					t.Errorf("%s: %.200q: response %s", f.name, line, answers[0].Raw)
 				}
 				continue
 			}
-			m := c.reply(mark, f.name)
+			m := c.waitReply(mark, f.name)
 			switch {
 			case f.bridge == "passes" && !dangerous:
 				if passed++; m.Error != nil {
@@ -180,24 +180,24 @@ func TestStrict(t *testing.T) {
 			case m.Error == nil:
 				t.Errorf("%s: %.200q: %s", f.name, line, m.Raw)
 			case f.bridge == "passes" && m.Error.Code != -32010:
-				t.Errorf("%s: %.200q: not refused for its method: %s", f.name, line, m.Raw)
+				t.Errorf("%s: %.200q: not refused because of its method: %s", f.name, line, m.Raw)
 			}
 			if fileExists(file) {
-				t.Errorf("%s: its file was written", f.name)
+				t.Errorf("%s: the file was written", f.name)
 			}
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 	requests := 0
 	for _, line := range recordedLines(t, dir, "in") {
 		if id := editor.Member(line, "id"); id != "" && id != "fence" || strings.Contains(string(line), `"id":"",`) {
 			requests++
 		}
 		if strings.Contains(string(line), "file-") {
-			t.Errorf("codex was told %s", line)
+			t.Errorf("Codex got %s", line)
 		}
 	}
-	if want := 1 + passed; requests != want { // initialize, and the harmless ones of the forms that pass
-		t.Errorf("codex was told %d requests and not %d", requests, want)
+	if want := 1 + passed; requests != want { // initialize, and the harmless messages of accepted forms
+		t.Errorf("Codex got %d requests, want %d", requests, want)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// subagentsConfig denies and allows by rule, and forbids to leave the sandbox.
+// subagentsConfig denies and allows by rule, and forbids escalations.
 const subagentsConfig = `
 [policy]
 mode = "enforce"
@@ -33,16 +33,16 @@ decision = "deny"
 reason = "Folders are made by people."
 `
 
-// spawn has a thread's model start a subagent with a task, waits until that is done,
-// and returns the subagent's thread, and what it said at last.
-func (a *agreeable) spawn(thread, task string) (child, said string) {
+// spawnAgent makes a thread's model start a subagent with a task, and waits for its end. It returns
+// the subagent's thread and its last message.
+func (a *acceptingEditor) spawnAgent(thread, task string) (child, said string) {
 	a.t.Helper()
 	message, err := json.Marshal(map[string]string{"message": task})
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	turn, mark := a.begin(thread, "CALL: multi_agent_v1/spawn_agent "+string(message))
-	a.end(thread, turn, mark)
+	turn, mark := a.startTurn(thread, "CALL: multi_agent_v1/spawn_agent "+string(message))
+	a.waitTurn(thread, turn, mark)
 	spawned, err := a.Wait(a.ctx, mark, func(m editor.Message) bool {
 		return m.Method == "item/completed" && m.Param("item", "type") == "collabAgentToolCall"
 	})
@@ -69,84 +69,82 @@ func (a *agreeable) spawn(thread, task string) (child, said string) {
 	return child, said
 }
 
-// asked are the reasons of all that the editor was asked.
-func (a *agreeable) asked() []string {
+// questionReasons returns the reasons of all questions.
+func (a *acceptingEditor) questionReasons() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.reasons)
 }
 
-// A subagent is held to what its parent is held to: by its hooks, whose reasons its
-// model reads, and in its own name, since codex asks under an id that nobody opened.
+// The policy of the parent applies to a subagent: its hooks give the reasons to its model, also for
+// Codex's questions about the subagent's thread, which no client opened.
 func TestSubagents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: subagentsConfig})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	a.spawn(thread, "RUN: echo in > inside")
-	a.spawn(thread, "PATCH: patched")
-	a.present("inside", "patched")
+	a.spawnAgent(thread, "RUN: echo in > inside")
+	a.spawnAgent(thread, "PATCH: patched")
+	a.checkPresent("inside", "patched")
 	for name, try := range map[string]struct{ task, reason string }{
 		"a rule":    {"RUN: mkdir made", "Folders are made by people"},
 		"escalated": {"ESCALATE: touch " + filepath.Join(w.root, "out"), "the model requests to run it outside the sandbox"},
 		"a patch":   {"PATCH: " + filepath.Join(w.root, "out"), "it would leave the sandbox"},
 		"protected": {"PATCH: .git/out", "it would leave the sandbox"},
 	} {
-		if _, said := a.spawn(thread, try.task); !strings.Contains(said, try.reason) {
-			t.Errorf("%s: the subagent's model was told %q", name, said)
+		if _, said := a.spawnAgent(thread, try.task); !strings.Contains(said, try.reason) {
+			t.Errorf("%s: the subagent's model got %q", name, said)
 		}
 	}
-	a.absent("made", ".git/out")
-	if asked := a.asked(); w.left("out") || len(asked) > 0 {
-		t.Errorf("it got out: %v; the editor was asked %q", w.left("out"), asked)
+	a.checkAbsent("made", ".git/out")
+	if asked := a.questionReasons(); w.hasFile("out") || len(asked) > 0 {
+		t.Errorf("left the sandbox: %v; questions %q", w.hasFile("out"), asked)
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// Where everything is to be asked for the editor is asked about what a subagent does
-// inside of the sandbox, and not about what would leave it. A turn of its own the editor
-// can't start there.
+// If everything asks, the editor gets questions about a subagent's commands in the sandbox, and
+// escalations are denied. The editor can't start a turn in the subagent's thread.
 func TestSubagentsAsk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: subagentsConfig + "[trace]\nenabled = true\n"})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
-	a.spawn(thread, "RUN: touch allowed") // by a rule
-	child, _ := a.spawn(thread, "RUN: echo > inside")
-	a.present("allowed", "inside")
-	if asked := a.asked(); len(asked) != 1 || strings.Contains(asked[0], "leaves the sandbox") {
-		t.Errorf("asked %q", asked)
+	a.spawnAgent(thread, "RUN: touch allowed") // allowed by a rule
+	child, _ := a.spawnAgent(thread, "RUN: echo > inside")
+	a.checkPresent("allowed", "inside")
+	if asked := a.questionReasons(); len(asked) != 1 || strings.Contains(asked[0], "leaves the sandbox") {
+		t.Errorf("questions %q", asked)
 	}
-	a.spawn(thread, "ESCALATE: touch "+filepath.Join(w.root, "out"))
-	if asked := a.asked(); w.left("out") || len(asked) != 1 {
-		t.Errorf("it got out: %v; the editor was asked %q", w.left("out"), asked)
+	a.spawnAgent(thread, "ESCALATE: touch "+filepath.Join(w.root, "out"))
+	if asked := a.questionReasons(); w.hasFile("out") || len(asked) != 1 {
+		t.Errorf("left the sandbox: %v; questions %q", w.hasFile("out"), asked)
 	}
-	if err := a.refused("turn/start", input(child, "RUN: touch again")); err.Code != -32013 {
-		t.Errorf("a turn of the editor's: %v", err)
+	if err := a.mustFail("turn/start", input(child, "RUN: touch again")); err.Code != -32013 {
+		t.Errorf("a turn of the editor: %v", err)
 	}
-	a.quit()
+	a.closeAndWait()
 
 	show := exec.Command(proxyPath, "trace", "show", thread)
 	show.Env = w.env
 	shown, err := show.CombinedOutput()
 	if line := regexp.MustCompile(`(?m)^\S+     agent ` + child[len(child)-4:] + ` tool\.result +commandExecution .*echo > inside`); err != nil || !line.Match(shown) {
-		t.Errorf("the trace does not show what the subagent did: %v\n%s", err, shown)
+		t.Errorf("the trace lacks the subagent: %v\n%s", err, shown)
 	}
 }
 
-// Under "ask" the person is shown that a subagent's command leaves the sandbox, and
-// decides.
+// Under "ask" the user sees that a subagent's command leaves the sandbox, and decides.
 func TestSubagentsEscalationAsk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: strings.Replace(subagentsConfig, "[policy]", "[policy]\nescalation = \"ask\"", 1)})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	a.spawn(thread, "ESCALATE: touch "+filepath.Join(w.root, "out"))
+	a.spawnAgent(thread, "ESCALATE: touch "+filepath.Join(w.root, "out"))
 	const want = "[codex-bridge: leaves the sandbox] the model requests to run it outside the sandbox"
-	if asked := a.asked(); len(asked) != 1 || asked[0] != want || !w.left("out") {
-		t.Errorf("asked %q, the command left its file: %v", asked, w.left("out"))
+	if asked := a.questionReasons(); len(asked) != 1 || asked[0] != want || !w.hasFile("out") {
+		t.Errorf("asked %q, the command left its file: %v", asked, w.hasFile("out"))
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
 // agentModels is a policy that allows one model with one effort.
@@ -158,8 +156,8 @@ efforts = ["medium"]
 project_trust = "codex"
 `
 
-// The agents that the model starts or resumes are held to models and efforts, whether the call
-// names them, a role does, or the configuration. With Codex alone each reaches the provider.
+// The policy's models and efforts apply to agents that the model starts or resumes, named by the
+// call, a role or the configuration. With Codex alone each reaches the provider.
 func TestAgentModels(t *testing.T) {
 	t.Parallel()
 	role := func(name, settings string) string {
@@ -168,9 +166,9 @@ func TestAgentModels(t *testing.T) {
 	const luna, spawn = "model = \"gpt-6-luna\"\nmodel_reasoning_effort = \"medium\"", `multi_agent_v1/spawn_agent {"message":"SAY: agent","agent_type":"odd"}`
 	for name, test := range map[string]struct {
 		call   string
-		codex  string            // more of Codex's configuration
+		codex  string            // additional configuration of Codex
 		files  map[string]string // below the world's root
-		effort bool              // it is the effort that is forbidden
+		effort bool              // the effort is forbidden
 		passes bool
 	}{
 		"a model":            {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent","model":"gpt-6-luna","reasoning_effort":"medium"}`},
@@ -193,7 +191,7 @@ func TestAgentModels(t *testing.T) {
 				if test.passes && !held {
 					continue
 				}
-				w := newWorld(t, options{config: agentModels, plugins: true}) // test.codex has a table [features] of its own
+				w := newWorld(t, options{config: agentModels, plugins: true}) // test.codex has its own table [features]
 				own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
 				if err != nil {
 					t.Fatal(err)
@@ -214,15 +212,15 @@ func TestAgentModels(t *testing.T) {
 				w.model.Add(scripted.Step{When: "CODE", Reply: scripted.Reply{scripted.CustomCall{
 					Tool: "exec", Input: `text(JSON.stringify(await tools.multi_agent_v1__spawn_agent({message:"SAY: agent",model:"gpt-6-luna",reasoning_effort:"medium"})))`,
 				}}})
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "model": "gpt-5.5"})
 				mark := len(w.model.Requests())
 				for _, call := range calls {
 					if call != "CODE" {
 						call = "CALL: " + call
 					}
-					turn, from := a.begin(thread, call)
-					a.end(thread, turn, from)
+					turn, from := a.startTurn(thread, call)
+					a.waitTurn(thread, turn, from)
 				}
 				// An agent's first request follows the call at once; a refusal is in its output.
 				forbidden := func(r scripted.Request) bool {
@@ -235,11 +233,11 @@ func TestAgentModels(t *testing.T) {
 				if !held {
 					for !slices.ContainsFunc(w.model.Requests()[mark:], forbidden) {
 						if a.ctx.Err() != nil {
-							t.Fatalf("with Codex alone no forbidden request is sent; the model was told %q", w.told())
+							t.Fatalf("Codex alone sends no forbidden request; the model got %q", w.lastToolOutput())
 						}
 						time.Sleep(20 * time.Millisecond)
 					}
-					a.quit()
+					a.closeAndWait()
 					continue
 				}
 				requests := w.model.Requests()[mark:]
@@ -247,24 +245,24 @@ func TestAgentModels(t *testing.T) {
 				for _, r := range requests {
 					outputs += strings.Join(r.ToolOutputs(), "\n")
 					if forbidden(r) {
-						t.Error("a forbidden model or effort has reached the provider")
+						t.Error("a forbidden model or effort reached the provider")
 					}
 				}
 				if refused := strings.Contains(outputs, "blocked by PreToolUse hook"); refused == test.passes {
-					t.Errorf("the model was told %q", outputs)
+					t.Errorf("the model got %q", outputs)
 				}
-				a.quit()
+				a.closeAndWait()
 			}
 		})
 	}
 }
 
-// otherThread is a thread on disk, of a model that agentModels does not allow.
+// otherThread creates a stored thread with a model that agentModels forbids.
 func (w *world) otherThread() string {
 	w.t.Helper()
-	a := w.agreeable(codexPath, "app-server")
+	a := w.newAcceptingEditor(codexPath, "app-server")
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "model": "gpt-6-luna"})
-	a.say(thread, "hello")
-	a.quit()
+	a.runTurn(thread, "hello")
+	a.closeAndWait()
 	return thread
 }

@@ -12,8 +12,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// A background command replaces a folder of the workspace by a link after a turn has moved there. Codex
-// follows the cwd for each command anew, and would let the next one write where the link leads.
+// A background command replaces a folder of the workspace by a link after a turn moved there. Codex
+// resolves the cwd for each command, and would let the next one write the link's target.
 func TestCwdReplacedByLink(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -30,14 +30,14 @@ func TestCwdReplacedByLink(t *testing.T) {
 			w := newWorld(t, options{config: test.config, mute: "many"})
 			w.write("workspace/a/sub/x", "")
 			w.write("outside/x", "")
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			script := "while [ ! -e go ]; do sleep 0.05; done; mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; sleep 60"
 			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, script)+`,"yield_time_ms":500}`)
-			turn, mark := a.beginWith(thread, "RUN: touch inside", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
-			a.end(thread, turn, mark)
-			if !w.left("workspace/a/sub/inside") {
-				t.Fatalf("the turn is not in its folder: %q", w.told())
+			turn, mark := a.startTurnWith(thread, "RUN: touch inside", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
+			a.waitTurn(thread, turn, mark)
+			if !w.hasFile("workspace/a/sub/inside") {
+				t.Fatalf("the turn is not in its folder: %q", w.lastToolOutput())
 			}
 			w.write("workspace/go", "")
 			for {
@@ -50,14 +50,14 @@ func TestCwdReplacedByLink(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 			}
 			a.turn(thread, "RUN: touch "+w.root+"/outside/written; pwd -P")
-			if w.left("outside/written") != test.written {
-				t.Errorf("written outside of the workspace: %v; the model was told %q", !test.written, w.told())
+			if w.hasFile("outside/written") != test.written {
+				t.Errorf("written outside of the workspace: %v; the model was told %q", !test.written, w.lastToolOutput())
 			}
 			a.turn(thread, "RUN: touch "+w.workspace+"/after")
-			if !test.written && !w.left("workspace/after") {
-				t.Errorf("the workspace can't be written: %q", w.told())
+			if !test.written && !w.hasFile("workspace/after") {
+				t.Errorf("the workspace can't be written: %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
@@ -78,12 +78,12 @@ func TestGrantedFolderReplacedByLink(t *testing.T) {
 			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{Answer: grantsAll(t)})}
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			turn, mark := a.begin(thread, "PERMIT")
-			a.end(thread, turn, mark)
-			if alone := who == "codex alone"; w.left("outside/written") != alone {
-				t.Errorf("written outside of the workspace: %v; the model was told %q", !alone, w.told())
+			turn, mark := a.startTurn(thread, "PERMIT")
+			a.waitTurn(thread, turn, mark)
+			if alone := who == "codex alone"; w.hasFile("outside/written") != alone {
+				t.Errorf("written outside of the workspace: %v; the model was told %q", !alone, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
@@ -98,22 +98,22 @@ func TestForkOfThreadInInnerFolder(t *testing.T) {
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
 			w.write("workspace/a/sub/x", "")
 			w.write("outside/x", "")
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
+			a.waitTurn(thread, turn, mark)
 			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
 			other := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(other, "RUN: mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub")
 			a.turn(fork, "RUN: touch "+w.root+"/outside/written")
-			if alone := name == "codex alone"; w.left("outside/written") != alone {
-				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			if alone := name == "codex alone"; w.hasFile("outside/written") != alone {
+				t.Errorf("written outside: %v; the model was told %q", !alone, w.lastToolOutput())
 			}
 			a.turn(fork, "RUN: touch "+w.workspace+"/after")
-			if name == "the bridge" && !w.left("workspace/after") {
-				t.Errorf("the workspace can't be written: %q", w.told())
+			if name == "the bridge" && !w.hasFile("workspace/after") {
+				t.Errorf("the workspace can't be written: %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -23,23 +23,22 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The test binary can stand between codex-bridge and codex and write down what
-// passes there, byte by byte: what codex-bridge shows its client is one thing,
-// what codex was told and said is another.
+// The test program can also record the bytes between codex-bridge and Codex: the client's view may
+// differ from Codex's messages.
 const (
 	teeEnv      = "CODEX_BRIDGE_E2E_TEE"       // the folder of the records
-	teeCodexEnv = "CODEX_BRIDGE_E2E_TEE_CODEX" // the real codex
+	teeCodexEnv = "CODEX_BRIDGE_E2E_TEE_CODEX" // the real Codex
 )
 
-// tee runs codex and records each direction of its app-server in a file of its
-// own, before it is passed on: what the editor has seen stands in the record.
-func tee() int {
+// runTee runs Codex and records each direction of its app-server in a file before it forwards it,
+// so the records have everything that the editor saw.
+func runTee() int {
 	cmd := exec.Command(os.Getenv(teeCodexEnv), os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if !slices.Contains(os.Args, "app-server") {
 		return status(cmd.Run(), cmd)
 	}
-	in, out, err := records(os.Getenv(teeEnv))
+	in, out, err := openRecords(os.Getenv(teeEnv))
 	theirIn, toCodex, errPipe := os.Pipe()
 	fromCodex, theirOut, errPipe2 := os.Pipe()
 	for _, err := range []error{err, errPipe, errPipe2} {
@@ -66,8 +65,8 @@ func tee() int {
 	return status(err, cmd)
 }
 
-// records opens the files of the next process: 0.in and 0.out, 1.in …
-func records(dir string) (in, out *os.File, err error) {
+// openRecords opens the files of the next process: 0.in and 0.out, 1.in …
+func openRecords(dir string) (in, out *os.File, err error) {
 	for i := 0; ; i++ {
 		in, err = os.OpenFile(filepath.Join(dir, strconv.Itoa(i)+".in"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {
@@ -81,8 +80,8 @@ func records(dir string) (in, out *os.File, err error) {
 	}
 }
 
-// status is the exit code of a program that ran, or ends the process by the
-// signal that ended the program.
+// status returns the exit code of a program, or ends this process by the signal that ended the
+// program.
 func status(err error, cmd *exec.Cmd) int {
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "tee:", err)
@@ -95,7 +94,7 @@ func status(err error, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// withTee makes codex-bridge take the tee for codex.
+// withTee makes codex-bridge use the tee as Codex.
 func withTee(t *testing.T, o options) (_ options, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -108,8 +107,8 @@ func withTee(t *testing.T, o options) (_ options, dir string) {
 	return o, dir
 }
 
-// recorded is what passed in one direction ("in": to codex, "out": from it), a
-// string for each process of codex, in the order of their starts.
+// recorded returns the bytes of one direction ("in": to Codex, "out": from it), one string per
+// process of Codex, in the order of their starts.
 func recorded(t *testing.T, dir, direction string) []string {
 	t.Helper()
 	var texts []string
@@ -125,7 +124,7 @@ func recorded(t *testing.T, dir, direction string) []string {
 	}
 }
 
-// recordedLines is recorded as the lines of all processes.
+// recordedLines returns the recorded lines of all processes.
 func recordedLines(t *testing.T, dir, direction string) []json.RawMessage {
 	t.Helper()
 	var all []json.RawMessage
@@ -137,13 +136,12 @@ func recordedLines(t *testing.T, dir, direction string) []json.RawMessage {
 	return all
 }
 
-// Without a configuration the bytes are the same on both sides of codex-bridge,
-// in both directions.
+// Without a configuration the bytes on both sides of codex-bridge are equal, in both directions.
 func TestTransparentBytes(t *testing.T) {
 	t.Parallel()
 	for name, conversation := range conversations {
 		if name == "malformed" {
-			continue // codex-bridge answers such lines itself, and forwards none
+			continue // codex-bridge responds to such lines itself
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +150,7 @@ func TestTransparentBytes(t *testing.T) {
 			held := conversation.hold(w, proxyArgv)
 			codexIn, codexOut := recorded(t, dir, "in"), recorded(t, dir, "out")
 			if len(codexIn) != len(held) || len(codexOut) != len(held) {
-				t.Fatalf("%d conversations, codex had %d", len(held), len(codexIn))
+				t.Fatalf("%d conversations, Codex had %d", len(held), len(codexIn))
 			}
 			for i, c := range held {
 				if diff := cmp.Diff(lines(c.Messages(), true), codexIn[i]); diff != "" {
@@ -166,7 +164,7 @@ func TestTransparentBytes(t *testing.T) {
 	}
 }
 
-// lines are the messages of one direction as they stood on the wire.
+// lines returns the messages of one direction as bytes.
 func lines(messages []editor.Message, sent bool) string {
 	var b strings.Builder
 	for _, m := range messages {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// A collector that the environment names is told of turns, tools, hooks and decisions, and not
-// of what was said.
-func TestTelemetry(t *testing.T) {
+// A collector from the environment gets turns, tools, hooks and decisions, without texts of the
+// conversation.
+func TestTelemetryHasNoContent(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	told := make(map[string]string)
@@ -28,9 +28,9 @@ func TestTelemetry(t *testing.T) {
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	c.say(thread, "RUN: echo heliotrope")
-	c.told(thread, "RUN: touch heliotrope")
-	c.quit()
+	c.runTurn(thread, "RUN: echo heliotrope")
+	c.toolOutput(thread, "RUN: touch heliotrope")
+	c.closeAndWait()
 	mu.Lock()
 	defer mu.Unlock()
 	for path, words := range map[string][]string{
@@ -39,11 +39,11 @@ func TestTelemetry(t *testing.T) {
 	} {
 		for _, word := range words {
 			if !strings.Contains(told[path], word) {
-				t.Errorf("%s is not told of %s:\n%.2000s", path, word, told[path])
+				t.Errorf("%s lacks %s:\n%.2000s", path, word, told[path])
 			}
 		}
 		if strings.Contains(told[path], "heliotrope") {
-			t.Errorf("%s is told what was said", path)
+			t.Errorf("%s has a text of the conversation", path)
 		}
 	}
 }

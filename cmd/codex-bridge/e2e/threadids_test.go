@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Codex takes the id of a thread in several spellings. With the bridge only its own counts:
-// what is known of a thread goes by the id's text.
+// Codex accepts a thread's id in several spellings. The bridge accepts only Codex's own, because it
+// finds its data by the text of the id.
 func TestThreadIDSpellings(t *testing.T) {
 	t.Parallel()
 	spellings := map[string]func(id string) string{
@@ -20,7 +20,7 @@ func TestThreadIDSpellings(t *testing.T) {
 	w := newWorld(t, options{config: gitConfig})
 	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}
 	for name, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
-		a := w.agreeable(argv...)
+		a := w.newAcceptingEditor(argv...)
 		thread := a.thread(settings)
 		a.turn(thread, "good day")
 		for spelling, spell := range spellings {
@@ -35,12 +35,12 @@ func TestThreadIDSpellings(t *testing.T) {
 					if method == "turn/start" {
 						a.waitFor(mark, "turn/completed", nil)
 					}
-				} else if err := a.refused(method, params); method != "thread/read" && (err.Code != -32602 || !strings.Contains(err.Message, "send "+thread)) {
+				} else if err := a.mustFail(method, params); method != "thread/read" && (err.Code != -32602 || !strings.Contains(err.Message, "send "+thread)) {
 					t.Errorf("%s, %s: %v", spelling, method, err)
 				}
 			}
 		}
 		a.turn(thread, "good day")
-		a.quit()
+		a.closeAndWait()
 	}
 }

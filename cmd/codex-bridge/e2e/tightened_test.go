@@ -10,8 +10,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A deny rule is added while a person is asked. It counts when the answer comes, if the bridge has asked and
-// if Codex has.
+// A deny rule added while a question is open counts when the answer arrives, for questions of the
+// bridge and of Codex.
 func TestRuleThatComesWhileAsked(t *testing.T) {
 	t.Parallel()
 	const base = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\n"
@@ -29,11 +29,11 @@ func TestRuleThatComesWhileAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: base, mute: "the configuration changes"})
-			a := &agreeable{}
+			a := &acceptingEditor{}
 			a.conversation = &conversation{world: w, ctx: deadline(t)}
 			a.Editor = w.start(proxyArgv, editor.Options{Answer: func(ctx context.Context, _ editor.Message) (any, *editor.Error) {
 				if test.change {
-					w.write("config.toml", base+"[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"+unhurried(base))
+					w.write("config.toml", base+"[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"+withLongGrace(base))
 					if _, err := a.WaitStderr(ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 						t.Error(err)
 					}
@@ -42,16 +42,16 @@ func TestRuleThatComesWhileAsked(t *testing.T) {
 			}})
 			a.initialize(map[string]any{"experimentalApi": true})
 			a.turn(a.thread(map[string]any{"approvalPolicy": test.approval, "sandbox": "workspace-write"}), test.text(w))
-			if w.left("workspace/made") != test.made {
-				t.Errorf("the command ran: %v; the model was told %q", !test.made, w.told())
+			if w.hasFile("workspace/made") != test.made {
+				t.Errorf("command ran: %v; the model got %q", !test.made, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A repository's policy file allows on-request alone. A client that asks for untrusted still gets it, and a
-// person is asked.
+// A repository's policy file allows only on-request. A client that requests untrusted still gets
+// it, and the bridge asks the user.
 func TestPolicyFileLeavesStricterValueOut(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"nothing": "[policy]\n", "approval": "[policy]\napproval = [\"on-request\"]\n", "reviewers": "[policy]\nreviewers = [\"auto_review\"]\n"} {
@@ -59,13 +59,13 @@ func TestPolicyFileLeavesStricterValueOut(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nreviewers = [\"user\", \"auto_review\"]\n"})
 			w.write("workspace/.codex-bridge.toml", file)
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "untrusted", "approvalsReviewer": "user", "sandbox": "workspace-write"})
 			a.turn(thread, "RUN: touch made")
-			if len(a.asked()) != 1 || !w.left("workspace/made") {
-				t.Errorf("the person was asked %d times; made: %v", len(a.asked()), w.left("workspace/made"))
+			if len(a.questionReasons()) != 1 || !w.hasFile("workspace/made") {
+				t.Errorf("%d questions; made: %v", len(a.questionReasons()), w.hasFile("workspace/made"))
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

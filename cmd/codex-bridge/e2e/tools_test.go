@@ -19,7 +19,7 @@ import (
 
 const toolCall = "item/tool/call"
 
-// hostTools are tools of the host, by name: what /bin/sh runs. In $0 is the world's root.
+// hostTools are host tools by name, with their scripts for /bin/sh. $0 is the world's root.
 var hostTools = map[string]string{
 	"greet":    `read arguments; echo "good day, $arguments, from $PWD"`,
 	"picture":  `echo '{"contentItems":[{"type":"inputText","text":"a dot"},{"type":"inputImage","imageUrl":"data:image/png;base64,` + dot + `"}]}'`,
@@ -29,7 +29,7 @@ var hostTools = map[string]string{
 	"closes":   `exec >&-; sleep 3600`,
 	"forks":    `sleep 3600 & echo forked`,
 	"strays":   `setsid sleep 3600 & echo strayed`,
-	"begins":   `sleep 0.1; : > "$0/begun"; sleep 3600`, // when it is killed, it has been noted that it runs
+	"begins":   `sleep 0.1; : > "$0/begun"; sleep 3600`, // records its start before it can be killed
 	"counts":   `read arguments; echo "counted $arguments"`,
 	"spoken":   `echo "spoken by the host"`,
 	"environs": `env`,
@@ -37,8 +37,8 @@ var hostTools = map[string]string{
 
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// offering is a world with hostTools, under what else the configuration says.
-func offering(t *testing.T, more string) *world {
+// newToolWorld returns a world with hostTools and more configuration.
+func newToolWorld(t *testing.T, more string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: "[codex]\nshutdown_grace = \"1m\"\n"})
 	var b strings.Builder
@@ -57,15 +57,15 @@ func offering(t *testing.T, more string) *world {
 	return w
 }
 
-// toml is a text as TOML writes it.
+// toml returns a text as a TOML string.
 func toml(text string) string {
-	raw, _ := json.Marshal(text) // a text
+	raw, _ := json.Marshal(text) // a string
 	return string(raw)
 }
 
-// atWork are the processes of the machine that work in the world's workspace but for
-// those of the world that codex and the bridge are: those of tools have no marker.
-func (w *world) atWork() []int {
+// toolProcesses returns the processes in the world's workspace, except Codex and the bridge:
+// processes of tools have no marker.
+func (w *world) toolProcesses() []int {
 	marked := map[int]bool{}
 	for _, pid := range w.processes() {
 		marked[pid] = true
@@ -84,38 +84,38 @@ func (w *world) atWork() []int {
 	return pids
 }
 
-// atRest fails the test when a tool has left something running.
-func (w *world) atRest() {
+// checkNoToolProcesses fails the test if a process of a tool remains.
+func (w *world) checkNoToolProcesses() {
 	w.t.Helper()
-	if w.await(func([]int) bool { return len(w.atWork()) == 0 }); len(w.atWork()) > 0 {
-		w.t.Errorf("2 s later there are:%s", describe(w.atWork()))
+	if w.waitProcesses(func([]int) bool { return len(w.toolProcesses()) == 0 }); len(w.toolProcesses()) > 0 {
+		w.t.Errorf("still running after 2 s:%s", describe(w.toolProcesses()))
 	}
 }
 
-// calls is a whole turn with one call of a tool; it returns what the model was told.
-func (c *conversation) calls(thread, tool, arguments string) string {
+// callTool runs a turn with one call of a tool; it returns the output for the model.
+func (c *conversation) callTool(thread, tool, arguments string) string {
 	c.t.Helper()
-	c.say(thread, fmt.Sprintf("CALL: %s %s", tool, arguments))
-	return c.world.told()
+	c.runTurn(thread, fmt.Sprintf("CALL: %s %s", tool, arguments))
+	return c.world.lastToolOutput()
 }
 
-// unheard fails the test when the client has heard of a tool call.
-func (c *conversation) unheard() {
+// checkNoToolCalls fails the test if the client got a tool call.
+func (c *conversation) checkNoToolCalls() {
 	c.t.Helper()
 	for _, m := range c.Messages() {
 		if !m.Sent && m.Method == toolCall {
-			c.t.Errorf("the client heard %s", m.Raw)
+			c.t.Errorf("the client got %s", m.Raw)
 		}
 	}
 }
 
-// What the model is told of each of the host's tools, in every case of which the turn
-// goes on, the client hears nothing, and nothing is left running.
+// The model's output of each host tool, if the turn continues. The client gets no message, and no
+// process remains.
 func TestHostTools(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	c := w.open(proxyArgv...)
-	c.initialize(map[string]any{}) // which would not be let offer tools
+	c.initialize(map[string]any{}) // not allowed to offer tools
 	thread := c.thread(nil)
 	for _, test := range []struct{ tool, arguments, want string }{
 		{"greet", `{"name":"x"}`, `good day, {"name":"x"}, from ` + w.workspace},
@@ -131,78 +131,78 @@ func TestHostTools(t *testing.T) {
 		{"counts", `{"n":"one"}`, "do not match its schema"},
 		{"counts", `{"n":1}`, `counted {"n":1}`},
 	} {
-		if told := c.calls(thread, test.tool, test.arguments); !strings.Contains(told, test.want) || len(told) > 17_000 {
-			t.Errorf("%s %s: the model was told %.500s", test.tool, test.arguments, told)
+		if told := c.callTool(thread, test.tool, test.arguments); !strings.Contains(told, test.want) || len(told) > 17_000 {
+			t.Errorf("%s %s: the model got %.500s", test.tool, test.arguments, told)
 		}
-		w.atRest()
+		w.checkNoToolProcesses()
 	}
-	if told := c.calls(thread, "environs", "{}"); strings.Contains(told, "CODEX_BRIDGE_STATE") || !strings.Contains(told, "PATH=") {
+	if told := c.callTool(thread, "environs", "{}"); strings.Contains(told, "CODEX_BRIDGE_STATE") || !strings.Contains(told, "PATH=") {
 		t.Errorf("a tool's environment is %s", told)
 	}
 	if last := w.model.Requests(); !strings.Contains(string(last[len(last)-1].Body), "data:image/png;base64,"+dot) {
 		t.Error("the model did not get the image")
 	}
-	c.unheard()
+	c.checkNoToolCalls()
 	for _, m := range c.Messages() {
 		if !m.Sent && m.Method == "thread/readState/changed" {
-			t.Errorf("the client heard what it had not asked for: %s", m.Raw)
+			t.Errorf("the client got an unexpected message: %s", m.Raw)
 		}
 	}
-	c.quit()
-	w.atRest()
+	c.closeAndWait()
+	w.checkNoToolProcesses()
 }
 
-// A turn that is interrupted ends its tool; a bridge that is killed, too.
+// An interrupt of the turn, or the end of the bridge, ends its tool.
 func TestHostToolsInterrupted(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(nil)
 	begun := func() {
 		t.Helper()
-		for ; !w.left("begun"); time.Sleep(10 * time.Millisecond) {
+		for ; !w.hasFile("begun"); time.Sleep(10 * time.Millisecond) {
 			if c.ctx.Err() != nil {
-				t.Fatal("the tool does not begin")
+				t.Fatal("the tool did not start")
 			}
 		}
 		if err := os.Remove(filepath.Join(w.root, "begun")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	turn, mark := c.begin(thread, "CALL: begins {}")
+	turn, mark := c.startTurn(thread, "CALL: begins {}")
 	begun()
 	c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
-	if status := c.end(thread, turn, mark); status != "interrupted" {
-		t.Errorf("the turn ended as %q", status)
+	if status := c.waitTurn(thread, turn, mark); status != "interrupted" {
+		t.Errorf("status %q", status)
 	}
-	w.atRest()
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
-		t.Errorf("after an interrupt the model is told %s", told)
+	w.checkNoToolProcesses()
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
+		t.Errorf("after an interrupt the model got %s", told)
 	}
-	c.begin(thread, "CALL: begins {}")
+	c.startTurn(thread, "CALL: begins {}")
 	begun()
-	c.unheard()
-	c.CloseInput() // in mid-call
+	c.checkNoToolCalls()
+	c.CloseInput() // during the call
 	if _, err := c.Exit(c.ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.atRest()
+	w.checkNoToolProcesses()
 
 	c = w.open(proxyArgv...)
 	c.initialize(nil)
-	c.begin(c.thread(nil), "CALL: begins {}")
+	c.startTurn(c.thread(nil), "CALL: begins {}")
 	begun()
 	if err := syscall.Kill(c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	w.atRest()
+	w.checkNoToolProcesses()
 }
 
-// Many calls at once are all answered.
+// Many parallel calls all get a response.
 func TestHostToolsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(nil)
@@ -210,17 +210,17 @@ func TestHostToolsAtOnce(t *testing.T) {
 	for n := range 50 {
 		orders = append(orders, fmt.Sprintf(`CALL: counts {"n":%d}`, n))
 	}
-	c.say(thread, strings.Join(orders, "\n"))
+	c.runTurn(thread, strings.Join(orders, "\n"))
 	requests := w.model.Requests()
 	outputs := strings.Join(requests[len(requests)-1].ToolOutputs(), "\n")
 	for n := range 50 {
 		if !strings.Contains(outputs, fmt.Sprintf(`counted {"n":%d}`, n)) {
-			t.Errorf("call %d was told nothing", n)
+			t.Errorf("call %d has no output", n)
 		}
 	}
-	c.unheard()
-	c.quit()
-	w.atRest()
+	c.checkNoToolCalls()
+	c.closeAndWait()
+	w.checkNoToolProcesses()
 }
 
 var own = []any{map[string]any{
@@ -228,16 +228,16 @@ var own = []any{map[string]any{
 	"inputSchema": map[string]any{"type": "object", "properties": map[string]any{}},
 }}
 
-// spoken is the client's answer to a call.
-func spoken(text string) map[string]any {
+// textResult returns the client's response to a call.
+func textResult(text string) map[string]any {
 	return map[string]any{"contentItems": []any{map[string]any{"type": "inputText", "text": text}}, "success": true}
 }
 
-// A client's own tools stay the client's, those it registers are offered and its own,
-// and one with the name of a tool of the host's is refused.
+// The client's own tools stay its own, registered ones too, and a client's tool with the name of a
+// host tool is refused.
 func TestHostToolsBesideTheClients(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "tools": true}})
 	registered := func(tool string) []any {
@@ -245,61 +245,61 @@ func TestHostToolsBesideTheClients(t *testing.T) {
 	}
 	before := editor.Member(c.must("bridge/tool/list", map[string]any{}), "fingerprint")
 	if print := editor.Member(c.must("bridge/tool/register", map[string]any{"tools": registered("brought")}), "fingerprint"); print == before || print == "" {
-		t.Errorf("the fingerprint is %q, and was %q", print, before)
+		t.Errorf("fingerprint %q, want %q", print, before)
 	}
 	for _, params := range []map[string]any{
 		{"tools": registered("greet")}, {"tools": registered("brought")}, {"tools": registered("apply_patch")}, {"tools": []any{}}, {"tools": []any{1}}, {},
 	} {
-		if err := c.refused("bridge/tool/register", params); err.Code != -32602 {
+		if err := c.mustFail("bridge/tool/register", params); err.Code != -32602 {
 			t.Errorf("%v: %v", params, err)
 		}
 	}
-	clash := c.refused("thread/start", map[string]any{"cwd": w.workspace, "dynamicTools": registered("greet")})
+	clash := c.mustFail("thread/start", map[string]any{"cwd": w.workspace, "dynamicTools": registered("greet")})
 	if clash.Code != -32602 || !strings.Contains(clash.Message, `"greet"`) || !strings.Contains(clash.Message, "tools.greet") {
 		t.Errorf("a tool of the same name: %v", clash)
 	}
 	thread := c.thread(map[string]any{"dynamicTools": own})
 	for tool, by := range map[string]string{"of_the_client": "the client", "brought": "the client", "spoken": "the host"} {
-		turn, mark := c.begin(thread, "CALL: "+tool+" {}")
+		turn, mark := c.startTurn(thread, "CALL: "+tool+" {}")
 		if by == "the client" {
 			m := c.waitFor(mark, toolCall, nil)
 			if m.Param("tool") != tool {
-				t.Errorf("the client was asked %s", m.Raw)
+				t.Errorf("the client got %s", m.Raw)
 			}
-			if err := c.Reply(m, spoken("spoken by the client")); err != nil {
+			if err := c.Reply(m, textResult("spoken by the client")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), "spoken by "+by) {
-			t.Errorf("%s: the turn ended as %q, and the model was told %s", tool, status, w.told())
+		if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), "spoken by "+by) {
+			t.Errorf("%s: status %q, the model got %s", tool, status, w.lastToolOutput())
 		}
 	}
 	if print := editor.Member(c.must("bridge/tool/unregister", map[string]any{"tools": []string{"brought"}}), "fingerprint"); print != before {
-		t.Errorf("the fingerprint is %q, and was %q before", print, before)
+		t.Errorf("fingerprint %q, want %q", print, before)
 	}
-	if err := c.refused("bridge/tool/unregister", map[string]any{"tools": []string{"brought"}}); !strings.Contains(err.Message, "brought") {
+	if err := c.mustFail("bridge/tool/unregister", map[string]any{"tools": []string{"brought"}}); !strings.Contains(err.Message, "brought") {
 		t.Error(err)
 	}
 	status := string(c.must("bridge/status", map[string]any{}))
 	if !strings.Contains(status, `"host":["begins",`) || !strings.Contains(status, `"running":0`) {
-		t.Errorf("bridge/status says %s", status)
+		t.Errorf("bridge/status %s", status)
 	}
-	c.quit()
-	w.atRest()
+	c.closeAndWait()
+	w.checkNoToolProcesses()
 }
 
-// A thread that is resumed keeps its tools, those that are gone are answered, and a
-// change is told.
+// A resumed thread keeps its tools. Calls of removed tools get a response, and the client gets a
+// notification about the change.
 func TestHostToolsResumed(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(nil)
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
 		t.Fatal(told)
 	}
-	c.quit()
+	c.closeAndWait()
 
 	text, err := os.ReadFile(filepath.Join(w.root, "config.toml"))
 	if err != nil {
@@ -310,99 +310,99 @@ func TestHostToolsResumed(t *testing.T) {
 	c = w.open(proxyArgv...)
 	c.initialize(nil)
 	c.resume(thread, map[string]any{})
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, `no tool \"spoken\"`) && !strings.Contains(told, `no tool "spoken"`) {
-		t.Errorf("of a tool that is gone the model is told %s", told)
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, `no tool \"spoken\"`) && !strings.Contains(told, `no tool "spoken"`) {
+		t.Errorf("output of a removed tool: %s", told)
 	}
-	if told := c.calls(thread, "greet", "{}"); !strings.Contains(told, "from "+w.workspace) {
-		t.Errorf("after the resume the model is told %s", told)
+	if told := c.callTool(thread, "greet", "{}"); !strings.Contains(told, "from "+w.workspace) {
+		t.Errorf("after the resume the model got %s", told)
 	}
 	mark := c.Mark()
 	w.write("config.toml", string(text))
 	m := c.waitFor(mark, "configWarning", nil)
 	if !strings.Contains(m.Param("details"), "The open threads (1) keep") {
-		t.Errorf("the change is told as %s", m.Raw)
+		t.Errorf("notification of the change: %s", m.Raw)
 	}
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
-		t.Errorf("of a tool that has come back the model is told %s", told)
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {
+		t.Errorf("output of a restored tool: %s", told)
 	}
-	c.unheard()
-	c.quit()
+	c.checkNoToolCalls()
+	c.closeAndWait()
 }
 
-// The policy's rules and the handlers of hooks judge the host's tools, once each.
+// The policy's rules and the hook handlers decide about host tools, once each.
 func TestHostToolsJudged(t *testing.T) {
 	t.Parallel()
-	w := offering(t, small())
+	w := newToolWorld(t, smallServer())
 	text, err := os.ReadFile(filepath.Join(w.root, "config.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rules := hooksPolicy + "[[policy.rule]]\ntool = \"spoken\"\ndecision = \"deny\"\nreason = \"Nothing is said here.\"\n"
-	rules += w.handler("pre_tool_use", "30s", fmt.Sprintf("cat >> %q; echo >> %q", w.root+"/asked", w.root+"/asked"))
+	rules += w.writeHandler("pre_tool_use", "30s", fmt.Sprintf("cat >> %q; echo >> %q", w.root+"/asked", w.root+"/asked"))
 	w.write("config.toml", rules+string(text))
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(writing)
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "Nothing is said here") {
-		t.Errorf("the model was told %s", told)
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, "Nothing is said here") {
+		t.Errorf("the model got %s", told)
 	}
-	if told := c.calls(thread, "greet", `{"a":1}`); !strings.Contains(told, `good day, {"a":1}`) {
-		t.Errorf("the model was told %s", told)
+	if told := c.callTool(thread, "greet", `{"a":1}`); !strings.Contains(told, `good day, {"a":1}`) {
+		t.Errorf("the model got %s", told)
 	}
-	if told := c.calls(thread, "small/touch", `{"path":"`+w.root+`/touched"}`); !strings.Contains(told, "touched") {
-		t.Errorf("the model was told %s", told)
+	if told := c.callTool(thread, "small/touch", `{"path":"`+w.root+`/touched"}`); !strings.Contains(told, "touched") {
+		t.Errorf("the model got %s", told)
 	}
 	asked, err := os.ReadFile(filepath.Join(w.root, "asked"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(asked), `"tool_name":"greet"`); n != 1 {
-		t.Errorf("the handler was asked %d times: %s", n, asked)
+		t.Errorf("%d calls of the handler: %s", n, asked)
 	}
 	if n := strings.Count(string(asked), `"tool_name":"smalltouch"`); n != 1 {
-		t.Errorf("the handler was asked %d times: %s", n, asked)
+		t.Errorf("%d calls of the handler: %s", n, asked)
 	}
-	c.unheard()
-	c.quit()
+	c.checkNoToolCalls()
+	c.closeAndWait()
 }
 
-// Where the bridge's hooks could not be installed, and nothing forbids the thread, the
-// handlers are asked all the same.
+// If the bridge's hooks could not be installed, and the policy allows the thread, the handlers
+// still decide.
 func TestHostToolsJudgedWithoutHooks(t *testing.T) {
 	t.Parallel()
-	w := offering(t, "")
+	w := newToolWorld(t, "")
 	text, err := os.ReadFile(filepath.Join(w.root, "config.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("config.toml", string(text)+"\n[hooks]\n"+w.handler("pre_tool_use", "30s",
+	w.write("config.toml", string(text)+"\n[hooks]\n"+w.writeHandler("pre_tool_use", "30s",
 		`case "$(cat)" in *spoken*) echo not this one >&2; exit 2;; *counts*) echo '{"input":{"n":7}}';; esac`)+
 		"\n[tool_limits]\nloops = true\n")
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"config": map[string]any{"hooks.Stop": []any{}}})
 	c.waitFor(0, "configWarning", func(m editor.Message) bool { return strings.Contains(m.Param("summary"), "not active") })
-	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "not this one") {
-		t.Errorf("the model was told %s", told)
+	if told := c.callTool(thread, "spoken", "{}"); !strings.Contains(told, "not this one") {
+		t.Errorf("the model got %s", told)
 	}
-	if told := c.calls(thread, "counts", `{"n":"one"}`); !strings.Contains(told, `counted {"n":7}`) {
-		t.Errorf("the model was told %s", told)
+	if told := c.callTool(thread, "counts", `{"n":"one"}`); !strings.Contains(told, `counted {"n":7}`) {
+		t.Errorf("the model got %s", told)
 	}
 	for range 22 { // one after the other
 		w.model.Add(scripted.Step{When: "good day", Reply: scripted.Reply{scripted.Call{Tool: "greet"}}})
 	}
-	c.say(thread, "CALL: greet {}")
+	c.runTurn(thread, "CALL: greet {}")
 	requests := w.model.Requests()
 	outputs := strings.Join(requests[len(requests)-1].ToolOutputs(), "\n")
 	if n := strings.Count(outputs, "good day"); n != 20 || !strings.Contains(outputs, "Refused: the same call has been made") {
-		t.Errorf("of 23 equal calls %d were run, and the model was told %s", n, outputs)
+		t.Errorf("%d of 23 equal calls ran; the model got %s", n, outputs)
 	}
-	c.unheard()
-	c.quit()
+	c.checkNoToolCalls()
+	c.closeAndWait()
 }
 
-// small is an MCP server of the test's own.
-func small() string {
+// smallServer returns the command of this test's MCP server.
+func smallServer() string {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -410,19 +410,19 @@ func small() string {
 	return fmt.Sprintf("\n[tool_servers.small]\ncommand = [\"/usr/bin/env\", \"%s=1\", %q]\n", mcpEnv, self)
 }
 
-// everything is a real one.
-func everything() string {
+// everythingServer returns the command of the reference MCP server.
+func everythingServer() string {
 	return fmt.Sprintf("\n[tool_servers.everything]\ncommand = [\"node\", %q, \"stdio\"]\n",
 		filepath.Join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js"))
 }
 
-// The tools of servers, one of which dies in the middle of a call, and comes back.
+// Tools of servers; one server dies during a call and restarts.
 func TestHostToolServers(t *testing.T) {
 	t.Parallel()
-	w := offering(t, small()+everything())
+	w := newToolWorld(t, smallServer()+everythingServer())
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"bridge": map[string]any{"version": 1}})
-	for !strings.Contains(string(c.must("bridge/tool/list", map[string]any{})), `"get-sum"`) { // node takes its time
+	for !strings.Contains(string(c.must("bridge/tool/list", map[string]any{})), `"get-sum"`) { // Node starts slowly
 		time.Sleep(20 * time.Millisecond)
 	}
 	thread := c.thread(nil)
@@ -434,18 +434,18 @@ func TestHostToolServers(t *testing.T) {
 		{"small/die", `{}`, "it has ended"},
 		{"small/touch", `{"path":"` + w.root + `/again"}`, ""},
 	} {
-		if told := c.calls(thread, test.tool, test.arguments); !strings.Contains(told, test.want) {
-			t.Errorf("%s %s: the model was told %s", test.tool, test.arguments, told)
+		if told := c.callTool(thread, test.tool, test.arguments); !strings.Contains(told, test.want) {
+			t.Errorf("%s %s: the model got %s", test.tool, test.arguments, told)
 		}
 	}
-	if !w.left("touched") || !w.left("again") {
-		t.Error("the server's tool was not run")
+	if !w.hasFile("touched") || !w.hasFile("again") {
+		t.Error("the server's tool did not run")
 	}
-	told := c.calls(thread, "everything/get-tiny-image", "{}")
+	told := c.callTool(thread, "everything/get-tiny-image", "{}")
 	if last := w.model.Requests(); !strings.Contains(string(last[len(last)-1].Body), "data:image/png;base64,") {
 		t.Errorf("the model did not get the image, but %.300s", told)
 	}
-	c.unheard()
-	c.quit()
-	w.atRest()
+	c.checkNoToolCalls()
+	c.closeAndWait()
+	w.checkNoToolProcesses()
 }

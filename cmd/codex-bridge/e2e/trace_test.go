@@ -20,8 +20,8 @@ import (
 // tracedPolicy is hooksPolicy with a trace.
 const tracedPolicy = hooksPolicy + "\n[trace]\nenabled = true\n"
 
-// A turn with a denial, a question and a secret is captured; and a client that does the same
-// again hears the same from the recording.
+// A trace has a turn with a denial, a question and a secret. A client that repeats the conversation
+// with the recording gets the same messages.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	const canary = "Zq7Kx0Vw9Rt3Yb5N"
@@ -29,19 +29,19 @@ func TestTrace(t *testing.T) {
 	talk := func(c *conversation) (thread string) {
 		c.initialize(nil)
 		thread = c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-		c.told(thread, "RUN: touch denied")
-		turn, mark := c.begin(thread, "RUN: mkdir asked")
+		c.toolOutput(thread, "RUN: touch denied")
+		turn, mark := c.startTurn(thread, "RUN: mkdir asked")
 		if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("decline")); err != nil {
 			t.Fatal(err)
 		}
-		c.end(thread, turn, mark)
-		turn, mark = c.begin(thread, "RUN: echo API_TOKEN="+canary)
-		c.end(thread, turn, mark)
+		c.waitTurn(thread, turn, mark)
+		turn, mark = c.startTurn(thread, "RUN: echo API_TOKEN="+canary)
+		c.waitTurn(thread, turn, mark)
 		return thread
 	}
 	first := w.open(proxyArgv...)
 	thread := talk(first)
-	first.quit()
+	first.closeAndWait()
 
 	path := filepath.Join(w.root, "state", trace.FolderName, thread+".jsonl")
 	text, err := os.ReadFile(path)
@@ -76,7 +76,7 @@ func TestTrace(t *testing.T) {
 		"tool.result completed", "approval.requested", "approval.resolved decline", "model.completed completed", "session.ended",
 	} {
 		if seen[want] == 0 {
-			t.Errorf("%s is not in the trace: %v", want, seen)
+			t.Errorf("the trace lacks %s: %v", want, seen)
 		}
 	}
 
@@ -96,16 +96,16 @@ func TestTrace(t *testing.T) {
 
 	again := w.open(proxyPath, "trace", "replay", path)
 	if got := talk(again); got != thread {
-		t.Errorf("the thread is %s, and was %s", got, thread)
+		t.Errorf("thread %s, want %s", got, thread)
 	}
-	again.quit()
-	if diff := cmp.Diff(heardBy(t, first), heardBy(t, again)); diff != "" {
+	again.closeAndWait()
+	if diff := cmp.Diff(receivedBy(t, first), receivedBy(t, again)); diff != "" {
 		t.Errorf("-codex +replay\n%s", diff)
 	}
 }
 
-// heardBy are the messages that a client has heard, without their secrets.
-func heardBy(t *testing.T, c *conversation) []any {
+// receivedBy returns the messages that a client received, without their secrets.
+func receivedBy(t *testing.T, c *conversation) []any {
 	t.Helper()
 	var all []any
 	redactor := redact.New(redact.Limits{})
@@ -119,7 +119,7 @@ func heardBy(t *testing.T, c *conversation) []any {
 		}
 		if m.Method == "item/commandExecution/outputDelta" || strings.HasSuffix(m.Method, "Delta") || strings.HasSuffix(m.Method, "/delta") {
 			if m.Param("delta") == "" {
-				t.Errorf("a part of a stream without a text: %s", m.Raw)
+				t.Errorf("a delta without text: %s", m.Raw)
 			}
 		}
 		var v any
@@ -131,20 +131,20 @@ func heardBy(t *testing.T, c *conversation) []any {
 	return all
 }
 
-// Without [trace] nothing is written.
+// Without [trace] no trace is written.
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: hooksPolicy})
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
-	c.say(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "SAY: a")
-	c.quit()
+	c.runTurn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "SAY: a")
+	c.closeAndWait()
 	if _, err := os.Lstat(filepath.Join(w.root, "state", trace.FolderName)); !os.IsNotExist(err) {
-		t.Errorf("there are traces (%v)", err)
+		t.Errorf("traces exist (%v)", err)
 	}
 }
 
-// The trace of a session's thread names the session in each event of its turns.
+// The trace of a session's thread has the session in each event of its turns.
 func TestTraceNamesSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[trace]\nenabled = true\n"})
@@ -152,7 +152,7 @@ func TestTraceNamesSession(t *testing.T) {
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
 	answer := c.must("bridge/turn/run", map[string]any{"sessionKey": "chat/1", "input": "SAY: hello"})
 	thread := editor.Member(answer, "threadId")
-	c.quit()
+	c.closeAndWait()
 	f, err := os.Open(filepath.Join(w.root, "state", trace.FolderName, thread+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,10 +166,10 @@ func TestTraceNamesSession(t *testing.T) {
 		if e.SessionKey == "chat/1" {
 			named++
 		} else if e.SessionKey != "" || e.TurnID != "" {
-			t.Errorf("%s names the session %q", e.Type, e.SessionKey)
+			t.Errorf("%s has session %q", e.Type, e.SessionKey)
 		}
 	}
 	if named == 0 {
-		t.Error("no event names the session")
+		t.Error("no event has the session")
 	}
 }

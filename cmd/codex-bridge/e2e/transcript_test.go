@@ -16,20 +16,19 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// transcript is what the server said in the conversations of one world, with
-// what is random taken out, in an order that is the same each time: the answers
-// in the order of their requests, then the server's requests and notifications,
-// those of each thread and turn in the order in which they came.
+// transcript returns the server's messages in the conversations of one world, without random parts,
+// in a reproducible order: the responses in the order of their requests, then the requests and
+// notifications, ordered within each thread and turn.
 //
-// Measured on codex 0.169.0, two runs of it under load, many times: the order
-// within a turn and, apart, of what concerns the thread as a whole is fixed. Not
-// fixed is
-//   - how these interleave: thread/status/changed and serverRequest/resolved
-//     change places with the item/completed beside them;
-//   - the order of answers: they come as codex's handlers end;
-//   - whether the messages of unsteady come at all.
+// Measured with Codex 0.169.0, often two runs under load: the order within a turn, and of messages
+// about the thread, is fixed. Not fixed are
+//   - the order between these: thread/status/changed and serverRequest/resolved change places with
 //
-// TestTransparentBytes leaves nothing out.
+// a nearby item/completed;
+//   - the order of responses: they arrive when Codex's handlers end;
+//   - whether the messages in unstable arrive.
+//
+// TestTransparentBytes compares all bytes.
 func transcript(conversations []*conversation) string {
 	var b strings.Builder
 	n := newNames(conversations[0].world)
@@ -56,8 +55,8 @@ func compare(t *testing.T, direct, proxied string) {
 	}
 }
 
-// answers are the answers to the requests that were sent, in the order of the
-// requests. What was sent to be malformed is left out, with its answers.
+// answers returns the responses in the order of the requests. It omits malformed requests and their
+// responses.
 func (c *conversation) answers() []editor.Message {
 	var found []editor.Message
 	messages := c.Messages()
@@ -74,29 +73,29 @@ func (c *conversation) answers() []editor.Message {
 	return found
 }
 
-// unsteady are the notifications that one run of codex sends and the next does
-// not: a command's output, before it is sent again in item/completed, depends on
-// when the command ends; the bookkeeping of a turn that is interrupted comes
+// unstable are notifications that not every run of Codex sends: output of a command, which
+// item/completed repeats, depends on the time of the command's end. Messages of an interrupted turn
+// arrive before or after turn/completed, or not at all.
 // before its turn/completed, or after it, or not.
-var unsteady = []string{
+var unstable = []string{
 	"item/commandExecution/outputDelta",
 	"thread/tokenUsage/updated",
 	"account/rateLimits/updated",
 }
 
-// group is what the server said, unasked, about one thing: a thread, a turn, or
-// by a method that speaks of neither.
+// group has the server's requests and notifications about one thread or turn, or with one method
+// that has neither.
 type group struct {
 	key      string
 	messages []editor.Message
 }
 
-// groups are the server's requests and notifications by thread and turn, and
-// whatever is no message at all: that must not be there.
+// groups returns the server's requests and notifications by thread and turn, and lines that are not
+// messages, which must not exist.
 func groups(messages []editor.Message) []group {
 	var gs []group
 	for _, m := range messages {
-		if m.Sent || m.IsAnswer() || slices.Contains(unsteady, m.Method) {
+		if m.Sent || m.IsAnswer() || slices.Contains(unstable, m.Method) {
 			continue
 		}
 		thread, turn := m.Param("threadId"), m.Param("turnId")
@@ -117,13 +116,12 @@ func groups(messages []editor.Message) []group {
 		}
 		gs[i].messages = append(gs[i].messages, m)
 	}
-	// Ids of threads and turns are UUIDs of version 7: their order is that of
-	// their making.
+	// Ids of threads and turns are UUIDs of version 7: they sort by their creation.
 	slices.SortStableFunc(gs, func(a, b group) int { return strings.Compare(a.key, b.key) })
 	return gs
 }
 
-// clock are the members that hold a reading of a clock.
+// clock has the members with times.
 var clock = map[string]bool{
 	"emittedAtMs": true, "startedAtMs": true, "completedAtMs": true, "durationMs": true,
 	"createdAt": true, "updatedAt": true, "startedAt": true, "completedAt": true, "recencyAt": true,
@@ -131,13 +129,13 @@ var clock = map[string]bool{
 
 var (
 	uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	// The version of a configuration file, which holds the model's port.
+	// The version of a configuration file, which contains the model's port.
 	version = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z`)
 	rollout = regexp.MustCompile(`sessions/\d{4}/\d\d/\d\d/rollout-[0-9T-]{19}-`)
 )
 
-// names gives what is random a name by its first appearance.
+// names replaces random values by names in the order of their first appearance.
 type names struct {
 	fixed *strings.Replacer
 	ids   map[string]string
@@ -166,10 +164,10 @@ func (n *names) text(s string) string {
 	return uuid.ReplaceAllStringFunc(s, n.name)
 }
 
-// log is text that holds lines of a log.
+// log returns text with lines of a log, without times.
 func (n *names) log(s string) string { return stamp.ReplaceAllString(n.text(s), "$$TIME") }
 
-// value is v with names; key is the member that holds it.
+// value returns v with names; key is its member.
 func (n *names) value(key string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -187,7 +185,7 @@ func (n *names) value(key string, v any) any {
 		}
 	case map[string]any:
 		named := map[string]any{}
-		for _, k := range sortedKeys(v) { // the order in which names are given
+		for _, k := range sortedKeys(v) { // the order in which names are assigned
 			named[n.text(k)] = n.value(k, v[k])
 		}
 		return named
@@ -204,7 +202,7 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// write writes a message: a headline, and its JSON a member a line.
+// write writes a message: a headline, and its JSON with one member per line.
 func (n *names) write(b *strings.Builder, m editor.Message) {
 	decoder := json.NewDecoder(bytes.NewReader(m.Raw))
 	decoder.UseNumber()

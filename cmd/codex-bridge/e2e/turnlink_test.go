@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A command puts a link in the place of a folder that a turn names, below the workspace. Codex lets the
-// next turn write where the link of a sandboxPolicy's root leads; the others it does not follow.
+// A command replaces a folder below the workspace, which a turn names, by a link. Codex lets the
+// next turn write the target of a root in sandboxPolicy; it does not follow other links.
 func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]func(w *world) map[string]any{
@@ -36,19 +36,19 @@ func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 				if err := os.Mkdir(outside, 0o700); err != nil {
 					t.Fatal(err)
 				}
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-				turn, mark := a.beginWith(thread, "RUN: cd "+w.workspace+" && mv a gone && mkdir a && ln -s "+outside+" a/sub", more(w))
-				a.end(thread, turn, mark)
+				turn, mark := a.startTurnWith(thread, "RUN: cd "+w.workspace+" && mv a gone && mkdir a && ln -s "+outside+" a/sub", more(w))
+				a.waitTurn(thread, turn, mark)
 				a.turn(thread, "RUN: cd "+w.workspace+"; touch "+outside+"/written; true")
-				told := w.told()
-				turn, mark = a.beginWith(thread, `CALL: exec_command {"cmd":"touch `+outside+`/written","workdir":"`+w.workspace+`"}`, nil)
-				a.end(thread, turn, mark)
-				written := w.left("outside/written")
+				told := w.lastToolOutput()
+				turn, mark = a.startTurnWith(thread, `CALL: exec_command {"cmd":"touch `+outside+`/written","workdir":"`+w.workspace+`"}`, nil)
+				a.waitTurn(thread, turn, mark)
+				written := w.hasFile("outside/written")
 				if who == "bridge" && written || who == "control" && name == "sandbox" && !written {
-					t.Errorf("written: %v; %q; %q", written, told, w.told())
+					t.Errorf("written %v; %q; %q", written, told, w.lastToolOutput())
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The policy file of the folder in which the bridge was started counts in a thread of a folder that has a policy file of
-// its own: the thread's folder is not trusted, and the protected paths of both are read-only.
+// The policy file of the bridge's start folder also counts in a thread of a folder with its own
+// policy file: the thread's folder is not trusted, and the protected paths of both are read-only.
 func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
 	t.Parallel()
 	const never = "project_trust = \"never\"\n"
@@ -23,7 +23,7 @@ func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
 	for name, test := range map[string]struct {
 		argv                  []string
 		start, own            string // policy files
-		served, zeta, ypsilon bool   // the server was started, and the files were written
+		served, zeta, ypsilon bool   // the server started, and the files were written
 	}{
 		"codex alone":                  {[]string{codexPath, "app-server"}, "", "", true, true, true},
 		"that of the thread's folder":  {proxyArgv, "", "[policy]\n" + fmt.Sprintf(protect, "ypsilon"), true, true, false},
@@ -48,35 +48,35 @@ func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
 			w.write("other/ypsilon/x", "old")
 			w.write("other/write.sh", "echo new > zeta/x; echo new > ypsilon/x; echo new > made")
 			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), other))
-			a := w.agreeable(test.argv...)
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, "RUN: sh write.sh")
-			if !w.left("other/made") {
-				t.Errorf("the script did not run: %q", w.told())
+			if !w.hasFile("other/made") {
+				t.Errorf("the script did not run: %q", w.lastToolOutput())
 			}
-			for deadline := time.Now().Add(time.Second); test.served && !w.left("served") && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Second); test.served && !w.hasFile("served") && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
-			if got := w.left("served"); got != test.served {
-				t.Errorf("the project's server was started: %v", got)
+			if got := w.hasFile("served"); got != test.served {
+				t.Errorf("the project's server started: %v", got)
 			}
 			for folder, want := range map[string]bool{"zeta": test.zeta, "ypsilon": test.ypsilon} {
 				if got := w.read("other/"+folder+"/x") != "old"; got != want {
 					t.Errorf("%s was written: %v", folder, got)
 				}
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A turn can't name the profile with the writable roots of Codex's configuration if the policy has forbidden one of them
-// since the thread was opened, or if another policy that counts for the thread forbids it.
+// A turn can't name the profile with the writable roots of Codex's configuration if the policy, or
+// another policy of the thread, has forbidden a root since the thread opened.
 func TestTurnDoesNotGetForbiddenRootsOfProfile(t *testing.T) {
 	t.Parallel()
 	const protect = "[policy]\nprotected_paths = [\"zeta\"]\n"
 	for name, test := range map[string]struct {
-		start, tightened string // the policy file of the start, and what is put in place of the roots in the configuration
+		start, tightened string // the policy file of the start folder, and the replacement of the roots in the configuration
 		allowed          bool
 	}{
 		"allowed":                       {allowed: true},
@@ -96,41 +96,41 @@ func TestTurnDoesNotGetForbiddenRootsOfProfile(t *testing.T) {
 			}
 			w.repositoryIn("other")
 			w.write("other/.codex-bridge.toml", protect)
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "permissions": ":workspace"})
 			if test.tightened != "" {
-				w.write("config.toml", config+test.tightened+unhurried("[policy]"))
+				w.write("config.toml", config+test.tightened+withLongGrace("[policy]"))
 				if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 					t.Fatal(err)
 				}
 			}
-			turn, mark := a.beginWith(thread, "RUN: echo > made; echo > "+lib+"/x", map[string]any{"permissions": "codex-bridge-roots"})
-			a.end(thread, turn, mark)
-			if !w.left("other/made") {
-				t.Errorf("the turn has no workspace-write: %q", w.told())
+			turn, mark := a.startTurnWith(thread, "RUN: echo > made; echo > "+lib+"/x", map[string]any{"permissions": "codex-bridge-roots"})
+			a.waitTurn(thread, turn, mark)
+			if !w.hasFile("other/made") {
+				t.Errorf("the turn lacks workspace-write: %q", w.lastToolOutput())
 			}
 			if _, err := os.Stat(lib + "/x"); (err == nil) != test.allowed {
-				t.Errorf("the root: %v; the model was told %q", err, w.told())
+				t.Errorf("the root: %v; the model got %q", err, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A method of the bridge's own that a policy denies, which the session's thread keeps, is refused by the session's key,
-// too. Another session's thread was opened after the policy was replaced.
+// A policy that a session's thread keeps denies a method of the bridge, also for the session's key.
+// Another session's thread opened after the policy was replaced.
 func TestOwnMethodIsDeniedForSession(t *testing.T) {
 	t.Parallel()
 	base := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
 	w := newWorld(t, options{config: base + "[policy.methods]\n\"bridge/turn/run\" = \"deny\"\n", mute: "the configuration changes"})
-	c := w.open(proxyArgv...).knows()
+	c := w.open(proxyArgv...).initializeWithBridge()
 	open := func(session string) string {
 		return editor.Member(c.must("thread/start", map[string]any{
 			"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write", "bridge": map[string]any{"sessionKey": session},
 		}), "thread", "id")
 	}
 	thread := open("kept")
-	w.write("config.toml", base+unhurried(base))
+	w.write("config.toml", base+withLongGrace(base))
 	if _, err := c.WaitStderr(c.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 		t.Fatal(err)
 	}
@@ -144,5 +144,5 @@ func TestOwnMethodIsDeniedForSession(t *testing.T) {
 			t.Errorf("%s %s: %v", test.key, address, err)
 		}
 	}
-	c.quit()
+	c.closeAndWait()
 }

@@ -13,16 +13,16 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// unasked is a conversation in which everything is declined that is asked for.
-func (w *world) unasked(argv ...string) *conversation {
+// openDeclining opens a conversation that declines every question.
+func (w *world) openDeclining(argv ...string) *conversation {
 	w.t.Helper()
 	c := w.openAnswering("decline", argv...)
 	c.initialize(nil)
 	return c
 }
 
-// asked are the questions of codex since mark.
-func (c *conversation) asked(mark int) (methods []string) {
+// questionsSince returns the methods of Codex's questions since mark.
+func (c *conversation) questionsSince(mark int) (methods []string) {
 	for _, m := range c.Messages()[mark:] {
 		if !m.Sent && strings.HasSuffix(m.Method, "/requestApproval") {
 			methods = append(methods, m.Method)
@@ -31,14 +31,13 @@ func (c *conversation) asked(mark int) (methods []string) {
 	return methods
 }
 
-// review asks for a review in which the model runs a command, on a thread where each
-// command is to be asked for. It tells what the client hears, and whether the command
-// ran.
-func (w *world) review(argv ...string) (err *editor.Error, asked []string, ran bool) {
+// review requests a review in which the model runs a command, on a thread where each command must
+// ask. It returns the client's error and questions, and whether the command ran.
+func (w *world) runReview(argv ...string) (err *editor.Error, asked []string, ran bool) {
 	w.t.Helper()
 	marker := filepath.Join(w.workspace, "marker")
 	w.model.Add(scripted.Step{When: "REVIEW", Reply: scripted.Reply{scripted.Run("touch " + marker)}})
-	c := w.unasked(argv...)
+	c := w.openDeclining(argv...)
 	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
 	mark := len(c.Messages())
 	_, err = c.Call(c.ctx, "review/start", map[string]any{
@@ -47,8 +46,8 @@ func (w *world) review(argv ...string) (err *editor.Error, asked []string, ran b
 	if err == nil {
 		c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
 	}
-	asked = c.asked(mark)
-	c.quit()
+	asked = c.questionsSince(mark)
+	c.closeAndWait()
 	return err, asked, fileExists(marker)
 }
 
@@ -60,49 +59,48 @@ approval = ["untrusted"]
 config_keys = ["**"]
 `
 
-// Codex runs the commands of a review without a question, whatever the thread's
-// approvalPolicy. The bridge asks; where it does not, and every command is to be asked
-// for, there is no review.
+// Codex runs the commands of a review without a question, under any approvalPolicy. The bridge
+// asks; if it does not, and every command must ask, it refuses the review.
 func TestReviewUnasked(t *testing.T) {
 	t.Parallel()
-	if err, asked, ran := newWorld(t, options{}).review(codexPath, "app-server"); err != nil || asked != nil || !ran {
-		t.Errorf("codex alone: error %v, asked %v, ran %t; measured was a command that ran unasked", err, asked, ran)
+	if err, asked, ran := newWorld(t, options{}).runReview(codexPath, "app-server"); err != nil || asked != nil || !ran {
+		t.Errorf("Codex alone: error %v, questions %v, ran %t; measured: the command runs without a question", err, asked, ran)
 	}
-	err, asked, ran := newWorld(t, options{config: writableConfig + "gate = false\n"}).review(proxyArgv...)
+	err, asked, ran := newWorld(t, options{config: writableConfig + "gate = false\n"}).runReview(proxyArgv...)
 	if err == nil || err.Code != -32010 || !strings.Contains(err.Message, "policy.approval") || asked != nil || ran {
-		t.Errorf("under a policy: error %v, asked %v, ran %t", err, asked, ran)
+		t.Errorf("under a policy: error %v, questions %v, ran %t", err, asked, ran)
 	}
 	loosened := strings.Replace(writableConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
-	if err, _, ran := newWorld(t, options{config: loosened + "gate = false\n"}).review(proxyArgv...); err != nil || !ran {
-		t.Errorf("where commands may run in the sandbox unasked: error %v, ran %t", err, ran)
+	if err, _, ran := newWorld(t, options{config: loosened + "gate = false\n"}).runReview(proxyArgv...); err != nil || !ran {
+		t.Errorf("if commands may run in the sandbox without a question: error %v, ran %t", err, ran)
 	}
 	for _, config := range []string{writableConfig, loosened} {
-		if err, asked, ran := newWorld(t, options{config: config}).review(proxyArgv...); err != nil || len(asked) != 1 || ran {
-			t.Errorf("where the bridge asks: error %v, asked %v, ran %t", err, asked, ran)
+		if err, asked, ran := newWorld(t, options{config: config}).runReview(proxyArgv...); err != nil || len(asked) != 1 || ran {
+			t.Errorf("if the bridge asks: error %v, questions %v, ran %t", err, asked, ran)
 		}
 	}
 }
 
-// governs opens a thread in folder and has the model write to file, in a turn that
-// may write the folder and not the system's temporary one, in which all of this lies.
-// It tells what was asked for, and whether the file was written.
-func (w *world) governs(folder, file string, argv ...string) (asked []string, written bool) {
+// writeToFolder opens a thread in folder and makes the model write to file, in a turn that may
+// write the folder but not the temporary folder, which contains all of this. It returns the
+// questions, and whether the file was written.
+func (w *world) writeToFolder(folder, file string, argv ...string) (asked []string, written bool) {
 	w.t.Helper()
 	w.model.Add(scripted.Step{When: "GOVERN", Reply: scripted.Reply{scripted.Run("echo '# mine' >> " + filepath.Join(w.root, file))}})
-	c := w.unasked(argv...)
+	c := w.openDeclining(argv...)
 	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "cwd": filepath.Join(w.root, folder)})
 	said := input(thread, "GOVERN")
 	said["sandboxPolicy"] = map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true, "excludeTmpdirEnvVar": true}
 	mark := len(c.Messages())
 	c.must("turn/start", said)
 	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
-	asked = c.asked(mark)
-	c.quit()
+	asked = c.questionsSince(mark)
+	c.closeAndWait()
 	return asked, strings.Contains(w.read(file), "# mine")
 }
 
-// A thread that may write the folder of codex's configuration, or of the policy, can
-// give itself anything.
+// A thread that may write the folder of Codex's configuration, or of the policy, could change its
+// own permissions.
 func TestFoldersThatGovern(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]struct{ folder, file string }{
@@ -116,20 +114,20 @@ func TestFoldersThatGovern(t *testing.T) {
 			try := func(argv ...string) ([]string, bool) {
 				w := newWorld(t, options{config: config})
 				w.write("home/rules/default.rules", "")
-				return w.governs(place.folder, place.file, argv...)
+				return w.writeToFolder(place.folder, place.file, argv...)
 			}
 			if asked, written := try(codexPath, "app-server"); asked != nil || !written {
-				t.Errorf("codex alone: asked %v, written %t; measured was a file that was written unasked", asked, written)
+				t.Errorf("Codex alone: questions %v, written %t; measured: the file is written without a question", asked, written)
 			}
 			if _, written := try(proxyArgv...); written {
-				t.Error("under a policy it was written")
+				t.Error("under a policy the file was written")
 			}
 		})
 	}
 }
 
-// hiddenWays name a folder from where git or codex runs things, so that codex lets it
-// be written. $CWD stands for the workspace, $IN for the folder.
+// hiddenWays name a folder from which git or Codex runs programs, so that Codex makes it writable.
+// $CWD stands for the workspace, $IN for the folder.
 var hiddenWays = map[string]struct{ open, turn string }{
 	"writable root":  {`{}`, `{"sandboxPolicy":{"type":"workspaceWrite","excludeSlashTmp":true,"excludeTmpdirEnvVar":true,"writableRoots":["$IN"]}}`},
 	"workspace root": {`{}`, `{"runtimeWorkspaceRoots":["$CWD","$IN"]}`},
@@ -138,16 +136,16 @@ var hiddenWays = map[string]struct{ open, turn string }{
 	"thread":         {`{"cwd":"$IN"}`, `{}`},
 }
 
-// hides has the model write to a folder that a thread and its turn name. It tells what
-// was asked for, and whether a file is there.
-func (w *world) hides(name string, open, turn string, argv ...string) (asked []string, written bool) {
+// writeHidden makes the model write to a folder that a thread and its turn name. It returns the
+// questions, and whether the file exists.
+func (w *world) writeHidden(name string, open, turn string, argv ...string) (asked []string, written bool) {
 	w.t.Helper()
 	w.write("workspace/"+name+"/here", "")
 	in := filepath.Join(w.workspace, name)
 	w.model.Add(scripted.Step{When: "HIDE", Reply: scripted.Reply{scripted.Run("touch " + in + "/marker")}})
 	fill := strings.NewReplacer("$CWD", w.workspace, "$IN", in)
 	params := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "cwd": w.workspace}
-	c := w.unasked(argv...)
+	c := w.openDeclining(argv...)
 	if err := json.Unmarshal([]byte(fill.Replace(open)), &params); err != nil {
 		w.t.Fatal(err)
 	}
@@ -160,13 +158,13 @@ func (w *world) hides(name string, open, turn string, argv ...string) (asked []s
 	mark := len(c.Messages())
 	c.must("turn/start", said)
 	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
-	asked = c.asked(mark)
-	c.quit()
-	return asked, w.left("workspace/" + name + "/marker")
+	asked = c.questionsSince(mark)
+	c.closeAndWait()
+	return asked, w.hasFile("workspace/" + name + "/marker")
 }
 
-// A git hook is run when the user commits, outside of every sandbox; what stands in
-// .codex, when the project is trusted.
+// Git hooks run outside any sandbox when the user commits; files in .codex count if the project is
+// trusted.
 func TestHiddenFolders(t *testing.T) {
 	t.Parallel()
 	config := strings.Replace(writableConfig, `"untrusted"`, `"on-request"`, 1)
@@ -174,35 +172,35 @@ func TestHiddenFolders(t *testing.T) {
 		for _, folder := range []string{".git/hooks", ".codex"} {
 			t.Run(way+" "+folder, func(t *testing.T) {
 				t.Parallel()
-				if asked, written := newWorld(t, options{}).hides(folder, named.open, named.turn, codexPath, "app-server"); asked != nil || !written {
-					t.Errorf("codex alone: asked %v, written %t; measured was a file that was written unasked", asked, written)
+				if asked, written := newWorld(t, options{}).writeHidden(folder, named.open, named.turn, codexPath, "app-server"); asked != nil || !written {
+					t.Errorf("Codex alone: questions %v, written %t; measured: the file is written without a question", asked, written)
 				}
-				if _, written := newWorld(t, options{config: config}).hides(folder, named.open, named.turn, proxyArgv...); written {
-					t.Error("under a policy it was written")
+				if _, written := newWorld(t, options{config: config}).writeHidden(folder, named.open, named.turn, proxyArgv...); written {
+					t.Error("under a policy the file was written")
 				}
 			})
 		}
 	}
 }
 
-// plugin installs a plugin with a hook, which the user does not have to trust for
-// codex to come to it.
-func (w *world) plugin() {
+// installPlugin installs a plugin with a hook, which Codex finds even if the user does not trust
+// it.
+func (w *world) installPlugin() {
 	w.t.Helper()
 	w.write("market/plugins/watch/.codex-plugin/plugin.json", `{"name":"watch","version":"1.0.0","description":"d","hooks":"./hooks/hooks.json"}`)
 	w.write("market/plugins/watch/hooks/hooks.json", `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true","timeout":5}]}]}}`)
 	list := w.write("market/.agents/plugins/marketplace.json", `{"name":"market","plugins":[{"name":"watch",`+
 		`"source":{"source":"local","path":"./plugins/watch"},"policy":{"installation":"AVAILABLE","authentication":"ON_INSTALL"},"category":"x"}]}`)
-	c := w.unasked(codexPath, "app-server")
+	c := w.openDeclining(codexPath, "app-server")
 	c.must("plugin/install", map[string]string{"marketplacePath": list, "pluginName": "watch"})
-	c.quit()
+	c.closeAndWait()
 	w.trustHooks()
 }
 
-// trustHooks has the user trust all hooks that codex lists.
+// trustHooks makes the user trust all hooks that Codex lists.
 func (w *world) trustHooks() {
 	w.t.Helper()
-	c := w.unasked(codexPath, "app-server")
+	c := w.openDeclining(codexPath, "app-server")
 	var hooks struct {
 		Data []struct {
 			Hooks []struct{ Key, CurrentHash string }
@@ -211,7 +209,7 @@ func (w *world) trustHooks() {
 	if err := json.Unmarshal(c.must("hooks/list", map[string]any{"cwds": []string{w.workspace}}), &hooks); err != nil {
 		w.t.Fatal(err)
 	}
-	c.quit()
+	c.closeAndWait()
 	text := w.read("home/config.toml")
 	for _, d := range hooks.Data {
 		for _, h := range d.Hooks {
@@ -221,11 +219,11 @@ func (w *world) trustHooks() {
 	w.write("home/config.toml", text)
 }
 
-// hooked has the model run a command, and tells whether the plugin's hook came first.
-func (w *world) hooked(open, turn map[string]any, argv ...string) bool {
+// hookRanFirst makes the model run a command and reports whether the plugin's hook ran before it.
+func (w *world) hookRanFirst(open, turn map[string]any, argv ...string) bool {
 	w.t.Helper()
 	w.model.Add(scripted.Step{When: "HOOKED", Reply: scripted.Reply{scripted.Run("true")}})
-	c := w.unasked(argv...)
+	c := w.openDeclining(argv...)
 	params := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
 	for key, value := range open {
 		params[key] = value
@@ -238,15 +236,15 @@ func (w *world) hooked(open, turn map[string]any, argv ...string) bool {
 	}
 	c.must("turn/start", said)
 	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
-	if c.asked(mark) == nil {
-		w.t.Error("no command was asked for")
+	if c.questionsSince(mark) == nil {
+		w.t.Error("no question about the command")
 	}
 	came := slices.ContainsFunc(c.Messages()[mark:], func(m editor.Message) bool { return m.Method == "hook/started" })
-	c.quit()
+	c.closeAndWait()
 	return came
 }
 
-// A client that switches a plugin off switches off its hooks.
+// A client that switches a plugin off also switches off its hooks.
 func TestPluginHooks(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct{ open, turn map[string]any }{
@@ -258,14 +256,14 @@ func TestPluginHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: writableConfig, codexConfig: "[features]\nplugins = true\nhooks = true\nplugin_hooks = true\n"})
-			w.plugin()
-			if !w.hooked(nil, nil, codexPath, "app-server") {
+			w.installPlugin()
+			if !w.hookRanFirst(nil, nil, codexPath, "app-server") {
 				t.Fatal("the plugin's hook does not work")
 			}
-			if w.hooked(way.open, way.turn, codexPath, "app-server") {
-				t.Error("codex alone: the hook is still there; measured was that it is not")
+			if w.hookRanFirst(way.open, way.turn, codexPath, "app-server") {
+				t.Error("Codex alone: the hook still runs; measured: it does not")
 			}
-			if !w.hooked(way.open, way.turn, proxyArgv...) {
+			if !w.hookRanFirst(way.open, way.turn, proxyArgv...) {
 				t.Error("under a policy the hook was switched off")
 			}
 		})

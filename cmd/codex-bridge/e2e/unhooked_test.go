@@ -15,8 +15,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// hookNames opens a conversation and returns a function that runs one turn and returns the
-// names by which the PreToolUse hook sees its calls.
+// hookNames opens a conversation and returns a function that runs one turn and returns the names
+// that the PreToolUse hook gets for its calls.
 func hookNames(t *testing.T, codexConfig string, steps ...scripted.Step) (c *conversation, names func(text string) []string) {
 	t.Helper()
 	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n" + codexConfig})
@@ -37,9 +37,9 @@ func hookNames(t *testing.T, codexConfig string, steps ...scripted.Step) (c *con
 		if err != nil {
 			t.Fatal(err)
 		}
-		turn, mark := c.begin(thread, text)
-		if status := c.end(thread, turn, mark); status != "completed" {
-			t.Errorf("%s: the turn ended as %q", text, status)
+		turn, mark := c.startTurn(thread, text)
+		if status := c.waitTurn(thread, turn, mark); status != "completed" {
+			t.Errorf("%s: status %q", text, status)
 		}
 		after, err := os.ReadFile(seen)
 		if err != nil {
@@ -49,9 +49,8 @@ func hookNames(t *testing.T, codexConfig string, steps ...scripted.Step) (c *con
 	}
 }
 
-// The tools for which Codex runs no hook, and the names of the others, are those that rules
-// know: a rule for a tool that no hook sees is refused, and one for the name that the hook
-// sees is not.
+// The tools without a hook in Codex, and the hook's names of the others, match the rules: a rule
+// for a tool without a hook is refused, one for a hook's name is not.
 func TestToolsWithoutHook(t *testing.T) {
 	t.Parallel()
 	refused := func(tool string) bool {
@@ -62,9 +61,9 @@ func TestToolsWithoutHook(t *testing.T) {
 		return scripted.Step{When: word, Reply: scripted.Reply{scripted.CustomCall{Tool: "exec", Input: program}}}
 	}
 	type call struct {
-		text, tool string   // what the model calls
+		text, tool string   // the model's call
 		seen       []string // by the hook
-		told       string   // to the model: the tool ran
+		told       string   // output for the model: the tool ran
 	}
 	for _, world := range []struct {
 		name, config string
@@ -94,9 +93,9 @@ func TestToolsWithoutHook(t *testing.T) {
 				if text == "WRITE" {
 					text = fmt.Sprintf(`CALL: write_stdin {"session_id":%s,"chars":"it\n","yield_time_ms":2000}`, session)
 				}
-				seen, told := names(text), c.world.told()
+				seen, told := names(text), c.world.lastToolOutput()
 				if !slices.Equal(seen, turn.seen) || !strings.Contains(told, turn.told) {
-					t.Errorf("%s: the hook saw %q, want %q; the model was told %q", text, seen, turn.seen, told)
+					t.Errorf("%s: the hook saw %q, want %q; the model got %q", text, seen, turn.seen, told)
 				}
 				if _, id, ok := strings.Cut(told, "session ID "); ok {
 					session = strings.Fields(id)[0]
@@ -112,9 +111,9 @@ func TestToolsWithoutHook(t *testing.T) {
 			}
 			offered := slices.Contains(c.model.Requests()[0].ToolNames(), "web_search")
 			if disabled := strings.Contains(world.config, "web_search"); offered == disabled {
-				t.Errorf("web_search is offered: %v", offered)
+				t.Errorf("web_search offered: %v", offered)
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// What no schema knows does no harm to a conversation, and each request of the kind is
-// answered with an error, once: codex's by the editor where nothing is held to a policy, and by the bridge
-// where it is; the editor's by codex, and by the bridge.
-func TestUnknown(t *testing.T) {
+// Messages that no schema has do not disturb a conversation. Each such request gets one error:
+// Codex's from the editor without a policy, and from the bridge with one; the editor's from Codex,
+// and from the bridge.
+func TestUnknownMessagesAreAnswered(t *testing.T) {
 	t.Parallel()
 	if noiseSeed == 0 {
 		t.Fatalf("%s is 0", noiseEnv)
 	}
 	for name, test := range map[string]struct {
 		config string
-		code   string // of the answers that codex gets
+		code   string // of the errors that Codex gets
 	}{
 		"without a policy": {"", "-32601"},
 		"under a policy":   {policyConfig, "-32010"},
@@ -34,31 +34,32 @@ func TestUnknown(t *testing.T) {
 			c.initialize(nil)
 			thread := c.thread(nil)
 			for enough := false; !enough; {
-				c.say(thread, "SAY: good day")
-				asked, told, members, _ := w.noise.said()
+				c.runTurn(thread, "SAY: good day")
+				asked, told, members, _ := w.noise.messages()
 				_, sent := w.noise.editors[0].unanswered()
 				enough = len(asked) > 1 && told > 0 && members > 0 && sent > 1
 			}
 			for all := false; !all; time.Sleep(5 * time.Millisecond) {
-				asked, _, _, answers := w.noise.said()
+				asked, _, _, answers := w.noise.messages()
 				left, _ := w.noise.editors[0].unanswered()
 				if all = len(left) == 0 && len(asked) == len(answers); c.ctx.Err() != nil {
-					t.Fatalf("without an answer are %q, and of codex's %q all but %q", left, asked, answers)
+					t.Fatalf("requests without a response: %q; Codex's requests %q, responses %q", left, asked, answers)
 				}
 				for _, answer := range answers {
 					if code := editor.Member([]byte(answer), "error", "code"); code != test.code {
-						t.Errorf("codex was answered %s, and not with %s", answer, test.code)
+						t.Errorf("Codex got %s, want %s", answer, test.code)
 					}
 				}
 			}
-			c.quit()
+			c.closeAndWait()
 		})
 	}
 }
 
-// said is what the side of codex has said and was answered so far.
-func (n *worldNoise) said() (asked []string, told, members int, answers []string) {
-	files, _ := filepath.Glob(filepath.Join(n.report, "*")) // the pattern is right
+// messages returns the noise requests of Codex's side, the numbers of its notifications and
+// members, and the responses so far.
+func (n *worldNoise) messages() (asked []string, told, members int, answers []string) {
+	files, _ := filepath.Glob(filepath.Join(n.report, "*")) // the pattern is valid
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

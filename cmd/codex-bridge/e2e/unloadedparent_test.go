@@ -13,77 +13,77 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// unloadAtOnce has Codex unload threads without a client after a second, not after half an hour.
+// unloadAtOnce makes Codex unload threads without a client after a second instead of half an hour.
 const unloadAtOnce = "thread_unload_delay_secs = 1\n"
 
-// unload has Codex unload a thread.
-func (a *agreeable) unload(thread string) {
+// unload makes Codex unload a thread.
+func (a *acceptingEditor) unload(thread string) {
 	mark := a.Mark()
 	a.must("thread/unsubscribe", map[string]any{"threadId": thread})
 	a.waitFor(mark, "thread/closed", nil)
 }
 
-// An agent that a wider turn has started stays loaded when Codex unloads its parent. A narrower turn gives it no work by
-// its name, also after the parent was resumed.
+// An agent started by a wider turn stays loaded when Codex unloads its parent. A narrower turn
+// can't give it work by its name, even after the parent was resumed.
 func TestNamedAgentOfUnloadedThread(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{mute: "many", config: gitConfig, codexConfig: unloadAtOnce + "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"})
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			turn, mark := a.begin(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
-			a.end(thread, turn, mark)
-			a.agentEnds(thread, mark)
+			turn, mark := a.startTurn(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
+			a.waitTurn(thread, turn, mark)
+			a.waitAgentTurn(thread, mark)
 			a.unload(thread)
 			a.must("thread/resume", map[string]any{"threadId": thread, "sandbox": "read-only"})
 			w.model.Add(scripted.Step{When: "BEGIN", Reply: scripted.Reply{scripted.Call{Tool: "followup_task", Namespace: "team", Arguments: []byte(`{"target":"a","message":"AGENT"}`)}}})
-			for range 2 { // for the thread itself, and for the agent
+			for range 2 { // for the thread and for its agent
 				w.model.Add(scripted.Step{When: "", Reply: scripted.Reply{scripted.Run("touch made")}})
 			}
-			turn, mark = a.begin(thread, "BEGIN")
-			a.end(thread, turn, mark)
+			turn, mark = a.startTurn(thread, "BEGIN")
+			a.waitTurn(thread, turn, mark)
 			refused := false
 			for _, r := range w.model.Requests() {
 				for _, output := range r.ToolOutputs() {
 					refused = refused || strings.Contains(output, "can't be told")
 				}
 			}
-			if name != "bridge" { // the agent works on after the turn of its parent
-				a.awaits(filepath.Join(w.workspace, "made"))
+			if name != "bridge" { // the agent works after the end of its parent's turn
+				a.waitFile(filepath.Join(w.workspace, "made"))
 			}
-			if want := name == "bridge"; refused != want || w.left("workspace/made") == want {
-				t.Errorf("refused: %v, made: %v", refused, w.left("workspace/made"))
+			if want := name == "bridge"; refused != want || w.hasFile("workspace/made") == want {
+				t.Errorf("refused %v, made %v", refused, w.hasFile("workspace/made"))
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// Codex has loaded a thread, and the bridge does not know with which profile: the profile may lack a path that has become
-// protected since. Such a thread is not opened.
+// Codex has loaded a thread with a profile that the bridge does not know: the profile may lack a
+// path that was protected later. Such a thread does not open.
 func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 	t.Parallel()
 	const config = "[codex]\nshutdown_grace = \"1m\"\nmax_message = \"%s\"\n[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
-	child := func(a *agreeable, thread string) string {
-		id, _ := a.spawn(thread, "SAY: hello")
+	child := func(a *acceptingEditor, thread string) string {
+		id, _ := a.spawnAgent(thread, "SAY: hello")
 		return id
 	}
 	for name, test := range map[string]struct {
 		maxMessage   string
-		instructions int                                      // length of baseInstructions
-		load         func(a *agreeable, thread string) string // returns the thread to resume
-		unload       func(a *agreeable, thread string)        // nil: the parent stays loaded
+		instructions int                                            // length of baseInstructions
+		load         func(a *acceptingEditor, thread string) string // returns the thread to resume
+		unload       func(a *acceptingEditor, thread string)        // nil: the parent stays loaded
 	}{
 		"agent of a loaded thread":    {load: child},
-		"agent of an unloaded thread": {load: child, unload: func(a *agreeable, thread string) { a.unload(thread) }},
-		"agent of an unloaded, resumed thread": {load: child, unload: func(a *agreeable, thread string) {
+		"agent of an unloaded thread": {load: child, unload: func(a *acceptingEditor, thread string) { a.unload(thread) }},
+		"agent of an unloaded, resumed thread": {load: child, unload: func(a *acceptingEditor, thread string) {
 			a.unload(thread)
 			a.must("thread/resume", map[string]any{"threadId": thread})
 		}},
 		"agent with a long first line": {load: child, instructions: 1_200_000},
-		"fork whose answer is too long": {maxMessage: "256KiB", load: func(a *agreeable, thread string) string {
+		"fork whose answer is too long": {maxMessage: "256KiB", load: func(a *acceptingEditor, thread string) string {
 			a.turn(thread, "SAY: "+strings.Repeat("x", 200_000))
 			a.turn(thread, "SAY: "+strings.Repeat("y", 200_000))
 			mark := a.Mark()
@@ -99,7 +99,7 @@ func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 				w.write("workspace/secrets/key", "old")
 				w.write("workspace/write.sh", "echo new > secrets/key")
 				bridge := by == "bridge"
-				a := w.agreeable(argv...)
+				a := w.newAcceptingEditor(argv...)
 				params := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 				if test.instructions > 0 {
 					params["baseInstructions"] = strings.Repeat("x", test.instructions)
@@ -127,16 +127,16 @@ func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 					a.turn(id, "RUN: sh write.sh")
 				}
 				if got := strings.TrimSpace(w.read("workspace/secrets/key")); (got == "old") != bridge {
-					t.Errorf("the file is %q", got)
+					t.Errorf("content %q", got)
 				}
-				a.quit()
+				a.closeAndWait()
 			})
 		}
 	}
 }
 
-// The policy file of a thread's folder counts for its agents also after Codex has unloaded the thread, and the client has
-// resumed it in another folder.
+// The policy file of a thread's folder also counts for its agents after Codex unloaded the thread
+// and the client resumed it in another folder.
 func TestAgentOfUnloadedThreadKeepsPolicyOfItsFolder(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
@@ -152,13 +152,13 @@ protected_paths = [".git", ".codex", ".agents", "zeta"]
 `, other))
 			w.repositoryIn("other")
 			w.write("other/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			w.model.Add(scripted.Step{When: "FIRST", Reply: scripted.Reply{scripted.Run("touch made; echo SECOND")}})
 			message := "RUN: echo > started; while [ ! -e go ]; do sleep 0.05; done; echo FI''RST"
-			turn, mark := a.begin(thread, fmt.Sprintf("CALL: multi_agent_v1/spawn_agent {\"message\":%q}", message))
-			a.end(thread, turn, mark)
-			a.awaits(filepath.Join(other, "started"))
+			turn, mark := a.startTurn(thread, fmt.Sprintf("CALL: multi_agent_v1/spawn_agent {\"message\":%q}", message))
+			a.waitTurn(thread, turn, mark)
+			a.waitFile(filepath.Join(other, "started"))
 			a.unload(thread)
 			// The bridge may refuse the resume: the policy of the other folder contradicts it.
 			_, _ = a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": w.workspace, "sandbox": "workspace-write", "excludeTurns": true})
@@ -170,14 +170,14 @@ protected_paths = [".git", ".codex", ".agents", "zeta"]
 					}
 				}
 				if a.ctx.Err() != nil {
-					t.Fatal("the agent does not go on")
+					t.Fatal("the agent does not continue")
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
-			if got, want := w.left("other/made"), name != "bridge"; got != want {
-				t.Errorf("made: %v", got)
+			if got, want := w.hasFile("other/made"), name != "bridge"; got != want {
+				t.Errorf("made %v", got)
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// After thread/unsubscribe Codex takes changes of a thread's settings without a notification, and opens the thread in
-// another folder. The bridge lets it take no turn until it is resumed, and resumes it with the protection that it had.
+// After thread/unsubscribe Codex changes a thread's settings without a notification, and opens the
+// thread in another folder. The bridge refuses turns until the thread is resumed, and resumes it
+// with its earlier protection.
 func TestUnsubscribedThread(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
@@ -24,7 +25,7 @@ func TestUnsubscribedThread(t *testing.T) {
 			w.repositoryIn("governed")
 			governed := filepath.Join(w.root, "governed")
 			w.write("governed/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
-			a := w.agreeable(argv...)
+			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, "SAY: hello")
 			a.must("thread/unsubscribe", map[string]any{"threadId": thread})
@@ -34,14 +35,14 @@ func TestUnsubscribedThread(t *testing.T) {
 				t.Errorf("a change of settings: %v", err)
 			}
 			a.must("model/list", map[string]any{})
-			time.Sleep(200 * time.Millisecond) // for a notification that comes late
+			time.Sleep(200 * time.Millisecond) // for a late notification
 			for _, m := range a.Messages()[mark:] {
 				if m.Method == "thread/settings/updated" {
-					t.Error("Codex notifies a client that has unsubscribed: " + string(m.Raw))
+					t.Error("Codex notified an unsubscribed client: " + string(m.Raw))
 				}
 			}
 			if bridge {
-				if err := a.refused("turn/start", input(thread, "SAY: hello")); err.Code != -32013 {
+				if err := a.mustFail("turn/start", input(thread, "SAY: hello")); err.Code != -32013 {
 					t.Error(err)
 				}
 			}
@@ -50,27 +51,27 @@ func TestUnsubscribedThread(t *testing.T) {
 			case !bridge && (err != nil || editor.Member(answer, "cwd") != governed):
 				t.Errorf("Codex does not open the thread in another folder: %v %s", err, answer)
 			case bridge && (err == nil || err.Code != -32013 || !strings.Contains(err.Message, "does not protect")):
-				t.Errorf("the thread is resumed in a folder with a policy file: %v", err)
+				t.Errorf("the thread resumed in a folder with a policy file: %v", err)
 			}
 			if bridge {
 				a.must("thread/resume", map[string]any{"threadId": thread, "cwd": w.workspace})
 			}
 			a.turn(thread, "RUN: rm .codex-bridge.toml; touch made")
-			if _, err := os.Stat(filepath.Join(governed, ".codex-bridge.toml")); (err == nil) != bridge || w.left("workspace/made") != bridge {
-				t.Errorf("the policy file: %v; the command ran in the workspace: %v", err, w.left("workspace/made"))
+			if _, err := os.Stat(filepath.Join(governed, ".codex-bridge.toml")); (err == nil) != bridge || w.hasFile("workspace/made") != bridge {
+				t.Errorf("policy file: %v; command ran in the workspace: %v", err, w.hasFile("workspace/made"))
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// An unsubscribed thread with the bridge's profile comes back with it.
+// An unsubscribed thread with the bridge's profile resumes with it.
 func TestUnsubscribedThreadKeepsItsProfile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".github\"]\n", mute: "many"})
 	w.write("workspace/.github/x", "old")
 	w.write("workspace/write.sh", "touch made; echo new > .github/x")
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	a.turn(thread, "RUN: touch before")
 	for range 2 {
@@ -78,14 +79,14 @@ func TestUnsubscribedThreadKeepsItsProfile(t *testing.T) {
 		a.must("thread/resume", map[string]any{"threadId": thread})
 		a.turn(thread, "RUN: sh write.sh")
 	}
-	if text, _ := os.ReadFile(filepath.Join(w.workspace, ".github", "x")); string(text) != "old" || !w.left("workspace/made") {
-		t.Errorf("the file has %q, other files can be made: %v; %s", text, w.left("workspace/made"), w.told())
+	if text, _ := os.ReadFile(filepath.Join(w.workspace, ".github", "x")); string(text) != "old" || !w.hasFile("workspace/made") {
+		t.Errorf("content %q, other files writable: %v; %s", text, w.hasFile("workspace/made"), w.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
-// Codex keeps the profile of a thread that it has in memory. Such a thread is not opened again under a policy that
-// protects more, whether or not the bridge has verified it before, and goes on as it is.
+// Codex keeps the profile of a loaded thread. Such a thread does not open again under a policy that
+// protects more, verified before or not, and continues unchanged.
 func TestLoadedThreadIsNotReopenedWithLessProtection(t *testing.T) {
 	t.Parallel()
 	base := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
@@ -95,18 +96,18 @@ func TestLoadedThreadIsNotReopenedWithLessProtection(t *testing.T) {
 			w := newWorld(t, options{config: base + "protected_paths = [\".github\"]\n", mute: "the configuration changes"})
 			w.write("workspace/secrets/key", "old")
 			w.write("workspace/write.sh", "touch made; echo new > secrets/key")
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			open := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
 			thread := a.thread(open)
 			a.turn(thread, "RUN: true")
-			w.write("config.toml", base+"protected_paths = [\".github\", \"secrets\"]\n"+unhurried(base))
+			w.write("config.toml", base+"protected_paths = [\".github\", \"secrets\"]\n"+withLongGrace(base))
 			if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 				t.Fatal(err)
 			}
 			if forget {
 				a.must("thread/unsubscribe", map[string]any{"threadId": thread})
 			}
-			if err := a.refused("thread/resume", map[string]any{"threadId": thread}); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
+			if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
 				t.Error(err)
 			}
 			if !forget {
@@ -114,15 +115,15 @@ func TestLoadedThreadIsNotReopenedWithLessProtection(t *testing.T) {
 			}
 			fresh := a.thread(open)
 			a.turn(fresh, "RUN: sh write.sh")
-			if text, _ := os.ReadFile(filepath.Join(w.workspace, "secrets", "key")); string(text) != "old" || !w.left("workspace/made") {
-				t.Errorf("the file has %q, other files can be made: %v; %s", text, w.left("workspace/made"), w.told())
+			if text, _ := os.ReadFile(filepath.Join(w.workspace, "secrets", "key")); string(text) != "old" || !w.hasFile("workspace/made") {
+				t.Errorf("content %q, other files writable: %v; %s", text, w.hasFile("workspace/made"), w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A thread that Codex has in memory can be resumed in whichever variant of the profile it runs.
+// A loaded thread resumes in any variant of the profile in which it runs.
 func TestLoadedThreadIsReopenedInItsVariant(t *testing.T) {
 	t.Parallel()
 	named := map[string]any{"sandbox": "workspace-write"}
@@ -143,22 +144,22 @@ func TestLoadedThreadIsReopenedInItsVariant(t *testing.T) {
 			}
 			w := newWorld(t, options{codexConfig: own, mute: "many", config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n" +
 				"network = true\nprotected_paths = [\".github\"]\nwritable_roots = [\"${workspace}\", \"" + lib + "\"]\n"})
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			turn, mark := a.beginWith(thread, "RUN: true", test.turn)
-			a.end(thread, turn, mark)
+			turn, mark := a.startTurnWith(thread, "RUN: true", test.turn)
+			a.waitTurn(thread, turn, mark)
 			resume := map[string]any{"threadId": thread}
 			for field, value := range test.resume {
 				resume[field] = value
 			}
 			if profile := editor.Member(a.must("thread/resume", resume), "activePermissionProfile", "id"); !strings.HasPrefix(profile, "codex-bridge") {
-				t.Errorf("the profile is %q", profile)
+				t.Errorf("profile %q", profile)
 			}
 			a.turn(thread, "RUN: touch made")
-			if !w.left("workspace/made") {
-				t.Error(w.told())
+			if !w.hasFile("workspace/made") {
+				t.Error(w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

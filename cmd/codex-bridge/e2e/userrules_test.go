@@ -13,12 +13,12 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// userRule is a command, and a user's own rules for Codex. $OUT is a file outside the sandbox.
+// userRule is a command with a user's own rules for Codex. $OUT is a file outside the sandbox.
 type userRule struct {
 	rules, command string
-	project        bool // the rules are those of a trusted project
+	project        bool // the rules of a trusted project
 	leaves         bool // with Codex alone it runs outside the sandbox
-	unsure         bool // nothing would keep it inside
+	unsure         bool // the bridge can't keep it inside
 }
 
 func allow(patterns ...string) (text string) {
@@ -57,13 +57,13 @@ var userRules = map[string]userRule{
 	"a comment, a prompt": {rules: allow(`["true"]`) + "prefix_rule(pattern=[\"touch\"], decision=\"prompt\")\n", command: "touch $OUT # a", unsure: true},
 }
 
-// run has the model run the command under on-request, and tells whether it ran outside the
-// sandbox, and what the model was told.
+// run makes the model run the command under on-request. It reports whether it ran outside the
+// sandbox, and returns the output for the model.
 func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outside bool, told string) {
 	t.Helper()
 	w := newWorld(t, options{config: bridgeConfig})
 	out := filepath.Join(w.root, "out")
-	file := "home/rules/own.rules" // from default.rules Codex takes broad ones out when it starts
+	file := "home/rules/own.rules" // Codex removes broad rules from default.rules at its start
 	if u.project {
 		file = "workspace/.codex/rules/own.rules"
 		w.repository()
@@ -82,22 +82,22 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 	}
 	command := strings.ReplaceAll(u.command, "$OUT", out)
 	w.model.Add(scripted.Step{When: "GO", Reply: scripted.Reply{scripted.Run(command)}})
-	a := w.agreeable(argv...)
+	a := w.newAcceptingEditor(argv...)
 	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "GO")
-	told = w.told()
-	a.quit()
+	told = w.lastToolOutput()
+	a.closeAndWait()
 	_, err := os.Stat(out)
 
-	// What Codex lets out is never said to stay.
+	// The analysis never says that a command stays inside if Codex lets it out.
 	set := new(userrules.Reader).Read(filepath.Dir(filepath.Join(w.root, file)))
 	if v := set.Judge(command); set.Err != nil || u.leaves && v.Outcome == userrules.Stays || u.unsure != (v.Outcome == userrules.Unsure) {
-		t.Errorf("it is judged %+v (%v)", v, set.Err)
+		t.Errorf("analysis %+v (%v)", v, set.Err)
 	}
 	return err == nil, told
 }
 
-// A user's own rules for commands let them out of the sandbox, whatever the thread's policy:
-// through the bridge they run inside, or not at all.
+// A user's own rules let commands out of the sandbox under any policy of the thread: with the
+// bridge they run inside, or not at all.
 func TestUserRules(t *testing.T) {
 	t.Parallel()
 	for name, u := range userRules {
@@ -108,39 +108,39 @@ mode = "enforce"
 project_trust = "codex"
 `, proxyArgv...)
 			if outside {
-				t.Error("it ran outside the sandbox")
+				t.Error("the command ran outside the sandbox")
 			}
 			if denied := strings.Contains(told, "without a question"); denied != u.unsure {
-				t.Errorf("denied: %t; the model was told %q", denied, told)
+				t.Errorf("denied: %t; the model got %q", denied, told)
 			}
 		})
 	}
 }
 
-// With Codex alone they do what the table says.
+// With Codex alone the commands behave as in the table.
 func TestUserRulesControl(t *testing.T) {
 	t.Parallel()
 	for name, u := range userRules {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if outside, told := u.run(t, "", codexPath, "app-server"); outside != u.leaves {
-				t.Errorf("outside: %t; the model was told %q", outside, told)
+				t.Errorf("outside: %t; the model got %q", outside, told)
 			}
 		})
 	}
 }
 
-// A patch in a shell line is still taken out of it by Codex.
+// Codex still extracts a patch from a shell line.
 func TestUserRulesLeavePatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\nsandbox = \"workspace-write\"\n"})
 	w.write("home/rules/own.rules", allow(`["touch"]`))
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	w.model.Add(scripted.Step{When: "GO", Reply: scripted.Reply{scripted.Run("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new\n+x\n*** End Patch\nEOF\n")}})
 	a.turn(thread, "GO")
-	a.quit()
-	if !w.left("workspace/new") {
-		t.Errorf("the model was told %q", w.told())
+	a.closeAndWait()
+	if !w.hasFile("workspace/new") {
+		t.Errorf("the model got %q", w.lastToolOutput())
 	}
 }

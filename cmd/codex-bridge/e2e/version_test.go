@@ -10,19 +10,19 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// The version that counts is the program's own. A client chooses how the userAgent in
-// the answer to initialize begins (R3): "evil/9.9.9" was taken for codex 9.9.9.
+// The version of the program counts. A client chooses the start of the userAgent in the response to
+// initialize (R3): "evil/9.9.9" once counted as Codex 9.9.9.
 func TestClientNameIsNoVersion(t *testing.T) {
 	t.Parallel()
 	hello := map[string]any{"clientInfo": map[string]any{"name": "evil/9.9.9", "version": "1"}, "capabilities": map[string]any{"experimentalApi": true}}
 
-	// The control: codex lets the client choose.
+	// Control: the client's name is in the userAgent.
 	alone := newWorld(t, options{}).open(codexPath, "app-server")
 	agent := editor.Member(alone.must("initialize", hello), "userAgent")
 	if !strings.HasPrefix(agent, "evil/9.9.9/") {
-		t.Fatalf("the userAgent is %q: the attack can't work, and this test shows nothing", agent)
+		t.Fatalf("userAgent %q: the test shows nothing", agent)
 	}
-	alone.quit()
+	alone.closeAndWait()
 
 	for _, c := range []struct {
 		name, minimum, refusal string
@@ -38,28 +38,28 @@ func TestClientNameIsNoVersion(t *testing.T) {
 				e.must("model/list", map[string]any{})
 			} else {
 				for _, method := range []string{"initialize", "thread/start", "model/list"} {
-					if err := e.refused(method, hello); !strings.Contains(err.Message, c.refusal) {
+					if err := e.mustFail(method, hello); !strings.Contains(err.Message, c.refusal) {
 						t.Errorf("%s: %v", method, err)
 					}
 				}
 			}
-			e.quit()
+			e.closeAndWait()
 		})
 	}
 
 	t.Run("unknown", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
-		// A codex that says of itself what no codex says, and works.
+		// A Codex with an invalid version text, which works.
 		script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) echo 'codex-cli 0.169.0 or 9.9.9' ;; *) exec '"+codexPath+"' \"$@\" ;; esac\n")
 		if err := os.Chmod(script, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
 		e := w.open(proxyArgv...)
-		if err := e.refused("initialize", hello); !strings.Contains(err.Message, "the version of codex is unknown") || !strings.Contains(err.Message, "0.169.0 or 9.9.9") {
+		if err := e.mustFail("initialize", hello); !strings.Contains(err.Message, "the version of codex is unknown") || !strings.Contains(err.Message, "0.169.0 or 9.9.9") {
 			t.Error(err)
 		}
-		e.quit()
+		e.closeAndWait()
 	})
 }

@@ -16,14 +16,15 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// markdown is an answer that has all that the chat draws, and what it must not draw.
+// markdown is a reply with everything that the chat draws, and with content that it must not draw.
 const markdown = "# A heading\n\nSome *emphasis*, `code` and [a link](https://example.com).\n\n- first\n- second\n\n" +
 	"```js\nconst answer = 42;\n```\n\n| a | b |\n|---|---|\n| three | four |\n\n<img src=x onerror=\"document.body.remove()\">\n"
 
-// The extension of editors/vscode, installed in a real VS Code, against the real codex: a person at a browser
-// trusts the folder, asks, approves, declines, looks at a patch, steers, stops, reloads and resumes.
+// The extension of editors/vscode in a real VS Code with the real Codex: a user at a browser trusts
+// the folder, asks, approves, declines, views a patch, steers, stops, reloads and resumes.
 //
-// It is not parallel: a browser beside other tests takes minutes on a machine with two processors.
+// It does not run in parallel: with other tests a browser takes minutes on a machine with two
+// processors.
 func TestVSCode(t *testing.T) {
 	extension, err := filepath.Abs("../../../editors/vscode")
 	if err != nil {
@@ -42,7 +43,7 @@ func TestVSCode(t *testing.T) {
 		config:      "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\n",
 		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
 	})
-	// What the model waits for, by the names that the scenes release it with.
+	// Channels that the model waits for; the scenes release them by name.
 	held := map[string]chan struct{}{}
 	hold := func(name string) scripted.Paused {
 		held[name] = make(chan struct{})
@@ -107,7 +108,7 @@ func TestVSCode(t *testing.T) {
 		if shot, err := os.ReadFile(filepath.Join(w.root, "failed.png")); err == nil {
 			keep := filepath.Join(shots, "failed.png")
 			if os.WriteFile(keep, shot, 0o600) == nil {
-				t.Logf("what was to be seen: %s", keep)
+				t.Logf("screenshots: %s", keep)
 			}
 		}
 	}

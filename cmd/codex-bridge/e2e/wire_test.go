@@ -20,41 +20,40 @@ import (
 	"time"
 )
 
-// standInEnv has the test binary stand in for codex: the test itself is what reads and writes
-// at its end, when and as much as it wants to.
+// standInEnv makes the test program stand in for Codex: the test reads and writes at that end.
 const standInEnv = "CODEX_BRIDGE_E2E_STAND_IN"
 
-// wideEnv is set for the runs that take too long for every day.
+// wideEnv enables the runs that take minutes.
 const wideEnv = "CODEX_BRIDGE_WIDE"
 
 func wide() bool { return os.Getenv(wideEnv) != "" }
 
 const mib = 1 << 20
 
-// wire is a codex-bridge with both its ends in the test's hands, and nobody who reads there.
+// wire is a codex-bridge between two ends that the test controls.
 type wire struct {
-	t      *testing.T
-	bridge *exec.Cmd
-	in     *os.File // the client speaks here
-	out    *os.File // the client listens here
-	codex  net.Conn
-	client *bufio.Reader // of out
-	told   *bufio.Reader // of codex
+	t          *testing.T
+	bridge     *exec.Cmd
+	in         *os.File // the client's output
+	out        *os.File // the client's input
+	codex      net.Conn
+	client     *bufio.Reader // of out
+	codexInput *bufio.Reader // of Codex
 
-	idle int64 // bytes of memory before
+	idle int64 // bytes of memory before the test
 }
 
-// wireConfigs are what is between the two ends.
+// wireConfigs are the configurations of the bridge.
 var wireConfigs = map[string]string{
 	"transparent": "",
 	"policy":      policyConfig,
 	"trace":       policyConfig + "[trace]\nenabled = true\n",
 }
 
-// newWire starts one, and has both sides shake hands.
+// newWire starts a bridge and does the handshake on both sides.
 func newWire(t *testing.T, config string) *wire {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wire") // a socket's path is short by nature
+	dir, err := os.MkdirTemp("", "wire") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,7 @@ func newWire(t *testing.T, config string) *wire {
 		t.Fatal(err)
 	}
 	x := &wire{t: t, in: in, out: out, client: bufio.NewReaderSize(out, 64<<10)}
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // t's own ends before its Cleanup
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own context ends before its Cleanup
 	t.Cleanup(cancel)
 	x.bridge = exec.CommandContext(ctx, proxyArgv[0], proxyArgv[1:]...)
 	x.bridge.Env, x.bridge.Dir = append(w.env, "CODEX_BRIDGE_LOG=error"), w.workspace
@@ -92,39 +91,39 @@ func newWire(t *testing.T, config string) *wire {
 	if x.codex, err = listener.Accept(); err != nil {
 		t.Fatal(err)
 	}
-	x.told = bufio.NewReaderSize(x.codex, 64<<10)
+	x.codexInput = bufio.NewReaderSize(x.codex, 64<<10)
 	t.Cleanup(x.end)
 	x.hello()
 	return x
 }
 
-// hello shakes hands, and takes down how much memory the bridge has before it is given anything.
+// hello does the handshake and measures the idle memory of the bridge.
 func (x *wire) hello() {
 	x.t.Helper()
 	x.clientSays(`{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"wire","version":"0.0.0"}}}`)
-	line(x.t, x.told, `"method":"initialize"`)
+	line(x.t, x.codexInput, `"method":"initialize"`)
 	x.codexSays(`{"id":"hello","result":{"userAgent":"stand-in/0.169.0 (test)"}}`)
 	line(x.t, x.client, `"id":"hello"`)
 	x.clientSays(`{"method":"initialized"}`)
-	line(x.t, x.told, `"method":"initialized"`)
+	line(x.t, x.codexInput, `"method":"initialized"`)
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", x.bridge.Process.Pid), []byte("5"), 0); err != nil {
 		x.t.Fatal(err)
 	}
 	x.idle = x.memory("VmRSS:")
 }
 
-// end closes both ends, and waits for the bridge.
+// end closes both ends and waits for the bridge.
 func (x *wire) end() {
 	x.in.Close()
 	x.codex.Close()
 	go io.Copy(io.Discard, x.out) // ends with the bridge
 	if err := x.bridge.Wait(); err != nil {
-		x.t.Errorf("the bridge ends with %v", err)
+		x.t.Errorf("the bridge exited with %v", err)
 	}
 	x.out.Close()
 }
 
-// memory is a line of /proc/PID/status of the bridge's, in bytes.
+// memory returns the value of a line of the bridge's /proc/PID/status, in bytes.
 func (x *wire) memory(field string) int64 {
 	x.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", x.bridge.Process.Pid))
@@ -134,7 +133,7 @@ func (x *wire) memory(field string) int64 {
 	_, rest, _ := bytes.Cut(status, []byte(field))
 	words := strings.Fields(string(rest))
 	if len(words) == 0 {
-		x.t.Fatalf("no %s in a process's status", field)
+		x.t.Fatalf("the status of the process has no %s", field)
 	}
 	kib, err := strconv.ParseInt(words[0], 10, 64)
 	if err != nil {
@@ -143,23 +142,23 @@ func (x *wire) memory(field string) int64 {
 	return kib << 10
 }
 
-// took fails the test when the bridge has had more memory than it had idle and so much more.
-func (x *wire) took(most int64) {
+// checkPeak fails the test if the bridge used more than limit bytes above its idle memory.
+func (x *wire) checkPeak(limit int64) {
 	x.t.Helper()
 	peak := x.memory("VmHWM:") - x.idle
 	x.t.Logf("memory over idle: %.1f MiB", float64(peak)/mib)
-	if peak > most {
-		x.t.Errorf("the bridge has taken %d MiB more than idle; %d are allowed", peak/mib, most/mib)
+	if peak > limit {
+		x.t.Errorf("the bridge used %d MiB above idle, want at most %d", peak/mib, limit/mib)
 	}
 }
 
-// keeps fails the test when the bridge still has so much more memory than it had idle.
-func (x *wire) keeps(most int64) {
+// checkKept fails the test if the bridge still uses more than limit bytes above its idle memory.
+func (x *wire) checkKept(limit int64) {
 	x.t.Helper()
 	kept := x.memory("VmRSS:") - x.idle
-	x.t.Logf("memory kept: %.1f MiB", float64(kept)/mib)
-	if kept > most {
-		x.t.Errorf("the bridge keeps %d MiB more than it had idle; %d are allowed", kept/mib, most/mib)
+	x.t.Logf("memory still used: %.1f MiB", float64(kept)/mib)
+	if kept > limit {
+		x.t.Errorf("the bridge still uses %d MiB above idle, want at most %d", kept/mib, limit/mib)
 	}
 }
 
@@ -173,26 +172,26 @@ func say(t *testing.T, w io.Writer, text string) {
 	}
 }
 
-// line is the next one that a side gets, which has to have this in it.
+// line returns the next line of a side, which must contain has.
 func line(t *testing.T, r *bufio.Reader, has string) string {
 	t.Helper()
 	text, err := r.ReadString('\n')
 	if err != nil || !strings.Contains(text, has) {
-		t.Fatalf("%.300q (%v) where %q should come", text, err, has)
+		t.Fatalf("%.300q (%v) want a line with %q", text, err, has)
 	}
 	return text
 }
 
-// long is a line of size bytes with its line end: start, as many letters as fit, end.
+// long is a line of size bytes with its line end: start, letters, end.
 type long struct {
 	start, end string
 	size       int
 }
 
-// filler are letters, many at once.
+// filler has many letters.
 var filler = bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 
-// writeTo writes the line, and returns its checksum.
+// writeTo writes the line and returns its checksum.
 func (l long) writeTo(w io.Writer) (sum uint32, err error) {
 	write := func(b []byte) {
 		if err == nil {
@@ -208,7 +207,7 @@ func (l long) writeTo(w io.Writer) (sum uint32, err error) {
 	return sum, err
 }
 
-// got is a line that has come.
+// got is a received line.
 type got struct {
 	start string
 	size  int
@@ -230,7 +229,7 @@ func read(r *bufio.Reader) (g got, err error) {
 	}
 }
 
-// sends writes a line, and reads the next at the other end meanwhile.
+// sends writes a line and reads the next one at the other end at the same time.
 func sends(t *testing.T, l long, w io.Writer, r *bufio.Reader) (sum uint32, g got) {
 	t.Helper()
 	written := make(chan error, 1)
@@ -249,7 +248,7 @@ func sends(t *testing.T, l long, w io.Writer, r *bufio.Reader) (sum uint32, g go
 			t.Fatal(err)
 		}
 	case <-time.After(patience):
-		t.Fatal("a line is not read to its end")
+		t.Fatal("the line was not read completely")
 	}
 	return sum, g
 }

@@ -19,46 +19,43 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// patience is how long a test waits for what must come. It is no measurement:
-// nothing here depends on time.
+// patience is the timeout of tests. No test measures time with it.
 const patience = 2 * time.Minute
 
-// world is all that one codex sees of the machine: its home, a workspace, an
-// environment of its own, and a model.
+// world is the environment of one Codex: its home, a workspace, environment variables and a model.
 type world struct {
 	t         *testing.T
-	root      string // everything lies in here
+	root      string // contains all other folders
 	home      string // CODEX_HOME
 	workspace string
 	env       []string
-	marker    string // in the environment of every process that was started here
+	marker    string // in the environment of every process started here
 	model     *scripted.Server
-	noise     *worldNoise // nil: none
+	noise     *worldNoise // nil: no noise
 }
 
 // options of a world.
 type options struct {
-	codexConfig string // TOML added to codex's config.toml
-	config      string // codex-bridge's configuration; empty: none
-	plugins     bool   // Codex has its plugins, see withoutPlugins
-	codex       string // what codex-bridge takes for codex; empty: codexPath, with noise
-	mute        string // why the editor makes no noise; empty: it does
+	codexConfig string // TOML appended to Codex's config.toml
+	config      string // of codex-bridge; empty: none
+	plugins     bool   // see withoutPlugins
+	codex       string // the Codex of codex-bridge; empty: codexPath with noise
+	mute        string // the reason for an editor without noise; empty: with noise
 	env         []string
 }
 
 var worlds atomic.Int64
 
-// unhurried gives codex more time to end than people want to wait: a machine with
-// much to do is no reason to kill it. What speaks of [codex] itself is left alone.
-func unhurried(config string) string {
+// withLongGrace gives Codex more time to exit than the default, for busy machines. It does not
+// change a configuration with a section [codex].
+func withLongGrace(config string) string {
 	if strings.Contains(config, "[codex") || !strings.Contains(config, "[policy]") {
 		return ""
 	}
 	return "\n[codex]\nshutdown_grace = \"1m\"\n"
 }
 
-// newWorld makes a world that the end of the test takes down, with every
-// process that is left in it.
+// newWorld creates a world. The end of the test removes it and kills its processes.
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -72,7 +69,7 @@ func newWorld(t *testing.T, o options) *world {
 		workspace: filepath.Join(root, "workspace"),
 		marker:    fmt.Sprintf("CODEX_BRIDGE_E2E_MARKER=%d.%d", os.Getpid(), worlds.Add(1)),
 	}
-	// Registered after TempDir's own, so it runs before: nobody writes there any more.
+	// Registered after TempDir's cleanup, so it runs before: no process writes there any more.
 	t.Cleanup(w.takeDown)
 
 	w.model, err = scripted.Start(nil)
@@ -103,7 +100,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.repository()
 	config := ""
 	if o.config != "" {
-		config = w.write("config.toml", o.config+unhurried(o.config))
+		config = w.write("config.toml", o.config+withLongGrace(o.config))
 	}
 	w.noise = newNoise(w, &o)
 	if o.codex == "" {
@@ -111,7 +108,7 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.env = append(slices.Clip(codexEnv),
 		"PATH="+os.Getenv("PATH"),
-		"HOME="+user, // login shells read no profile of the machine's user
+		"HOME="+user, // login shells must not read the user's profile
 		"LANG=C.UTF-8",
 		"XDG_CONFIG_HOME="+filepath.Join(user, "config"),
 		"XDG_STATE_HOME="+filepath.Join(user, "state"),
@@ -120,7 +117,7 @@ func newWorld(t *testing.T, o options) *world {
 		"CODEX_BRIDGE_CODEX="+o.codex,
 		"CODEX_BRIDGE_CONFIG="+config,
 		"CODEX_BRIDGE_STATE="+state,
-		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // the detector has each process wait a second at its end
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // by default each process waits a second at its end
 		w.marker,
 	)
 	for _, name := range []string{"BRIDGE_MUTANT", "BRIDGE_MUTANT_TRACE"} { // see cmd/bridge-mutate
@@ -132,11 +129,10 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
-// repository makes the workspace a git repository. Codex looks upwards for one
-// and takes it for the project; and a codex that was killed in mid-command may
-// have left an empty .git in the system's temporary folder (measured: its
-// sandbox makes .git, .codex and .agents in every writable root and takes them
-// away afterwards).
+// repository makes the workspace a git repository. Codex takes the nearest repository above a
+// folder as the project, and a Codex killed during a command may leave an empty .git in the
+// temporary folder (measured: its sandbox creates .git, .codex and .agents in every writable root
+// and removes them afterwards).
 func (w *world) repository() {
 	w.t.Helper()
 	for _, dir := range []string{"objects", "refs/heads"} {
@@ -160,7 +156,7 @@ func (w *world) write(name, text string) string {
 	return path
 }
 
-// repositoryIn makes a folder under the world's root one in which Codex and git see a repository.
+// repositoryIn makes a folder below the world's root a repository for Codex and git.
 func (w *world) repositoryIn(folder string) {
 	w.t.Helper()
 	for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
@@ -168,8 +164,7 @@ func (w *world) repositoryIn(folder string) {
 	}
 }
 
-// start starts argv in the workspace as the server of an editor. o.Argv, Env
-// and Dir are set here.
+// start starts argv in the workspace as the server of an editor. It sets o.Argv, Env and Dir.
 func (w *world) start(argv []string, o editor.Options) *editor.Editor {
 	w.t.Helper()
 	o.Argv, o.Env, o.Dir = argv, w.env, w.workspace
@@ -189,9 +184,8 @@ func (w *world) start(argv []string, o editor.Options) *editor.Editor {
 	return e
 }
 
-// processes are the ids of the living processes of this world. A process keeps
-// the environment that it was started with, whoever its parent is now; zombies
-// have none.
+// processes returns the ids of the running processes of this world. A process keeps the environment
+// of its start, whatever its parent is; zombies have none.
 func (w *world) processes() []int {
 	w.t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -206,7 +200,7 @@ func (w *world) processes() []int {
 		}
 		environ, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
 		if err != nil {
-			continue // gone, or somebody else's
+			continue // ended, or of another user
 		}
 		for variable := range bytes.SplitSeq(environ, []byte{0}) {
 			if string(variable) == w.marker {
@@ -218,7 +212,7 @@ func (w *world) processes() []int {
 	return pids
 }
 
-// describe is what `ps` would say of processes.
+// describe describes processes like `ps`.
 func describe(pids []int) string {
 	var b strings.Builder
 	for _, pid := range pids {
@@ -228,7 +222,7 @@ func describe(pids []int) string {
 	return b.String()
 }
 
-// takeDown kills what is left.
+// takeDown kills the remaining processes.
 func (w *world) takeDown() {
 	for range 50 {
 		pids := w.processes()
@@ -245,7 +239,7 @@ func (w *world) takeDown() {
 	w.t.Errorf("cannot be killed:%s", describe(w.processes()))
 }
 
-// deadline is a context that ends when patience does.
+// deadline returns a context that ends after patience.
 func deadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)

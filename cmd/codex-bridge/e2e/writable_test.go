@@ -18,9 +18,9 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// The model gets a folder, and then the workspace around it, replaces the folder by a link, and writes where
-// the link leads. The bridge knows the first grant also after the thread is resumed in between, and that of
-// a subagent.
+// The model gets a folder and then the workspace around it, replaces the folder by a link, and
+// writes the link's target. The bridge knows the first grant also after a resume, and a subagent's
+// grant.
 func TestGrantInEarlierGrant(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{
@@ -50,29 +50,29 @@ func TestGrantInEarlierGrant(t *testing.T) {
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread = a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 			if name == "a subagent" {
-				_, mark := a.begin(thread, `CALL: multi_agent_v1/spawn_agent {"message":"\u0050ERMIT"}`)
+				_, mark := a.startTurn(thread, `CALL: multi_agent_v1/spawn_agent {"message":"\u0050ERMIT"}`)
 				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool {
 					return m.Method == "turn/completed" && m.Param("threadId") != thread
 				}); err != nil {
 					t.Fatal(err)
 				}
 			} else {
-				turn, mark := a.begin(thread, "PERMIT")
-				a.end(thread, turn, mark)
+				turn, mark := a.startTurn(thread, "PERMIT")
+				a.waitTurn(thread, turn, mark)
 			}
 			if grants.Load() < 2 { // a resume repeats an open question
-				t.Errorf("the client was asked %d times", grants.Load())
+				t.Errorf("%d questions", grants.Load())
 			}
-			if alone := name == "codex alone"; w.left("outside/written") != alone {
-				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			if alone := name == "codex alone"; w.hasFile("outside/written") != alone {
+				t.Errorf("written outside: %v; the model got %q", !alone, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A background command of a turn with an outer root replaces the cwd of a later turn, which has only an
-// inner one.
+// A background command of a turn with an outer root replaces the cwd of a later turn, which has
+// only an inner root.
 func TestRootOfEarlierTurn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -89,12 +89,12 @@ func TestRootOfEarlierTurn(t *testing.T) {
 			lib := filepath.Dir(w.write("lib/x", ""))
 			sub := filepath.Dir(w.write("lib/a/sub/x", ""))
 			w.write("outside/x", "")
-			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n%s", lib, test.policy)+unhurried("[policy]"))
-			a := w.agreeable(test.argv...)
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n%s", lib, test.policy)+withLongGrace("[policy]"))
+			a := w.newAcceptingEditor(test.argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			turn := func(text string, more map[string]any) {
-				id, mark := a.beginWith(thread, text, more)
-				a.end(thread, id, mark)
+				id, mark := a.startTurnWith(thread, text, more)
+				a.waitTurn(thread, id, mark)
 			}
 			script := "while [ ! -e go ]; do sleep 0.05; done; mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; sleep 60"
 			turn(`CALL: exec_command {"cmd":`+marshal(t, "cd "+lib+"; "+script)+`,"yield_time_ms":500}`, map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
@@ -108,24 +108,24 @@ func TestRootOfEarlierTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 				if a.ctx.Err() != nil {
-					t.Fatal("the background command has not replaced the folder")
+					t.Fatal("the background command did not replace the folder")
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
 			a.turn(thread, "RUN: touch "+w.root+"/outside/written; pwd -P")
-			if alone := name == "codex alone"; w.left("outside/written") != alone {
-				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			if alone := name == "codex alone"; w.hasFile("outside/written") != alone {
+				t.Errorf("written outside: %v; the model got %q", !alone, w.lastToolOutput())
 			}
-			if name != "codex alone" && !strings.Contains(w.told(), "workspace") {
-				t.Errorf("the next command does not run in the workspace: %q", w.told())
+			if name != "codex alone" && !strings.Contains(w.lastToolOutput(), "workspace") {
+				t.Errorf("the next command did not run in the workspace: %q", w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
-// A turn could write the workspace, and its command may go on in the background. In a later read-only turn
-// no folder of the workspace is granted.
+// A turn could write the workspace, and its command may still run in the background. In a later
+// read-only turn no folder of the workspace is granted.
 func TestGrantAfterTurnThatCouldWrite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -147,32 +147,32 @@ func TestGrantAfterTurnThatCouldWrite(t *testing.T) {
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 			for _, one := range []struct{ text, sandbox string }{{"RUN: true", test.first}, {"PERMIT", "readOnly"}} {
-				turn, mark := a.beginWith(thread, one.text, map[string]any{"sandboxPolicy": map[string]any{"type": one.sandbox}})
-				a.end(thread, turn, mark)
+				turn, mark := a.startTurnWith(thread, one.text, map[string]any{"sandboxPolicy": map[string]any{"type": one.sandbox}})
+				a.waitTurn(thread, turn, mark)
 			}
-			if w.left("workspace/a/sub/made") != test.granted {
-				t.Errorf("the folder is granted: %v; the model was told %q", !test.granted, w.told())
+			if w.hasFile("workspace/a/sub/made") != test.granted {
+				t.Errorf("granted %v; the model got %q", !test.granted, w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }
 
 const permissionsConfig = "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"
 
-// runs is a model's call of a command.
+// runs returns a model's call of a command.
 func runs(t *testing.T, command string) scripted.Reply {
 	return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
 }
 
-// wants is a model's request to write folders.
+// wants returns a model's request for writable folders.
 func wants(t *testing.T, folders ...string) scripted.Reply {
 	return scripted.Reply{scripted.Call{
 		Tool: "request_permissions", Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, folders) + `}}}`),
 	}}
 }
 
-// grantsAll answers each question for permissions with the permissions that it asks for.
+// grantsAll grants each request for permissions in full.
 func grantsAll(t *testing.T) func(context.Context, editor.Message) (any, *editor.Error) {
 	return func(_ context.Context, m editor.Message) (any, *editor.Error) {
 		var wanted struct{ Permissions json.RawMessage }
