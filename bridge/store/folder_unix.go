@@ -16,7 +16,7 @@ import (
 func checkPrivate(path string, info fs.FileInfo, mode string) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Errorf("%s: the system does not say who owns it", path)
+		return fmt.Errorf("%s: the owner is unknown", path)
 	}
 	if uid := os.Geteuid(); int(stat.Uid) != uid {
 		return &AccessError{path, fmt.Sprintf("belongs to the user %d, but the bridge runs as %d", stat.Uid, uid), "run codex-bridge as its owner, or " + hintOtherFolder}

@@ -49,7 +49,7 @@ func TestTLS(t *testing.T) {
 		{"encrypted", "127.0.0.1", "require", "", postgrestest.Password, ""},
 		{"plain", "localhost", "disable", "", postgrestest.Password, "no encryption"},
 		{"of another name", "127.0.0.1", "verify-full", server.Certificate, postgrestest.Password, "certificate"},
-		{"of somebody else", "localhost", "verify-full", other, postgrestest.Password, "certificate"},
+		{"of another server", "localhost", "verify-full", other, postgrestest.Password, "certificate"},
 		{"wrong password", "localhost", "verify-full", server.Certificate, "hunter2", "password authentication failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -198,7 +198,7 @@ func TestPluginConsent(t *testing.T) {
 			}
 			recorded := slices.ContainsFunc(w.log(), func(e store.Entry) bool { return e.Rule == "bridge.plugins" && e.Verdict == "accept" })
 			if recorded == c.asked {
-				t.Errorf("on record is %+v", w.log())
+				t.Errorf("log: %+v", w.log())
 			}
 		})
 	}

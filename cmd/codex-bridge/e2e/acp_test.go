@@ -136,15 +136,15 @@ func TestEditorRunsAgents(t *testing.T) {
 	}
 
 	// One reports to a conversation, in parts and at its end, and to a log.
-	told := c.spawn(map[string]any{"task": "SAY: a word", "sessionKey": "chat", "streamTo": "parent"})
+	output := c.spawn(map[string]any{"task": "SAY: a word", "sessionKey": "chat", "streamTo": "parent"})
 	for _, about := range []string{"start", "progress", "done"} {
-		m := c.waitFor(told.mark, "bridge/acp/update", func(m editor.Message) bool { return m.Param("contextKey") == "acp-spawn:"+told.run+":"+about })
+		m := c.waitFor(output.mark, "bridge/acp/update", func(m editor.Message) bool { return m.Param("contextKey") == "acp-spawn:"+output.run+":"+about })
 		if m.Param("parentSessionKey") != "chat" || about == "progress" && m.Param("text") != "codex: a word" {
 			t.Errorf("%s", m.Raw)
 		}
 	}
-	if log, err := os.ReadFile(told.log); err != nil || !strings.Contains(string(log), `"kind":"assistant_delta"`) || !strings.HasPrefix(told.log, filepath.Join(w.root, "state", "acp")) {
-		t.Errorf("%s: %s, %v", told.log, log, err)
+	if log, err := os.ReadFile(output.log); err != nil || !strings.Contains(string(log), `"kind":"assistant_delta"`) || !strings.HasPrefix(output.log, filepath.Join(w.root, "state", "acp")) {
+		t.Errorf("%s: %s, %v", output.log, log, err)
 	}
 
 	// The client gets the question, and its answer counts.

@@ -139,8 +139,8 @@ func TestPermissionLastsForTurn(t *testing.T) {
 		t.Errorf("%d questions", asked)
 	}
 	requests := w.model.Requests()
-	if told := requests[len(requests)-2].ToolOutputs()[0]; !strings.Contains(told, sub) || strings.Contains(told, outside) || strings.Contains(told, `"enabled":true`) {
-		t.Errorf("the model got %s", told)
+	if output := requests[len(requests)-2].ToolOutputs()[0]; !strings.Contains(output, sub) || strings.Contains(output, outside) || strings.Contains(output, `"enabled":true`) {
+		t.Errorf("the model got %s", output)
 	}
 	p.turn(thread, "LATER", "{}")
 	for name, want := range map[string]bool{"workspace/sub/granted": true, "outside/granted": false, "workspace/sub/later": false, "outside/later": false} {
@@ -163,8 +163,8 @@ func TestQuestionReachesUser(t *testing.T) {
 	if asked := p.turn(thread, "ASK: Shall I?", `{"answers":{"choice":{"answers":["No","user_note: not on a Friday"]}}}`); asked != 1 {
 		t.Errorf("%d questions", asked)
 	}
-	if told := w.lastToolOutput(); !strings.Contains(told, `"answers":["No","user_note: not on a Friday"]`) {
-		t.Errorf("the model got %s", told)
+	if output := w.lastToolOutput(); !strings.Contains(output, `"answers":["No","user_note: not on a Friday"]`) {
+		t.Errorf("the model got %s", output)
 	}
 	p.closeAndWait()
 }
@@ -173,7 +173,7 @@ func TestQuestionReachesUser(t *testing.T) {
 // late answer has no effect.
 func TestUnansweredQuestionIsDeclined(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ gate, told string }{
+	for name, test := range map[string]struct{ gate, output string }{
 		"asked by the bridge": {"true", "no answer came within 300ms"},
 		"asked by codex":      {"false", "rejected by user"},
 	} {
@@ -184,14 +184,14 @@ func TestUnansweredQuestionIsDeclined(t *testing.T) {
 			c := w.open(proxyArgv...)
 			c.initialize(nil)
 			thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
-			for text, asked := range map[string]struct{ question, told string }{
-				"RUN: echo x > late": {commandApproval, test.told},
-				"PATCH: late":        {fileApproval, test.told},
+			for text, asked := range map[string]struct{ question, output string }{
+				"RUN: echo x > late": {commandApproval, test.output},
+				"PATCH: late":        {fileApproval, test.output},
 				`CALL: mcp__probe/touch {"path":"` + w.workspace + `/late"}`: {"mcpServer/elicitation/request", "re"},
 			} {
 				turn, mark := c.startTurn(thread, text)
 				question := c.waitFor(mark, asked.question, nil)
-				if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), asked.told) {
+				if status := c.waitTurn(thread, turn, mark); status != "completed" || !strings.Contains(w.lastToolOutput(), asked.output) {
 					t.Errorf("%s: status %q, the model got %q", text, status, w.lastToolOutput())
 				}
 				if err := c.Reply(question, map[string]any{"decision": "accept", "action": "accept"}); err != nil {

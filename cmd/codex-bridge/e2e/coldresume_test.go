@@ -122,7 +122,7 @@ func TestNestedRootsAtOnce(t *testing.T) {
 // A thread whose root is inside a folder that another thread's commands could write does not open.
 func TestRootInWritableFolderComesBack(t *testing.T) {
 	t.Parallel()
-	for name, opens := range map[string]bool{"nobody writes around it": true, "another thread does": false} {
+	for name, opens := range map[string]bool{"no command writes around it": true, "another thread does": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n", mute: "many"})

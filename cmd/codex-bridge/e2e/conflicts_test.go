@@ -41,8 +41,8 @@ func TestProtectedPathInReadOnlyFolder(t *testing.T) {
 			for _, file := range []string{".venv/bin/git", ".venv/bin/x/new", ".github/workflows/new.yaml", ".github/workflows/deep/new"} {
 				// A program writes the file: the bridge would see the name of a redirection.
 				a.turn(thread, `RUN: python3 -c 'open("`+file+`", "w")'; touch ran`)
-				if told := w.lastToolOutput(); !w.hasFile("workspace/ran") || w.hasFile("workspace/"+file) != test.runs {
-					t.Errorf("%s: written %v; the model got %.300q", file, w.hasFile("workspace/"+file), told)
+				if output := w.lastToolOutput(); !w.hasFile("workspace/ran") || w.hasFile("workspace/"+file) != test.runs {
+					t.Errorf("%s: written %v; the model got %.300q", file, w.hasFile("workspace/"+file), output)
 				}
 				if err := os.Remove(w.workspace + "/ran"); err != nil {
 					t.Error(err)

@@ -93,8 +93,8 @@ func TestLinesIntoDeeperProtectedPaths(t *testing.T) {
 	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	for line, more := range deeperLines {
 		asked := r.runLine(thread, line, more)
-		if told := w.lastToolOutput(); w.restoreFile() || len(asked) != 0 || !strings.Contains(told, "protected_paths") {
-			t.Errorf("%s: %d questions; the model got %q", line, len(asked), told)
+		if output := w.lastToolOutput(); w.restoreFile() || len(asked) != 0 || !strings.Contains(output, "protected_paths") {
+			t.Errorf("%s: %d questions; the model got %q", line, len(asked), output)
 		}
 	}
 	for line, more := range map[string]map[string]any{ // and these lines change nothing there

@@ -189,12 +189,12 @@ func TestCommandsCannotReadHookToken(t *testing.T) {
 	}
 	read := fmt.Sprintf("RUN: cat %s && echo read; cat ../home/config.toml > /dev/null && echo others", tokens[0])
 	a.turn(thread, read)
-	if told := w.lastToolOutput(); strings.Contains(told, "read") || !strings.Contains(told, "others") {
-		t.Errorf("%q", told)
+	if output := w.lastToolOutput(); strings.Contains(output, "read") || !strings.Contains(output, "others") {
+		t.Errorf("%q", output)
 	}
 	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), read)
-	if told := w.lastToolOutput(); !strings.Contains(told, "read") {
-		t.Errorf("control: unreadable without the profile: %q", told)
+	if output := w.lastToolOutput(); !strings.Contains(output, "read") {
+		t.Errorf("control: unreadable without the profile: %q", output)
 	}
 	a.closeAndWait()
 }

@@ -110,8 +110,8 @@ func (c *conversation) checkContinues(s stage, v target) {
 	if v.name == "tool server" { // the bridge restarts it
 		c.waitTool("touch") // a thread keeps the tools of its start
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-		if told := c.callTool(thread, "small/touch", `{"path":"`+c.root+`/again"}`); !c.hasFile("again") {
-			c.t.Errorf("the server's tool does not run again: the model got %s", told)
+		if output := c.callTool(thread, "small/touch", `{"path":"`+c.root+`/again"}`); !c.hasFile("again") {
+			c.t.Errorf("the server's tool does not run again: the model got %s", output)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestManipulatedFiles(t *testing.T) {
 		{"state/state.db", "open to all", "is accessible for other users: its mode is 0777; chmod 600 "},
 		{"state/state.db", "a link", "is a symbolic link"},
 		{"state/state.db", "a link to none", "is a symbolic link"},
-		{"state/state.db", "with two names", "has 2 names"},
+		{"state/state.db", "with two names", "has 2 hard links"},
 		{"state/state.db", "a pipe", "is not a file; move it away"},
 		{"state/state.db", "a folder", "is not a file; move it away"},
 		{"state/state.db", "a file", "is truncated: it has 1 bytes"},

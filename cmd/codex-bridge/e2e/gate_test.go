@@ -37,9 +37,9 @@ func TestGateAsksForEachCall(t *testing.T) {
 		t.Errorf("approval policy %q", got)
 	}
 	for _, test := range []struct {
-		text  string
-		asked int
-		told  string
+		text   string
+		asked  int
+		output string
 	}{ // workspace-write allows /tmp, which has the folders of the tests
 		{"RUN: echo yes > inside", 1, "Process exited with code 0"},
 		{"PATCH: patched\nx", 1, "Success"},
@@ -51,8 +51,8 @@ func TestGateAsksForEachCall(t *testing.T) {
 		if asked := a.turn(thread, test.text); len(asked) != test.asked {
 			t.Errorf("%s: questions %q", test.text, asked)
 		}
-		if told := w.lastToolOutput(); !strings.Contains(told, test.told) {
-			t.Errorf("%s: the model got %q", test.text, told)
+		if output := w.lastToolOutput(); !strings.Contains(output, test.output) {
+			t.Errorf("%s: the model got %q", test.text, output)
 		}
 	}
 	thread = a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
@@ -60,8 +60,8 @@ func TestGateAsksForEachCall(t *testing.T) {
 		if asked := a.turn(thread, "RUN: "+text); len(asked) != 1 {
 			t.Errorf("%s: questions %q", text, asked)
 		}
-		if told := w.lastToolOutput(); !strings.Contains(told, "Process exited with code 1") {
-			t.Errorf("%s: the model got %q", text, told)
+		if output := w.lastToolOutput(); !strings.Contains(output, "Process exited with code 1") {
+			t.Errorf("%s: the model got %q", text, output)
 		}
 	}
 	mark := a.Mark()
@@ -173,7 +173,7 @@ func TestGateDeclines(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]struct {
 		result any // nil: no answer
-		told   string
+		output string
 		status string
 	}{
 		"decline": {decision("decline"), "rejected by user", "completed"},
@@ -202,7 +202,7 @@ func TestGateDeclines(t *testing.T) {
 			if ended := c.waitFor(mark, "item/completed", func(m editor.Message) bool { return m.Param("item", "type") == "commandExecution" }); ended.Param("item", "status") != "declined" {
 				t.Errorf("the item: %s", ended.Params)
 			}
-			if answer.told != "" && !strings.Contains(w.lastToolOutput(), answer.told) {
+			if answer.output != "" && !strings.Contains(w.lastToolOutput(), answer.output) {
 				t.Errorf("the model got %q", w.lastToolOutput())
 			}
 			c.closeAndWait()

@@ -195,7 +195,7 @@ func (s *attackRun) gate() {
 	var data struct{ Method, Rule, Reason string }
 	if m.Error == nil || json.Unmarshal(m.Error.Data, &data) != nil || !slices.Contains([]int{-32010, -32013}, m.Error.Code) ||
 		data.Method != s.method || data.Rule == "" || data.Reason == "" {
-		s.t.Errorf("%s: the client is told %.500s", s.name, m.Raw)
+		s.t.Errorf("%s: the client got %.500s", s.name, m.Raw)
 	}
 	if err := s.Send([]byte("{" + s.members(request{s.method, s.params}) + "}")); err != nil {
 		s.t.Fatal(err)

@@ -95,8 +95,8 @@ func TestImageDescribe(t *testing.T) {
 		t.Error("a server of the user started")
 	}
 	stdout, stderr, code = w.runCommand("image", "describe", "picture.png", "--json")
-	var told struct{ Text, Model string }
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || !strings.Contains(told.Text, "Describe what the image shows.") || told.Model == "" || code != 0 {
+	var output struct{ Text, Model string }
+	if err := json.Unmarshal([]byte(stdout), &output); err != nil || !strings.Contains(output.Text, "Describe what the image shows.") || output.Model == "" || code != 0 {
 		t.Errorf("%q, %q, %d", stdout, stderr, code)
 	}
 	w.checkNoThreads()
@@ -128,7 +128,7 @@ func TestImageRefused(t *testing.T) {
 		{"not a readable PNG", []string{"../text.png"}},
 		{`no model "gpt-none"`, []string{"picture.png", "--model", "gpt-none"}},
 		{"no description after 1.5s", []string{"picture.png", "--prompt", "SLOW: 3600000", "--timeout", "1.5s"}},
-		{"told to fail", []string{"picture.png", "--prompt", "FAIL"}},
+		{"model fails", []string{"picture.png", "--prompt", "FAIL"}},
 	} {
 		stdout, stderr, code := w.runCommand(append([]string{"image", "describe"}, test.args...)...)
 		if stdout != "" || !strings.Contains(stderr, test.want) || code != 1 {

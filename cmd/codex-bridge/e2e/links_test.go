@@ -150,10 +150,10 @@ func TestLinkThatIsTMPDIR(t *testing.T) {
 			a := w.newAcceptingEditor(argv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, "RUN: rm tmp; ln -s "+w.root+"/outside tmp; true")
-			told := w.lastToolOutput()
+			output := w.lastToolOutput()
 			a.turn(thread, "RUN: touch "+w.root+"/outside/written; true")
 			if w.hasFile("outside/written") != (who == "control") {
-				t.Errorf("written %v; %q; %q", w.hasFile("outside/written"), told, w.lastToolOutput())
+				t.Errorf("written %v; %q; %q", w.hasFile("outside/written"), output, w.lastToolOutput())
 			}
 			a.CloseInput()
 		})

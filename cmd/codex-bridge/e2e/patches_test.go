@@ -124,7 +124,7 @@ func TestPatchesWithoutBridge(t *testing.T) {
 // hook or only by the question.
 func TestPatchesStayInPolicy(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ config, told string }{
+	for name, test := range map[string]struct{ config, output string }{
 		"hook":     {patchConfig, "it would leave the sandbox"},
 		"question": {patchConfig + "[hooks]\nevents = [\"stop\"]\n", "rejected by user"},
 	} {
@@ -135,9 +135,9 @@ func TestPatchesStayInPolicy(t *testing.T) {
 				if written, asked := a.applyPatch(thread, p); written || asked > 0 || a.hasFile("workspace/fine") {
 					t.Errorf("%s: written %t, %d questions", name, written, asked)
 				}
-				want := test.told
-				if told := a.world.lastToolOutput(); !strings.Contains(told, want) {
-					t.Errorf("%s: the model got %q", name, told)
+				want := test.output
+				if output := a.world.lastToolOutput(); !strings.Contains(output, want) {
+					t.Errorf("%s: the model got %q", name, output)
 				}
 			}
 			for _, name := range []string{"inside", "sub/inside", ".github/inside"} {

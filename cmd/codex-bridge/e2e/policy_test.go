@@ -193,7 +193,7 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("codex said %q; %d commands, asked for %d, run: %t, marker: %t; the client was told %s",
+	return fmt.Sprintf("Codex reported %q; %d commands, %d questions, run: %t, marker: %t; the client got %s",
 		o.loose, o.calls, o.asked, o.ran, o.marked, o.answered)
 }
 

@@ -28,8 +28,8 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	settings := map[string]any{"cwd": filepath.Join(w.root, "other", "sub"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
 	thread := a.thread(settings)
 	a.turn(thread, "RUN: touch denied")
-	if told := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
-		t.Errorf("the model got %q", told)
+	if output := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(output, "a rule says deny") {
+		t.Errorf("the model got %q", output)
 	}
 	a.turn(thread, "RUN: touch allowed")
 	if !w.hasFile("other/sub/allowed") {
@@ -71,8 +71,8 @@ func TestPolicyFileIsNotHidden(t *testing.T) {
 			}
 			thread := a.thread(settings)
 			a.turn(thread, "RUN: touch denied")
-			if told := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
-				t.Errorf("the model got %q", told)
+			if output := w.lastToolOutput(); w.hasFile("other/sub/denied") || !strings.Contains(output, "a rule says deny") {
+				t.Errorf("the model got %q", output)
 			}
 			a.turn(thread, "RUN: touch allowed")
 			if !w.hasFile("other/sub/allowed") {
@@ -223,8 +223,8 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 			}
 			thread = editor.Member(a.must(test.method, params), "thread", "id")
 			move("RUN: touch denied", other)
-			if told := w.lastToolOutput(); w.hasFile("other/denied") || !strings.Contains(told, "a rule says deny") {
-				t.Errorf("the model got %q", told)
+			if output := w.lastToolOutput(); w.hasFile("other/denied") || !strings.Contains(output, "a rule says deny") {
+				t.Errorf("the model got %q", output)
 			}
 			move("RUN: touch allowed", other)
 			if !w.hasFile("other/allowed") {

@@ -60,7 +60,7 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 				config += fmt.Sprintf("%q = \"allow\"\n", method)
 			}
 			w := newWorld(t, options{config: config, mute: "many requests"})
-			a := w.acceptingEditor(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 			a.turn(thread, "RUN: true")
 			answered := 0
@@ -109,7 +109,7 @@ func TestDefaultProfileDoesNotWiden(t *testing.T) {
 	}
 	cold := func(w *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
 		a.closeAndWait()
-		a = w.acceptingEditor(proxyArgv...)
+		a = w.newAcceptingEditor(proxyArgv...)
 		a.must("thread/resume", map[string]any{"threadId": thread})
 		return a, thread
 	}
@@ -162,7 +162,7 @@ func TestDefaultProfileDoesNotWiden(t *testing.T) {
 					w.write("home/agents/odd.toml", "name = \"odd\"\ndescription = \"d\"\ndeveloper_instructions = \"d\"\n")
 					w.write("workspace/.github/x", "")
 					sandbox, _, _ := strings.Cut(from, " ")
-					a := w.acceptingEditor(proxyArgv...)
+					a := w.newAcceptingEditor(proxyArgv...)
 					thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 					a.turn(thread, "SAY: hi")
 					if open != nil {

@@ -44,7 +44,7 @@ func TestReloadAppliesToNextRequest(t *testing.T) {
 		t.Fatalf("under audit Codex reports %s", got)
 	}
 	w.write("config.toml", "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n")
-	until("the change is not put in force", func() bool { return approval() == "untrusted" })
+	until("the change is not effective", func() bool { return approval() == "untrusted" })
 	w.write("config.toml", "[policy]\nmode = \"of\"\n")
 	until("the fault is not reported", func() bool { return strings.Contains(e.Stderr(), "the old policy stays") })
 	if got := approval(); got != "untrusted" {

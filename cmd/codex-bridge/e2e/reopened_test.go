@@ -30,8 +30,8 @@ func TestHooksReopened(t *testing.T) {
 		t.Helper()
 		mark := c.Mark()
 		c.toolOutput(thread, "RUN: touch denied-"+name)
-		if told := w.lastToolOutput(); !strings.Contains(told, "Nothing is touched here") {
-			t.Errorf("%s: the model got %q", name, told)
+		if output := w.lastToolOutput(); !strings.Contains(output, "Nothing is touched here") {
+			t.Errorf("%s: the model got %q", name, output)
 		}
 		c.waitFor(mark, "hook/completed", func(m editor.Message) bool { return hookRun(m) && m.Param("run", "status") == "blocked" })
 		c.checkAbsent("denied-" + name)

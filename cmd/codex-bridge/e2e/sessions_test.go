@@ -34,7 +34,7 @@ func tool(name, description string, properties map[string]any) map[string]any {
 
 // startSession is thread/start of a session. It returns the id of the thread, and "action reason
 // rotated transient" of the result.
-func (c *conversation) startSession(key string, params, bridge map[string]any) (thread, told string) {
+func (c *conversation) startSession(key string, params, bridge map[string]any) (thread, output string) {
 	c.t.Helper()
 	all := map[string]any{"cwd": c.workspace}
 	for k, v := range params {
@@ -92,9 +92,9 @@ func TestSessions(t *testing.T) {
 		{"its next version", list(a, tool("count_down", "", map[string]any{})), engine("2"), "started contextEngineChanged rotated", false, false},
 	} {
 		c := w.open(proxyArgv...).initializeWithBridge()
-		id, told := c.startSession("chat", step.params, step.bridge)
-		if told != step.want || (id == thread) != step.same {
-			t.Errorf("%s: %s, same thread: %v; want %s", step.name, told, id == thread, step.want)
+		id, output := c.startSession("chat", step.params, step.bridge)
+		if output != step.want || (id == thread) != step.same {
+			t.Errorf("%s: %s, same thread: %v; want %s", step.name, output, id == thread, step.want)
 		}
 		said := c.toolOutput(id, "SAY: "+step.name)
 		if said != step.name {
@@ -116,7 +116,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err, string(shown))
 		}
 		reason := "unchanged"
-		if fields := strings.Fields(told); len(fields) > 1 {
+		if fields := strings.Fields(output); len(fields) > 1 {
 			reason = fields[1]
 		}
 		if text := string(shown); !strings.Contains(text, "("+reason+")") || !strings.Contains(text, thread) || strings.Contains(text, "held by") {
@@ -133,9 +133,9 @@ func TestLostSessions(t *testing.T) {
 	empty, _ := c.startSession("empty", nil, nil)
 	lost, _ := c.startSession("lost", nil, nil)
 	c.toolOutput(lost, "SAY: x")
-	loaded, told := c.startSession("lost", nil, nil)
-	if loaded != lost || told != "resumed" {
-		t.Errorf("in the same process: %s", told)
+	loaded, output := c.startSession("lost", nil, nil)
+	if loaded != lost || output != "resumed" {
+		t.Errorf("in the same process: %s", output)
 	}
 
 	// A second process while the first runs.
@@ -159,11 +159,11 @@ func TestLostSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if id, told := second.startSession("lost", nil, nil); told != "started threadLost" || id == lost {
-		t.Errorf("without its rollout: %s", told)
+	if id, output := second.startSession("lost", nil, nil); output != "started threadLost" || id == lost {
+		t.Errorf("without its rollout: %s", output)
 	}
-	if id, told := second.startSession("empty", nil, nil); told != "started threadLost" || id == empty {
-		t.Errorf("without a turn: %s", told)
+	if id, output := second.startSession("empty", nil, nil); output != "started threadLost" || id == empty {
+		t.Errorf("without a turn: %s", output)
 	}
 	listed := second.must("bridge/binding/list", map[string]any{})
 	if text := string(listed); strings.Count(text, `"reason":"threadLost"`) != 2 || !strings.Contains(text, `"threadBefore":"`+lost+`"`) {
@@ -175,8 +175,8 @@ func TestLostSessions(t *testing.T) {
 	if read := second.must("bridge/binding/read", map[string]any{"sessionKey": "lost"}); string(read) != `{"binding":null}` {
 		t.Errorf("afterwards: %s", read)
 	}
-	if _, told := second.startSession("lost", nil, nil); told != "started notBound" {
-		t.Errorf("after clear: %s", told)
+	if _, output := second.startSession("lost", nil, nil); output != "started notBound" {
+		t.Errorf("after clear: %s", output)
 	}
 	second.closeAndWait()
 }
@@ -202,8 +202,8 @@ func TestRefusedStartKeepsThread(t *testing.T) {
 			t.Errorf("%v: %v", bad, failed)
 		}
 	}
-	if id, told := c.startSession("chat", nil, nil); id != thread || told != "resumed" {
-		t.Errorf("afterwards: %s", told)
+	if id, output := c.startSession("chat", nil, nil); id != thread || output != "resumed" {
+		t.Errorf("afterwards: %s", output)
 	}
 	c.closeAndWait()
 }
@@ -221,17 +221,17 @@ func TestSessionPlugins(t *testing.T) {
 		want   string
 	}{{on, "started notBound"}, {on, "resumed"}, {nil, "started pluginsOff"}, {on, "started pluginsUnknown"}} {
 		c := w.open(proxyArgv...).initializeWithBridge()
-		id, told := c.startSession("chat", nil, step.bridge)
-		if told != step.want {
-			t.Errorf("%s, want %s", told, step.want)
+		id, output := c.startSession("chat", nil, step.bridge)
+		if output != step.want {
+			t.Errorf("%s, want %s", output, step.want)
 		}
 		c.toolOutput(id, "SAY: x")
 		c.closeAndWait()
 	}
 	w.write("config.toml", sessionPolicy+unhurriedCodex+"[thread]\nmax_rollout = \"1KiB\"\n")
 	c := w.open(proxyArgv...).initializeWithBridge()
-	if _, told := c.startSession("chat", nil, on); told != "started rolloutTooLarge" {
-		t.Errorf("with a limit of 1 KiB: %s", told)
+	if _, output := c.startSession("chat", nil, on); output != "started rolloutTooLarge" {
+		t.Errorf("with a limit of 1 KiB: %s", output)
 	}
 	c.closeAndWait()
 }
@@ -274,8 +274,8 @@ func TestModelKnowsTrigger(t *testing.T) {
 	// Codex restores the mode with the thread.
 	c.closeAndWait()
 	c = w.open(proxyArgv...).initializeWithBridge()
-	if again, told := c.startSession("chat", nil, nil); again != thread {
-		t.Errorf("after a turn by a timer: %s", told)
+	if again, output := c.startSession("chat", nil, nil); again != thread {
+		t.Errorf("after a turn by a timer: %s", output)
 	}
 	six, seven := last("six", nil), last("seven", nil)
 	const mode = "<collaboration_mode>"

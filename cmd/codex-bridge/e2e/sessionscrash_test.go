@@ -53,8 +53,8 @@ func TestSessionsCrash(t *testing.T) {
 	}
 
 	c = w.open(proxyArgv...).initializeWithBridge()
-	if again, told := c.startSession("chat", readOnly, nil); again != thread || told != "resumed" {
-		t.Errorf("after the crash: %s, in %s, want %s", told, again, thread)
+	if again, output := c.startSession("chat", readOnly, nil); again != thread || output != "resumed" {
+		t.Errorf("after the crash: %s, in %s, want %s", output, again, thread)
 	}
 	c.toolOutput(thread, "SAY: after")
 	requests := w.model.Requests()

@@ -30,8 +30,8 @@ func TestSessionTakesOverThread(t *testing.T) {
 	c.closeAndWait()
 
 	c = w.open(proxyArgv...).initializeWithBridge()
-	if id, told := c.startSession("chat", nil, nil); id != thread || told != "resumed" {
-		t.Errorf("the next start of the session: %s, %s", id, told)
+	if id, output := c.startSession("chat", nil, nil); id != thread || output != "resumed" {
+		t.Errorf("the next start of the session: %s, %s", id, output)
 	}
 	c.toolOutput(thread, "SAY: after")
 	requests := w.model.Requests()

@@ -73,8 +73,8 @@ func TestResumeWithOtherTools(t *testing.T) {
 			t.Errorf("warning: %s", text)
 		}
 		for _, test := range []struct{ tool, want string }{{"stays", "stayed"}, {"changes", "new"}} {
-			if told := c.callTool(thread, test.tool, "{}"); !strings.Contains(told, test.want) {
-				t.Errorf("%s: the model got %s", test.tool, told)
+			if output := c.callTool(thread, test.tool, "{}"); !strings.Contains(output, test.want) {
+				t.Errorf("%s: the model got %s", test.tool, output)
 			}
 		}
 		c.closeAndWait()
@@ -113,17 +113,17 @@ func TestResumeWithOtherTools(t *testing.T) {
 		if fork == thread || editor.Member(result, "thread", "forkedFromId") != thread || editor.Member(result, "sandbox", "type") != "readOnly" {
 			t.Fatalf("result %s", result)
 		}
-		var told struct {
+		var output struct {
 			Thread struct{ Turns []json.RawMessage }
 		}
-		if err := json.Unmarshal(result, &told); err != nil || len(told.Thread.Turns) != 2 {
-			t.Errorf("%d turns in the response", len(told.Thread.Turns))
+		if err := json.Unmarshal(result, &output); err != nil || len(output.Thread.Turns) != 2 {
+			t.Errorf("%d turns in the response", len(output.Thread.Turns))
 		}
 		c.waitFor(0, "warning", func(m editor.Message) bool {
 			return m.Param("threadId") == fork && strings.Contains(m.Param("message"), thread)
 		})
-		if told := c.callTool(fork, "comes", "{}"); !strings.Contains(told, "come") {
-			t.Errorf("the model got %s", told)
+		if output := c.callTool(fork, "comes", "{}"); !strings.Contains(output, "come") {
+			t.Errorf("the model got %s", output)
 		}
 		requests := w.model.Requests()
 		last := requests[len(requests)-1]

@@ -51,7 +51,7 @@ func TestCwdReplacedByLink(t *testing.T) {
 			}
 			a.turn(thread, "RUN: touch "+w.root+"/outside/written; pwd -P")
 			if w.hasFile("outside/written") != test.written {
-				t.Errorf("written outside of the workspace: %v; the model was told %q", !test.written, w.lastToolOutput())
+				t.Errorf("written outside of the workspace: %v; the model got %q", !test.written, w.lastToolOutput())
 			}
 			a.turn(thread, "RUN: touch "+w.workspace+"/after")
 			if !test.written && !w.hasFile("workspace/after") {
@@ -81,7 +81,7 @@ func TestGrantedFolderReplacedByLink(t *testing.T) {
 			turn, mark := a.startTurn(thread, "PERMIT")
 			a.waitTurn(thread, turn, mark)
 			if alone := who == "codex alone"; w.hasFile("outside/written") != alone {
-				t.Errorf("written outside of the workspace: %v; the model was told %q", !alone, w.lastToolOutput())
+				t.Errorf("written outside of the workspace: %v; the model got %q", !alone, w.lastToolOutput())
 			}
 			a.closeAndWait()
 		})
@@ -107,7 +107,7 @@ func TestForkOfThreadInInnerFolder(t *testing.T) {
 			a.turn(other, "RUN: mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub")
 			a.turn(fork, "RUN: touch "+w.root+"/outside/written")
 			if alone := name == "codex alone"; w.hasFile("outside/written") != alone {
-				t.Errorf("written outside: %v; the model was told %q", !alone, w.lastToolOutput())
+				t.Errorf("written outside: %v; the model got %q", !alone, w.lastToolOutput())
 			}
 			a.turn(fork, "RUN: touch "+w.workspace+"/after")
 			if name == "the bridge" && !w.hasFile("workspace/after") {

@@ -16,12 +16,12 @@ import (
 func TestTelemetryHasNoContent(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	told := make(map[string]string)
+	output := make(map[string]string)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		told[r.URL.Path] += string(body)
+		output[r.URL.Path] += string(body)
 	}))
 	defer server.Close()
 	w := newWorld(t, options{config: hooksPolicy, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL}})
@@ -38,11 +38,11 @@ func TestTelemetryHasNoContent(t *testing.T) {
 		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`, `"codex_bridge.bytes"`},
 	} {
 		for _, word := range words {
-			if !strings.Contains(told[path], word) {
-				t.Errorf("%s lacks %s:\n%.2000s", path, word, told[path])
+			if !strings.Contains(output[path], word) {
+				t.Errorf("%s lacks %s:\n%.2000s", path, word, output[path])
 			}
 		}
-		if strings.Contains(told[path], "heliotrope") {
+		if strings.Contains(output[path], "heliotrope") {
 			t.Errorf("%s has a text of the conversation", path)
 		}
 	}

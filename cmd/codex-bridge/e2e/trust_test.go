@@ -363,28 +363,28 @@ func TestUntrustedProjectIsReported(t *testing.T) {
 	open(c, "")
 	open(c, "")
 	c.must("thread/list", map[string]any{})
-	var told []editor.Message
+	var output []editor.Message
 	answered := false
 	for _, m := range c.Messages()[mark:] {
 		answered = answered || m.IsAnswer()
 		if m.Method == "configWarning" && strings.Contains(m.Param("summary"), w.root+"/hostile") {
-			told = append(told, m)
+			output = append(output, m)
 			if !answered {
 				t.Error("the message came before the thread opened")
 			}
 		}
 	}
-	if len(told) != 1 {
-		t.Fatalf("%d messages", len(told))
+	if len(output) != 1 {
+		t.Fatalf("%d messages", len(output))
 	}
 	want := w.root + "/hostile/.codex"
-	if !strings.Contains(told[0].Param("summary"), want) {
-		t.Errorf("%s is missing in %q", want, told[0].Param("summary"))
+	if !strings.Contains(output[0].Param("summary"), want) {
+		t.Errorf("%s is missing in %q", want, output[0].Param("summary"))
 	}
 	if _, err := c.WaitStderr(c.ctx, func(log string) bool { return strings.Contains(log, want) }); err != nil {
 		t.Errorf("%s is missing on stderr: %v", want, err)
 	}
-	details := told[0].Param("details")
+	details := output[0].Param("details")
 	if !strings.Contains(details, w.home+"/config.toml") {
 		t.Errorf("the file is missing in %q", details)
 	}

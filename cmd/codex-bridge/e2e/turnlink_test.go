@@ -41,12 +41,12 @@ func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 				turn, mark := a.startTurnWith(thread, "RUN: cd "+w.workspace+" && mv a gone && mkdir a && ln -s "+outside+" a/sub", more(w))
 				a.waitTurn(thread, turn, mark)
 				a.turn(thread, "RUN: cd "+w.workspace+"; touch "+outside+"/written; true")
-				told := w.lastToolOutput()
+				output := w.lastToolOutput()
 				turn, mark = a.startTurnWith(thread, `CALL: exec_command {"cmd":"touch `+outside+`/written","workdir":"`+w.workspace+`"}`, nil)
 				a.waitTurn(thread, turn, mark)
 				written := w.hasFile("outside/written")
 				if who == "bridge" && written || who == "control" && name == "sandbox" && !written {
-					t.Errorf("written %v; %q; %q", written, told, w.lastToolOutput())
+					t.Errorf("written %v; %q; %q", written, output, w.lastToolOutput())
 				}
 				a.closeAndWait()
 			})

@@ -35,9 +35,9 @@ func TestUnknownMessagesAreAnswered(t *testing.T) {
 			thread := c.thread(nil)
 			for enough := false; !enough; {
 				c.runTurn(thread, "SAY: good day")
-				asked, told, members, _ := w.noise.messages()
+				asked, output, members, _ := w.noise.messages()
 				_, sent := w.noise.editors[0].unanswered()
-				enough = len(asked) > 1 && told > 0 && members > 0 && sent > 1
+				enough = len(asked) > 1 && output > 0 && members > 0 && sent > 1
 			}
 			for all := false; !all; time.Sleep(5 * time.Millisecond) {
 				asked, _, _, answers := w.noise.messages()
@@ -58,7 +58,7 @@ func TestUnknownMessagesAreAnswered(t *testing.T) {
 
 // messages returns the noise requests of Codex's side, the numbers of its notifications and
 // members, and the responses so far.
-func (n *worldNoise) messages() (asked []string, told, members int, answers []string) {
+func (n *worldNoise) messages() (asked []string, output, members int, answers []string) {
 	files, _ := filepath.Glob(filepath.Join(n.report, "*")) // the pattern is valid
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -75,9 +75,9 @@ func (n *worldNoise) messages() (asked []string, told, members int, answers []st
 			case id != "":
 				asked = append(asked, id)
 			default:
-				told++
+				output++
 			}
 		}
 	}
-	return asked, told, members, answers
+	return asked, output, members, answers
 }
