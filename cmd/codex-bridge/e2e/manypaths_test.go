@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"codex-bridge/cmd/internal/editor"
 	"codex-bridge/rpc"
 )
 
@@ -32,21 +33,17 @@ func TestManyPathsDoNotStopConversation(t *testing.T) {
 				return params
 			}
 			a.must(method, paths(200))
-			refused := make(chan error, 1)
+			refused := make(chan *editor.Error, 1)
 			go func() {
 				_, err := a.Call(a.ctx, method, paths(60_000))
-				if err == nil || err.Code != int(rpc.CodeTooLarge) {
-					refused <- fmt.Errorf("%s with 60,000 paths: %v", method, err)
-					return
-				}
-				refused <- nil
+				refused <- err
 			}()
 			a.turn(thread, "SAY: hi")
 			if _, err := a.Call(a.ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": "none"}); err == nil || err.Code == int(rpc.CodeDeadline) {
 				t.Errorf("turn/interrupt is not answered: %v", err)
 			}
-			if err := <-refused; err != nil {
-				t.Error(err)
+			if err := <-refused; err == nil || err.Code != int(rpc.CodeTooLarge) {
+				t.Errorf("%s with 60,000 paths: %v", method, err)
 			}
 			a.closeAndWait()
 		})

@@ -185,11 +185,11 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		method string
-		before bool // a failing resume first
-		named  bool // the resume names the folder of the turn
+		before bool // a resume that is refused comes first
+		named  bool // it names the folder to which the thread was moved
 	}{
 		"a resume": {method: "thread/resume"}, "a fork": {method: "thread/fork"},
-		"a resume that names the folder": {method: "thread/resume", named: true}, "a resume after one that failed": {method: "thread/resume", before: true},
+		"a resume that names the folder": {method: "thread/resume", named: true}, "a resume after one that was refused": {method: "thread/resume", before: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +214,7 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 			if test.before {
 				a.mustFail("thread/resume", map[string]any{"threadId": thread, "cwd": other})
 			}
-			if test.named || test.before { // as a thread of lib: its profile protects nothing there
+			if test.named { // as a thread of lib: its profile protects nothing there
 				if err := a.mustFail(test.method, params); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
 					t.Error(err)
 				}

@@ -12,24 +12,28 @@ import (
 )
 
 // Codex ignores what a resume of a loaded thread requests. The bridge refuses the resume, and the running turn and the next
-// one go on.
+// one go on. A gated thread stays gated.
 func TestRefusedResumeKeepsThread(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
-	for name, want := range map[string]func(w *world) object{
-		"sandbox": func(*world) object { return object{"sandbox": "read-only"} },
-		"cwd":     func(w *world) object { return object{"cwd": filepath.Join(w.workspace, "sub")} },
+	for name, test := range map[string]struct {
+		approval string
+		want     func(w *world) object
+	}{
+		"sandbox": {"on-request", func(*world) object { return object{"sandbox": "read-only"} }},
+		"cwd":     {"on-request", func(w *world) object { return object{"cwd": filepath.Join(w.workspace, "sub")} }},
+		"gate":    {"untrusted", func(*world) object { return object{"sandbox": "read-only", "approvalPolicy": "on-request"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", mute: "many"})
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n", mute: "many"})
 			w.write("workspace/sub/x", "")
 			a := w.newAcceptingEditor(proxyArgv...)
-			thread := a.thread(object{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			thread := a.thread(object{"approvalPolicy": test.approval, "sandbox": "workspace-write"})
 			w.model.Add(scripted.Step{When: "FIRST", Reply: scripted.Reply{scripted.Run("touch made")}})
 			turn, mark := a.startTurn(thread, "RUN: touch begun; while [ ! -e go ]; do sleep 0.05; done; echo FI''RST")
 			a.waitUntil("the command", func() bool { return w.hasFile("workspace/begun") })
-			params := want(w)
+			params := test.want(w)
 			params["threadId"], params["excludeTurns"] = thread, true
 			if err := a.mustFail("thread/resume", params); err.Code != int(rpc.CodeNotVerified) {
 				t.Errorf("the resume: %v", err)
@@ -39,7 +43,9 @@ func TestRefusedResumeKeepsThread(t *testing.T) {
 			if !w.hasFile("workspace/made") {
 				t.Errorf("the running turn can't go on; the model was told %q", w.lastToolOutput())
 			}
-			a.turn(thread, "RUN: touch again")
+			if asked := a.turn(thread, "RUN: touch again"); (len(asked) > 0) != (test.approval == "untrusted") {
+				t.Errorf("the next turn asks %q", asked)
+			}
 			if !w.hasFile("workspace/again") {
 				t.Errorf("the next turn can't write; the model was told %q", w.lastToolOutput())
 			}
