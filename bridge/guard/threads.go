@@ -318,7 +318,7 @@ func copyResult(v rpc.Value) *rpc.Doc {
 	for name, member := range v.Members() {
 		switch name {
 		case "thread":
-			kept[name] = json.RawMessage(`{"id":` + orNull(member.Get("id")) + `,"path":` + orNull(member.Get("path")) + `}`)
+			kept[name] = json.RawMessage(`{"id":` + orNull(member.Get("id")) + `,"path":` + orNull(member.Get("path")) + `,"environments":` + orNull(member.Get("environments")) + `}`)
 		case "initialTurnsPage":
 		default:
 			kept[name] = bytes.Clone(member.Raw())

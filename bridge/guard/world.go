@@ -49,6 +49,9 @@ func WorldOf(c config.Codex) policy.State {
 	for _, place := range governing(nil, "") {
 		state.Sensitive = append(state.Sensitive, place.Path)
 	}
+	for _, place := range databasePlaces(c, state) {
+		state.Sensitive = append(state.Sensitive, place.Path)
+	}
 	state.Sensitive = append(state.Sensitive, linkTargets(state.CodexHome)...)
 	slices.Sort(state.Sensitive)
 	state.Sensitive = slices.Compact(state.Sensitive)
@@ -255,7 +258,7 @@ func codexHome(env []string, start string) string {
 // each: the configuration files, the state folder, Codex's own folder, and programs in temporary
 // folders.
 func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
-	places := governing(cfg.Files(), world.CodexHome)
+	places := append(governing(cfg.Files(), world.CodexHome), databasePlaces(cfg.Codex, world)...)
 	// The sandbox of each thread protects a folder of PATH in a temporary folder, but no link
 	// there.
 	found := slices.Clone(world.Links)

@@ -26,6 +26,7 @@ type Defaults struct {
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
 	Projects      Projects
+	StateFolder   string // sqlite_home, where Codex keeps its databases; "": null
 	// ReservedProfile is the name of a permissions profile in that configuration that the bridge
 	// reserves for its own; "" if there is none.
 	ReservedProfile string
@@ -45,6 +46,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	}{
 		{"approvals_reviewer", &d.Reviewer}, {"sandbox_mode", &d.Sandbox},
 		{"default_permissions", &d.Permissions}, {"model", &d.Model}, {"model_reasoning_effort", &d.Effort},
+		{"sqlite_home", &d.StateFolder},
 	} {
 		v := cfg.Get(f.key)
 		text, ok := v.Text()
@@ -162,7 +164,10 @@ func (c *decider) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
 		c.refuse(rpc.CodeRefused, "params", ruleProtected, "Codex's configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge reserves",
-			"rename the profile [permissions."+d.ReservedProfile+"] another name")
+			"rename the profile [permissions."+d.ReservedProfile+"]")
+		return
+	}
+	if d != nil && c.refuseStateFolder() {
 		return
 	}
 	leaks := p.letsWrite() && !c.builtinProfile

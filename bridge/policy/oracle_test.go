@@ -389,7 +389,7 @@ func cmpOr(a, b string) string {
 
 var dangerous = []string{
 	"approval_policy", "sandbox_mode", "default_permissions", "permissions", "approvals_reviewer", "projects",
-	"bypass_hook_trust", "hooks", "features.hooks", "features.codex_hooks", "features.plugins", "plugins", "profile", "profiles", "sandbox_workspace_write",
+	"bypass_hook_trust", "hooks", "features.hooks", "features.codex_hooks", "features.plugins", "plugins", "profile", "profiles", "sandbox_workspace_write", "sqlite_home",
 }
 
 func (o *oracle) keys() {
@@ -403,7 +403,7 @@ func (o *oracle) keys() {
 		if strings.HasPrefix(k, "permissions.codex-bridge") {
 			continue // judged in ownProfile
 		}
-		if k == "default_permissions" && (v == ":read-only" || v == o.p["permissions"] && strings.HasPrefix(v.(string), "codex-bridge")) {
+		if name, _ := v.(string); k == "default_permissions" && (name == ":read-only" || strings.HasPrefix(name, "codex-bridge") && o.p["permissions"] == v) {
 			continue // the profile of the thread
 		}
 		if k == "features.skill_mcp_dependency_install" && v == false {

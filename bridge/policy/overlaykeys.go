@@ -31,6 +31,7 @@ var forbiddenKeys = []struct {
 	// Measured with Codex 0.169: a disabled plugin's hooks do not run.
 	{[]string{"plugins"}, "it disables plugins and their hooks, or adds one"},
 	{[]string{"features", "plugins"}, "it disables plugins and their hooks"},
+	{[]string{"sqlitehome"}, "it moves Codex's own state to a folder that the bridge does not protect"},
 	{[]string{"profile"}, "a profile is a whole configuration"},
 	{[]string{"profiles"}, "a profile is a whole configuration"},
 }

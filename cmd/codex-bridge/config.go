@@ -114,6 +114,9 @@ func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 		for _, one := range guard.CheckEnvFile(world) {
 			errs = append(errs, one)
 		}
+		if one := guard.CheckExecServer(cfg.Codex); one != nil {
+			errs = append(errs, one)
+		}
 	}
 	return errors.Join(errs...)
 }

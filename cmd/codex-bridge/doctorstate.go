@@ -55,6 +55,9 @@ func examineExposed(cfg *config.Config) []finding {
 	for _, one := range guard.CheckEnvFile(world) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
+	if one := guard.CheckExecServer(cfg.Codex); one != nil {
+		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
+	}
 	if all != nil {
 		return all
 	}
