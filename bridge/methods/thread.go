@@ -22,7 +22,7 @@ var threadRows = []Row{
 	{
 		ClientRequest, "thread/fork", Thread, Rewrite,
 		[]string{
-			"approvalPolicy", "approvalsReviewer", "config", "cwd", "model", "path", "permissions",
+			"approvalPolicy", "approvalsReviewer", "config", "cwd", "experimentalPredictionMode", "model", "path", "permissions",
 			"runtimeWorkspaceRoots", "sandbox", "threadId",
 		},
 		"opens a copy of a thread with its own policy, folder and configuration",

@@ -115,10 +115,10 @@ func methodTable() map[string]*methodSpec {
 			foreign, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
 		}, unchecked: append(fields("threadId", "excludeTurns", "initialTurnsPage"), opening...)},
 		"thread/fork": {opensThread: true, usesDefaults: true, rules: []rule{
-			{fields("path"), (*decider).refuseHistory}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
+			{fields("path"), (*decider).refuseHistory}, {fields("experimentalPredictionMode"), (*decider).dropPredictionMode}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
 		}, unchecked: append(fields(
 			"threadId", "attachToSource", "beforeTurnId", "deferGoalContinuation", "ephemeral", "excludeTurns",
-			"experimentalDisablePredictionMcp", "experimentalPredictionMode", "lastTurnId", "threadSource",
+			"experimentalDisablePredictionMcp", "lastTurnId", "threadSource",
 		), opening...)},
 
 		"turn/start": {rules: []rule{
