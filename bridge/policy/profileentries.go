@@ -152,7 +152,7 @@ func (p *Policy) profileTable(entries map[string]any, roots []string) []byte {
 	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: entries}}
 	for i := 1; i < 16; i++ {
 		f := profileVariant{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
-		if f.network && !p.network || f.roots && len(roots) == 0 {
+		if f.roots && len(roots) == 0 { // the network is defined where it is forbidden, too: the policy may allow it later, and decides each turn
 			continue
 		}
 		one := profile{Extends: bridgeProfile, Filesystem: map[string]any{}}

@@ -1,0 +1,52 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const laterConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [%s]\nnetwork = %v\n"
+
+// reconfigures changes the configuration of the bridge, and waits until the bridge has read it while a thread is open.
+func (a *agreeable) reconfigures(config string) {
+	a.t.Helper()
+	a.write("config.toml", config+unhurried(config))
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// The network is allowed while a thread is open. Before, no turn gets it, whatever it names; after a resume a turn gets it.
+func TestNetworkAllowedLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: fmt.Sprintf(laterConfig, `".github"`, false)})
+	a := w.agreeable(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	opened := map[string]any{"type": "workspaceWrite", "networkAccess": true}
+	reaches := func(settings map[string]any) bool {
+		t.Helper()
+		turn, mark := a.beginWith(thread, "RUN: touch ran; python3 -c 'import socket; socket.socket(socket.AF_INET); print(\"has a socket\")'", settings)
+		a.end(thread, turn, mark)
+		if !w.left("workspace/ran") {
+			t.Errorf("no command ran: %q", w.told())
+		}
+		return strings.Contains(w.told(), "has a socket")
+	}
+	for name, settings := range map[string]map[string]any{"sandboxPolicy": {"sandboxPolicy": opened}, "permissions": {"permissions": "codex-bridge-network"}} {
+		if reaches(settings) {
+			t.Errorf("%s: the network is open before it is allowed", name)
+		}
+	}
+	a.reconfigures(fmt.Sprintf(laterConfig, `".github"`, true))
+	a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true})
+	if !reaches(map[string]any{"sandboxPolicy": opened}) {
+		t.Errorf("the network is closed: %q", w.told())
+	}
+	if reaches(map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}}) {
+		t.Error("the network is open in a turn without it")
+	}
+	a.quit()
+}
