@@ -165,7 +165,7 @@ func (c *decider) knowsSandbox() bool { return c.st.Thread != nil && c.st.Thread
 // profile protects less than needed now, or if Codex may load the thread again with another one.
 func (c *decider) keepLoadedProfile() bool {
 	has, needed := *c.st.LoadedProfile, c.sent.Profile
-	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed)) {
+	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed) || c.resendsProfile(has)) {
 		c.sent.Profile = has
 		return true
 	}

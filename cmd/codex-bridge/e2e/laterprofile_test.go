@@ -50,3 +50,31 @@ func TestNetworkAllowedLater(t *testing.T) {
 	}
 	a.quit()
 }
+
+// A path is protected no more while a thread is open. The thread comes back with the profile that it has, also if the
+// client has unsubscribed from it.
+func TestProtectedPathRemovedLater(t *testing.T) {
+	t.Parallel()
+	for _, unsubscribed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("unsubscribed %v", unsubscribed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: fmt.Sprintf(laterConfig, `".github", "secrets"`, false)})
+			w.write("workspace/secrets/x", "")
+			w.write("workspace/.github/x", "")
+			w.write("workspace/write.sh", "touch ran; touch .github/made; touch secrets/made\n")
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, "SAY: hi")
+			a.reconfigures(fmt.Sprintf(laterConfig, `".github"`, false))
+			if unsubscribed {
+				a.must("thread/unsubscribe", map[string]any{"threadId": thread})
+			}
+			a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true})
+			a.turn(thread, "RUN: sh write.sh")
+			if !w.left("workspace/ran") || w.left("workspace/.github/made") || w.left("workspace/secrets/made") {
+				t.Errorf("ran: %v, .github: %v, secrets: %v; %q", w.left("workspace/ran"), w.left("workspace/.github/made"), w.left("workspace/secrets/made"), w.told())
+			}
+			a.quit()
+		})
+	}
+}

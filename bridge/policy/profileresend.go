@@ -1,0 +1,27 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// resendsProfile has the overlay define the profile with which Codex has loaded a thread that the client has unsubscribed
+// from: Codex may keep the thread, or load it anew. It returns false if the policy does not let the thread write what the
+// profile does. The caller has checked that the profile protects what is needed.
+func (c *decider) resendsProfile(has Profile) bool {
+	workspace := c.openingFolder()
+	for at, access := range has.Entries {
+		if access == "write" && filepath.IsAbs(at) && !(workspace != "" && Within(workspace, at)) && !c.st.OverlapsTemp(at) && !c.isAllowedRoot(at) {
+			return false
+		}
+	}
+	if !has.Defined {
+		return false
+	}
+	c.required = slices.DeleteFunc(c.required, func(r requiredKey) bool { return r.key == permissionsKey })
+	c.required = append(c.required, requiredKey{
+		key: permissionsKey, raw: c.p.profileTable(has.Entries, has.Roots), rule: ruleProtected,
+		reason: "commands must not write what governs the thread",
+	})
+	return true
+}
