@@ -1,0 +1,43 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// A turn moves a thread to a folder in which nothing has to be protected, and an agent is started there. The agent has the
+// profile of its parent, and the client can resume it.
+func TestAgentOfMovedThreadIsResumed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\n"})
+	lib, governed := filepath.Join(w.root, "lib"), filepath.Join(w.root, "governed")
+	w.repositoryIn("lib")
+	w.repositoryIn("governed")
+	w.write("governed/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"mkdir **\"\ndecision = \"deny\"\nreason = \"Folders are made by people.\"\n")
+	config := fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)
+	w.write("config.toml", config+unhurried(config))
+	a := w.agreeable(proxyArgv...)
+	thread := a.thread(map[string]any{"cwd": governed, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": lib})
+	a.end(thread, turn, mark)
+	child, _ := a.spawn(thread, "SAY: hi")
+	opened := a.must("thread/resume", map[string]any{"threadId": child, "excludeTurns": true})
+	if cwd := editor.Member(opened, "cwd"); cwd != lib {
+		t.Errorf("the agent comes back in %s", cwd)
+	}
+	a.turn(child, "RUN: touch made; echo > "+governed+"/made")
+	if !w.left("lib/made") {
+		t.Errorf("no command: %q", w.told())
+	}
+	a.turn(child, "RUN: mkdir denied")
+	if w.left("lib/denied") || !strings.Contains(w.told(), "Folders are made by people") {
+		t.Errorf("the rule of the parent's folder does not hold: %q", w.told())
+	}
+	a.quit()
+}
