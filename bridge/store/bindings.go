@@ -43,13 +43,10 @@ func (s *Store) PutBinding(ctx context.Context, b Binding) error {
 		}
 	}
 	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(timeLayout)
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO bindings (`+bindingColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (session) DO UPDATE SET thread = excluded.thread, record = excluded.record,
-			action = excluded.action, reason = excluded.reason, previous_thread = excluded.previous_thread, mode = excluded.mode, updated = excluded.updated`,
-			b.Session, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode, updated)
-		return err
-	})
+	_, err := s.exec(ctx, `INSERT INTO bindings (`+bindingColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (session) DO UPDATE SET thread = excluded.thread, record = excluded.record,
+		action = excluded.action, reason = excluded.reason, previous_thread = excluded.previous_thread, mode = excluded.mode, updated = excluded.updated`,
+		b.Session, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode, updated)
 	if err != nil {
 		return fmt.Errorf("the binding of a session can't be written in %s: %w", s.location, err)
 	}
@@ -60,16 +57,8 @@ func (s *Store) PutBinding(ctx context.Context, b Binding) error {
 // whether it was.
 func (s *Store) ReplaceBinding(ctx context.Context, b Binding, thread string) (bool, error) {
 	updated := b.Updated.UTC().Truncate(time.Microsecond).Format(timeLayout)
-	var n int64
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE bindings SET thread = $1, record = $2, action = $3, reason = $4, previous_thread = $5, mode = $6, updated = $7
+	n, err := s.exec(ctx, `UPDATE bindings SET thread = $1, record = $2, action = $3, reason = $4, previous_thread = $5, mode = $6, updated = $7
 			WHERE session = $8 AND thread = $9`, b.Thread, b.Record, b.Action, b.Reason, b.PreviousThread, b.Mode, updated, b.Session, thread)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
-		return err
-	})
 	if err != nil {
 		return false, fmt.Errorf("the binding of a session can't be written in %s: %w", s.location, err)
 	}
@@ -99,28 +88,11 @@ func (s *Store) queryBinding(ctx context.Context, query, of string) (b Binding, 
 
 // Bindings returns at most limit bindings, the last changed first.
 func (s *Store) Bindings(ctx context.Context, limit int) ([]Binding, error) {
-	all, err := s.queryBindings(ctx, limit)
+	all, err := queryAll(ctx, s.read, (*Binding).scan, fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings ORDER BY updated DESC, session LIMIT %d`, limit))
 	if err != nil {
 		return nil, fmt.Errorf("the bindings in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return all, nil
-}
-
-func (s *Store) queryBindings(ctx context.Context, limit int) ([]Binding, error) {
-	rows, err := s.read.QueryContext(ctx, fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings ORDER BY updated DESC, session LIMIT %d`, limit))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var all []Binding
-	for rows.Next() {
-		var b Binding
-		if err := b.scan(rows.Scan); err != nil {
-			return nil, err
-		}
-		all = append(all, b)
-	}
-	return all, rows.Err()
 }
 
 // CountBindings returns the number of sessions that have a thread, and the number of unreadable
@@ -136,15 +108,7 @@ func (s *Store) CountBindings(ctx context.Context) (bound, aside int, err error)
 // DeleteBinding deletes the binding of a session and reports whether there was one. If thread is
 // not empty, it deletes only a binding to that thread.
 func (s *Store) DeleteBinding(ctx context.Context, session, thread string) (bool, error) {
-	var n int64
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM bindings WHERE session = $1 AND ($2 = '' OR thread = $3)`, session, thread, thread)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
-		return err
-	})
+	n, err := s.exec(ctx, `DELETE FROM bindings WHERE session = $1 AND ($2 = '' OR thread = $3)`, session, thread, thread)
 	if err != nil {
 		return false, fmt.Errorf("the binding of a session can't be deleted in %s: %w", s.location, err)
 	}

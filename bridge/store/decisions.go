@@ -89,19 +89,6 @@ func (f Filter) where() (string, []any) {
 }
 
 func (s *Store) readPage(ctx context.Context, where string, args []any, from int64) ([]row, error) {
-	rows, err := s.read.QueryContext(ctx, fmt.Sprintf(`SELECT %s FROM decisions WHERE %s AND seq >= %d ORDER BY seq LIMIT %d`,
+	return queryAll(ctx, s.read, (*row).scan, fmt.Sprintf(`SELECT %s FROM decisions WHERE %s AND seq >= %d ORDER BY seq LIMIT %d`,
 		decisionColumns, where, from, pageSize), args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var all []row
-	for rows.Next() {
-		var r row
-		if err := r.scan(rows.Scan); err != nil {
-			return all, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
 }

@@ -91,28 +91,11 @@ func (s *Store) GrantByDigest(ctx context.Context, digest string) (g Grant, foun
 
 // Grants returns all grants, expired ones too, the oldest first.
 func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
-	all, err := s.queryGrants(ctx)
+	all, err := queryAll(ctx, s.read, (*Grant).scan, `SELECT `+grantColumns+` FROM grants ORDER BY seq`)
 	if err != nil {
 		return nil, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return all, nil
-}
-
-func (s *Store) queryGrants(ctx context.Context) ([]Grant, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT `+grantColumns+` FROM grants ORDER BY seq`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var all []Grant
-	for rows.Next() {
-		var g Grant
-		if err := g.scan(rows.Scan); err != nil {
-			return nil, err
-		}
-		all = append(all, g)
-	}
-	return all, rows.Err()
 }
 
 // RevokeGrant deletes a grant and reports whether there was one.
@@ -127,15 +110,7 @@ func (s *Store) RevokeGrants(ctx context.Context) (int, error) {
 }
 
 func (s *Store) deleteGrants(ctx context.Context, statement string, args ...any) (int, error) {
-	var n int64
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, statement, args...)
-		if err != nil {
-			return err
-		}
-		n, err = result.RowsAffected()
-		return err
-	})
+	n, err := s.exec(ctx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("grants in %s can't be revoked: %w", s.location, err)
 	}

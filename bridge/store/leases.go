@@ -97,10 +97,7 @@ func (s *Store) DeleteLease(ctx context.Context, session string) error {
 }
 
 func (s *Store) deleteLeases(ctx context.Context, statement string, args ...any) error {
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, statement, args...)
-		return err
-	})
+	_, err := s.exec(ctx, statement, args...)
 	if err != nil {
 		return fmt.Errorf("a lease in %s can't be deleted: %w", s.location, err)
 	}

@@ -37,6 +37,13 @@ type Match struct {
 	Score   float64 `json:"score"`   // higher is better; 0 if the records are not ranked
 }
 
+func (m *Match) scan(scan func(...any) error) error {
+	var snippet sql.NullString
+	err := m.Record.scan(scan, &snippet, &m.Score)
+	m.Snippet = strings.Join(strings.Fields(snippet.String), " ")
+	return err
+}
+
 // Find returns the matching records, the best first. If 2,000 or more match, it returns the newest
 // first, without scores. Without a word to search for, it returns ErrEmptyQuery.
 func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
@@ -57,7 +64,7 @@ func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
 	if err := s.read.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
 		return nil, s.searchError(err)
 	}
-	found, err := s.queryMatches(ctx, find(n < maxRanked), args...)
+	found, err := queryAll(ctx, s.read, (*Match).scan, find(n < maxRanked), args...)
 	if err != nil {
 		return nil, s.searchError(err)
 	}
@@ -66,24 +73,6 @@ func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
 
 func (s *Store) searchError(err error) error {
 	return fmt.Errorf("the transcripts in %s can't be searched: %w", s.location, s.describe(err))
-}
-
-func (s *Store) queryMatches(ctx context.Context, statement string, args ...any) (all []Match, err error) {
-	rows, err := s.read.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var one Match
-		var snippet sql.NullString
-		if err := one.scan(rows.Scan, &snippet, &one.Score); err != nil {
-			return nil, err
-		}
-		one.Snippet = strings.Join(strings.Fields(snippet.String), " ")
-		all = append(all, one)
-	}
-	return all, rows.Err()
 }
 
 // query is a parsed Query: words and phrases without quotes.

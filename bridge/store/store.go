@@ -105,6 +105,37 @@ func (s *Store) update(ctx context.Context, f func(context.Context, *sql.Tx) err
 	return s.checkNotReplaced()
 }
 
+// exec runs one statement in a transaction of its own and returns the number of affected rows.
+func (s *Store) exec(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, statement, args...)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// queryAll returns the rows of a query, each read by scan.
+func queryAll[T any](ctx context.Context, db *sql.DB, scan func(*T, func(...any) error) error, query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []T
+	for rows.Next() {
+		var one T
+		if err := scan(&one, rows.Scan); err != nil {
+			return all, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
 // checkNotReplaced returns an error if the file was renamed, deleted or replaced: SQLite would
 // still write to it, but no other process would find it.
 func (s *Store) checkNotReplaced() error {

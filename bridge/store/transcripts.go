@@ -76,20 +76,9 @@ func (s *Store) addRecord(ctx context.Context, insert *sql.Stmt, seq int64, r Re
 // Records returns the records of a thread in the order of AddRecords. If turn is not empty, it
 // returns only those of that turn.
 func (s *Store) Records(ctx context.Context, thread, turn string) ([]Record, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT `+recordColumns+` FROM transcript WHERE thread = $1 AND ($2 = '' OR turn = $3) ORDER BY seq`, thread, turn, turn)
+	scan := func(r *Record, scan func(...any) error) error { return r.scan(scan) }
+	all, err := queryAll(ctx, s.read, scan, `SELECT `+recordColumns+` FROM transcript WHERE thread = $1 AND ($2 = '' OR turn = $3) ORDER BY seq`, thread, turn, turn)
 	if err != nil {
-		return nil, fmt.Errorf("the transcripts in %s can't be read: %w", s.location, s.describe(err))
-	}
-	defer func() { _ = rows.Close() }()
-	var all []Record
-	for rows.Next() {
-		var r Record
-		if err := r.scan(rows.Scan); err != nil {
-			return nil, fmt.Errorf("the transcripts in %s can't be read: %w", s.location, s.describe(err))
-		}
-		all = append(all, r)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("the transcripts in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return all, nil
@@ -110,15 +99,7 @@ func (s *Store) PurgeRecords(ctx context.Context, before time.Time) (int64, erro
 	stamp := before.UTC().Format(timeLayout)
 	var all int64
 	for {
-		var n int64
-		err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			result, err := tx.ExecContext(ctx, `DELETE FROM transcript WHERE seq IN (SELECT seq FROM transcript WHERE time < $1 ORDER BY time, seq LIMIT $2)`, stamp, purgeBatch)
-			if err != nil {
-				return err
-			}
-			n, err = result.RowsAffected()
-			return err
-		})
+		n, err := s.exec(ctx, `DELETE FROM transcript WHERE seq IN (SELECT seq FROM transcript WHERE time < $1 ORDER BY time, seq LIMIT $2)`, stamp, purgeBatch)
 		if err != nil {
 			return all, fmt.Errorf("old transcripts in %s can't be deleted: %w", s.location, err)
 		}

@@ -118,7 +118,7 @@ func TestMessagesArrive(t *testing.T) {
 	if how["started"] == 0 || how["queued"] == 0 {
 		t.Errorf("results of the messages: %v", how)
 	}
-	var heard []int
+	var accepted []int
 	for _, m := range c.Messages() {
 		switch {
 		case m.Sent:
@@ -137,7 +137,7 @@ func TestMessagesArrive(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					heard = append(heard, k)
+					accepted = append(accepted, k)
 				}
 			}
 		}
@@ -146,8 +146,8 @@ func TestMessagesArrive(t *testing.T) {
 	for i := range want {
 		want[i] = i
 	}
-	if !slices.Equal(heard, want) {
-		t.Errorf("Codex accepted %v", heard)
+	if !slices.Equal(accepted, want) {
+		t.Errorf("Codex accepted %v", accepted)
 	}
 	for id := range n {
 		if !w.modelReceived(`\n#` + strconv.Itoa(id) + `"`) {
