@@ -11,9 +11,9 @@ import (
 const laterConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [%s]\nnetwork = %v\n"
 
 // reconfigures changes the configuration of the bridge, and waits until the bridge has read it while a thread is open.
-func (a *agreeable) reconfigures(config string) {
+func (a *acceptingEditor) reconfigures(config string) {
 	a.t.Helper()
-	a.write("config.toml", config+unhurried(config))
+	a.write("config.toml", config+withLongGrace(config))
 	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
 		a.t.Fatal(err)
 	}
@@ -23,17 +23,17 @@ func (a *agreeable) reconfigures(config string) {
 func TestNetworkAllowedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: fmt.Sprintf(laterConfig, `".github"`, false)})
-	a := w.agreeable(proxyArgv...)
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	opened := map[string]any{"type": "workspaceWrite", "networkAccess": true}
 	reaches := func(settings map[string]any) bool {
 		t.Helper()
-		turn, mark := a.beginWith(thread, "RUN: touch ran; python3 -c 'import socket; socket.socket(socket.AF_INET); print(\"has a socket\")'", settings)
-		a.end(thread, turn, mark)
-		if !w.left("workspace/ran") {
-			t.Errorf("no command ran: %q", w.told())
+		turn, mark := a.startTurnWith(thread, "RUN: touch ran; python3 -c 'import socket; socket.socket(socket.AF_INET); print(\"has a socket\")'", settings)
+		a.waitTurn(thread, turn, mark)
+		if !w.hasFile("workspace/ran") {
+			t.Errorf("no command ran: %q", w.lastToolOutput())
 		}
-		return strings.Contains(w.told(), "has a socket")
+		return strings.Contains(w.lastToolOutput(), "has a socket")
 	}
 	for name, settings := range map[string]map[string]any{"sandboxPolicy": {"sandboxPolicy": opened}, "permissions": {"permissions": "codex-bridge-network"}} {
 		if reaches(settings) {
@@ -43,12 +43,12 @@ func TestNetworkAllowedLater(t *testing.T) {
 	a.reconfigures(fmt.Sprintf(laterConfig, `".github"`, true))
 	a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true})
 	if !reaches(map[string]any{"sandboxPolicy": opened}) {
-		t.Errorf("the network is closed: %q", w.told())
+		t.Errorf("the network is closed: %q", w.lastToolOutput())
 	}
 	if reaches(map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}}) {
 		t.Error("the network is open in a turn without it")
 	}
-	a.quit()
+	a.closeAndWait()
 }
 
 // A path is protected no more while a thread is open. The thread comes back with the profile that it has, also if the
@@ -62,7 +62,7 @@ func TestProtectedPathRemovedLater(t *testing.T) {
 			w.write("workspace/secrets/x", "")
 			w.write("workspace/.github/x", "")
 			w.write("workspace/write.sh", "touch ran; touch .github/made; touch secrets/made\n")
-			a := w.agreeable(proxyArgv...)
+			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(thread, "SAY: hi")
 			a.reconfigures(fmt.Sprintf(laterConfig, `".github"`, false))
@@ -71,10 +71,10 @@ func TestProtectedPathRemovedLater(t *testing.T) {
 			}
 			a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true})
 			a.turn(thread, "RUN: sh write.sh")
-			if !w.left("workspace/ran") || w.left("workspace/.github/made") || w.left("workspace/secrets/made") {
-				t.Errorf("ran: %v, .github: %v, secrets: %v; %q", w.left("workspace/ran"), w.left("workspace/.github/made"), w.left("workspace/secrets/made"), w.told())
+			if !w.hasFile("workspace/ran") || w.hasFile("workspace/.github/made") || w.hasFile("workspace/secrets/made") {
+				t.Errorf("ran: %v, .github: %v, secrets: %v; %q", w.hasFile("workspace/ran"), w.hasFile("workspace/.github/made"), w.hasFile("workspace/secrets/made"), w.lastToolOutput())
 			}
-			a.quit()
+			a.closeAndWait()
 		})
 	}
 }

@@ -21,23 +21,23 @@ func TestAgentOfMovedThreadIsResumed(t *testing.T) {
 	w.repositoryIn("governed")
 	w.write("governed/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"mkdir **\"\ndecision = \"deny\"\nreason = \"Folders are made by people.\"\n")
 	config := fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)
-	w.write("config.toml", config+unhurried(config))
-	a := w.agreeable(proxyArgv...)
+	w.write("config.toml", config+withLongGrace(config))
+	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"cwd": governed, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": lib})
-	a.end(thread, turn, mark)
-	child, _ := a.spawn(thread, "SAY: hi")
+	turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": lib})
+	a.waitTurn(thread, turn, mark)
+	child, _ := a.spawnAgent(thread, "SAY: hi")
 	opened := a.must("thread/resume", map[string]any{"threadId": child, "excludeTurns": true})
 	if cwd := editor.Member(opened, "cwd"); cwd != lib {
 		t.Errorf("the agent comes back in %s", cwd)
 	}
 	a.turn(child, "RUN: touch made; echo > "+governed+"/made")
-	if !w.left("lib/made") {
-		t.Errorf("no command: %q", w.told())
+	if !w.hasFile("lib/made") {
+		t.Errorf("no command: %q", w.lastToolOutput())
 	}
 	a.turn(child, "RUN: mkdir denied")
-	if w.left("lib/denied") || !strings.Contains(w.told(), "Folders are made by people") {
-		t.Errorf("the rule of the parent's folder does not hold: %q", w.told())
+	if w.hasFile("lib/denied") || !strings.Contains(w.lastToolOutput(), "Folders are made by people") {
+		t.Errorf("the rule of the parent's folder does not hold: %q", w.lastToolOutput())
 	}
-	a.quit()
+	a.closeAndWait()
 }
