@@ -93,8 +93,8 @@ func TestLoadOfHostileFileIsFast(t *testing.T) {
 			_, err := config.Load(config.Options{Workspace: dir})
 			took := time.Since(begin)
 			t.Logf("%v: %.120v", took, err)
-			// Generous: what is guarded against takes minutes.
-			if took > 20*time.Second {
+			// Generous, for the race detector on a busy machine: without the bounds it takes many minutes.
+			if took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})
