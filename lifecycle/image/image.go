@@ -43,8 +43,8 @@ func decode(data []byte) (Image, error) {
 	if pixels := config.Width * config.Height; config.Width < 1 || config.Height < 1 || pixels > maxPixels {
 		return Image{}, fmt.Errorf("it has %d by %d pixels; the maximum is %d pixels", config.Width, config.Height, maxPixels)
 	}
-	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
-		return Image{}, fmt.Errorf("it is damaged or incomplete: %w", err)
+	if err := checkDecoded(data, config); err != nil {
+		return Image{}, err
 	}
 	return Image{Mime: "image/" + kind, Data: data}, nil
 }
