@@ -80,7 +80,7 @@ func TestAskMethodAsksUser(t *testing.T) {
 
 	// Without a user to ask, the request is refused with the reason.
 	c = w.open(proxyArgv...).initializeWithBridge()
-	if err := c.mustFail("thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err.Code != -32010 || !strings.Contains(err.Message, "a person has to be asked") {
+	if err := c.mustFail("thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err.Code != -32010 || !strings.Contains(err.Message, "a person must consent") {
 		t.Error(err)
 	}
 	c.closeAndWait()
@@ -104,7 +104,7 @@ func TestPolicyDeniesBridgeMethods(t *testing.T) {
 		c.closeAndWait()
 	}
 	w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"bridge/turn/run\" = \"ask\"\n"})
-	if _, problems, status := w.runCommand("app-server"); status != 2 || !strings.Contains(problems, "nobody is asked about a method of the bridge's own") {
+	if _, problems, status := w.runCommand("app-server"); status != 2 || !strings.Contains(problems, "the bridge does not ask about its own methods") {
 		t.Errorf("exit status %d: %s", status, problems)
 	}
 }

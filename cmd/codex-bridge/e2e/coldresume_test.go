@@ -146,7 +146,7 @@ func TestRootInWritableFolderComesBack(t *testing.T) {
 				if !w.hasFile("lib/made") {
 					t.Fatalf("the other thread's root is not writable: %q", w.lastToolOutput())
 				}
-				if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "in place of the inner folder") {
+				if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "replace the inner folder by a link") {
 					t.Errorf("error %v", err)
 				}
 			} else {

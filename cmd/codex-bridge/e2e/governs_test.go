@@ -281,7 +281,7 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("config.toml", governsConfig)
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 		t.Fatal(err)
 	}
 	for len(runs(a.thread(settings))) != 2 { // the two changes may arrive separately
@@ -293,11 +293,11 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 		t.Errorf("commands after the change: %q", ran)
 	}
 	changes := 0
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { changes = strings.Count(text, "keep the policies"); return true }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { changes = strings.Count(text, "still checked against the policies"); return true }); err != nil {
 		t.Fatal(err)
 	}
 	w.write("config.toml", "[policy]\nmode = \"off\"\n")
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, "keep the policies") > changes }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, "still checked against the policies") > changes }); err != nil {
 		t.Fatal(err)
 	}
 	if ran := runs(old); ran != nil {

@@ -128,7 +128,7 @@ func TestImageRefused(t *testing.T) {
 		{"not a readable PNG", []string{"../text.png"}},
 		{`no model "gpt-none"`, []string{"picture.png", "--model", "gpt-none"}},
 		{"no description after 1.5s", []string{"picture.png", "--prompt", "SLOW: 3600000", "--timeout", "1.5s"}},
-		{"model fails", []string{"picture.png", "--prompt", "FAIL"}},
+		{"told to fail", []string{"picture.png", "--prompt", "FAIL"}},
 	} {
 		stdout, stderr, code := w.runCommand(append([]string{"image", "describe"}, test.args...)...)
 		if stdout != "" || !strings.Contains(stderr, test.want) || code != 1 {

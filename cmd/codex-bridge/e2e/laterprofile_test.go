@@ -14,7 +14,7 @@ const laterConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspac
 func (a *acceptingEditor) reconfigures(config string) {
 	a.t.Helper()
 	a.write("config.toml", config+withLongGrace(config))
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 		a.t.Fatal(err)
 	}
 }

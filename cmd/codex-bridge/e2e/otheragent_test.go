@@ -160,7 +160,7 @@ func TestNamedAgentOfEarlierTurn(t *testing.T) {
 			if made {
 				a.waitAgentTurn(thread, mark)
 			}
-			if refused := strings.Contains(w.lastToolOutput(), "can't be told"); refused == made {
+			if refused := strings.Contains(w.lastToolOutput(), "can't be identified"); refused == made {
 				t.Errorf("the model got %q", w.lastToolOutput())
 			}
 			if !made && w.hasFile("workspace/made") {

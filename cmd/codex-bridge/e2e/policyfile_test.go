@@ -169,7 +169,7 @@ func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 				} {
 					if folder != "enforced" {
 						a.must(method, params)
-					} else if err := a.mustFail(method, params); !strings.Contains(err.Message, "the policy file of this folder is to be enforced") {
+					} else if err := a.mustFail(method, params); !strings.Contains(err.Message, "the policy file of this folder requires enforcement") {
 						t.Error(err)
 					}
 				}

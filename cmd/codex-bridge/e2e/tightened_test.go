@@ -34,7 +34,7 @@ func TestRuleThatComesWhileAsked(t *testing.T) {
 			a.Editor = w.start(proxyArgv, editor.Options{Answer: func(ctx context.Context, _ editor.Message) (any, *editor.Error) {
 				if test.change {
 					w.write("config.toml", base+"[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"+withLongGrace(base))
-					if _, err := a.WaitStderr(ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+					if _, err := a.WaitStderr(ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 						t.Error(err)
 					}
 				}

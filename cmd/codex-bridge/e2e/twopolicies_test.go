@@ -100,7 +100,7 @@ func TestTurnDoesNotGetForbiddenRootsOfProfile(t *testing.T) {
 			thread := a.thread(map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "permissions": ":workspace"})
 			if test.tightened != "" {
 				w.write("config.toml", config+test.tightened+withLongGrace("[policy]"))
-				if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+				if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -131,7 +131,7 @@ func TestOwnMethodIsDeniedForSession(t *testing.T) {
 	}
 	thread := open("kept")
 	w.write("config.toml", base+withLongGrace(base))
-	if _, err := c.WaitStderr(c.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+	if _, err := c.WaitStderr(c.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 		t.Fatal(err)
 	}
 	open("new")

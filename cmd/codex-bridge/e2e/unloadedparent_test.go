@@ -47,7 +47,7 @@ func TestNamedAgentOfUnloadedThread(t *testing.T) {
 			refused := false
 			for _, r := range w.model.Requests() {
 				for _, output := range r.ToolOutputs() {
-					refused = refused || strings.Contains(output, "can't be told")
+					refused = refused || strings.Contains(output, "can't be identified")
 				}
 			}
 			if name != "bridge" { // the agent works after the end of its parent's turn
@@ -108,7 +108,7 @@ func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 				id := test.load(a, thread)
 				if bridge {
 					w.write("config.toml", base+"protected_paths = [\".github\", \"secrets\"]\n")
-					if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+					if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -101,7 +101,7 @@ func TestLoadedThreadIsNotReopenedWithLessProtection(t *testing.T) {
 			thread := a.thread(open)
 			a.turn(thread, "RUN: true")
 			w.write("config.toml", base+"protected_paths = [\".github\", \"secrets\"]\n"+withLongGrace(base))
-			if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+			if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 				t.Fatal(err)
 			}
 			if forget {
