@@ -293,7 +293,10 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 		t.Errorf("commands after the change: %q", ran)
 	}
 	changes := 0
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { changes = strings.Count(text, "still checked against the policies"); return true }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool {
+		changes = strings.Count(text, "still checked against the policies")
+		return true
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.write("config.toml", "[policy]\nmode = \"off\"\n")

@@ -50,7 +50,7 @@ func TestUnsubscribedThread(t *testing.T) {
 			switch {
 			case !bridge && (err != nil || editor.Member(answer, "cwd") != governed):
 				t.Errorf("Codex does not open the thread in another folder: %v %s", err, answer)
-			case bridge && (err == nil || err.Code != -32013 || !strings.Contains(err.Message, "does not protect")):
+			case bridge && (err == nil || err.Code != -32013 || !strings.Contains(err.Message, "unknown or protects too little")):
 				t.Errorf("the thread resumed in a folder with a policy file: %v", err)
 			}
 			if bridge {
@@ -107,7 +107,7 @@ func TestLoadedThreadIsNotReopenedWithLessProtection(t *testing.T) {
 			if forget {
 				a.must("thread/unsubscribe", map[string]any{"threadId": thread})
 			}
-			if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); err.Code != -32013 || !strings.Contains(err.Message, "does not protect") {
+			if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); err.Code != -32013 || !strings.Contains(err.Message, "unknown or protects too little") {
 				t.Error(err)
 			}
 			if !forget {
