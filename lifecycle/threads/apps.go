@@ -12,8 +12,8 @@ import (
 // mostPages bounds how often Codex is asked for more apps.
 const mostPages = 100
 
-// decide decides about the session's thread. Where it takes that, the apps of its plugins
-// are looked up: those that can't be keep nobody from a thread that was right so far.
+// decide decides about the session's thread. If needed, it looks up the apps of the plugins.
+// If that fails, a thread that was valid so far is kept.
 func (r *request) decide(ctx context.Context) binding.Decision {
 	d := binding.Decide(r.old, r.in)
 	if d.Action == binding.ActionBuild {

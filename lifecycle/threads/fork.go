@@ -59,8 +59,8 @@ type source struct {
 	sandbox           policy.SandboxSettings
 }
 
-// answer answers the client. Whatever keeps the thread from being forked, it is resumed
-// then, and the client is warned.
+// answer answers the client. If the fork fails for any reason, the thread is resumed, and
+// the client is warned.
 func (r *fork) answer(ctx context.Context) error {
 	s, err := r.source(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (r *fork) source(ctx context.Context) (s source, err error) {
 
 var errForce = errors.New("it is not known what its sandbox is, and when it asks")
 
-// read is a thread that is on record; Absent when Codex knows none, which it says to a
-// resume, too.
+// read returns a thread that Codex has recorded; Absent if there is none. A resume would
+// fail then, too.
 func (r *fork) read(ctx context.Context, id string) rpc.Value {
 	result, err := r.peer.Call(ctx, "thread/read", map[string]any{"threadId": id})
 	if err != nil {
@@ -148,8 +148,8 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 }
 
 // start starts the new thread as the thread would be resumed: the policy has decided about the folder, the sandbox and the
-// approvals of that request. What it leaves out is as the thread had it last. The answer is as the features behind have
-// left it.
+// approvals of that request. Omitted settings are those that the thread had last. The response is that of the later
+// features.
 func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	was := make(map[string]json.RawMessage)
 	keep := func(name string, v rpc.Value) {

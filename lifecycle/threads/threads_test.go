@@ -11,8 +11,8 @@ import (
 	"codex-bridge/lifecycle/threads"
 )
 
-// What a client that does not know the bridge says of sessions is Codex's, and without
-// [thread] nothing is touched.
+// Codex gets the session members of a client that does not know the bridge, and without
+// [thread] nothing is changed.
 func TestUnknown(t *testing.T) {
 	w := newWorld(t, false, config.Default().Thread)
 	w.Play("unknown", `
@@ -114,7 +114,7 @@ editor< {"id":3,"error":{"code":-32603,"message":"<text>"}}
 `)
 }
 
-// What a process holds is given back.
+// A process releases its leases.
 func TestClose(t *testing.T) {
 	w := newWorld(t, true, config.Default().Thread)
 	w.Play("started", `
@@ -134,8 +134,8 @@ editor< {"id":1,"error":{"code":-32600,"message":"no"}}
 	}
 }
 
-// What is changed of a binding at the same time is all there: the model by what Codex says,
-// the rest by what clients ask for.
+// Concurrent changes of a binding are all kept: the model from Codex, the rest from requests
+// of clients.
 func TestChangedAtOnce(t *testing.T) {
 	w := newWorld(t, true, config.Default().Thread)
 	w.bind(t, store.Binding{Session: "chat", Thread: "T", Record: record})

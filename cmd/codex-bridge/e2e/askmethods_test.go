@@ -162,7 +162,7 @@ func TestAskMethodAsksByElicitation(t *testing.T) {
 			if got := editor.Member(c.must("thread/read", map[string]any{"threadId": thread}), "thread", "name"); got != "yes" {
 				t.Errorf("the name is %q", got)
 			}
-			// What was cut in the question is in the decision log.
+			// The decision log has the parts that the question omits.
 			allowed, problems, _ := w.runCommand("decisions", "list", "--json", "--verdict", "accept")
 			if !strings.Contains(allowed, `the user allowed it with {`) || !strings.Contains(allowed, strings.TrimSpace(long)) {
 				t.Errorf("the consents on record: %s\n%s", allowed, problems)
