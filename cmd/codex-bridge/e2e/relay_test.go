@@ -68,7 +68,7 @@ func TestRelayUnanswered(t *testing.T) {
 			more: func(*world) string { return "" },
 			client: func(e *editor.Editor, m editor.Message) {
 				_ = e.ReplyError(m, &editor.Error{Code: -32000, Message: "failed"})
-			}, want: "out to lunch",
+			}, want: "refused bridge/hook: failed",
 		},
 		"client that allows what it can't": {
 			more:   func(*world) string { return "" },

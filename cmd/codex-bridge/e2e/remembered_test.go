@@ -154,7 +154,7 @@ func (a *acceptingEditor) retryUntilOffered(thread, text string, offered func(as
 }
 
 // retried is the start of the reason in the question.
-const retried = "[codex-bridge: leaves the sandbox] it has failed in the sandbox"
+const retried = "[codex-bridge: leaves the sandbox] it failed in the sandbox"
 
 // No rule and no grant accepts the retry.
 func TestRetryOutsideSandboxAsks(t *testing.T) {
