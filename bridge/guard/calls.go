@@ -59,7 +59,7 @@ func (s *startedCalls) start(at turnOf, id string, ended func() int) bool {
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It
 // returns why the call must not run: another call with its id has not ended. Otherwise it
-// forgets what the guard knows of earlier calls with the id. payload is the hook's input.
+// drops the paths of an earlier patch with the id. payload is the hook's input.
 func (g *Guard) StartCall(ctx context.Context, thread, turn, id string, payload []byte) (refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {

@@ -81,8 +81,8 @@ func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 	}
 }
 
-// Forget forgets what is known of earlier calls with an id. It must be called when a call
-// starts: the model chooses the id, and may use it again.
+// Forget drops the consent and the announced item of earlier calls with an id. Call it when a
+// call starts: the model chooses the id, and may use it again.
 func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
 
 // Reason is why the person is asked, and what is known of the call.
