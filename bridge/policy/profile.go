@@ -102,7 +102,7 @@ func (c *decider) decideProfile([]string) {
 		return
 	}
 	c.defineProfile()
-	if c.m.Method == "thread/resume" && c.sent.Profile.Defined && c.st.LoadedProfile == nil && !c.st.NotLoaded {
+	if c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded {
 		c.needsLoadedProfile = true
 		return
 	}
