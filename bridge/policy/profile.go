@@ -193,6 +193,7 @@ func (c *decider) openingFolder() string {
 func (c *decider) defineProfile() {
 	folder := c.openingFolder()
 	if folder == "" || !isUsableWorkspace(c.st, folder) {
+		c.needsThreadFolder = c.needsThreadFolder || folder == "" && !c.spec.startsThread && !c.st.UnknownThread
 		return
 	}
 	folders := []string{folder}

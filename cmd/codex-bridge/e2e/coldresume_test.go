@@ -273,3 +273,25 @@ func TestChangedThreadIsResumed(t *testing.T) {
 		})
 	}
 }
+
+// With project_trust = "codex" a thread resumes after a restart without a cwd, and its commands
+// can't write protected files.
+func TestColdResumeUnderCodexTrust(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nproject_trust = \"codex\"\nprotected_paths = [\"protected\"]\n"
+	w := newWorld(t, options{config: config})
+	w.repository()
+	w.write("workspace/protected/file", "")
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	a.turn(thread, "RUN: true")
+	a.closeAndWait()
+
+	a = w.newAcceptingEditor(proxyArgv...)
+	a.must("thread/resume", map[string]any{"threadId": thread})
+	a.turn(thread, "RUN: touch written protected/written")
+	if !w.hasFile("workspace/written") || w.hasFile("workspace/protected/written") {
+		t.Errorf("the workspace is not writable, or the protected folder is; the model got %q", w.lastToolOutput())
+	}
+	a.closeAndWait()
+}
