@@ -1,13 +1,14 @@
 package policy
 
 import (
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
 )
 
 // maxPatchPlaces bounds the pairs of folder and file that patchPlaces returns.
@@ -61,7 +62,7 @@ func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st St
 // assignments may precede a command.
 func (st State) patchPlaces(command, cwd string) (places []string, ok bool) {
 	head := command[:max(strings.LastIndex(command, "*** Begin Patch"), 0)]
-	if !holdsPatch(command) || !strings.Contains(head, "cd") {
+	if !rules.AppliesPatch(command) || !strings.Contains(head, "cd") {
 		return nil, true
 	}
 	words := strings.FieldsFunc(head, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) })
@@ -100,18 +101,10 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 	})
 }
 
-// holdsPatch reports whether a shell command contains a patch, which Codex extracts and asks about.
-// For other lines, Codex's own question has the files.
-//
-// Measured with Codex 0.169: applypatch is another name of apply_patch.
-func holdsPatch(command string) bool {
-	return (strings.Contains(command, "apply_patch") || strings.Contains(command, "applypatch")) && strings.Contains(command, "*** Begin Patch")
-}
-
-// holdsPatch reports whether the call is a shell command that contains a patch.
-func (t ToolCall) holdsPatch() bool {
+// appliesPatch reports whether the call is a shell command out of which Codex may take a patch.
+func (t ToolCall) appliesPatch() bool {
 	text, _ := t.Input.Get("command").Text()
-	return t.Name == "Bash" && holdsPatch(text)
+	return t.Name == "Bash" && rules.AppliesPatch(text)
 }
 
 // patchFolder returns the base folder of the paths of a patch in a shell command. Measured with

@@ -31,6 +31,7 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 	var last []Change
 	for range maxRounds {
 		var changes []Change
+		changed := false
 		for _, p := range judging {
 			m, err := rpc.ParseMessage(d.Message)
 			if err != nil {
@@ -41,11 +42,11 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 				return e
 			}
 			if !bytes.Equal(d.Message, e.Message) {
-				changes = append(changes, e.Changes...)
+				changes, changed = append(changes, e.Changes...), true
 			}
 			d = d.combine(m, e, with == nil)
 		}
-		if with != nil && len(changes) == 0 {
+		if with != nil && !changed {
 			return d
 		}
 		judging, with, last = enforced, enforced, changes
@@ -88,9 +89,12 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 
 // contradictionError refuses a message that policies change against each other.
 func contradictionError(method string, changes []Change) *rpc.Error {
-	one := changes[0]
+	one := Change{Field: "params", Rule: ruleMode, Reason: "each changes the message of the other"}
+	if len(changes) > 0 {
+		one = changes[0]
+	}
 	reason := "the policies of this thread contradict each other: " + one.Reason
-	for _, other := range changes[1:] {
+	for _, other := range changes {
 		if other.Field == one.Field && other.Reason != one.Reason {
 			reason += "; and then " + other.Reason
 			if other.Origin != "" {

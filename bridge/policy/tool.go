@@ -33,7 +33,7 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	var d Decision
 	var m rules.Match
 	asks := p.canAsk(st.Thread)
-	if t.holdsPatch() {
+	if t.appliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
 	if p.rules != nil {
@@ -86,7 +86,7 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 		return leaveReason{}
 	case st.Escalation == rules.Escalated:
 		return callLeaveReason(st)
-	case !holdsPatch(text):
+	case !rules.AppliesPatch(text):
 		return leaveReason{}
 	}
 	if t.Name == "Bash" {
