@@ -75,7 +75,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	// Under enforce the proxy refuses a notification whose response is needed.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.verifyResponse(call, p.Mode(), d, state, j.folderPolicies, j.loaded)
+		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.warnUntrusted(call, d.Untrusted, state)

@@ -22,7 +22,7 @@ codex>  {"id":"resume","result":{"thread":{"id":"t1"},"approvalPolicy":"untruste
 `
 	letsT1 = `editor< {"id":"resume","result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",` + threadAnswer + `
 `
-	refusesT1 = `editor< {"id":"resume","error":{"code":-32013,"message":"<text>","data":{"method":"thread/resume","rule":"policy.mode","reason":"the thread was opened before the policy was enforced, and Codex still has it in memory with its earlier configuration","hint":"<text>"}}}
+	refusesT1 = `editor< {"id":"resume","error":{"code":-32013,"message":"<text>","data":{"method":"thread/resume","rule":"policy.mode","reason":"the thread was opened before this policy was enforced, and Codex still has it in memory with its earlier configuration","hint":"<text>"}}}
 editor> {"id":"turn","method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$refused"}}
 `
@@ -35,7 +35,7 @@ codex>  {"id":"$` + id + `","result":{"data":` + loaded + `,"nextCursor":` + nex
 `
 }
 
-// A thread that Codex has had in memory since before the policy was enforced is not resumed. A
+// A thread that Codex has had in memory since before this policy was enforced is not resumed. A
 // thread that Codex reads from disk is.
 func TestResumeOfThreadFromBeforeEnforcement(t *testing.T) {
 	for _, mode := range []string{"audit", "off"} {

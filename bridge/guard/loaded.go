@@ -43,11 +43,11 @@ func (g *Guard) listLoaded(ctx context.Context) ([]string, *rpc.Error) {
 }
 
 // openedUnenforcedError returns the refusal of a thread that Codex loaded while no policy was
-// enforced.
+// enforced, or one that allowed another overlay.
 func openedUnenforcedError(method string) *rpc.Error {
 	return policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
 		Method: method, Rule: "policy.mode", Hint: "restart Codex, then open the thread",
-		Reason: "the thread was opened before the policy was enforced, and Codex still has it in memory with its earlier configuration",
+		Reason: "the thread was opened before this policy was enforced, and Codex still has it in memory with its earlier configuration",
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 // profile.
 type loadedThread struct {
 	enforced        bool             // a request under an enforced policy opened it
+	policies        []*policy.Policy // the policies of the request with which Codex loaded it; nil if unknown
 	workspaces      []string         // all workspaces so far; its commands may still write them
 	varied          bool             // its sandbox or approvals have changed; a subagent may have the earlier ones
 	unsubscribed    bool             // the client has sent thread/unsubscribe since it opened the thread
@@ -173,19 +174,51 @@ func (t *threads) registerAllUnenforced() {
 	}
 }
 
-// registerEnforced records that a request under an enforced policy opened the thread. If Codex had
-// loaded the thread before by another request, it removes the thread from verified and returns
-// false: Codex has then ignored the request's configuration, and its response does not show the
-// effective one.
-func (t *threads) registerEnforced(id string, loaded bool) bool {
+// registerEnforced records that a request under enforced policies opened the thread. If Codex had
+// loaded the thread before by another request, Codex has ignored the request's overlay, and its
+// response does not show the effective one. So registerEnforced removes the thread from verified
+// and returns false if that earlier request was not under an enforced policy, or under policies
+// that allow an overlay which required do not.
+//
+// sent are the policies of the request, or of the parent if the thread is a loaded subagent's.
+func (t *threads) registerEnforced(id string, loaded bool, sent, required []*policy.Policy) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.recordLocked(id)
-	if loaded && !one.enforced {
+	if one.policies != nil {
+		sent = one.policies
+	}
+	forbids := func(p *policy.Policy) bool { return !slices.ContainsFunc(sent, p.AllowsOverlayOf) }
+	if loaded && !one.enforced || slices.ContainsFunc(required, forbids) {
 		delete(t.verified, id)
 		t.updateFoldersLocked()
 		return false
 	}
-	one.enforced = true
+	one.enforced, one.policies = true, sent
 	return true
+}
+
+// overlayPolicies returns the policies under which Codex has loaded a thread, or the parent of a
+// subagent's thread; nil if unknown.
+func (g *Guard) overlayPolicies(id string) []*policy.Policy {
+	for range maxParents {
+		if policies := g.threads.policiesAtLoad(id); policies != nil {
+			return policies
+		}
+		one := g.children.find(g.world.CodexHome, id)
+		if one == nil {
+			return nil
+		}
+		id = one.Parent
+	}
+	return nil
+}
+
+func (t *threads) policiesAtLoad(id string) []*policy.Policy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		return one.policies
+	}
+	return nil
 }

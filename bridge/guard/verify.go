@@ -14,7 +14,9 @@ import (
 // verifyResponse compares Codex's response to a request that opens a thread with the request. The
 // thread takes no turn before the comparison, nor after a difference. loaded are the threads that
 // Codex had in memory before a resume.
-func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
+//
+// sentUnder is the policy that decided the request.
+func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Policy, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork create threads
 		id, _ = call.Params.Get("threadId").Text()
@@ -45,14 +47,15 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode
 		}
 		// The policy may have changed since the request. The response to a request that was sent
 		// under audit stays as it is; the current policy decides whether the thread may take turns.
-		if sentUnder != config.Enforce {
+		enforced := sentUnder.Mode() == config.Enforce
+		if !enforced {
 			g.threads.registerUnenforced(opened)
 		}
 		err := g.threads.registerOpened(g.policy.Load, d.Sent, result, state, change.order, own)
-		if err == nil && sentUnder == config.Enforce && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
-			err = openedUnenforcedError(d.Sent.Method)
+		if err == nil && enforced {
+			err = g.requireOverlay(d.Sent.Method, opened, slices.Contains(loaded, opened), append(slices.Clip(own), sentUnder))
 		}
-		if err != nil && sentUnder == config.Enforce {
+		if err != nil && enforced {
 			outcome = bridge.Failed // Codex has not done what was requested: the gate stays as it is
 			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
 			g.recordRevoked(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
@@ -60,7 +63,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode
 			return
 		}
 		g.rulesFor(g.threads.peek(opened)) // remember the rules that Codex has just read
-		if sentUnder != config.Enforce && g.Enforces() {
+		if !enforced && g.Enforces() {
 			g.threads.revoke(opened) // as in SetPolicy
 		}
 		if shown := g.shownApproval(opened); shown != nil {
@@ -69,6 +72,21 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode
 			a.Line = patch.Bytes()
 		}
 	})
+}
+
+// requireOverlay returns an error if Codex has an opened thread in memory with an overlay that the
+// policies do not allow. sent are the policies of the request.
+func (g *Guard) requireOverlay(method, id string, loaded bool, sent []*policy.Policy) *rpc.Error {
+	required := append(slices.Clip(sent), g.policy.Load())
+	if method == "thread/resume" { // start and fork create threads
+		if atLoad := g.overlayPolicies(id); atLoad != nil {
+			sent = atLoad
+		}
+	}
+	if !g.threads.registerEnforced(id, loaded, sent, required) {
+		return openedUnenforcedError(method)
+	}
+	return nil
 }
 
 // settingsUpdated verifies the settings that Codex reports as effective.

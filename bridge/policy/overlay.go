@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/rpc"
 )
 
@@ -12,6 +13,20 @@ const ruleKeys = "policy.config_keys"
 
 // projectsKey is a table that the bridge sets as a whole, in nested form.
 const projectsKey = "projects"
+
+// AllowsOverlayOf reports whether p also allows the overlay of any thread that was opened under
+// another policy. Codex keeps that overlay while it has the thread in memory, and its responses do
+// not have it.
+//
+// Disabled features need no comparison: only an entry of policy.config_keys enables one.
+func (p *Policy) AllowsOverlayOf(was *Policy) bool {
+	if p.mode != config.Enforce {
+		return true
+	}
+	added := func(key string) bool { return !slices.Contains(p.section.ConfigKeys, key) }
+	return was.mode == config.Enforce && slices.Index(trustValues, was.trust) >= slices.Index(trustValues, p.trust) &&
+		!slices.ContainsFunc(was.section.ConfigKeys, added)
+}
 
 // decideOverlay checks `config`, an overlay over Codex's whole configuration.
 //

@@ -108,7 +108,7 @@ func TestSkillDependency(t *testing.T) {
 	}
 }
 
-// A thread opened before the policy was enforced takes no turn while Codex has it loaded with the
+// A thread opened before this policy was enforced takes no turn while Codex has it loaded with the
 // features of that time.
 func TestThreadOpenedBeforeEnforcement(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestThreadOpenedBeforeEnforcement(t *testing.T) {
 			c.reloadConfig(lax)
 			for _, cwd := range []any{nil, w.workspace} {
 				_, err := c.Call(c.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": cwd})
-				if err == nil || err.Code != -32013 || !strings.Contains(err.Message, "before the policy was enforced") {
+				if err == nil || err.Code != -32013 || !strings.Contains(err.Message, "before this policy was enforced") {
 					t.Errorf("resume: %v", err)
 				}
 			}
