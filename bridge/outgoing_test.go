@@ -176,7 +176,8 @@ editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
 	}
 }
 
-// The size of asynchronous requests is limited. Without the limit, each would keep its message until it is answered.
+// The size of asynchronous requests is limited. Without the limit, each would keep its message
+// until it is answered.
 func TestTooLargeAsyncRequests(t *testing.T) {
 	a := asyncFeature{now: make(chan struct{})}
 	c := bridgetest.Start(t, a)

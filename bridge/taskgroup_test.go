@@ -8,8 +8,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Tasks may start while another goroutine waits for all to end. Too many tasks, or too large ones, do not start. One
-// task may have any size.
+// Tasks may start while another goroutine waits for all to end. Too many tasks, or too large ones,
+// do not start. One task may have any size.
 func TestTaskGroup(t *testing.T) {
 	c := newConversation(nil, nil)
 	g := &c.asyncRequests

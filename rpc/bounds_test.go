@@ -149,7 +149,8 @@ func TestMemoryOfHugeLinesIsReleased(t *testing.T) {
 	}
 }
 
-// At most 1,024 names of up to 64 bytes are interned, so that the next message does not allocate them.
+// At most 1,024 names of up to 64 bytes are interned, so that the next message does not allocate
+// them.
 func TestParserKeepsNames(t *testing.T) {
 	for n, want := range map[int]float64{64: 0, 65: 1} {
 		var p rpc.Parser

@@ -200,8 +200,8 @@ const (
 	Enforce Mode = "enforce"
 )
 
-// Policy is the [policy] section: the requests that a client may send. Default has the default values;
-// the zero value is not useful.
+// Policy is the [policy] section: the requests that a client may send. Default has the default
+// values; the zero value is not useful.
 type Policy struct {
 	Mode           Mode              `toml:"mode"`
 	Preset         string            `toml:"preset"`          // "" | "yolo" | "full" | "guardian" | "auto" | "ask": values of approval, sandbox and reviewers

@@ -194,7 +194,8 @@ func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 	d.leaves = append(d.leaves, l)
 }
 
-// value sets v to a value that it checks by the row of the key. It reports whether the value is valid.
+// value sets v to a value that it checks by the row of the key. It reports whether the value is
+// valid.
 func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
 	s := specs[k.pattern]
 	var e *Error

@@ -107,7 +107,8 @@ func Tables() (keys, orders, workspace []string) {
 	return keys, orders, workspaceKeys
 }
 
-// Bounds returns the bounds of a number, a duration in nanoseconds or a size. Both are 0 without bounds.
+// Bounds returns the bounds of a number, a duration in nanoseconds or a size. Both are 0 without
+// bounds.
 func Bounds(pattern string) (minimum, maximum int64) {
 	return specs[pattern].minimum, specs[pattern].maximum
 }

@@ -45,9 +45,9 @@ func Discover(workspace string) Options {
 	return opts
 }
 
-// WorkspaceFiles returns the policy files for a folder: the WorkspaceFile in it and those in all folders
-// above it, the outermost first. Neither the top of a repository nor another WorkspaceFile hides one, since
-// a command could create either. A file that can't be looked up is in the list.
+// WorkspaceFiles returns the policy files for a folder: the WorkspaceFile in it and those in all
+// folders above it, the outermost first. Neither the top of a repository nor another WorkspaceFile
+// hides one, since a command could create either. A file that can't be looked up is in the list.
 func WorkspaceFiles(folder string) (files []string) {
 	for _, file := range workspacePaths(folder) {
 		if _, err := os.Lstat(file); err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
@@ -109,8 +109,8 @@ func readAll(opts Options) []source {
 	return list
 }
 
-// readFile reads a file. If trusted is true, other users must not be able to write it, since it may name
-// programs. Otherwise it must not be a link: Codex can't protect links from commands.
+// readFile reads a file. If trusted is true, other users must not be able to write it, since it may
+// name programs. Otherwise it must not be a link: Codex can't protect links from commands.
 func readFile(name string, trusted bool) (string, error) {
 	if link, err := os.Lstat(name); err == nil && !trusted && link.Mode()&fs.ModeSymlink != 0 {
 		return "", newError("cannot be read: it is a symbolic link, which a command could replace",

@@ -18,8 +18,8 @@ func managedFile() string {
 	return "/etc/codex-bridge/config.toml"
 }
 
-// checkOwner refuses a file that another user, except root, could write. Its group may: on many systems
-// each user has an own group.
+// checkOwner refuses a file that another user, except root, could write. Its group may: on many
+// systems each user has an own group.
 func checkOwner(info fs.FileInfo) *Error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
 		return newError(fmt.Sprintf("is not trusted: it belongs to the user %d, and you are %d", stat.Uid, os.Geteuid()),

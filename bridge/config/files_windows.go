@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// managedFile returns the path of the machine's file. The folder comes from the system, since the user
-// sets the environment.
+// managedFile returns the path of the machine's file. The folder comes from the system, since the
+// user sets the environment.
 func managedFile() string {
 	dir, err := windows.KnownFolderPath(windows.FOLDERID_ProgramData, windows.KF_FLAG_DEFAULT)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxProtected is the maximum number of protected paths, since the bridge compares each command with all.
+// maxProtected is the maximum number of protected paths, since the bridge compares each command
+// with all.
 const maxProtected = 1000
 
 // finish sets the values that depend on others, and checks keys against each other.
@@ -87,8 +88,8 @@ func (m *merger) checkDefaultAgent() {
 
 var notInAgentID = newRegexp(`[^a-z0-9_-]+`)
 
-// AgentID returns the normal form of an agent's id: lower case, with - for other characters than letters,
-// digits, _ and -, and at most 64 bytes.
+// AgentID returns the normal form of an agent's id: lower case, with - for other characters than
+// letters, digits, _ and -, and at most 64 bytes.
 func AgentID(id string) string {
 	const maxLen = 64
 	id = strings.ToLower(strings.TrimSpace(id))

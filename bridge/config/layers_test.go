@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each archive has some of managed.toml, user.toml, .codex-bridge.toml and Codex's own requirements.toml.
-// Its want has either the errors, or a line "key = value (origin)" for each key that the test checks.
+// Each archive has some of managed.toml, user.toml, .codex-bridge.toml and Codex's own
+// requirements.toml. Its want has either the errors, or a line "key = value (origin)" for each key
+// that the test checks.
 func TestLaterLayersOnlyTighten(t *testing.T) {
 	for _, file := range glob(t, "layers/*.txtar") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {

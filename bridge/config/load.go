@@ -19,8 +19,8 @@ type Options struct {
 	Loaded *Config
 }
 
-// Load reads, checks and merges the configuration. Its error is an *Error, or several that print a line
-// each. Errors returns them.
+// Load reads, checks and merges the configuration. Its error is an *Error, or several that print a
+// line each. Errors returns them.
 func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
 
 // LoadLenient is Load, except that it skips a workspace file that does not load. WorkspaceError then
@@ -48,7 +48,8 @@ func LoadLenient(opts Options) (*Config, error) {
 	return cfg, nil
 }
 
-// WorkspaceError returns the error of a workspace file that LoadLenient skipped, nil if it skipped none.
+// WorkspaceError returns the error of a workspace file that LoadLenient skipped, nil if it skipped
+// none.
 func (c *Config) WorkspaceError() error { return c.invalid }
 
 func build(sources []source, opts Options) (*Config, error) {

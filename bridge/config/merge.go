@@ -60,9 +60,9 @@ func (m *merger) implyEnforce(l *layer) {
 	m.cfg.origins["policy.mode"] = section
 }
 
-// bound returns the value that a leaf can't loosen, or the zero Value if there is none. A value of an
-// earlier file binds all later ones. A default binds a workspace file only, and a default of the policy
-// only if the policy is not off.
+// bound returns the value that a leaf can't loosen, or the zero Value if there is none. A value of
+// an earlier file binds all later ones. A default binds a workspace file only, and a default of the
+// policy only if the policy is not off.
 func (m *merger) bound(f leaf, off bool) reflect.Value {
 	current := get(m.root(), f.parts)
 	_, ordered := tighten[f.pattern]

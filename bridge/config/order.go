@@ -15,8 +15,8 @@ type order struct {
 	merge func(earlier, later reflect.Value) (reflect.Value, bool)
 }
 
-// tighten has a row for each key that a later layer may change. A workspace file can set other keys only
-// if no earlier file has.
+// tighten has a row for each key that a later layer may change. A workspace file can set other keys
+// only if no earlier file has.
 var tighten = map[string]order{
 	"policy.mode":             ranked("off", "audit", "enforce"),
 	"policy.preset":           ranked(presets...),
@@ -108,10 +108,10 @@ var union = listOrder("add values", func(earlier, later []string) ([]string, boo
 	return all, true
 })
 
-// strictFirst is an order of lists of values. scale has the values, the strictest first. A later layer can
-// only remove the loosest ones: an earlier value that is stricter than one of the later list stays, since a
-// client that asks for it would get the looser one. The list keeps the order of the earlier layer, but a
-// stricter value can become the first.
+// strictFirst is an order of lists of values. scale has the values, the strictest first. A later
+// layer can only remove the loosest ones: an earlier value that is stricter than one of the later
+// list stays, since a client that asks for it would get the looser one. The list keeps the order of
+// the earlier layer, but a stricter value can become the first.
 func strictFirst(scale ...string) order {
 	rank := func(s string) int { return slices.Index(scale, s) }
 	loosestFirst := slices.Clone(scale)
@@ -156,8 +156,8 @@ func within(folder, p string) bool {
 	return false
 }
 
-// workspaceKeys are the keys that a workspace file may have, with the keys below them. The file is content
-// of a repository, so it must not name a program, an address or a setting of a thread.
+// workspaceKeys are the keys that a workspace file may have, with the keys below them. The file is
+// content of a repository, so it must not name a program, an address or a setting of a thread.
 var workspaceKeys = []string{
 	"policy",
 	"approvals",

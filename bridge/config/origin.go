@@ -38,16 +38,17 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s %s:%d", o.Layer, o.File, o.Line)
 }
 
-// Origin returns the place that set a key: "policy.sandbox", `policy.methods."thread/shellCommand"` or
-// "tools.lookup_ticket", as Key writes it. The place of a section, such as "hooks", is its first mention.
-// Origin returns false for a key that no file sets. Rules and handlers have their own Origin.
+// Origin returns the place that set a key: "policy.sandbox", `policy.methods."thread/shellCommand"`
+// or "tools.lookup_ticket", as Key writes it. The place of a section, such as "hooks", is its first
+// mention. Origin returns false for a key that no file sets. Rules and handlers have their own
+// Origin.
 func (c *Config) Origin(key string) (Origin, bool) {
 	o, ok := c.origins[key]
 	return o, ok
 }
 
-// Place returns the text of Origin, "user FILE:LINE", or "" for a key that no file sets. A [policy] section
-// without a mode sets policy.mode.
+// Place returns the text of Origin, "user FILE:LINE", or "" for a key that no file sets. A [policy]
+// section without a mode sets policy.mode.
 func (c *Config) Place(key string) string {
 	o, ok := c.Origin(key)
 	if !ok && key == "policy.mode" {

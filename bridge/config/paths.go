@@ -108,7 +108,8 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `\`, `\\`).Replace(s)
 }
 
-// command returns a program: a bare name, which the bridge looks up on PATH later, or an absolute path.
+// command returns a program: a bare name, which the bridge looks up on PATH later, or an absolute
+// path.
 func (r pathResolver) command(s string) (string, *Error) {
 	if s == "" {
 		return "", newError("empty", "name a program")

@@ -24,8 +24,8 @@ func isMode(preset string) bool {
 	return preset != "" && preset != setting.PresetYolo && preset != setting.PresetGuardian
 }
 
-// applyPreset sets the values of a layer's preset, security and ask. If a value must not be loosened, or
-// commands need a question, the result is the stricter of both values.
+// applyPreset sets the values of a layer's preset, security and ask. If a value must not be
+// loosened, or commands need a question, the result is the stricter of both values.
 func (m *merger) applyPreset(l *layer, off bool) {
 	i := slices.IndexFunc(l.leaves, func(f leaf) bool { return slices.Contains(presetKeys, f.pattern) })
 	if i < 0 {
@@ -118,8 +118,8 @@ func (m *merger) setFromPreset(f leaf, forced, off bool) *Error {
 	return nil
 }
 
-// stricter returns what both values of a key allow, or the zero Value if that is nothing. A list keeps the
-// order and the stricter values of bound; see strictFirst.
+// stricter returns what both values of a key allow, or the zero Value if that is nothing. A list
+// keeps the order and the stricter values of bound; see strictFirst.
 func stricter(key string, bound, value reflect.Value) reflect.Value {
 	if bound.Kind() == reflect.String {
 		if slices.Index(sandboxOrder, bound.String()) > slices.Index(sandboxOrder, value.String()) {

@@ -123,8 +123,8 @@ func entryDefault(pattern string) reflect.Value {
 	return reflect.Value{}
 }
 
-// hasDefault reports whether the schema shows a default. It omits nil lists, and zero values of rules,
-// handlers, tools, tool servers and agents, where they mean "not set".
+// hasDefault reports whether the schema shows a default. It omits nil lists, and zero values of
+// rules, handlers, tools, tool servers and agents, where they mean "not set".
 func hasDefault(def reflect.Value, pattern string) bool {
 	if !def.IsValid() || def.Kind() == reflect.Slice && def.IsNil() {
 		return false

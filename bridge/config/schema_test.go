@@ -61,7 +61,8 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// Each key of the schema has a description and is in the reference, and each row of the tables is a key.
+// Each key of the schema has a description and is in the reference, and each row of the tables is a
+// key.
 func TestTablesAgree(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/reference/configuration.md")
 	if err != nil {
@@ -111,7 +112,8 @@ func TestTablesAgree(t *testing.T) {
 			t.Errorf("a workspace may set %s, which is no key", k)
 		}
 	}
-	// Keys that a workspace file may have must have an order. Steering refuses nothing, so it needs none.
+	// Keys that a workspace file may have must have an order. Steering refuses nothing, so it needs
+	// none.
 	for k := range found {
 		s := strings.Split(k, ".")
 		leaf := len(s) > 1 && !strings.Contains(strings.TrimSuffix(k, "[]"), "[]") && k != "policy.methods" && k != "policy.rule"

@@ -42,8 +42,8 @@ func TestStricterValuesStay(t *testing.T) {
 	}
 }
 
-// The number of protected paths is bounded over all files: a repository's file must not make each command
-// line slow.
+// The number of protected paths is bounded over all files: a repository's file must not make each
+// command line slow.
 func TestProtectedPathsAreBounded(t *testing.T) {
 	folder := t.TempDir()
 	user, file := filepath.Join(folder, "user.toml"), filepath.Join(folder, config.WorkspaceFile)

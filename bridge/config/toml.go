@@ -85,8 +85,8 @@ type tomlReader struct {
 	err   *Error // the document exceeds a limit
 }
 
-// read makes nodes up to the first syntax error. If the document exceeds a limit, it returns false and
-// the offset.
+// read makes nodes up to the first syntax error. If the document exceeds a limit, it returns false
+// and the offset.
 func (r *tomlReader) read() (offset int, ok bool) {
 	var parser unstable.Parser
 	parser.Reset([]byte(r.text))
@@ -212,7 +212,8 @@ func (r *tomlReader) skip(offset int, set string) int {
 	}
 }
 
-// scalar returns the value of a string, number, boolean, date or time. The decoder reports an invalid one.
+// scalar returns the value of a string, number, boolean, date or time. The decoder reports an
+// invalid one.
 func scalar(v *unstable.Node) any {
 	text := string(v.Data)
 	switch v.Kind {

@@ -81,8 +81,8 @@ func TestDocumentWithTooManyKeysIsRefused(t *testing.T) {
 	}
 }
 
-// checkNodes compares the nodes of a document with the library's decoder: the same keys and values, and
-// each key is at its place.
+// checkNodes compares the nodes of a document with the library's decoder: the same keys and values,
+// and each key is at its place.
 func checkNodes(t *testing.T, text string) {
 	t.Helper()
 	if strings.HasPrefix(text, "\ufeff") {

@@ -17,8 +17,8 @@ type Notice struct {
 
 const hookHint = `add "pre_tool_use" to hooks.events; the key needs a hook for each call`
 
-// Unenforced returns a notice for each key that a file sets and that has no effect, in the order of layers
-// and lines. It ignores the mode, except for keys that work under enforce only.
+// Unenforced returns a notice for each key that a file sets and that has no effect, in the order of
+// layers and lines. It ignores the mode, except for keys that work under enforce only.
 func (c *Config) Unenforced() []Notice {
 	var list []Notice
 	add := func(key string, o Origin, restriction bool, hint string) {
@@ -49,13 +49,14 @@ func (c *Config) Unenforced() []Notice {
 // hasToolHook reports whether a hook sees each call of a tool.
 func (c *Config) hasToolHook() bool { return slices.Contains(c.Hooks.Events, "pre_tool_use") }
 
-// decidesEachCall reports whether the bridge sees each call, by a hook or because Codex asks about each.
+// decidesEachCall reports whether the bridge sees each call, by a hook or because Codex asks about
+// each.
 func (c *Config) decidesEachCall() bool {
 	return c.hasToolHook() || slices.Equal(c.Policy.Approval, []string{"untrusted"})
 }
 
-// protectsDefaultsOnly reports whether the default protects all protected paths: Codex's sandbox does so
-// without the bridge.
+// protectsDefaultsOnly reports whether the default protects all protected paths: Codex's sandbox
+// does so without the bridge.
 func (c *Config) protectsDefaultsOnly() bool {
 	defaults := Default().Policy.ProtectedPaths
 	return !slices.ContainsFunc(c.Policy.ProtectedPaths, func(path string) bool { return !slices.Contains(defaults, path) })

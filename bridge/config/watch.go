@@ -20,12 +20,13 @@ const (
 	maxDelay = time.Second
 )
 
-// Watch calls changed after each change of the files' content: with the new configuration, or with the
-// error of one that is not valid. The caller should then keep its configuration. Watch calls changed from
-// its caller's goroutine until ctx ends; then it returns nil. It returns an error if it can't watch.
+// Watch calls changed after each change of the files' content: with the new configuration, or with
+// the error of one that is not valid. The caller should then keep its configuration. Watch calls
+// changed from its caller's goroutine until ctx ends; then it returns nil. It returns an error if
+// it can't watch.
 //
-// It watches folders, so that files may be replaced, appear later or be links. It does not report a change
-// of time stamps alone.
+// It watches folders, so that files may be replaced, appear later or be links. It does not report a
+// change of time stamps alone.
 func Watch(ctx context.Context, opts Options, changed func(*Config, error)) error {
 	fs, err := fsnotify.NewWatcher()
 	if err != nil {

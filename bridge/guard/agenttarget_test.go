@@ -58,7 +58,8 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
-	// The client has opened the agent's thread. Its effective settings count beside those in Codex's file.
+	// The client has opened the agent's thread. Its effective settings count beside those in Codex's
+	// file.
 	agent := w.g.threads.verified[own].Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){

@@ -66,8 +66,8 @@ func TestChildrenAreBounded(t *testing.T) {
 	}
 }
 
-// The latest maxPatches patches are stored. A second patch with the id of another keeps its position, and
-// the paths of both.
+// The latest maxPatches patches are stored. A second patch with the id of another keeps its
+// position, and the paths of both.
 func TestPatchesAreBounded(t *testing.T) {
 	var p patches
 	for i := range maxPatches {

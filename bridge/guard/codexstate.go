@@ -37,11 +37,12 @@ func readCodexConfig(file string) (read codexConfig) {
 	return read
 }
 
-// databaseFolders returns the folders, by the paths that name them, in which Codex may keep its databases instead of its
-// own folder: threads, histories, queues and goals.
+// databaseFolders returns the folders, by the paths that name them, in which Codex may keep its
+// databases instead of its own folder: threads, histories, queues and goals.
 //
-// Measured with Codex 0.169: CODEX_SQLITE_HOME names one, seen from the folder that Codex is started in, and so does the
-// key sqlite_home, seen from the folder of its file. The file may be one of a trusted project around that folder.
+// Measured with Codex 0.169: CODEX_SQLITE_HOME names one, seen from the folder that Codex is
+// started in, and so does the key sqlite_home, seen from the folder of its file. The file may be
+// one of a trusted project around that folder.
 func databaseFolders(env []string, start, codexHome string) (folders []string) {
 	add := func(from, folder string) {
 		if rest, ok := strings.CutPrefix(folder, "~"); ok && (rest == "" || rest[0] == '/') {
@@ -115,8 +116,9 @@ func databasePlaces(cfg config.Codex, world policy.State) (out []policy.Sensitiv
 
 // execServer is the variable by which Codex runs commands elsewhere.
 //
-// Measured with Codex 0.169: with any value Codex has no environment "local". Commands and patches of threads go to the
-// server that it names, whose sandbox, files and folders the bridge does not see; with "none" there are none.
+// Measured with Codex 0.169: with any value Codex has no environment "local". Commands and patches
+// of threads go to the server that it names, whose sandbox, files and folders the bridge does not
+// see; with "none" there are none.
 const execServer = "CODEX_EXEC_SERVER_URL"
 
 // ExecServerError reports that Codex would run commands on another server.

@@ -59,8 +59,8 @@ func TestUserConfigurationAboveTheFolder(t *testing.T) {
 	}
 }
 
-// Keys of the scope "command" come from Codex and don't count. Keys of the scopes "system" and "global"
-// count only if commands can write their file.
+// Keys of the scope "command" come from Codex and don't count. Keys of the scopes "system" and
+// "global" count only if commands can write their file.
 func TestProgramKeysByScope(t *testing.T) {
 	t.Parallel()
 	for scope, want := range map[string]int{"command": 0, "system": 1, "global": 1, "local": 2, "worktree": 2} {

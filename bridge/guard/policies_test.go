@@ -395,8 +395,8 @@ codex<  {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 `)
 }
 
-// A change of the configuration that leaves the policy as it is takes no thread away, and is not logged. A policy that comes
-// back counts once.
+// A change of the configuration that leaves the policy as it is takes no thread away, and is not
+// logged. A policy that comes back counts once.
 func TestEqualPolicyChangesNothing(t *testing.T) {
 	b := &book{}
 	c, g, _ := converse(t, strictPolicy, b)

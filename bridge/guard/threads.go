@@ -85,8 +85,8 @@ type thread struct {
 func (t *threads) peek(id string) *policy.Thread { return t.current(id, mayBeGated) }
 
 // registerOpened verifies a thread by Codex's result of the request that opened it, and adds it to
-// verified. A thread that fails is removed, unless it was verified before and nothing has changed. current is called with the lock held; otherwise a
-// concurrent SetPolicy could miss the thread.
+// verified. A thread that fails is removed, unless it was verified before and nothing has changed.
+// current is called with the lock held; otherwise a concurrent SetPolicy could miss the thread.
 //
 // order is the number of the request among the changes of gates. A request without an approval
 // policy does not change the gate.
@@ -195,7 +195,12 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	if one.lastSettings == nil {
 		return nil
 	}
-	return one.applySettings(p, one.lastSettings.Root(), one.Gated)
+	settings := one.lastSettings.Root()
+	if err := one.verifySettings(p, settings, one.Gated); err != nil {
+		return err
+	}
+	one.Update(settings)
+	return nil
 }
 
 // otherRoots returns the canonical runtimeWorkspaceRoots of Codex's result except the workspace.
@@ -210,20 +215,17 @@ func (one *thread) otherRoots() (roots []string) {
 	return roots
 }
 
-// applySettings verifies reported settings against p and applies them to the thread. gated reports
-// whether the bridge asks in Codex's place, or will if a pending request succeeds.
-func (one *thread) applySettings(p *policy.Policy, settings rpc.Value, gated bool) *rpc.Error {
+// verifySettings verifies reported settings against p. gated reports whether the bridge asks in
+// Codex's place, or will if a pending request succeeds.
+func (one *thread) verifySettings(p *policy.Policy, settings rpc.Value, gated bool) *rpc.Error {
+	if p.Mode() != config.Enforce {
+		return nil
+	}
 	state := one.world
 	thread := one.Thread
 	thread.Gated = gated
 	state.Thread = &thread
-	if p.Mode() == config.Enforce {
-		if err := p.VerifySettings(settings, state); err != nil {
-			return err
-		}
-	}
-	one.Update(settings)
-	return nil
+	return p.VerifySettings(settings, state)
 }
 
 // updateSettings applies a thread/settings/updated. It removes the thread from verified if a policy
@@ -241,13 +243,14 @@ func (t *threads) updateSettings(current func() *policy.Policy, id string, setti
 		return nil
 	}
 	for _, p := range append(slices.Clip(t.extraPolicies[id]), p) {
-		if err := one.applySettings(p, settings, mayBeGated(one.Gated, t.gateChanges[id])); err != nil {
+		if err := one.verifySettings(p, settings, mayBeGated(one.Gated, t.gateChanges[id])); err != nil {
 			delete(t.verified, id)
 			t.updateFoldersLocked()
 			t.recordLocked(id).varied = true
 			return err
 		}
 	}
+	one.Update(settings)
 	t.recordLocked(id).setVerified(one.Thread)
 	one.lastSettings = copyResult(settings)
 	t.writable.add(id, one.WritableFolders())

@@ -5,10 +5,12 @@ import (
 	"codex-bridge/rpc"
 )
 
-// isUnchanged reports whether Codex's answer to a request that opens the thread again has the settings that the thread
-// had before, and each policy still allows these. It does not compare the answer with the request.
+// isUnchanged reports whether Codex's answer to a request that opens the thread again has the
+// settings that the thread had before, and each policy still allows these. It does not compare the
+// answer with the request.
 //
-// Measured with Codex 0.169: a loaded thread ignores what thread/resume requests, and its running turn goes on.
+// Measured with Codex 0.169: a loaded thread ignores what thread/resume requests, and its running
+// turn goes on.
 func (one *thread) isUnchanged(result rpc.Value, world policy.State, policies []*policy.Policy) bool {
 	before := one.Thread
 	again := thread{

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A thread stays open after a refused resume only if Codex's answer has the thread's settings, and the policies still
-// allow them. A kept thread keeps its policies and its gate.
+// A thread stays open after a refused resume only if Codex's answer has the thread's settings, and
+// the policies still allow them. A kept thread keeps its policies and its gate.
 func TestThreadAfterRefusedResume(t *testing.T) {
 	const answer = `{"thread":{"id":"t"},"cwd":"ROOT","approvalPolicy":"on-request","approvalsReviewer":"user","model":"gpt-5.5","activePermissionProfile":{"id":"codex-bridge","extends":":workspace"},` +
 		`"sandbox":{"type":"workspaceWrite","writableRoots":[],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false}}`

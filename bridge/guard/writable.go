@@ -10,9 +10,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// writableFolders records the folders that Codex has let commands write since the bridge started, by thread. None
-// is removed while Codex has the thread, and none from the list of all: a command can go on in the
-// background after its turn, and replace a folder inside by a link.
+// writableFolders records the folders that Codex has let commands write since the bridge started,
+// by thread. None is removed while Codex has the thread, and none from the list of all: a command
+// can go on in the background after its turn, and replace a folder inside by a link.
 //
 // It has no lock, so that callers may hold one: the lists are replaced, never changed.
 type writableFolders struct {
@@ -32,9 +32,10 @@ func (w *writableFolders) add(thread string, folders []string) {
 // maxReserveTries bounds how often judge is called for one message.
 const maxReserveTries = 100
 
-// reserve records the folders that a message makes writable for a thread, before the message takes effect. judge gets
-// the folders of all threads, and returns the thread and its folders. It is called again if other folders were
-// recorded in the meantime. The result is false if that went on for maxReserveTries calls; nothing is recorded then.
+// reserve records the folders that a message makes writable for a thread, before the message takes
+// effect. judge gets the folders of all threads, and returns the thread and its folders. It is
+// called again if other folders were recorded in the meantime. The result is false if that went on
+// for maxReserveTries calls; nothing is recorded then.
 func (w *writableFolders) reserve(judge func(all []string) (thread string, folders []string)) bool {
 	for range maxReserveTries {
 		seen := w.all.Load()
@@ -122,10 +123,11 @@ func extended(list *[]string, folders []string) *[]string {
 	return &all
 }
 
-// withOuter returns the list of all threads' folders with those folders added that are in no other one of them.
+// withOuter returns the list of all threads' folders with those folders added that are in no other
+// one of them.
 //
-// Under the bridge's profile Codex lists folders inside the thread's roots, too. The list of all has no such
-// folder, or no other thread could have one of these roots.
+// Under the bridge's profile Codex lists folders inside the thread's roots, too. The list of all
+// has no such folder, or no other thread could have one of these roots.
 func withOuter(list *[]string, folders []string) *[]string {
 	set := setOf(folders)
 	outer := slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return isInside(set, folder) })
@@ -137,7 +139,8 @@ func withOuter(list *[]string, folders []string) *[]string {
 	return extended(list, added)
 }
 
-// isInside reports whether commands that can write one of the folders of a set can write another folder.
+// isInside reports whether commands that can write one of the folders of a set can write another
+// folder.
 func isInside(set map[string]bool, folder string) bool {
 	for dir := folder; filepath.Dir(dir) != dir; {
 		dir = filepath.Dir(dir)

@@ -105,8 +105,8 @@ func TestWritableHasOuterFolders(t *testing.T) {
 	}
 }
 
-// A call with very many folders does not keep the callers of of and ofAll waiting, and compares no two folders of the
-// call with each other.
+// A call with very many folders does not keep the callers of of and ofAll waiting, and compares no
+// two folders of the call with each other.
 func TestWritableTakesManyFolders(t *testing.T) {
 	folders := make([]string, 60_000)
 	for i := range folders {

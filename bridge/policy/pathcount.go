@@ -6,8 +6,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// maxPaths bounds the paths in the lists of one message. The bridge resolves each path, and compares it with the
-// folders that commands can write.
+// maxPaths bounds the paths in the lists of one message. The bridge resolves each path, and
+// compares it with the folders that commands can write.
 const maxPaths = 256
 
 // pathLists are the params that hold lists of paths, in any method.

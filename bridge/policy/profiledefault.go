@@ -2,12 +2,13 @@ package policy
 
 const defaultPermissionsKey = "default_permissions"
 
-// requireDefaultPermissions has the overlay name a profile beside the profiles that it defines: that of a
-// workspace-write thread, and else one that lets commands write nothing.
+// requireDefaultPermissions has the overlay name a profile beside the profiles that it defines:
+// that of a workspace-write thread, and else one that lets commands write nothing.
 //
-// Measured with Codex 0.169: the fields sandbox and permissions of a thread, and the sandbox and profile of its turns,
-// count before default_permissions. Codex reads the overlay again without them for app/read of the thread and for a
-// subagent with a role, and fails if it has profiles and no default_permissions.
+// Measured with Codex 0.169: the fields sandbox and permissions of a thread, and the sandbox and
+// profile of its turns, count before default_permissions. Codex reads the overlay again without
+// them for app/read of the thread and for a subagent with a role, and fails if it has profiles and
+// no default_permissions.
 func (c *decider) requireDefaultPermissions(to level, variant profileVariant) {
 	name := builtinProfiles[readOnly]
 	if to == workspaceWrite {

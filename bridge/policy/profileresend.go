@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// resendsProfile has the overlay define the profile with which Codex has loaded a thread that the client has unsubscribed
-// from: Codex may keep the thread, or load it anew. It returns false if the policy does not let the thread write what the
-// profile does. The caller has checked that the profile protects all required paths.
+// resendsProfile has the overlay define the profile with which Codex has loaded a thread that the
+// client has unsubscribed from: Codex may keep the thread, or load it anew. It returns false if the
+// policy does not let the thread write what the profile does. The caller has checked that the
+// profile protects all required paths.
 func (c *decider) resendsProfile(has Profile) bool {
 	workspace := c.openingFolder()
 	for at, access := range has.Entries {

@@ -78,8 +78,8 @@ func acceptResult(method string, params rpc.Value) []byte {
 // leavesMark begins the reason that a person sees if an action would leave the sandbox.
 const leavesMark = "[codex-bridge: leaves the sandbox] "
 
-// marked returns the reason for a person, with leavesMark. Characters that can't be seen are escaped: the reason may
-// have the name of a file that the model has chosen.
+// marked returns the reason for a person, with leavesMark. Characters that can't be seen are
+// escaped: the reason may have the name of a file that the model has chosen.
 func (l leaveReason) marked() string {
 	quoted := strconv.QuoteToGraphic(l.reason)
 	return leavesMark + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

@@ -13,9 +13,9 @@ import (
 
 // compressedSuffix ends the name of a file that Codex has compressed.
 //
-// Measured with Codex 0.169: rollout/compress replaces files that have not changed for some time. When
-// the thread is resumed, Codex writes the plain file again and removes the compressed one. thread/read returns
-// the name of the plain file.
+// Measured with Codex 0.169: rollout/compress replaces files that have not changed for some time.
+// When the thread is resumed, Codex writes the plain file again and removes the compressed one.
+// thread/read returns the name of the plain file.
 const compressedSuffix = ".zst"
 
 // maxUnpacked is how many bytes of a compressed file are read.

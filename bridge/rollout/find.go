@@ -139,8 +139,8 @@ var errForeign = errors.New("not a rollout file of codex")
 // sessionFolders are the folders of CODEX_HOME in which Codex records threads.
 var sessionFolders = [...]string{"sessions", "archived_sessions"}
 
-// open opens a regular file below Codex's session folders, after resolving links. It does not block on
-// pipes and other special files. If there is no such file, open tries the file's other name: see
+// open opens a regular file below Codex's session folders, after resolving links. It does not block
+// on pipes and other special files. If there is no such file, open tries the file's other name: see
 // compressedSuffix. If there is neither, the error is fs.ErrNotExist.
 func open(codexHome, path string) (*os.File, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))

@@ -84,8 +84,8 @@ func findFile(codexHome, id string) (string, error) {
 	return paths[0], nil
 }
 
-// HasFile reports whether a file in Codex's session folders has the id of a thread in its name. It is true if a folder
-// can't be read.
+// HasFile reports whether a file in Codex's session folders has the id of a thread in its name. It
+// is true if a folder can't be read.
 func HasFile(codexHome, id string) (found bool) {
 	for _, name := range sessionFolders {
 		_ = filepath.WalkDir(filepath.Join(codexHome, name), func(_ string, entry fs.DirEntry, err error) error {

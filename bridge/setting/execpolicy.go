@@ -47,8 +47,8 @@ type ExecPolicy struct {
 	Touched  bool // whether a layer has a value
 }
 
-// ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier ones. The result is
-// at least as strict as floor.
+// ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier
+// ones. The result is at least as strict as floor.
 func ResolveExec(layers []ExecLayer, floor ExecLayer) ExecPolicy {
 	p := ExecPolicy{Security: SecurityFull, Ask: AskOff}
 	for _, l := range layers {

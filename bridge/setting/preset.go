@@ -26,9 +26,10 @@ var (
 	guardian = Values{OnRequest, AutoReview, WorkspaceWrite}
 )
 
-// ResolvePreset returns the settings of a thread. The values that the exec policy forces have precedence over those of
-// the preset, and these over the values that the machine's requirements allow. A word that is not a preset, and a
-// combination that the requirements do not allow, is an error.
+// ResolvePreset returns the settings of a thread. The values that the exec policy forces have
+// precedence over those of the preset, and these over the values that the machine's requirements
+// allow. A word that is not a preset, and a combination that the requirements do not allow, is an
+// error.
 func ResolvePreset(in PresetInput) (Values, error) {
 	if in.Preset != "" && in.Preset != PresetYolo && in.Preset != PresetGuardian {
 		return Values{}, fmt.Errorf("%q is not a preset; write %s or %s", in.Preset, PresetYolo, PresetGuardian)

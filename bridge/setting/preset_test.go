@@ -60,8 +60,8 @@ func TestResolvePresetErrors(t *testing.T) {
 	}
 }
 
-// A preset does not change the values that the exec policy forces. Without a preset every value is one that the
-// machine allows.
+// A preset does not change the values that the exec policy forces. Without a preset every value is
+// one that the machine allows.
 func TestPresetLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := func(name string, from ...string) string { return rapid.SampledFrom(append(from, "")).Draw(t, name) }

@@ -9,16 +9,17 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Requirements are the values that a machine's administrator allows Codex, by the keys of requirements.toml. An empty
-// list, and a nil *Requirements, allows all values. Codex checks them itself; the bridge reads them to choose a value
-// that Codex accepts.
+// Requirements are the values that a machine's administrator allows Codex, by the keys of
+// requirements.toml. An empty list, and a nil *Requirements, allows all values. Codex checks them
+// itself; the bridge reads them to choose a value that Codex accepts.
 type Requirements struct {
 	Sandboxes []string
 	Approvals []string
 	Reviewers []string
 }
 
-// RequirementsPath returns the path of requirements.toml. programData is the folder ProgramData, on Windows.
+// RequirementsPath returns the path of requirements.toml. programData is the folder ProgramData, on
+// Windows.
 func RequirementsPath(goos, programData string) string {
 	if goos == "windows" {
 		return programData + `\OpenAI\Codex\requirements.toml`

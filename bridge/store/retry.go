@@ -12,10 +12,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// busyRetry retries a write while other processes write. PostgreSQL serves writers in their order. SQLite's busy
-// handler polls ten times a second, and the last writer usually writes again first: of 50 processes that wrote without
-// a pause, some wrote nothing in ten seconds. With busyRetry, a process that has waited long polls more often, and a
-// process that had to wait lets others go first the next time.
+// busyRetry retries a write while other processes write. PostgreSQL serves writers in their order.
+// SQLite's busy handler polls ten times a second, and the last writer usually writes again first:
+// of 50 processes that wrote without a pause, some wrote nothing in ten seconds. With busyRetry, a
+// process that has waited long polls more often, and a process that had to wait lets others go
+// first the next time.
 type busyRetry struct{ waited atomic.Bool }
 
 // do calls f again while SQLite returns SQLITE_BUSY, until ctx is done.
@@ -39,8 +40,8 @@ func (b *busyRetry) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// pollInterval returns the time until the next try: 1 ms for the first 5 ms, then 20 ms, falling to 1 ms within a
-// second. Most writes take less than a millisecond.
+// pollInterval returns the time until the next try: 1 ms for the first 5 ms, then 20 ms, falling to
+// 1 ms within a second. Most writes take less than a millisecond.
 func pollInterval(waited time.Duration) time.Duration {
 	const minInterval, maxInterval, soon, late = time.Millisecond, 20 * time.Millisecond, 5 * time.Millisecond, time.Second
 	p := minInterval

@@ -287,7 +287,8 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 	return s, nil
 }
 
-// known returns what a run before has found of a mutant. A mutant that fewer tests have noticed is noticed by more. With
+// known returns what a run before has found of a mutant. A mutant that fewer tests have noticed is
+// noticed by more. With
 // -survivors one that survived is tried again: the results do not show whether a file of testdata has changed.
 func known(done map[result]outcome, sources string, o options, m mutant) (outcome, bool) {
 	for _, at := range []depth{ownTests, wideTests, allTests} {

@@ -214,8 +214,8 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// The end-to-end tests run the program that has the mutants, those that reach the active one. One that
-// fails by itself kills none; one that fails without a mutant is named.
+// The end-to-end tests run the program that has the mutants, those that reach the active one. One
+// that fails by itself kills none; one that fails without a mutant is named.
 func TestTryEndToEnd(t *testing.T) {
 	root := t.TempDir()
 	flaky, broken := filepath.Join(root, "flaky"), filepath.Join(root, "broken")
@@ -430,7 +430,8 @@ func TestWeave(t *testing.T) {
 	}
 }
 
-// A mutant is tried with more tests, and with -survivors again, if it survived; what fewer tests noticed stays so.
+// A mutant is tried with more tests, and with -survivors again, if it survived; what fewer tests
+// noticed stays so.
 func TestKnownResults(t *testing.T) {
 	results := func(at depth, got outcome) map[result]outcome {
 		return map[result]outcome{{"sources", string(at), key{}, 0, 0, "", ""}: got}

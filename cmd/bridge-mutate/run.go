@@ -257,7 +257,8 @@ func (t *trial) test(ctx context.Context, overlay string, within time.Duration, 
 	return outcomeOf(ctx, cmd)
 }
 
-// testEnviron is the environment without the variables that choose wide forms of tests, such as CODEX_BRIDGE_WIDE.
+// testEnviron is the environment without the variables that choose wide forms of tests, such as
+// CODEX_BRIDGE_WIDE.
 func testEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CODEX_BRIDGE_") })
 }

@@ -37,8 +37,8 @@ type place struct {
 
 func (m mutant) place() place { return place{m.File, m.offset, m.Type} }
 
-// weavePackage weaves the mutants into their package, apart from those with which it does not compile.
-// It keeps its files in folder.
+// weavePackage weaves the mutants into their package, apart from those with which it does not
+// compile. It keeps its files in folder.
 func weavePackage(ctx context.Context, root, folder, pkg string, mutants []mutant) (*woven, error) {
 	left := make(map[place]int)
 	for i, m := range mutants {
@@ -148,8 +148,8 @@ type suite struct {
 	failing []string         // tests that the weaving alone makes fail
 }
 
-// newSuite builds the chosen tests of a package and runs each on its own, without an active mutant. It
-// returns nil if the package has no tests.
+// newSuite builds the chosen tests of a package and runs each on its own, without an active mutant.
+// It returns nil if the package has no tests.
 func newSuite(ctx context.Context, root, folder, pkg, overlay string, chosen func(name string) bool, env ...string) (*suite, error) {
 	s := &suite{
 		program: filepath.Join(folder, strings.ReplaceAll(pkg, "/", "-")+".test"), folder: filepath.Join(root, filepath.FromSlash(pkg)), env: env,

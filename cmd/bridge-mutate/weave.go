@@ -66,7 +66,8 @@ type weaver struct {
 }
 
 // edit replaces length bytes of the source. Of those at one offset, text that closes the nodes
-// before it comes first, of the inner nodes first; then text that opens nodes, of the outer ones first.
+// before it comes first, of the inner nodes first; then text that opens nodes, of the outer ones
+// first.
 type edit struct {
 	offset, length int
 	order, rank    int

@@ -130,8 +130,8 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	return nil
 }
 
-// warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an enforced policy
-// refuses such a Codex.
+// warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an
+// enforced policy refuses such a Codex.
 func (a *assembly) warnTooOld(ctx context.Context) {
 	place := a.cfg.Place("codex.min_version")
 	if place == "" || a.guard.Enforces() {

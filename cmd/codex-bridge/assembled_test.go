@@ -104,7 +104,8 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 	return assembleOptions(t, config.Options{User: user}, log)
 }
 
-// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed commands may write.
+// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed
+// commands may write.
 func folderOutsideTemp(t *testing.T) string {
 	t.Helper()
 	folder, err := scripted.Folder("codex-bridge-assembled-")

@@ -11,5 +11,6 @@
 // It does not promise that an agent asks for permission: an agent that is not a Codex behind the
 // bridge is a program of the user and runs without the bridge's policy.
 //
-// Check and Spawn decide and have no effects; Agents has the effects. Several goroutines may use an Agents, a Feature and a Judge.
+// Check and Spawn decide and have no effects; Agents has the effects. Several goroutines may use an
+// Agents, a Feature and a Judge.
 package acp

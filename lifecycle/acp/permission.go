@@ -131,8 +131,8 @@ func filesOf(call sdk.ToolCallUpdate) []string {
 	return files
 }
 
-// codexAlways is the option of codex-acp that allows a command permanently. Its option for the session
-// has the same kind.
+// codexAlways is the option of codex-acp that allows a command permanently. Its option for the
+// session has the same kind.
 const codexAlways = "accept_execpolicy_amendment"
 
 // selected returns the answer that selects an option.

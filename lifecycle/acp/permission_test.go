@@ -7,8 +7,8 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// Only a shell's command becomes its script: a rule for the script must not match another program with
-// the same arguments.
+// Only a shell's command becomes its script: a rule for the script must not match another program
+// with the same arguments.
 func TestCommandOf(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"command":"git status"}`:                     "git status",

@@ -28,8 +28,8 @@ type notice struct {
 	ContextKey string `json:"contextKey"`
 }
 
-// The program's test runs the other cases of acp_parent_stream.json. These need short times instead of
-// minutes and hours.
+// The program's test runs the other cases of acp_parent_stream.json. These need short times instead
+// of minutes and hours.
 func TestStreamTimes(t *testing.T) {
 	var all struct {
 		Cases []struct {

@@ -16,8 +16,8 @@ type Binding struct {
 	ModelProvider  string `json:"modelProvider,omitempty"`
 	ApprovalPolicy string `json:"approvalPolicy,omitempty"`
 	Sandbox        string `json:"sandbox,omitempty"`
-	// KeepsSandbox reports that turns leave the thread's sandbox as it is: a client has set one that Sandbox does not
-	// describe in full.
+	// KeepsSandbox reports that turns leave the thread's sandbox as it is: a client has set one that
+	// Sandbox does not describe in full.
 	KeepsSandbox                bool           `json:"keepsSandbox,omitempty"`
 	ServiceTier                 string         `json:"serviceTier,omitempty"`
 	DynamicTools                string         `json:"dynamicToolsFingerprint,omitempty"`

@@ -27,8 +27,8 @@ type Engine struct {
 const legacyEngine = "legacy"
 
 // ReadEngine reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
-// contextTokenBudget, reserveTokens, reserveTokensFloor, projection: {epoch, fingerprint}}. Only true owns the
-// compaction. A null member counts as omitted.
+// contextTokenBudget, reserveTokens, reserveTokensFloor, projection: {epoch, fingerprint}}. Only
+// true owns the compaction. A null member counts as omitted.
 func ReadEngine(v rpc.Value) (*Engine, error) {
 	if v.Kind() != rpc.Object {
 		return nil, fmt.Errorf("it is %s, not an object", v.Kind())

@@ -64,8 +64,9 @@ const (
 	cutMark        = " [the rest is left out]"
 )
 
-// QuoteHistory returns the conversation between an opening and a closing mark, to be put before a prompt, or ""
-// if there is nothing to quote. It quotes at most maxChars characters and omits the oldest.
+// QuoteHistory returns the conversation between an opening and a closing mark, to be put before a
+// prompt, or "" if there is nothing to quote. It quotes at most maxChars characters and omits the
+// oldest.
 func QuoteHistory(messages []HistoryMessage, prompt string, maxChars int) string {
 	block := historyBlock(messages, prompt, maxChars)
 	if block == "" {
@@ -76,8 +77,8 @@ func QuoteHistory(messages []HistoryMessage, prompt string, maxChars int) string
 	return historyPreface + "\n" + historyOpening + "\n" + block + "\n" + historyClosing + "\n\n"
 }
 
-// historyBlock returns the conversation as text for the model. It leaves out a last message that equals the
-// prompt.
+// historyBlock returns the conversation as text for the model. It leaves out a last message that
+// equals the prompt.
 func historyBlock(messages []HistoryMessage, prompt string, maxChars int) string {
 	if n := len(messages); n > 0 && messages[n-1].Role == "user" && messages[n-1].is(prompt) {
 		messages = messages[:n-1]

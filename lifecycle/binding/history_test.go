@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The history is within the bound for any conversation, keeps its end, and can't close its own quotation.
+// The history is within the bound for any conversation, keeps its end, and can't close its own
+// quotation.
 func TestQuoteLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := historyChars(0, nil)

@@ -17,8 +17,9 @@ const (
 	minPrompt      = 8_000 // or half of the window, if that is less
 )
 
-// historyChars returns the largest number of history characters for a context window of that many tokens; 0
-// is an unknown window. reserve is the number of tokens that stay free; nil is the default.
+// historyChars returns the largest number of history characters for a context window of that many
+// tokens; 0 is an unknown window. reserve is the number of tokens that stay free; nil is the
+// default.
 func historyChars(window int, reserve *int) int {
 	if window <= 0 {
 		return minChars

@@ -18,8 +18,8 @@ const largeDecoded = 16 << 20
 // decoding lets one image at a time be in memory.
 var decoding sync.Mutex
 
-// checkDecoded decodes an image to find out whether it is whole. It returns an error without decoding an image that would
-// be too large in memory.
+// checkDecoded decodes an image to find out whether it is whole. It returns an error without
+// decoding an image that would be too large in memory.
 func checkDecoded(data []byte, config image.Config) error {
 	size := config.Width * config.Height * pixelBytes(config.ColorModel)
 	if isProgressive(data) {

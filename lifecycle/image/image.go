@@ -31,7 +31,8 @@ func (i Image) URL() string {
 	return "data:" + i.Mime + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 
-// decode returns the image with the content data, which decides its type. It refuses an image that is truncated or damaged: the model's provider would refuse the turn.
+// decode returns the image with the content data, which decides its type. It refuses an image that
+// is truncated or damaged: the model's provider would refuse the turn.
 func decode(data []byte) (Image, error) {
 	if len(data) > maxBytes {
 		return Image{}, fmt.Errorf("it has %d bytes; the maximum is %d", len(data), maxBytes)

@@ -12,7 +12,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes the session's.
+// resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes
+// the session's.
 func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "thread/resume has more values than are looked at; send less")
@@ -34,8 +35,8 @@ func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
 	return nil
 }
 
-// readResume reads the member bridge of the parameters of thread/resume. The thread has to be named by its id, or
-// it could be another than the one that was checked.
+// readResume reads the member bridge of the parameters of thread/resume. The thread has to be named
+// by its id, or it could be another than the one that was checked.
 func readResume(p rpc.Value) (*sessionRequest, error) {
 	asked, err := readSession(p)
 	if err != nil {
@@ -59,7 +60,8 @@ func (r *request) adopt(ctx context.Context) error {
 		return internal(err)
 	}
 	defer leave()
-	// No key of a session has a control character. Two sessions must not take the thread at the same time.
+	// No key of a session has a control character. Two sessions must not take the thread at the same
+	// time.
 	leaveThread, err := r.lines.join(ctx, "\x00"+id)
 	if err != nil {
 		return internal(err)
@@ -114,7 +116,8 @@ func (r *request) isFree(ctx context.Context, thread string) error {
 	return nil
 }
 
-// resumeParams returns the client's parameters without bridge, and with the configuration that threads get.
+// resumeParams returns the client's parameters without bridge, and with the configuration that
+// threads get.
 func (r *request) resumeParams() (json.RawMessage, error) {
 	patch := rpc.NewPatch(r.m)
 	patch.Delete(r.m.Params, "bridge")

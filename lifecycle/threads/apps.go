@@ -160,8 +160,9 @@ func (r *request) patch() json.RawMessage {
 	return r.in.Plugins.Config.Patch
 }
 
-// Plugins returns the apps that the host of a session has named for its thread, with their permissions.
-// It returns nil for a thread without a session, and for one whose host has sent no bridge.plugins.
+// Plugins returns the apps that the host of a session has named for its thread, with their
+// permissions. It returns nil for a thread without a session, and for one whose host has sent no
+// bridge.plugins.
 func (f *Feature) Plugins(ctx context.Context, thread string) (*binding.PluginPolicy, error) {
 	open, ok := f.known.get(thread)
 	if !ok || open.session == "" {

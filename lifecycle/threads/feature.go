@@ -30,8 +30,8 @@ type Options struct {
 	Kept func(path string) (stale []string, own json.RawMessage, err error)
 	// History is what the model is told of the thread of a rollout file.
 	History func(path string) ([]json.RawMessage, error)
-	// Settings returns the settings and the sandbox that the thread of a rollout file had last, in the form of the
-	// threadSettings of thread/settings/updated; nil if they are not known.
+	// Settings returns the settings and the sandbox that the thread of a rollout file had last, in the
+	// form of the threadSettings of thread/settings/updated; nil if they are not known.
 	Settings func(path string) (*rpc.Doc, policy.SandboxSettings)
 	// Resumed returns the parameters that a thread/resume has once the policy has decided about it.
 	Resumed func(context.Context, *rpc.Message) (rpc.Value, error)

@@ -54,7 +54,8 @@ type source struct {
 	stale  []string
 	own    json.RawMessage // the client's tools
 	items  []json.RawMessage
-	// resumed are the parameters with which the thread would be resumed; settings and sandbox are those that it had last.
+	// resumed are the parameters with which the thread would be resumed; settings and sandbox are
+	// those that it had last.
 	resumed, settings rpc.Value
 	sandbox           policy.SandboxSettings
 }
@@ -147,9 +148,9 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 	})
 }
 
-// start starts the new thread as the thread would be resumed: the policy has decided about the folder, the sandbox and the
-// approvals of that request. Omitted settings are those that the thread had last. The response is that of the later
-// features.
+// start starts the new thread as the thread would be resumed: the policy has decided about the
+// folder, the sandbox and the approvals of that request. Omitted settings are those that the thread
+// had last. The response is that of the later features.
 func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	was := make(map[string]json.RawMessage)
 	keep := func(name string, v rpc.Value) {
@@ -194,8 +195,9 @@ func namesSandbox(p rpc.Value) bool {
 	return false
 }
 
-// narrow takes from the new thread the network and the temporary folders that the old one did not have: thread/start
-// has no field for them. It returns the new thread's sandbox, nil if that was as narrow before or the client has named it.
+// narrow takes from the new thread the network and the temporary folders that the old one did not
+// have: thread/start has no field for them. It returns the new thread's sandbox, nil if that was as
+// narrow before or the client has named it.
 func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (json.RawMessage, error) {
 	if namesSandbox(r.m.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Mode != setting.WorkspaceWrite {
 		return nil, nil

@@ -35,7 +35,8 @@ func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) 
 	return b.Session, err
 }
 
-// ThreadOf returns the thread of a session; "" if it has none. Unlike Session, it takes the session from no other process.
+// ThreadOf returns the thread of a session; "" if it has none. Unlike Session, it takes the session
+// from no other process.
 func (f *Feature) ThreadOf(ctx context.Context, session string) (string, error) {
 	s, err := f.o.Store(ctx)
 	if err != nil {
@@ -45,8 +46,8 @@ func (f *Feature) ThreadOf(ctx context.Context, session string) (string, error) 
 	return b.ThreadID, err
 }
 
-// OpenSession returns the session of an open thread; "" for a thread that belongs to none, or is not open. It reads
-// memory only.
+// OpenSession returns the session of an open thread; "" for a thread that belongs to none, or is
+// not open. It reads memory only.
 func (f *Feature) OpenSession(thread string) string {
 	t, _ := f.known.get(thread)
 	return t.session

@@ -22,7 +22,8 @@ const (
 	maxMessages = 1000
 	// maxMessageBytes is the maximum size of all waiting messages together.
 	maxMessageBytes = 64 << 20
-	// maxBatch is the maximum number of messages in one request. When as many wait, they are sent at once.
+	// maxBatch is the maximum number of messages in one request. When as many wait, they are sent at
+	// once.
 	maxBatch = 100
 	// maxBatchBytes keeps the texts of one request under the 1,048,576 characters that Codex
 	// takes (measured).

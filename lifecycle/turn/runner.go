@@ -16,8 +16,8 @@ type Session struct {
 	// Turn returns the parameters of turn/start. It is called again for each attempt while another
 	// turn is running.
 	Turn func(ctx context.Context) (json.RawMessage, error)
-	// Stuck is called if a turn took too long and can't be interrupted. It returns the consequence, for the caller's
-	// error. It may be nil.
+	// Stuck is called if a turn took too long and can't be interrupted. It returns the consequence,
+	// for the caller's error. It may be nil.
 	Stuck func() string
 }
 
@@ -145,8 +145,8 @@ func describeTimeout(within time.Duration, problem string) string {
 	return text
 }
 
-// interrupt interrupts a turn for which the wait has ended with cause, and returns the error for the caller. late
-// describes the turn if it took too long.
+// interrupt interrupts a turn for which the wait has ended with cause, and returns the error for
+// the caller. late describes the turn if it took too long.
 func (s Session) interrupt(caller context.Context, id string, cause error, late string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), interruptTimeout)
 	defer cancel()
@@ -159,7 +159,8 @@ func (s Session) interrupt(caller context.Context, id string, cause error, late 
 	case failed == nil:
 		return rpc.Errorf(rpc.CodeDeadline, "%s and was interrupted; if it needs longer, set a longer time", late)
 	}
-	// Codex answers an interrupt when the turn has ended. The next turn in this thread would wait for that end.
+	// Codex answers an interrupt when the turn has ended. The next turn in this thread would wait for
+	// that end.
 	if s.Stuck != nil && ctx.Err() != nil && caller.Err() == nil {
 		return rpc.Errorf(rpc.CodeDeadline, "%s and could not be interrupted within %v; %s", late, interruptTimeout, s.Stuck())
 	}

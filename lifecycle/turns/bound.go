@@ -34,7 +34,8 @@ func (b bound) Turn(input []params.Item) params.Turn {
 	}
 }
 
-// sandbox returns the sandbox mode with which the thread's next turn starts; "" if the thread keeps its own.
+// sandbox returns the sandbox mode with which the thread's next turn starts; "" if the thread keeps
+// its own.
 func (b bound) sandbox() string {
 	if b.Binding.KeepsSandbox {
 		return ""
@@ -64,8 +65,8 @@ type threadStart struct {
 }
 
 // startedBinding returns the binding of a started thread. by is its previous binding, asked the
-// parameters of thread/start, and result Codex's response. Approval policy, sandbox and tier come from
-// asked; the policy judges them again with each turn.
+// parameters of thread/start, and result Codex's response. Approval policy, sandbox and tier come
+// from asked; the policy judges them again with each turn.
 func startedBinding(by binding.Binding, asked, result rpc.Value) binding.Binding {
 	read := func(from rpc.Value, name string, to *string) {
 		if text, ok := from.Get(name).Text(); ok && text != "" {

@@ -47,8 +47,9 @@ type watch struct {
 	began chan struct{} // closed when the turn starts or the thread closes
 }
 
-// compact handles bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId, status,
-// durationMs, error?}. It waits in the queue like a turn and responds when the compaction has ended.
+// compact handles bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId,
+// status, durationMs, error?}. It waits in the queue like a turn and responds when the compaction
+// has ended.
 func (f *Feature) compact(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {

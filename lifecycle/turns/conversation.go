@@ -62,9 +62,9 @@ func (c *conversation) failed(m turn.Message, err error) {
 	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
 }
 
-// turn returns the parameters of turn/start for an input, with the settings of the session's binding and those set for the
-// next turn. The trigger goes to the feature of the threads, which knows the thread's mode. The first
-// turn of a thread has the history in front of the input.
+// turn returns the parameters of turn/start for an input, with the settings of the session's
+// binding and those set for the next turn. The trigger goes to the feature of the threads, which
+// knows the thread's mode. The first turn of a thread has the history in front of the input.
 func (c *conversation) turn(ctx context.Context, in params.Input, trigger params.Trigger, history []binding.HistoryMessage) (json.RawMessage, error) {
 	id, f := c.thread.ID, c.f
 	b, err := f.o.Threads.Bound(ctx, id)
@@ -105,8 +105,8 @@ func (f *Feature) began(thread string) {
 // errClosed is the error for requests of a thread that Codex has unloaded.
 var errClosed = rpc.Errorf(rpc.CodeUpstream, "the thread was closed")
 
-// forget removes a thread that Codex has unloaded and stops its inbox. end fails the waiting messages;
-// call it when the thread knows that it is closed.
+// forget removes a thread that Codex has unloaded and stops its inbox. end fails the waiting
+// messages; call it when the thread knows that it is closed.
 func (f *Feature) forget(id string) (end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

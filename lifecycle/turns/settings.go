@@ -68,8 +68,8 @@ func settingsOf(p rpc.Value) (s settings, err error) {
 	return s, nil
 }
 
-// set handles bridge/turn/set: {sessionKey or threadId, …} → {threadId, next}. The settings apply from
-// the next turn, if the policy allows them; a session keeps them.
+// set handles bridge/turn/set: {sessionKey or threadId, …} → {threadId, next}. The settings apply
+// from the next turn, if the policy allows them; a session keeps them.
 func (f *Feature) set(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -100,8 +100,8 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client has made it. A setting
-// of bridge/turn/set that no turn has had yet is dropped.
+// settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client
+// has made it. A setting of bridge/turn/set that no turn has had yet is dropped.
 func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
@@ -143,8 +143,8 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 	return nil
 }
 
-// updatedApproval returns the approval policy that a thread/settings/update sets; "" if it is not a word, and then
-// the thread keeps it.
+// updatedApproval returns the approval policy that a thread/settings/update sets; "" if it is not a
+// word, and then the thread keeps it.
 func updatedApproval(p rpc.Value) (approval string, ok bool) {
 	v := p.Get("approvalPolicy")
 	if !v.Exists() || v.Kind() == rpc.Null {
@@ -157,8 +157,8 @@ func updatedApproval(p rpc.Value) (approval string, ok bool) {
 	return text, true
 }
 
-// updatedSandbox returns the mode of the sandbox that a thread/settings/update sets; "" if it has none. whole reports
-// whether a turn with that mode has the same sandbox.
+// updatedSandbox returns the mode of the sandbox that a thread/settings/update sets; "" if it has
+// none. whole reports whether a turn with that mode has the same sandbox.
 func updatedSandbox(p rpc.Value) (mode string, whole, ok bool) {
 	if v := p.Get("permissions"); v.Exists() && v.Kind() != rpc.Null {
 		name, _ := v.Text()

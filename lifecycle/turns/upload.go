@@ -15,7 +15,8 @@ import (
 const (
 	tokenLifetime  = 5 * time.Minute
 	uploadInterval = time.Minute
-	// maxUploadTokens and maxRecentUploads bound the tokens and uploads that are kept; the oldest is dropped.
+	// maxUploadTokens and maxRecentUploads bound the tokens and uploads that are kept; the oldest is
+	// dropped.
 	maxUploadTokens, maxRecentUploads = 100, 100
 	tokenBytes                        = 6
 	// maxReason is the maximum length of a reason, in characters.

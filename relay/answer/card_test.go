@@ -55,8 +55,8 @@ func TestApprovalCard(t *testing.T) {
 	}
 }
 
-// The card names everything that a consent for the session allows beyond the call, and shows a rule of
-// Codex in full.
+// The card names everything that a consent for the session allows beyond the call, and shows a rule
+// of Codex in full.
 func TestSessionScope(t *testing.T) {
 	const command = "item/commandExecution/requestApproval"
 	for _, c := range []struct{ method, params, want string }{
@@ -81,7 +81,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A cut never hides the end of a value, and a card shows below its description what has no room there.
+// A cut never hides the end of a value, and a card shows below its description what has no room
+// there.
 func TestCardsHideNothing(t *testing.T) {
 	const command, permissions, files = "item/commandExecution/requestApproval", "item/permissions/requestApproval", "item/fileChange/requestApproval"
 	padding, long, far := strings.Repeat("\\u200b", 5000), strings.Repeat("x", 5000), strings.Repeat(" ", 5000)

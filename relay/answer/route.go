@@ -35,8 +35,8 @@ type App struct {
 	Servers               []string // the plugin's servers
 }
 
-// RouteElicitation returns the party that answers an elicitation. For a consent, the question must belong
-// to the running turn, be a form, and name one app in all of its fields.
+// RouteElicitation returns the party that answers an elicitation. For a consent, the question must
+// belong to the running turn, be a form, and name one app in all of its fields.
 func RouteElicitation(params rpc.Value, s Scope) Route {
 	if isSet(params.Get("turnId")) && !IsOfTurn(params, s.Turn) || text(params, "threadId") == "" {
 		return Foreign

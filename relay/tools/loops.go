@@ -149,7 +149,8 @@ func (d *loopDetector) count(is func(pastCall) bool) int {
 	return n
 }
 
-// stuck returns how many of the last equal calls had the same outcome. A refused call has every outcome.
+// stuck returns how many of the last equal calls had the same outcome. A refused call has every
+// outcome.
 func (d *loopDetector) stuck(a attempt) int {
 	n, outcome := 0, ""
 	known := false
@@ -169,8 +170,8 @@ func (d *loopDetector) stuck(a attempt) int {
 	return n
 }
 
-// alternating returns how many of the last calls alternated between a and another call, and whether each of the two
-// always had the same outcome.
+// alternating returns how many of the last calls alternated between a and another call, and whether
+// each of the two always had the same outcome.
 func (d *loopDetector) alternating(a attempt) (n int, settled bool) {
 	last := len(d.past) - 1
 	if last < 1 || d.past[last].same(a) || !d.past[last-1].same(a) {
@@ -199,7 +200,8 @@ func (d *loopDetector) alternating(a attempt) (n int, settled bool) {
 // maxDetectors bounds the threads whose running turn has a loopDetector.
 const maxDetectors = 1024
 
-// loopDetectors has a loopDetector for the running turn of each thread. Several goroutines may call it.
+// loopDetectors has a loopDetector for the running turn of each thread. Several goroutines may call
+// it.
 type loopDetectors struct {
 	limits LoopLimits
 	mu     sync.Mutex

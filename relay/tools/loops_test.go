@@ -105,7 +105,8 @@ func TestLoopDetectorCountsRefusedCalls(t *testing.T) {
 	}
 }
 
-// A call with always new outcomes is never refused, and one with always the same outcome is refused in the end.
+// A call with always new outcomes is never refused, and one with always the same outcome is refused
+// in the end.
 func TestLoopDetectorLetsProgressRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := &loopDetector{limits: DefaultLoopLimits()}

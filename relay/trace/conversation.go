@@ -11,9 +11,9 @@ import (
 // mtimeSlack is how much earlier than its last event the modification time of a file may be.
 const mtimeSlack = 2 * time.Second
 
-// Conversation returns the events of one conversation in their order: those of the file at path, and
-// those of its other threads, whose files are in the same folder. If traceID is "", the conversation is
-// the last one of the file.
+// Conversation returns the events of one conversation in their order: those of the file at path,
+// and those of its other threads, whose files are in the same folder. If traceID is "", the
+// conversation is the last one of the file.
 func Conversation(path, traceID string) ([]Event, error) {
 	all, err := readEvents(path, func(Event) bool { return true })
 	if err != nil {

@@ -48,7 +48,8 @@ func (f *file) write(line []byte, last bool) error {
 }
 
 // open opens or creates a file that only its owner can access. It creates the file with O_EXCL, and
-// checks the identity of an existing one after opening, so that it never writes through a symbolic link.
+// checks the identity of an existing one after opening, so that it never writes through a symbolic
+// link.
 func (f *file) open() error {
 	if err := store.EnsurePrivateFolder(filepath.Dir(f.path)); err != nil {
 		return err

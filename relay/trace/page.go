@@ -24,8 +24,8 @@ var pageMarkup string
 // pageTemplate is parsed on first use: most processes write no page.
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageMarkup)) })
 
-// Write writes the page as HTML. The page loads and sends nothing. html/template escapes the texts of the
-// trace, and a content security policy allows no script but that of the page.
+// Write writes the page as HTML. The page loads and sends nothing. html/template escapes the texts
+// of the trace, and a content security policy allows no script but that of the page.
 func (p *Page) Write(out io.Writer) error {
 	sum := sha256.Sum256([]byte(pageScript))
 	type row struct {

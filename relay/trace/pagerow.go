@@ -158,8 +158,8 @@ func rowTitle(s DecodedEvent, text string) string {
 // itemNames are the prefixes of titles of items whose summary does not show their type.
 var itemNames = map[string]string{"fileChange": "patch ", "mcpToolCall": "server ", "webSearch": "web ", "imageView": "image ", "collabAgentToolCall": "agents: "}
 
-// rowOf returns the kind and key of the row of an event, or "" if it has none. Events with the same key
-// share a row; ends reports whether the event ends it.
+// rowOf returns the kind and key of the row of an event, or "" if it has none. Events with the same
+// key share a row; ends reports whether the event ends it.
 func rowOf(s DecodedEvent) (kind, key string, ends bool) {
 	item := object(s.Params, "item")
 	id := scalar(item, "id")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Purge deletes the files of a folder whose last event was written before a time, and returns them. It
-// leaves symbolic links and their targets.
+// Purge deletes the files of a folder whose last event was written before a time, and returns them.
+// It leaves symbolic links and their targets.
 func Purge(folder string, before time.Time) ([]File, error) {
 	all, err := List(folder)
 	if err != nil {

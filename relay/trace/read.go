@@ -22,8 +22,9 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("line %d is not an event of a trace: %s", e.Line, e.Why)
 }
 
-// Read returns the events of a file. It omits a last line without a line end, which is being written or
-// was truncated by a crash. For a truncated line before others it returns an event of type Damaged.
+// Read returns the events of a file. It omits a last line without a line end, which is being
+// written or was truncated by a crash. For a truncated line before others it returns an event of
+// type Damaged.
 func Read(in io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		b := bufio.NewReaderSize(in, 64<<10)

@@ -36,8 +36,8 @@ func recorderIn(folder string, l trace.Limits) *trace.Recorder {
 	})
 }
 
-// play passes a conversation to a recorder. Each line is "from>to message", where c is Codex, e the editor
-// and b the bridge.
+// play passes a conversation to a recorder. Each line is "from>to message", where c is Codex, e the
+// editor and b the bridge.
 func play(r *trace.Recorder, script string) {
 	for line := range strings.Lines(script) {
 		way, text, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -54,8 +54,8 @@ func play(r *trace.Recorder, script string) {
 	}
 }
 
-// playForwarded is play, with messages from Codex to the editor as forwarded lines, or, if part is not 0,
-// in parts of that length.
+// playForwarded is play, with messages from Codex to the editor as forwarded lines, or, if part is
+// not 0, in parts of that length.
 func playForwarded(r *trace.Recorder, script string, part int) {
 	var run bytes.Buffer
 	flush := func() {
@@ -227,8 +227,8 @@ c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","stat
 	}
 }
 
-// The client and Codex may use the same ids. Their responses are assigned to the right requests, also if the
-// bridge has changed both requests.
+// The client and Codex may use the same ids. Their responses are assigned to the right requests,
+// also if the bridge has changed both requests.
 func TestSameIDs(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	play(r, `

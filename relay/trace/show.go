@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Show writes an event for people, in one line or more. Events of a subagent are indented, and have the
-// end of its id. Unless all is set, Show omits deltas and acknowledgements.
+// Show writes an event for people, in one line or more. Events of a subagent are indented, and have
+// the end of its id. Unless all is set, Show omits deltas and acknowledgements.
 func Show(out io.Writer, e TreeEvent, all bool) error {
 	s, err := Decode(e.Event)
 	if err != nil {

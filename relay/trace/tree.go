@@ -71,9 +71,9 @@ func (t *Tree) Next() ([]TreeEvent, error) {
 	return all, failed
 }
 
-// add returns the event of a file with its position. It returns false for an event that is in several
-// files, such as one before the first thread, and has been returned; and for an event of a conversation
-// that has the subagent, but not the thread.
+// add returns the event of a file with its position. It returns false for an event that is in
+// several files, such as one before the first thread, and has been returned; and for an event of a
+// conversation that has the subagent, but not the thread.
 func (t *Tree) add(f *fileTail, e Event) (TreeEvent, bool) {
 	if e.Type == Damaged { // it has the position of the event before it
 		e.Time, e.ThreadID = f.time, f.thread

@@ -24,7 +24,8 @@ func testWriter(t *testing.T) (w *writer, codex, client func(format string, args
 	return w, forward(bridge.Client), forward(bridge.Codex)
 }
 
-// The response to an approval request is an approval.resolved event, however many requests come between.
+// The response to an approval request is an approval.resolved event, however many requests come
+// between.
 func TestLateApproval(t *testing.T) {
 	w, codex, client := testWriter(t)
 	codex(`{"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}`)

@@ -87,7 +87,8 @@ func patchCall(t *testing.T, id, folder, file string) scripted.Call {
 	return commandCall(t, id, cd+"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: "+file+"\n+text\n*** End Patch\nEOF\n", false)
 }
 
-// A person's consent to one call does not count for a later one with the same id. The two are asked about one by one.
+// A person's consent to one call does not count for a later one with the same id. The two are asked
+// about one by one.
 func TestConsentIsNotForALaterCallWithTheSameID(t *testing.T) {
 	for _, approval := range []string{"on-request", "untrusted"} {
 		for _, second := range []string{"c1", "c2"} { // c2 is the control
@@ -116,8 +117,9 @@ func TestConsentIsNotForALaterCallWithTheSameID(t *testing.T) {
 	}
 }
 
-// Of two calls with one id that run at the same time, the one that starts later is denied. Otherwise the files of one
-// would be taken for those of the other. If one ends before the other starts, both are decided by their own files.
+// Of two calls with one id that run at the same time, the one that starts later is denied.
+// Otherwise the files of one would be taken for those of the other. If one ends before the other
+// starts, both are decided by their own files.
 func TestCallsWithOneIDDoNotRunAtOnce(t *testing.T) {
 	rule := "[[policy.rule]]\ntool = \"file\"\npath = \"${workspace}/**\"\ndecision = \"allow\"\n"
 	for _, escalation := range []string{"ask", "deny"} {

@@ -31,7 +31,8 @@ var movedDatabases = map[string]func(w *world, folder string){
 	},
 }
 
-// Codex's databases are protected where a variable or a key moves them. Commands of Codex alone change them there.
+// Codex's databases are protected where a variable or a key moves them. Commands of Codex alone
+// change them there.
 func TestMovedDatabases(t *testing.T) {
 	t.Parallel()
 	for name, move := range movedDatabases {

@@ -16,7 +16,8 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// forgetting are the ways in which a thread loses its verification while a turn of it runs, and one in which it does not.
+// forgetting are the ways in which a thread loses its verification while a turn of it runs, and one
+// in which it does not.
 var forgetting = map[string]func(a *conversation, thread, config string){
 	"the policy is tightened": func(a *conversation, _, config string) {
 		a.world.write("config.toml", strings.Replace(config, "workspace-write", "read-only", 1)+withLongGrace(config))

@@ -53,7 +53,8 @@ func prepareHome(dir string) error {
 	return os.Remove(filepath.Join(home, "config.toml"))
 }
 
-// copyHome makes home a copy of preparedHome. The files of the skills are links: Codex reads them only.
+// copyHome makes home a copy of preparedHome. The files of the skills are links: Codex reads them
+// only.
 func copyHome(home string) error {
 	return filepath.WalkDir(preparedHome, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -83,9 +84,10 @@ func copyHome(home string) error {
 	})
 }
 
-// withoutPlugins turns plugins off in TOML for Codex's config.toml, unless the TOML sets them itself. With
-// plugins on, each start of Codex asks GitHub for a list of plugins, and clones it where there is a network.
-// Measured with Codex 0.169: that takes 40 ms of CPU time even without a network.
+// withoutPlugins turns plugins off in TOML for Codex's config.toml, unless the TOML sets them
+// itself. With plugins on, each start of Codex asks GitHub for a list of plugins, and clones it
+// where there is a network. Measured with Codex 0.169: that takes 40 ms of CPU time even without a
+// network.
 func withoutPlugins(config string) string {
 	const table, off = "[features]\n", "plugins = false\n"
 	switch {
@@ -98,8 +100,9 @@ func withoutPlugins(config string) string {
 	}
 }
 
-// hideRelease puts a failing lsb_release in front of PATH. Codex runs it twice at each start and reads
-// /etc/os-release if it fails; Debian's is a shell script that starts a dozen programs, 30 ms of CPU time.
+// hideRelease puts a failing lsb_release in front of PATH. Codex runs it twice at each start and
+// reads /etc/os-release if it fails; Debian's is a shell script that starts a dozen programs, 30 ms
+// of CPU time.
 func hideRelease(dir string) error {
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {

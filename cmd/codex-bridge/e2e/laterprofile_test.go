@@ -10,7 +10,8 @@ import (
 
 const laterConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [%s]\nnetwork = %v\n"
 
-// reconfigures changes the configuration of the bridge, and waits until the bridge has read it while a thread is open.
+// reconfigures changes the configuration of the bridge, and waits until the bridge has read it
+// while a thread is open.
 func (a *acceptingEditor) reconfigures(config string) {
 	a.t.Helper()
 	a.write("config.toml", config+withLongGrace(config))
@@ -19,7 +20,8 @@ func (a *acceptingEditor) reconfigures(config string) {
 	}
 }
 
-// The network is allowed while a thread is open. Before, no turn gets it, whatever it names; after a resume a turn gets it.
+// The network is allowed while a thread is open. Before, no turn gets it, whatever it names; after
+// a resume a turn gets it.
 func TestNetworkAllowedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: fmt.Sprintf(laterConfig, `".github"`, false)})
@@ -51,8 +53,8 @@ func TestNetworkAllowedLater(t *testing.T) {
 	a.closeAndWait()
 }
 
-// A path is protected no more while a thread is open. The thread comes back with the profile that it has, also if the
-// client has unsubscribed from it.
+// A path is protected no more while a thread is open. The thread comes back with the profile that
+// it has, also if the client has unsubscribed from it.
 func TestProtectedPathRemovedLater(t *testing.T) {
 	t.Parallel()
 	for _, unsubscribed := range []bool{false, true} {

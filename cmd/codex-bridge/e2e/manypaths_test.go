@@ -11,8 +11,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A message with very many paths is refused, and the conversation goes on: other threads take turns, and can be
-// interrupted.
+// A message with very many paths is refused, and the conversation goes on: other threads take
+// turns, and can be interrupted.
 func TestManyPathsDoNotStopConversation(t *testing.T) {
 	t.Parallel()
 	for method, field := range map[string]string{"fuzzyFileSearch": "roots", "skills/list": "cwds"} {

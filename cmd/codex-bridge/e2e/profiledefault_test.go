@@ -42,8 +42,8 @@ func threadMethods(t *testing.T) map[string][]string {
 	return found
 }
 
-// Codex reads the overlay of a thread again for some requests, without the thread's sandbox. None of the
-// requests fails because of the profile that the bridge defines there.
+// Codex reads the overlay of a thread again for some requests, without the thread's sandbox. None
+// of the requests fails because of the profile that the bridge defines there.
 func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 	t.Parallel()
 	given := map[string]any{ // fields without which Codex would not come to read the overlay
@@ -100,8 +100,8 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 	}
 }
 
-// The default of the overlay does not widen a thread: a read-only one stays so, and a workspace-write one keeps what is
-// protected, however it is opened and whatever works in it.
+// The default of the overlay does not widen a thread: a read-only one stays so, and a
+// workspace-write one keeps what is protected, however it is opened and whatever works in it.
 func TestDefaultProfileDoesNotWiden(t *testing.T) {
 	t.Parallel()
 	fork := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// After a client has read a folder of a second writable root, threads open and resume with that root, and their commands
-// can write it.
+// After a client has read a folder of a second writable root, threads open and resume with that
+// root, and their commands can write it.
 func TestReadingKeepsRootUsable(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -11,8 +11,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Codex ignores what a resume of a loaded thread requests. The bridge refuses the resume, and the running turn and the next
-// one go on. A gated thread stays gated.
+// Codex ignores what a resume of a loaded thread requests. The bridge refuses the resume, and the
+// running turn and the next one go on. A gated thread stays gated.
 func TestRefusedResumeKeepsThread(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

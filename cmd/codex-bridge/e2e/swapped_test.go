@@ -88,8 +88,9 @@ func TestGrantedFolderReplacedByLink(t *testing.T) {
 	}
 }
 
-// A turn moves a thread into an inner folder, and the client forks the thread. A command of another thread
-// in the workspace replaces the folder by a link, and a command of the fork would write where it leads.
+// A turn moves a thread into an inner folder, and the client forks the thread. A command of another
+// thread in the workspace replaces the folder by a link, and a command of the fork would write
+// where it leads.
 func TestForkOfThreadInInnerFolder(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {

@@ -203,8 +203,9 @@ func TestServerThatNeverStarts(t *testing.T) {
 	w.checkError("x", "", "it has ended, exit status 0")
 }
 
-// failsToStart reports whether both the status and a call say why a server has not started, with all of words;
-// a server that does not answer gets limit for it. The test fails if the server has tools.
+// failsToStart reports whether both the status and a call say why a server has not started, with
+// all of words; a server that does not answer gets limit for it. The test fails if the server has
+// tools.
 func failsToStart(t *testing.T, c config.ToolServer, limit time.Duration, words []string) bool {
 	t.Helper()
 	w := newFixture(t, c, func(o *provider.ServerOptions) {

@@ -14,8 +14,8 @@ import (
 // stream identifies a text that was sent as deltas.
 type stream struct{ item, method, index string }
 
-// restore sets the texts of deltas. A trace has only their lengths, and the text in the completed item. If
-// that is redacted, the last delta has a different length.
+// restore sets the texts of deltas. A trace has only their lengths, and the text in the completed
+// item. If that is redacted, the last delta has a different length.
 func restore(steps []step) error {
 	deltas := make(map[stream][]*step)
 	for i := range steps {

@@ -23,8 +23,8 @@ type Person struct {
 	mu sync.Mutex
 }
 
-// NewPerson returns a Person whose answers are the lines of in, and whose questions name the session. The
-// goroutine that reads the lines ends with in, or with the process.
+// NewPerson returns a Person whose answers are the lines of in, and whose questions name the
+// session. The goroutine that reads the lines ends with in, or with the process.
 func NewPerson(s *Screen, in io.Reader, session string) *Person {
 	return &Person{screen: s, session: session, said: Listen(in)}
 }
