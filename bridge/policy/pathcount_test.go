@@ -79,6 +79,8 @@ func TestTooManyPaths(t *testing.T) {
 		{"turn/start", `"input":[],"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":%s}]`, 256, true},
 		{"turn/start", `"input":[],"runtimeWorkspaceRoots":%[1]s,"sandboxPolicy":{"type":"workspaceWrite","writableRoots":%[1]s}`, 128, false},
 		{"turn/start", `"input":[],"runtimeWorkspaceRoots":%[1]s,"sandboxPolicy":{"type":"workspaceWrite","writableRoots":%[1]s}`, 129, true},
+		{"turn/start", `"input":[],"sandboxPolicy":{"type":"workspaceWrite","writableRoots":%s,"networkAccess":false}`, 256, false},
+		{"turn/start", `"input":[],"sandboxPolicy":{"type":"workspaceWrite","writableRoots":%s,"networkAccess":false}`, 257, true},
 	} {
 		st, paths := state(), &countingPaths{Paths: disk}
 		st.Paths = paths
