@@ -6,7 +6,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
@@ -61,18 +60,13 @@ func (g *Guard) applyDecision(msg *bridge.ServerMessage, params rpc.Value, d pol
 // findEscalation returns the escalation that the model's call requests, from Codex's record of the
 // call.
 func (g *Guard) findEscalation(method string, params rpc.Value, state policy.State) rules.Escalation {
-	key := "itemId"
-	switch method {
-	case "item/commandExecution/requestApproval":
-	case "execCommandApproval":
-		key = "callId"
-	default:
+	if method != "item/commandExecution/requestApproval" || state.Thread == nil {
 		return rules.EscalationUnknown
 	}
-	if call, ok := params.Get(key).Text(); ok && state.Thread != nil {
-		return rollout.FindCall(state.CodexHome, state.Thread.Rollout, call).Escalation
-	}
-	return rules.EscalationUnknown
+	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
+	id, _ := params.Get("itemId").Text()
+	return g.modelCall(thread, turn, id, state.Thread).Escalation
 }
 
 // handleClientResponse checks the client's response to a request of Codex.

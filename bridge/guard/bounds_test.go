@@ -71,18 +71,17 @@ func TestChildrenAreBounded(t *testing.T) {
 func TestPatchesAreBounded(t *testing.T) {
 	var p patches
 	for i := range maxPatches {
-		p.add(patch{"t", strconv.Itoa(i)}, []string{"a"})
-		p.add(patch{"t", strconv.Itoa(i)}, []string{"b"})
+		p.add(patch{"t", "u", strconv.Itoa(i)}, []string{"a"})
+		p.add(patch{"t", "u", strconv.Itoa(i)}, []string{"b"})
 	}
-	if got := p.get(patch{"t", "0"}); !slices.Equal(got, []string{"a", "b"}) {
+	if got := p.get(patch{"t", "u", "0"}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("the first: %q", got)
 	}
-	p.add(patch{"t", "more"}, []string{"c"})
-	if first, second := p.get(patch{"t", "0"}), p.get(patch{"t", "1"}); first != nil || second == nil || p.get(patch{"t", "more"}) == nil {
+	p.add(patch{"t", "u", "more"}, []string{"c"})
+	if first, second := p.get(patch{"t", "u", "0"}), p.get(patch{"t", "u", "1"}); first != nil || second == nil || p.get(patch{"t", "u", "more"}) == nil {
 		t.Errorf("after one more: the first has %q, the second %q", first, second)
 	}
-	p.forget(patch{"t", "more"})
-	if got := p.get(patch{"t", "more"}); got != nil || len(p.order) != len(p.paths) {
+	if got := p.get(patch{"t", "v", "more"}); got != nil || len(p.order) != len(p.paths) {
 		t.Errorf("a forgotten patch has %q; %d of %d are listed", got, len(p.order), len(p.paths))
 	}
 	if got := pathsOf(value(t, `[{"path":"a","kind":{"type":"update","move_path":"b"}},{"path":"c","kind":{"type":"add"}}]`)); !slices.Equal(got, []string{"a", "b", "c"}) {
@@ -160,44 +159,73 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 	}
 }
 
-// A call may have the id of an earlier one of its turn only if that has ended.
+// The ids of a turn's calls are recorded.
 func TestStartedCalls(t *testing.T) {
 	var s startedCalls
 	turn := turnOf{"t", "1"}
 	for i, one := range []struct {
-		at    turnOf
-		id    string
-		ended int
-		want  bool
+		at           turnOf
+		id           string
+		repeated, ok bool
 	}{
-		{turn, "a", 0, true},
-		{turn, "a", 0, false},
-		{turn, "a", 1, true},
-		{turn, "a", 1, false},
-		{turn, "a", 2, true},
-		{turn, "b", 0, true},
-		{turnOf{"t", "2"}, "a", 0, true},
-		{turnOf{"u", "1"}, "a", 0, true},
-		{turn, "", 0, true},
-		{turn, "", 0, false},
-		{turn, strings.Repeat("x", maxCallID), 0, true},
-		{turn, strings.Repeat("x", maxCallID+1), 0, false},
+		{turn, "a", false, true},
+		{turn, "a", true, true},
+		{turn, "b", false, true},
+		{turn, "a", true, true},
+		{turnOf{"t", "2"}, "a", false, true},
+		{turnOf{"u", "1"}, "a", false, true},
+		{turn, "", false, true},
+		{turn, "", true, true},
+		{turn, strings.Repeat("x", maxCallID), false, true},
+		{turn, strings.Repeat("x", maxCallID+1), false, false},
 	} {
-		if got := s.start(one.at, one.id, func() int { return one.ended }); got != one.want {
-			t.Errorf("call %d: started %t, want %t", i, got, one.want)
+		if repeated, ok := s.start(one.at, one.id); repeated != one.repeated || ok != one.ok {
+			t.Errorf("call %d: repeated %t, may run %t", i, repeated, ok)
 		}
 	}
-	for i := range maxCountedTurns {
-		s.start(turnOf{"more", strconv.Itoa(i)}, "a", nil)
+	s.set(turn, "a", rollout.Call{Shell: "sh"})
+	s.set(turnOf{"none", "1"}, "a", rollout.Call{Shell: "sh"})
+	if call, started := s.get(turn, "a"); !started || call.Shell != "sh" {
+		t.Errorf("the call is %+v, started %t", call, started)
 	}
-	if len(s.turns) != maxCountedTurns || len(s.order) != maxCountedTurns || s.turns[turn] != nil {
+	for _, none := range []turnOf{{"none", "1"}, {"t", "3"}} {
+		if _, started := s.get(none, "a"); started {
+			t.Errorf("a call of %v was started", none)
+		}
+	}
+}
+
+// The turn in which no call was started for the longest time is forgotten first.
+func TestStartedCallsAreBounded(t *testing.T) {
+	var s startedCalls
+	first, second := turnOf{"t", "1"}, turnOf{"t", "2"}
+	s.start(first, "a")
+	s.start(second, "a")
+	for i := range maxCallTurns - 2 {
+		s.start(turnOf{"more", strconv.Itoa(i)}, "a")
+	}
+	s.start(first, "b") // a turn may run for a long time
+	s.start(turnOf{"last", "1"}, "a")
+	if repeated, _ := s.start(first, "a"); !repeated || len(s.turns) != maxCallTurns || len(s.order) != maxCallTurns || s.turns[second] != nil {
 		t.Errorf("%d turns are kept, %d listed", len(s.turns), len(s.order))
 	}
-	full := turnOf{"t", "full"}
-	for i := range maxCountedCalls {
-		s.start(full, strconv.Itoa(i), nil)
+	for n := range 5 {
+		full := turnOf{"t", "full" + strconv.Itoa(n)}
+		for i := range maxCallsOfTurn {
+			s.start(full, strconv.Itoa(i))
+		}
+		if _, ok := s.start(full, "more"); ok {
+			t.Error("the number of ids in a turn is not limited")
+		}
+		if repeated, ok := s.start(full, "0"); !repeated || !ok {
+			t.Error("a full turn does not know its calls")
+		}
 	}
-	if s.start(full, "more", nil) || !s.start(full, "0", func() int { return 1 }) {
-		t.Error("the number of ids in a turn is not limited")
+	sum := 0
+	for _, calls := range s.turns {
+		sum += len(calls)
+	}
+	if sum != s.total || sum > maxCalls || len(s.order) != len(s.turns) {
+		t.Errorf("%d ids are kept, %d counted", sum, s.total)
 	}
 }

@@ -3,6 +3,9 @@ package guard
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"codex-bridge/bridge/config"
@@ -11,75 +14,109 @@ import (
 	"codex-bridge/rpc"
 )
 
-// startedCalls counts the tool calls that Codex has started, by turn and by the id that the
-// model has chosen.
+// startedCalls has the tool calls that Codex has started, by turn and by the id that the model has
+// chosen.
 //
 // The bridge finds by that id the files of a patch, the person's consent to a call, and what a
-// question of Codex is about. Codex accepts the same id several times, even for calls that run
-// at the same time (measured with Codex 0.169). So a call may not have the id of another one
-// that has not ended.
+// question of Codex is about. Codex accepts an id several times, even for calls that run at the same
+// time (measured with Codex 0.169). So a call may not have the id of another one of its turn, unless
+// Codex's file shows that the other one has ended: see rollout.FindCall.
+//
+// The turn in which no call was started for the longest time is forgotten first. rollout.FindCall
+// still finds the other calls of such a turn. Safe for concurrent use.
 type startedCalls struct {
 	mu    sync.Mutex
-	turns map[turnOf]map[string]int
-	order []turnOf // the oldest first
+	turns map[turnOf]map[string]rollout.Call
+	order []turnOf // the turn of the latest call last
+	total int      // ids in all turns
 }
 
 type turnOf struct{ thread, turn string }
 
 const (
-	maxCountedTurns = 256   // the oldest turn is forgotten; its calls have ended
-	maxCountedCalls = 65536 // ids in one turn
-	maxCallID       = 1024  // bytes
+	maxCallTurns   = 4096
+	maxCalls       = 1 << 18 // ids in all turns
+	maxCallsOfTurn = 1 << 16 // ids in one turn
+	maxCallID      = 1024    // bytes
 )
 
-// start counts a call, and returns false if it may not run. ended returns how many calls with
-// the id have ended in the turn; start calls it only if there was an earlier call.
-func (s *startedCalls) start(at turnOf, id string, ended func() int) bool {
+// start records a call. repeated reports that the turn has had a call with its id. It returns false
+// if the call may not run because of a limit.
+func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := s.turns[at]
+	_, repeated = calls[id]
+	if len(id) > maxCallID || !repeated && len(calls) == maxCallsOfTurn {
+		return false, false
+	}
 	if calls == nil {
 		if s.turns == nil {
-			s.turns = make(map[turnOf]map[string]int)
+			s.turns = make(map[turnOf]map[string]rollout.Call)
 		}
-		if len(s.order) == maxCountedTurns {
-			delete(s.turns, s.order[0])
-			s.order = s.order[1:]
-		}
-		calls = make(map[string]int)
-		s.turns[at], s.order = calls, append(s.order, at)
+		calls = make(map[string]rollout.Call)
+		s.turns[at] = calls
+	} else {
+		s.order = slices.DeleteFunc(s.order, func(other turnOf) bool { return other == at })
 	}
-	earlier := calls[id]
-	if len(id) > maxCallID || earlier == 0 && len(calls) == maxCountedCalls || earlier > 0 && ended() < earlier {
-		return false
+	s.order = append(s.order, at)
+	if repeated {
+		return true, true
 	}
-	calls[id]++
-	return true
+	calls[id] = rollout.Call{}
+	s.total++
+	for len(s.order) > maxCallTurns || s.total > maxCalls && len(s.order) > 1 {
+		s.total -= len(s.turns[s.order[0]])
+		delete(s.turns, s.order[0])
+		s.order = s.order[1:]
+	}
+	return false, true
+}
+
+// set records what Codex's file has of a started call.
+func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if calls := s.turns[at]; calls != nil {
+		calls[id] = call
+	}
+}
+
+// get returns a started call. started is false if no hook has reported the call.
+func (s *startedCalls) get(at turnOf, id string) (call rollout.Call, started bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call, started = s.turns[at][id]
+	return call, started
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It
-// returns why the call must not run: another call with its id has not ended. Otherwise it
-// drops the paths of an earlier patch with the id. payload is the hook's input.
-func (g *Guard) StartCall(ctx context.Context, thread, turn, id string, payload []byte) (refusal string) {
+// returns why the call must not run: another call of its turn with its id may not have ended. file
+// is the rollout file of the thread, as Codex names it in the hook's input; "" if there is none.
+// payload is that input.
+func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, payload []byte) (refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return ""
 	}
-	started := g.calls.start(turnOf{thread, turn}, id, func() int {
-		one := g.threadFor(thread, turn)
-		if one == nil {
-			return 0
+	at := turnOf{thread, turn}
+	repeated, ok := g.calls.start(at, id)
+	if ok && thread != "" && strings.Contains(filepath.Base(file), thread) {
+		g.threads.setRollout(thread, file)
+		g.children.setPath(thread, file)
+		call, alone := rollout.FindCall(g.world.CodexHome, file, turn, id)
+		if !repeated || alone {
+			g.calls.set(at, id, call)
+			return ""
 		}
-		return rollout.Outputs(g.world.CodexHome, one.Rollout, turn, id)
-	})
-	if started {
-		g.patches.forget(patch{thread, id})
+	}
+	if ok && !repeated {
 		return ""
 	}
 	const method = "hook/preToolUse"
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Field: "tool_use_id",
-		Reason: fmt.Sprintf("the id %q of this call is that of another call in this turn that has not ended, or is too long", clip(id)),
+		Reason: fmt.Sprintf("another call of this turn with the id %q may not have ended, or the id is too long, or the turn has too many calls", clip(id)),
 		Hint:   "make one call at a time, or give each call an id of its own",
 	})}
 	g.logDecision(p.Mode(), method, d)
@@ -89,4 +126,38 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id string, payload 
 	}
 	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	return d.Err.Message
+}
+
+// modelCall returns the model's call with an id, as Codex recorded it when the call started. The
+// zero Call means that it is unknown. one is the thread, nil if it is not verified.
+func (g *Guard) modelCall(thread, turn, id string, one *policy.Thread) rollout.Call {
+	if call, started := g.calls.get(turnOf{thread, turn}, id); started {
+		return call
+	}
+	if one == nil {
+		return rollout.Call{}
+	}
+	call, _ := rollout.FindCall(g.world.CodexHome, one.Rollout, turn, id)
+	return call
+}
+
+// setRollout sets the rollout file of a verified thread. Codex goes on in another file after
+// thread/revert.
+func (t *threads) setRollout(id, file string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.verified[id]; one != nil {
+		one.Rollout = file
+	}
+}
+
+// setPath sets the rollout file of a known subagent's thread.
+func (c *children) setPath(id, file string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if one := c.known[id]; one != nil && one.Path != file {
+		changed := *one
+		changed.Path = file
+		c.known[id] = &changed
+	}
 }

@@ -17,8 +17,8 @@ type patches struct {
 	order []patch // the oldest first
 }
 
-// patch identifies a file change. Models of a subagent and its parent may use the same item id.
-type patch struct{ thread, item string }
+// patch identifies a file change. The model chooses the id of the item.
+type patch struct{ thread, turn, item string }
 
 // maxPatches bounds the stored changes. Each thread has few pending ones.
 const maxPatches = 256
@@ -40,16 +40,6 @@ func (p *patches) add(one patch, paths []string) {
 	}
 }
 
-// forget forgets a patch that has ended.
-func (p *patches) forget(one patch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, ok := p.paths[one]; ok {
-		delete(p.paths, one)
-		p.order = slices.DeleteFunc(p.order, func(o patch) bool { return o == one })
-	}
-}
-
 func (p *patches) get(one patch) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,8 +50,9 @@ func (p *patches) get(one patch) []string {
 // Codex has not named them.
 func (g *Guard) Files(params rpc.Value) []string {
 	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
 	item, _ := params.Get("itemId").Text()
-	return g.patches.get(patch{thread, item})
+	return g.patches.get(patch{thread, turn, item})
 }
 
 // judgesFiles tells whether questions about files are judged by their paths.
@@ -79,8 +70,9 @@ func (g *Guard) itemStarted(_ context.Context, msg *bridge.ServerMessage) {
 		return
 	}
 	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
 	id, _ := item.Get("id").Text()
-	g.patches.add(patch{thread, id}, pathsOf(item.Get("changes")))
+	g.patches.add(patch{thread, turn, id}, pathsOf(item.Get("changes")))
 }
 
 // pathsOf returns the paths of changes, including the new paths of moved files.

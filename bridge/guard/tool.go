@@ -7,7 +7,6 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
 	"codex-bridge/rpc"
 )
 
@@ -49,7 +48,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	}
 	state := g.callState(ctx, thread, turn, use, call)
 	if state.Thread != nil {
-		call := rollout.FindCall(state.CodexHome, state.Thread.Rollout, use.ID)
+		call := g.modelCall(thread, turn, use.ID, state.Thread)
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}

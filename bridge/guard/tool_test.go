@@ -237,8 +237,7 @@ func TestQuestionStaysInSandbox(t *testing.T) {
 	})
 }
 
-// For both kinds of requests about commands, the model's call is found by the respective id; other
-// requests have no call.
+// The model's call is found by the ids of a request; other requests have no call.
 func TestEscalationOfQuestion(t *testing.T) {
 	const policy = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nescalation = \"ask\"\n"
 	c, g, _ := withRollout(t, policy, guard.NoRecord, "on-request")
@@ -246,11 +245,12 @@ func TestEscalationOfQuestion(t *testing.T) {
 		method, params string
 		remains        bool
 	}{
-		{"item/commandExecution/requestApproval", `"threadId":"t1","itemId":"inside"`, true},
-		{"item/commandExecution/requestApproval", `"threadId":"t1","callId":"inside"`, false},
-		{"item/commandExecution/requestApproval", `"threadId":"t9","itemId":"inside"`, false},
-		{"execCommandApproval", `"threadId":"t1","callId":"inside"`, true},
-		{"execCommandApproval", `"threadId":"t1","itemId":"inside"`, false},
+		{"item/commandExecution/requestApproval", `"threadId":"t1","turnId":"u","itemId":"inside"`, true},
+		{"item/commandExecution/requestApproval", `"threadId":"t1","turnId":"u","callId":"inside"`, false},
+		{"item/commandExecution/requestApproval", `"threadId":"t1","turnId":"v","itemId":"inside"`, false},
+		{"item/commandExecution/requestApproval", `"threadId":"t1","itemId":"inside"`, false},
+		{"item/commandExecution/requestApproval", `"threadId":"t9","turnId":"u","itemId":"inside"`, false},
+		{"execCommandApproval", `"threadId":"t1","callId":"inside"`, false}, // an older Codex does not name the turn
 	} {
 		params, err := rpc.ParseValue([]byte(`{` + test.params + `}`))
 		if err != nil {

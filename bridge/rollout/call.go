@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -81,16 +80,25 @@ func shellName(text string) string {
 	return ""
 }
 
-// defaultShell returns the shell of calls that name none, as Codex states it to the model.
-func defaultShell(line []byte) (string, bool) {
-	if !bytes.Contains(line, []byte(`"world_state"`)) {
-		return "", false
+// defaultShell returns the shell of calls that name none, as Codex states it to the model; "" if it
+// is unknown. before and turn are the end of the file. If they do not have it, the other texts
+// count, in this order.
+func defaultShell(before, turn []byte, others ...[]byte) (shell string) {
+	known := false
+	for i, text := range append([][]byte{before, turn}, others...) {
+		if known && i > 1 {
+			break
+		}
+		for line := range linesWith(text, `"world_state"`) {
+			if line == nil || !line.Root().Get("type").Is("world_state") {
+				continue
+			}
+			if one, ok := line.Root().Get("payload").Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text(); ok {
+				shell, known = one, true
+			}
+		}
 	}
-	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
-	if err != nil || !doc.Root().Get("type").Is("world_state") {
-		return "", false
-	}
-	return doc.Root().Get("payload").Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text()
+	return shell
 }
 
 func isSet(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }

@@ -7,14 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
-// maxTail is how many bytes of the file's end are searched for a call. Codex asks for an approval
-// as soon as the call is made, so the call is in the last lines.
+// maxTail is how many bytes of the file's end are read first. More are read if they do not have the
+// start of the turn.
 const maxTail = 4 << 20
 
 // Call has the data of the model's call of a command.
@@ -32,61 +33,96 @@ type Call struct {
 	Flags string
 }
 
-// FindCall returns the model's call with an id. codexHome is CODEX_HOME, path the rollout file of
-// the thread. The zero Call means that it is unknown.
+// FindCall returns the latest call of the model with an id in a turn, which Codex has recorded
+// before it runs the call. codexHome is CODEX_HOME, path the rollout file of the thread.
 //
-// A model may use an id twice. Then all calls must be in the sandbox and have the same shell.
-func FindCall(codexHome, path, callID string) Call {
-	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) {
-		return Call{}
+// ok reports that the file has the call, and that each earlier call of the turn with the id has
+// ended: its output is before the next call. If not, the Call is zero, which means unknown, or only
+// says that one of the calls is Escalated.
+func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
+	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) || !isPlainID(turn) {
+		return Call{}, false
 	}
-	tail, head, err := readEnds(codexHome, path, maxTail)
+	reading.Lock()
+	defer reading.Unlock()
+	lines, head, ok := turnLines(codexHome, path, turn)
+	if !ok {
+		return Call{}, false
+	}
+	runs, escalated := false, false // of the last call, of any
+	for line := range bytes.Lines(lines.turn) {
+		if !bytes.HasSuffix(line, []byte{'\n'}) {
+			ok = false // Codex is writing this line, which may be another call with the id
+		} else if bytes.Contains(line, []byte(callID)) {
+			one, kind := parseCall(line, callID)
+			switch kind {
+			case aCall:
+				ok, runs, call = ok && !runs, true, one
+				escalated = escalated || one.Escalation == rules.Escalated
+			case anOutput:
+				ok, runs = ok && runs, false
+			}
+		}
+	}
+	if !ok || !runs {
+		if escalated {
+			return Call{Escalation: rules.Escalated}, false
+		}
+		return Call{}, false
+	}
+	if call.Escalation == rules.Escalated {
+		return call, true
+	}
+	if call.Shell == "" {
+		call.Shell = shellName(defaultShell(lines.before, lines.turn, head, originalHead(codexHome, path)))
+	}
+	if call.Shell == unknownShell {
+		call.Shell = ""
+	}
+	if call.Shell == "" {
+		call.Flags = ""
+	}
+	return call, true
+}
+
+// reading is held while FindCall reads a file, so that only one is in memory.
+var reading sync.Mutex
+
+// turnText is the end of a file, split at the start of a turn.
+type turnText struct{ before, turn []byte }
+
+// turnLines returns the end of a file with all lines of a turn, and the start of the file, nil if
+// the end is all of it. It returns false if the turn starts too far from the end.
+//
+// Codex creates the id of a turn when the turn starts, so no earlier line can have it.
+func turnLines(codexHome, path, turn string) (lines turnText, head []byte, ok bool) {
+	for size := int64(maxTail); size <= maxSettingsTail; size *= 4 {
+		tail, head, err := readEnds(codexHome, path, size)
+		if err != nil {
+			return turnText{}, nil, false
+		}
+		whole, at := head == nil, 0
+		for line := range bytes.Lines(tail) {
+			if bytes.Contains(line, []byte(turn)) && (whole || startsTurn(line, turn)) {
+				return turnText{tail[:at], tail[at:]}, head, true
+			}
+			at += len(line)
+		}
+		if whole {
+			return turnText{}, nil, false
+		}
+	}
+	return turnText{}, nil, false
+}
+
+// startsTurn reports whether a line is the first one of a turn.
+func startsTurn(line []byte, turn string) bool {
+	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
-		return Call{}
+		return false
 	}
-	found, escalated, doubtful := Call{}, false, false
-	usual, known := "", false
-	for line := range bytes.Lines(tail) {
-		if bytes.Contains(line, []byte(`"world_state"`)) {
-			if shell, ok := defaultShell(line); ok {
-				usual, known = shell, true
-			}
-		}
-		if !bytes.Contains(line, []byte(callID)) {
-			continue
-		}
-		switch one := parseCall(line, callID); {
-		case one.Escalation == rules.Escalated:
-			escalated, doubtful = true, doubtful || !one.Requested
-		case one.Escalation == rules.EscalationUnknown:
-		case found.Escalation == rules.EscalationUnknown:
-			found = one
-		case found != one:
-			found.Shell, found.Flags = unknownShell, ""
-		}
-	}
-	if escalated {
-		return Call{Escalation: rules.Escalated, Requested: !doubtful && found.Escalation == rules.EscalationUnknown}
-	}
-	if found.Shell == "" && !known {
-		for line := range bytes.Lines(head) {
-			if shell, ok := defaultShell(line); ok {
-				usual = shell
-			}
-		}
-	}
-	switch found.Shell {
-	case "":
-		if found.Escalation != rules.EscalationUnknown {
-			found.Shell = shellName(usual)
-		}
-	case unknownShell:
-		found.Shell = ""
-	}
-	if found.Shell == "" {
-		found.Flags = ""
-	}
-	return found
+	event := doc.Root().Get("payload")
+	return doc.Root().Get("type").Is("event_msg") && event.Get("type").Is("task_started") && event.Get("turn_id").Is(turn)
 }
 
 // isPlainID reports whether an id has only one spelling in JSON, so that its bytes can be searched
@@ -190,23 +226,32 @@ func openIn(folder, name string) (*os.File, error) {
 	return f, nil
 }
 
-// parseCall returns the call in a line, or the zero Call if the line has no call with this id.
-func parseCall(line []byte, callID string) Call {
+// lineKind is what a line has of a call.
+type lineKind int
+
+const (
+	neither lineKind = iota
+	aCall
+	anOutput
+)
+
+// parseCall returns what a line that contains an id has of a call with that id.
+func parseCall(line []byte, callID string) (Call, lineKind) {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
-		return Call{Escalation: rules.Escalated} // the line contains the id, but is invalid
+		return Call{Escalation: rules.Escalated}, aCall // it is not valid
 	}
 	item := doc.Root().Get("payload")
 	if !doc.Root().Get("type").Is("response_item") || !item.Get("call_id").Is(callID) {
-		return Call{}
+		return Call{}, neither
 	}
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "function_call_output", "custom_tool_call_output":
-		return Call{}
+		return Call{}, anOutput
 	case "function_call":
 		if call, ok := readCall(item); ok {
-			return call
+			return call, aCall
 		}
 	}
-	return Call{Escalation: rules.Escalated}
+	return Call{Escalation: rules.Escalated}, aCall
 }

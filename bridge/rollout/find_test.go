@@ -27,6 +27,9 @@ func call(name, arguments string) string {
 		`","arguments":` + string(text) + `,"call_id":"call_1"}}` + "\n"
 }
 
+// started is the first line of the turn in which call has its call.
+const started = `{"type":"event_msg","payload":{"type":"task_started","turn_id":"turn_1"}}` + "\n"
+
 func write(t *testing.T, text string) (home, path string) {
 	t.Helper()
 	home = t.TempDir()
@@ -51,7 +54,7 @@ func TestFindCall(t *testing.T) {
 		"plain":           {plain, sandboxed},
 		"all of it":       {call("exec_command", `{"cmd":"ls","workdir":"/x","tty":true,"login":false,"shell":"sh","justification":"j","sandbox_permissions":"use_default","yield_time_ms":1,"max_output_tokens":2}`), sandboxed},
 		"null":            {call("exec_command", `{"cmd":"ls","sandbox_permissions":null,"prefix_rule":null,"additional_permissions":null}`), sandboxed},
-		"answered":        {plain + output, sandboxed},
+		"ended":           {plain + output, unknown},
 		"another call":    {strings.ReplaceAll(plain, "call_1", "call_2"), unknown},
 		"a longer id":     {strings.ReplaceAll(plain, "call_1", "call_12"), unknown},
 		"named in a text": {call("exec_command", `{"cmd":"call_1"}`), sandboxed},
@@ -72,28 +75,66 @@ func TestFindCall(t *testing.T) {
 		"code mode":          {strings.Replace(plain, "function_call", "custom_tool_call", 1), escalated},
 		"an id used twice":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`) + plain, escalated},
 		"the other way":      {plain + call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), escalated},
-		"half a line":        {plain[:len(plain)-20] + "call_1", escalated},
+		"half a line":        {plain[:len(plain)-20] + "call_1", unknown},
+		"no valid line":      {plain[:len(plain)-20] + "call_1\n", escalated},
 		"a member twice":     {strings.Replace(plain, `"payload":`, `"payload":{},"payload":`, 1), escalated},
-		"far from the end":   {plain + strings.Repeat("{}\n", 4<<20/3), unknown},
-		"cut by the bound":   {strings.Replace(plain, "ls", strings.Repeat("l", 4<<20), 1), unknown},
+		"an id used again":   {plain + plain, unknown},
+		"used again later":   {plain + output + plain, sandboxed},
+		"never ended":        {plain + plain + output, unknown},
+		"ended twice":        {plain + output + output + plain, unknown},
+		"the first runs":     {plain + plain + output + plain, unknown},
+		"an output before":   {output + plain, unknown},
+		"in an earlier turn": {plain + strings.ReplaceAll(started, "turn_1", "turn_0"), sandboxed},
+		"far from the end":   {plain + strings.Repeat("{}\n", 4<<20/3), sandboxed},
+		"long":               {strings.Replace(plain, "ls", strings.Repeat("l", 4<<20), 1), sandboxed},
+		"long, and another":  {strings.Replace(call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), "ls", strings.Repeat("l", 5<<20), 1) + plain, escalated},
 		"the end of much":    {strings.Repeat("{}\n", 4<<20/3) + plain, sandboxed},
-		"no last line's end": {strings.TrimSuffix(plain, "\n"), sandboxed},
+		"a very long turn":   {plain + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 64), unknown},
+		"no last line's end": {strings.TrimSuffix(plain, "\n"), unknown},
+		"a line is written":  {plain + `{"type":"resp`, unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home, path := write(t, tt.text)
-			if got := rollout.FindCall(home, path, "call_1").Escalation; got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
+			home, path := write(t, started+tt.text)
+			if got, _ := rollout.FindCall(home, path, "turn_1", "call_1"); got.Escalation != tt.want {
+				t.Errorf("got %d, want %d", got.Escalation, tt.want)
 			}
 		})
 	}
 }
 
-// Codex certainly asks about a call only if all calls of its id ask for no sandbox.
+// Only the calls of the turn count. If the end of the file that is read does not have the start of
+// the turn, more is read.
+func TestFindCallInTurn(t *testing.T) {
+	plain, out := call("exec_command", `{"cmd":"ls"}`), call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`)
+	earlier := strings.ReplaceAll(started, "turn_1", "turn_0")
+	much := strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 5)
+	named := `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"turn_1"}}` + "\n"
+	for name, tt := range map[string]struct {
+		text string
+		want rules.Escalation
+	}{
+		"escalated in an earlier turn":       {earlier + out + started + plain, sandboxed},
+		"in an earlier turn only":            {earlier + plain + started, unknown},
+		"the turn is missing":                {earlier + plain, unknown},
+		"far before the end":                 {started + out + much + plain, escalated},
+		"twice, far before the end":          {started + plain + much + plain, unknown},
+		"once, far before the end":           {earlier + out + started + plain + much, sandboxed},
+		"the turn is only named near it":     {earlier + much + started + out + much + named + plain, escalated},
+		"the start of the turn is spoken of": {started + out + much + strings.Replace(named, "item_completed", "task_started and", 1) + plain, escalated},
+	} {
+		home, path := write(t, tt.text)
+		if got, _ := rollout.FindCall(home, path, "turn_1", "call_1"); got.Escalation != tt.want {
+			t.Errorf("%s: got %d, want %d", name, got.Escalation, tt.want)
+		}
+	}
+}
+
+// Codex certainly asks about a call only if it asks for no sandbox.
 func TestFindCallRequested(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	out := call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated","justification":"j","prefix_rule":["ls"],"shell":"sh"}`)
 	for text, want := range map[string]bool{
-		out: true, out + out: true, plain: false, plain + out: false, out + plain: false,
+		out: true, out + out: false, plain: false, plain + out: false, out + plain: false,
 		out + strings.Replace(out, "function_call", "custom_tool_call", 1):                       false,
 		call("exec_command", `{"cmd":"ls","prefix_rule":["ls"]}`):                                false,
 		call("exec_command", `{"cmd":"ls","foo":1}`):                                             false,
@@ -101,8 +142,8 @@ func TestFindCallRequested(t *testing.T) {
 		call("exec_command", `{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}`): false,
 		call("other", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`):                  false,
 	} {
-		home, path := write(t, text)
-		if got := rollout.FindCall(home, path, "call_1"); got.Requested != want {
+		home, path := write(t, started+text)
+		if got, _ := rollout.FindCall(home, path, "turn_1", "call_1"); got.Requested != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
@@ -111,8 +152,8 @@ func TestFindCallRequested(t *testing.T) {
 // Only Codex's own files are read, and only ids with one spelling are searched.
 func TestFindCallReadsOnlyCodexFiles(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
-	home, path := write(t, plain)
-	other, foreign := write(t, plain)
+	home, path := write(t, started+plain)
+	other, foreign := write(t, started+plain)
 	folder := filepath.Dir(path)
 	link := filepath.Join(folder, "link.jsonl")
 	if err := os.Symlink(foreign, link); err != nil {
@@ -147,8 +188,8 @@ func TestFindCallReadsOnlyCodexFiles(t *testing.T) {
 		"a long id":             {home, path, strings.Repeat("c", 257), unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := rollout.FindCall(tt.home, tt.path, tt.id).Escalation; got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
+			if got, _ := rollout.FindCall(tt.home, tt.path, "turn_1", tt.id); got.Escalation != tt.want {
+				t.Errorf("got %d, want %d", got.Escalation, tt.want)
 			}
 		})
 	}
@@ -159,49 +200,12 @@ func FuzzFind(f *testing.F) {
 	f.Add(`{"cmd":"ls"}`)
 	f.Add(`{"cmd":"ls","sandbox_permissions":"require_escalated"}`)
 	f.Fuzz(func(t *testing.T, arguments string) {
-		home, path := write(t, call("exec_command", arguments))
+		home, path := write(t, started+call("exec_command", arguments))
 		var read map[string]any
 		err := json.Unmarshal([]byte(arguments), &read)
-		if got := rollout.FindCall(home, path, "call_1").Escalation; got == sandboxed &&
+		if got, _ := rollout.FindCall(home, path, "turn_1", "call_1"); got.Escalation == sandboxed &&
 			(err != nil || read["sandbox_permissions"] != nil && read["sandbox_permissions"] != "use_default" || read["additional_permissions"] != nil) {
 			t.Errorf("%s counts as plain", arguments)
 		}
 	})
-}
-
-// Only outputs of the call count, and only those behind the first line that names the turn.
-func TestOutputs(t *testing.T) {
-	output := func(kind, id string) string {
-		return `{"type":"response_item","payload":{"type":"` + kind + `","call_id":"` + id + `","output":"x"}}` + "\n"
-	}
-	started := `{"type":"event_msg","payload":{"type":"task_started","turn_id":"turn_1"}}` + "\n"
-	plain := call("exec_command", `{"cmd":"ls"}`)
-	one := output("function_call_output", "call_1")
-	for name, tt := range map[string]struct {
-		text string
-		want int
-	}{
-		"nothing":           {"", 0},
-		"a call":            {started + plain, 0},
-		"an ended call":     {started + plain + one, 1},
-		"two":               {started + plain + one + plain + output("custom_tool_call_output", "call_1"), 2},
-		"another call":      {started + output("function_call_output", "call_12"), 0},
-		"an earlier turn":   {plain + one + started + plain, 0},
-		"no turn":           {plain + one, 0},
-		"named in a text":   {started + output("function_call_output", "call_2\",\"x\":\"call_1"), 0},
-		"not a record":      {started + `{"type":"event_msg","payload":{"type":"function_call_output","call_id":"call_1"}}` + "\n", 0},
-		"half a line":       {started + one[:len(one)-9], 0},
-		"a line that is no": {started + "call_1\n" + one, 1},
-	} {
-		home, path := write(t, tt.text)
-		if got := rollout.Outputs(home, path, "turn_1", "call_1"); got != tt.want {
-			t.Errorf("%s: %d outputs, want %d", name, got, tt.want)
-		}
-	}
-	home, path := write(t, started+one)
-	for _, args := range [][4]string{{"", path, "turn_1", "call_1"}, {home, "rollout.jsonl", "turn_1", "call_1"}, {home, path, "", "call_1"}, {home, path, "turn_1", ""}, {home, path + "x", "turn_1", "call_1"}} {
-		if got := rollout.Outputs(args[0], args[1], args[2], args[3]); got != 0 {
-			t.Errorf("%q: %d outputs", args, got)
-		}
-	}
 }

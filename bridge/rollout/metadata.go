@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,27 +62,69 @@ func FindSubagent(codexHome, id string) (Subagent, error) {
 
 var errNotOne = errors.New("there is no file, or more than one, with that id")
 
-// findFile finds the rollout file of a thread by its id. It is an error if there is more than one.
+// findFile finds the rollout file of a thread by its id. It is an error if there is more than one,
+// such as after thread/revert.
 func findFile(codexHome, id string) (string, error) {
-	if codexHome == "" || !threadID.MatchString(id) {
+	paths := findFiles(codexHome, id)
+	if len(paths) != 1 {
 		return "", errNotOne
 	}
-	var paths []string
+	return paths[0], nil
+}
+
+// findFiles returns the rollout files of a thread, the oldest first.
+//
+// Measured with Codex 0.169: after thread/revert Codex goes on in another file. Its name has another
+// id behind that of the thread, and the time of the revert.
+func findFiles(codexHome, id string) (paths []string) {
+	if codexHome == "" || !threadID.MatchString(id) {
+		return nil
+	}
 	for _, folder := range dayFolders(codexHome, id) {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			continue // no thread was started on that day
 		}
 		for _, entry := range entries {
-			if strings.HasPrefix(entry.Name(), "rollout-") && strings.HasSuffix(strings.TrimSuffix(entry.Name(), compressedSuffix), "-"+id+".jsonl") {
+			name := strings.TrimSuffix(entry.Name(), compressedSuffix)
+			if strings.HasPrefix(name, "rollout-") && (strings.HasSuffix(name, "-"+id+".jsonl") || strings.Contains(name, "-"+id+"_")) {
 				paths = append(paths, filepath.Join(folder, entry.Name()))
 			}
 		}
 	}
-	if len(paths) != 1 {
-		return "", errNotOne
+	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	return paths
+}
+
+// revertedFile matches the name of a file that Codex writes after thread/revert.
+var revertedFile = regexp.MustCompile(`-([0-9a-f-]{36})_[0-9a-f-]{36}\.jsonl$`)
+
+// originalHead returns the start of the file in which Codex recorded a thread before thread/revert;
+// nil for the path of another file.
+func originalHead(codexHome, path string) []byte {
+	name := revertedFile.FindStringSubmatch(filepath.Base(path))
+	if name == nil {
+		return nil
 	}
-	return paths[0], nil
+	files := findFiles(codexHome, name[1])
+	if len(files) == 0 {
+		return nil
+	}
+	f, err := open(codexHome, files[0])
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, closeText, err := content(f)
+	if err != nil {
+		return nil
+	}
+	defer closeText()
+	head, err := io.ReadAll(io.LimitReader(text, maxHead))
+	if err != nil {
+		return nil
+	}
+	return head
 }
 
 // HasFile reports whether a file in Codex's session folders has the id of a thread in its name. It
@@ -191,13 +234,15 @@ func Folders(codexHome, path, id string) (opened, last string, err error) {
 	return opened, last, nil
 }
 
-// Size returns the size of a thread's file in bytes.
+var errNoFile = errors.New("there is no file with that id")
+
+// Size returns the size of a thread's newest file in bytes.
 func Size(codexHome, id string) (int64, error) {
-	path, err := findFile(codexHome, id)
-	if err != nil {
-		return 0, err
+	paths := findFiles(codexHome, id)
+	if len(paths) == 0 {
+		return 0, errNoFile
 	}
-	info, err := os.Lstat(path)
+	info, err := os.Lstat(paths[len(paths)-1])
 	if err != nil {
 		return 0, err
 	}

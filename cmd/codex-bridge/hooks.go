@@ -137,7 +137,7 @@ func (h *hooks) listen() (*hook.Server, error) {
 // decide answers one run of a hook.
 func (h *hooks) decide(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event == hook.PreToolUse {
-		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.Payload); refusal != "" {
+		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.TranscriptPath, call.Payload); refusal != "" {
 			return hook.Answer{Decision: hook.Deny, Reason: refusal}
 		}
 		h.gate.Forget(call.Thread(), call.ToolUseID)
