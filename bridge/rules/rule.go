@@ -20,9 +20,9 @@ type rule struct {
 	required    []string // words that a command of known words must have to match
 	secondWord  string   // the word behind the command's name, if it is a plain word
 	path        pathGlob
-	anyPath     bool // every path matches: the rule has only a tool
-	toolPrefix  string
-	allMCP      bool // the tool is mcp, or a glob that matches it
+	anyPath     bool   // every path matches: the rule has only a tool
+	allMCP      bool   // the tool is mcp, or a glob that matches it
+	mcpGlob     string // for names of MCP tools as Codex spells them
 }
 
 // compile sets r to a rule of the configuration. The error is a *config.Error.
@@ -68,10 +68,7 @@ func (r *rule) compile(source config.Rule) error {
 	r.redirections = hasPath && r.decision != Allow
 	r.tools = alone
 	r.anyPath = alone
-	r.toolPrefix = source.Tool
-	if i := strings.IndexAny(source.Tool, globMeta); i >= 0 {
-		r.toolPrefix = source.Tool[:i]
-	}
+	r.mcpGlob = mcpGlob(source.Tool)
 	r.allMCP = config.Match(source.Tool, "mcp")
 	if hasPath {
 		r.path = compilePath(source.Path)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,26 +10,107 @@ import (
 )
 
 // MCP decides a call of an MCP server's tool. Its name is mcp__SERVER__TOOL; a rule with the tool
-// mcp matches all of them.
+// mcp matches all of them. The names may be those of the server, or those that Codex makes of them.
 func (s *Set) MCP(server, tool string) Match {
 	name := "mcp__" + server + "__" + tool
 	// If the name can be split in another way, an allow rule may mean another server.
 	full := server + "__" + tool
-	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server)
+	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server) && !mcpHash.MatchString(server)
+	spellings := []string{name, mcpName(name), mcpHash.ReplaceAllString(mcpName(name), "$1")}
+	// A name with a hash may be cut. The name of the tool is whole if only the server's has a hash.
+	begin, end := "", ""
+	if at := mcpHash.FindStringIndex(name); at != nil {
+		begin = mcpName(name[:at[0]])
+		if !mcpHash.MatchString("_" + tool) {
+			end = mcpName("__" + tool)
+		}
+	}
 	return s.decideTool(name, func(r *rule, flat string) certainty {
+		matches := func(spelling string) bool {
+			return config.Match(r.source.Tool, spelling) || config.Match(r.mcpGlob, spelling)
+		}
 		switch pattern := r.source.Tool; {
 		case pattern == "mcp", r.allMCP && config.Match(pattern, flat):
 			return certainMatch
 		case r.allMCP:
 			return possibleMatch
-		case !strings.HasPrefix(flat, r.toolPrefix) && !strings.HasPrefix(name, r.toolPrefix):
-			return noMatch
 		case unambiguous && config.Match(pattern, name):
 			return certainMatch
-		case config.Match(pattern, name), config.Match(pattern, flat):
+		case matches(flat), slices.ContainsFunc(spellings, matches):
+			return possibleMatch
+		case begin != "" && matchesCut(r.mcpGlob, begin, end):
 			return possibleMatch
 		}
 		return noMatch
+	})
+}
+
+// mcpHash matches the hash that Codex puts behind the name of a server or a tool.
+//
+// Measured with Codex 0.169: in names of MCP servers and tools it replaces each character except
+// letters, digits and _ by _. If two names become equal, each gets a hash. A name that is too long is
+// cut, and gets one, too. The hook gets this name, a question about the call the server's own.
+var mcpHash = regexp.MustCompile(`_[0-9a-f]{12}(__|$)`)
+
+// mcpName returns a name as Codex spells it, apart from a hash.
+func mcpName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if isMCPRune(c) {
+			return c
+		}
+		return '_'
+	}, name)
+}
+
+func isMCPRune(c rune) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// mcpGlob returns a glob that also matches the names that Codex makes of those that pattern matches.
+func mcpGlob(pattern string) string {
+	var out strings.Builder
+	class, escaped, depth := false, false, 0
+	for _, c := range pattern {
+		switch {
+		case class:
+			class = c != ']'
+			continue
+		case c == '\\' && !escaped:
+			escaped = true
+			continue
+		case isMCPRune(c), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
+		case c == '{' && !escaped:
+			depth++
+		case c == '}' && !escaped && depth > 0:
+			depth--
+		default:
+			class = c == '[' && !escaped
+			c = '?'
+		}
+		escaped = false
+		out.WriteRune(c)
+	}
+	return out.String()
+}
+
+// matchesCut reports whether a glob of mcpGlob may match a name of which only the beginning and the
+// end are known.
+func matchesCut(glob, begin, end string) bool {
+	words, ok := expandBraces([]byte(glob), slices.Repeat([]bool{true}, len(glob)))
+	if words == nil {
+		words = []string{glob}
+	}
+	return !ok || slices.ContainsFunc(words, func(word string) bool {
+		first := 0 // the shortest part of word that matches begin
+		for first <= len(word) && !config.Match(word[:first], begin) {
+			first++
+		}
+		last := len(word) // the shortest part that matches end
+		for last >= 0 && !config.Match(word[last:], end) {
+			last--
+		}
+		// A star may match in both parts.
+		return first <= len(word) && last >= 0 && first <= last+1 || strings.ContainsAny(word, "{}\x00")
 	})
 }
 
