@@ -1,0 +1,136 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// touchRule lets touch run in the sandbox without a question.
+const touchRule = "[[policy.rule]]\ntool = \"shell\"\ncommand = \"touch **\"\ndecision = \"allow\"\n"
+
+// outside creates a folder that no command may write, and returns its path.
+func (w *world) outside() string {
+	w.t.Helper()
+	folder := filepath.Join(w.root, "outside")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	return folder
+}
+
+// After thread/revert Codex records the thread in another file. A call outside the sandbox is not
+// taken for an earlier one inside with its id, and rules still allow commands in the sandbox.
+func TestCallsAfterRevert(t *testing.T) {
+	t.Parallel()
+	for _, escalation := range []string{"ask", "deny"} {
+		for _, approval := range []string{"on-request", "untrusted"} {
+			t.Run(escalation+"/"+approval, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: strings.Replace(callIDConfig, `"ask"`, `"`+escalation+`"`, 1) + touchRule, codexConfig: inWorkspace})
+				planted := w.outside() + "/planted"
+				a := w.answering(func(int, editor.Message) bool { return false })
+				thread := a.thread(map[string]any{"approvalPolicy": approval, "sandbox": "workspace-write"})
+				run := func(text string, items ...scripted.Item) (turn string) {
+					when := text
+					for _, item := range items {
+						a.model.Add(scripted.Step{When: when, Reply: scripted.Reply{item}})
+						when = ""
+					}
+					a.model.Add(scripted.Step{When: when, Reply: scripted.Reply{scripted.Text("done")}})
+					turn, mark := a.startTurn(thread, text)
+					a.waitTurn(thread, turn, mark)
+					return turn
+				}
+				run("ONE", commandCall(t, "c1", "touch one", false))
+				turn := run("TWO")
+				a.must("thread/revert", map[string]any{"threadId": thread, "beforeTurnId": turn})
+				run("THREE", commandCall(t, "c3", "touch three", false), commandCall(t, "c3", "touch again", false))
+				if a.questions > 0 || !w.hasFile("workspace/three") || !w.hasFile("workspace/again") {
+					t.Errorf("%d questions about commands that a rule allows; the model got %q", a.questions, w.lastToolOutput())
+				}
+				run("FOUR", commandCall(t, "c1", "touch "+planted, true))
+				if w.hasFile("outside/planted") {
+					t.Error("a command ran outside the sandbox")
+				}
+			})
+		}
+	}
+}
+
+// Codex also records outputs of calls that never ran. They do not let calls with one id run at the
+// same time.
+func TestOutputsDoNotFreeID(t *testing.T) {
+	t.Parallel()
+	const fileRule = "[[policy.rule]]\ntool = \"file\"\npath = \"${workspace}/**\"\ndecision = \"allow\"\n"
+	for n := range 3 {
+		t.Run(fmt.Sprintf("unknown tools %d", n), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: callIDConfig + fileRule, codexConfig: inWorkspace})
+			outside := w.outside()
+			a := w.answering(func(int, editor.Message) bool { return false })
+			var unknown, calls scripted.Reply
+			for range 60 {
+				unknown = append(unknown, scripted.Call{Tool: "no_such_tool", Arguments: []byte(`{}`), ID: "c1"})
+			}
+			for i := range 30 {
+				if i%5 == 2 {
+					calls = append(calls, patchCall(t, "c1", "A=1 cd "+outside, fmt.Sprintf("planted%d", i)))
+				} else {
+					calls = append(calls, patchCall(t, "c1", "", fmt.Sprintf("inside%d", i)))
+				}
+			}
+			a.play("on-request", unknown, calls)
+			if planted, _ := filepath.Glob(outside + "/*"); len(planted) > 0 {
+				t.Errorf("%d patches were applied outside the workspace", len(planted))
+			}
+		})
+	}
+	t.Run("denied calls", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})
+		a := w.answering(func(int, editor.Message) bool { return false })
+		var denied, calls scripted.Reply
+		for range 8 {
+			denied = append(denied, commandCall(t, "c1", "sleep 1", false))
+			calls = append(calls, commandCall(t, "c1", "mktemp at.XXXXXX; sleep 1", false))
+		}
+		a.play("on-request", denied, calls)
+		if files, _ := filepath.Glob(w.workspace + "/at.*"); len(files) > 1 {
+			t.Errorf("%d calls with one id ran at once", len(files))
+		}
+	})
+}
+
+// A call longer than the part of the file that is read first is not judged by a later one with its
+// id.
+func TestLongCall(t *testing.T) {
+	t.Parallel()
+	for _, approval := range []string{"on-request", "untrusted"} {
+		for _, config := range []string{strings.Replace(callIDConfig, `"ask"`, `"deny"`, 1) + touchRule, callIDConfig + touchRule, "[policy]\n"} {
+			t.Run(fmt.Sprint(approval, len(config)), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: config, codexConfig: inWorkspace, mute: "long messages"})
+				a := w.answering(func(_ int, m editor.Message) bool { return !strings.Contains(m.Param("reason"), "leaves the sandbox") })
+				raw, err := json.Marshal(map[string]any{
+					"cmd": "touch " + w.outside() + "/planted", "sandbox_permissions": "require_escalated", "justification": strings.Repeat(" ", 4<<20),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.play(approval, scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: raw, ID: "c1"}, commandCall(t, "c1", "touch inside", false)})
+				if w.hasFile("outside/planted") {
+					t.Error("a command ran outside the sandbox, and nobody was told so")
+				}
+			})
+		}
+	}
+}
