@@ -46,8 +46,10 @@ func ExampleSnapshot_Merge() {
 	}
 	_, err = snapshot.Merge(json.RawMessage(`[{"name":"time"}]`))
 	fmt.Println(err)
-	// Output: weather time the client's tool "time" in dynamicTools has the name of the tool "time" of
-	// an example; give it another name
+	// Output:
+	// weather
+	// time
+	// the client's tool "time" in dynamicTools has the name of the tool "time" of an example; give it another name
 }
 
 func ExampleFingerprint() {
@@ -56,9 +58,7 @@ func ExampleFingerprint() {
 		{"name":"a","inputSchema":{"type":"object"}}
 	]`))
 	fmt.Println(fingerprint, err)
-	// Output:
-	// [{"inputSchema":{"type":"object"},"name":"a"},{"inputSchema":{"type":"object"},"name":"b"}]
-	// <nil>
+	// Output: [{"inputSchema":{"type":"object"},"name":"a"},{"inputSchema":{"type":"object"},"name":"b"}] <nil>
 }
 
 func ExampleConvert() {
