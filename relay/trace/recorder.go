@@ -9,7 +9,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/backlog"
 	"codex-bridge/rpc"
 )
 
@@ -38,7 +37,7 @@ type Options struct {
 type Recorder struct {
 	limits Limits
 	now    func() time.Time
-	queue  *backlog.Queue[record]
+	queue  *store.Queue[record]
 	blocks sync.Pool // of *[]byte, for forwarded lines
 	part   partialLine
 	done   chan struct{}
@@ -75,7 +74,7 @@ type partialLine struct {
 // NewRecorder starts a Recorder. It creates no file before a message names a thread.
 func NewRecorder(o Options) *Recorder {
 	limits := o.Limits.withDefaults()
-	r := &Recorder{limits: limits, now: o.Now, queue: backlog.New[record](maxQueued, limits.Memory), done: make(chan struct{})}
+	r := &Recorder{limits: limits, now: o.Now, queue: store.NewQueue[record](maxQueued, limits.Memory), done: make(chan struct{})}
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -204,7 +203,7 @@ func (r *Recorder) run() {
 	}
 }
 
-func (r *Recorder) write(rec record, pace *backlog.Pacer[record]) {
+func (r *Recorder) write(rec record, pace *store.Pacer[record]) {
 	if rec.lines == nil {
 		r.writer.write(rec)
 		pace.Rest()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/backlog"
 	"codex-bridge/relay/redact"
 )
 
@@ -38,7 +37,7 @@ type Options struct {
 type Mirror struct {
 	options  Options
 	redactor redact.Redactor
-	queue    *backlog.Queue[message]
+	queue    *store.Queue[message]
 	threads  threadState
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -70,7 +69,7 @@ func New(o Options) *Mirror {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Mirror{
-		options: o, redactor: redact.New(redact.Limits{Items: maxItems}, o.Secrets...), queue: backlog.New[message](maxQueued, o.MaxMemory),
+		options: o, redactor: redact.New(redact.Limits{Items: maxItems}, o.Secrets...), queue: store.NewQueue[message](maxQueued, o.MaxMemory),
 		ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
 	go m.run()

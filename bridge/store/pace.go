@@ -1,4 +1,4 @@
-package backlog
+package store
 
 import "time"
 

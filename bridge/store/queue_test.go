@@ -1,18 +1,18 @@
-package backlog_test
+package store_test
 
 import (
 	"fmt"
 	"sync"
 	"testing"
 
-	"codex-bridge/relay/backlog"
+	"codex-bridge/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // A value beyond the limits in bytes or in number is dropped and reported.
 func TestQueueDropsBeyondItsLimits(t *testing.T) {
-	q := backlog.New[string](3, 10)
+	q := store.NewQueue[string](3, 10)
 	put := func(text string) {
 		if q.Fits(len(text), 1) {
 			q.Put(text, len(text), 1)
@@ -50,7 +50,7 @@ func TestQueueDropsBeyondItsLimits(t *testing.T) {
 // All values from concurrent puts are received or counted as dropped.
 func TestConcurrentPuts(t *testing.T) {
 	const each, from = 1000, 8
-	q := backlog.New[int](16, 1<<20)
+	q := store.NewQueue[int](16, 1<<20)
 	done := make(chan int64)
 	go func() {
 		var n int64

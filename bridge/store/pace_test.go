@@ -1,11 +1,11 @@
-package backlog_test
+package store_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/relay/backlog"
+	"codex-bridge/bridge/store"
 )
 
 // The writer rests 19 times as long as it has worked, but only while values are dropped,
@@ -24,7 +24,7 @@ func TestPacerRestsOnlyWhileDropping(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q := backlog.New[int](4, 10)
+				q := store.NewQueue[int](4, 10)
 				pace := q.NewPacer()
 				pace.Begin()
 				time.Sleep(test.worked)

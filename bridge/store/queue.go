@@ -1,17 +1,13 @@
-// Package backlog provides a bounded queue between many producers and one goroutine that
-// writes.
-//
-// A producer never waits: a value that exceeds the limits is dropped, and the writer learns
-// how many were dropped at that point. Any goroutine may call Fits, Put and Drop. Only one
-// may call Next and TryNext.
-package backlog
+package store
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// Queue is a bounded queue.
+// Queue is a bounded queue between many producers and one goroutine that writes. A producer never
+// waits: a value that exceeds the limits is dropped, and the writer learns how many were dropped at
+// that point. Any goroutine may call Fits, Put and Drop; only one may call Next and TryNext.
 type Queue[T any] struct {
 	maxBytes    int64
 	queue       chan entry[T]
@@ -28,8 +24,8 @@ type entry[T any] struct {
 	size  int64
 }
 
-// New returns a Queue for at most count values with bytes bytes in all.
-func New[T any](count int, bytes int) *Queue[T] {
+// NewQueue returns a Queue for at most count values with bytes bytes in all.
+func NewQueue[T any](count int, bytes int) *Queue[T] {
 	return &Queue[T]{maxBytes: int64(bytes), queue: make(chan entry[T], count), quit: make(chan struct{})}
 }
 
