@@ -18,16 +18,16 @@ func (g *Guard) Enforces() bool { return g.Mode() == config.Enforce }
 // Client returns the client's name and version, or "" before initialize.
 func (g *Guard) Client() string { return g.clientName() }
 
-// Stays reports whether an accepted request surely stays in the sandbox.
-func (g *Guard) Stays(method string, params rpc.Value) bool {
+// StaysInSandbox reports whether an accepted request surely stays in the sandbox.
+func (g *Guard) StaysInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
 	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.AcceptStaysInSandbox(method, params, state) })
 }
 
-// Remains reports whether a request is not known to leave the sandbox, and its escalation is not
-// unknown.
-func (g *Guard) Remains(method string, params rpc.Value) bool {
+// RunsInSandbox reports whether a request is not known to leave the sandbox, and its escalation is
+// not unknown.
+func (g *Guard) RunsInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
 	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
@@ -44,9 +44,9 @@ func (g *Guard) WantsNotification(method string) bool {
 	return !g.peer.OptedOut(method)
 }
 
-// Settled logs that the bridge answered a request of Codex in the user's place, with the rule and
-// the reason. The error reports that the decision can't be logged.
-func (g *Guard) Settled(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
+// RecordAnswer logs that the bridge answered a request of Codex in the user's place, with the rule
+// and the reason. The error reports that the decision can't be logged.
+func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
 	p, params := g.policy.Load(), request.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
 	refusal := policy.Refusal{Method: request.Method, Rule: rule, Reason: reason, Hint: "ask again"}

@@ -17,10 +17,10 @@ type bridgeMethods struct {
 	threadOf func(ctx context.Context, session string) (string, error)
 }
 
-// Own returns the feature that refuses the bridge's methods, bridge/…, if policy.methods denies
-// them. It comes before the features that handle these methods. threadOf returns the thread of a
-// session, or "" if it has none.
-func (g *Guard) Own(threadOf func(ctx context.Context, session string) (string, error)) bridge.Feature {
+// BridgeMethods returns the feature that refuses the bridge's methods, bridge/…, if policy.methods
+// denies them. It comes before the features that handle these methods. threadOf returns the thread
+// of a session, or "" if it has none.
+func (g *Guard) BridgeMethods(threadOf func(ctx context.Context, session string) (string, error)) bridge.Feature {
 	return bridgeMethods{g, threadOf}
 }
 

@@ -37,7 +37,7 @@ func TestOwnMethodIsDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := guard.New(load(t, readOnlyPolicy+"mode = \""+test.mode+"\"\n[policy.methods]\n"+test.methods+"\n"), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-			c := bridgetest.Start(t, g.Own(nil), echo{}, g)
+			c := bridgetest.Start(t, g.BridgeMethods(nil), echo{}, g)
 			c.Play(name, `editor> {"id":1,"method":"bridge/echo","params":{"threadId":"t"}}`+"\n"+test.want+"\n")
 		})
 	}
@@ -48,7 +48,7 @@ func TestOwnMethodIsDenied(t *testing.T) {
 func TestOwnMethodIsDeniedBySession(t *testing.T) {
 	const denies = "[policy.methods]\n\"bridge/echo\" = \"deny\"\n"
 	g := guard.New(load(t, loosePolicy+denies), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-	c := bridgetest.Start(t, g.Own(func(_ context.Context, session string) (string, error) {
+	c := bridgetest.Start(t, g.BridgeMethods(func(_ context.Context, session string) (string, error) {
 		if session == "broken" {
 			return "", errors.New("the store can't be read")
 		}

@@ -69,10 +69,11 @@ type consentFeature struct {
 	wait   func() time.Duration
 }
 
-// Asking returns the feature that asks the user about the requests for which policy.methods is
-// "ask". wait returns how long the answer may take. The feature comes directly before the guard,
-// which checks the request after the consent, and refuses it if the user can't be asked.
-func (g *Guard) Asking(person Person, wait func() time.Duration) bridge.Feature {
+// MethodQuestions returns the feature that asks the user about the requests for which
+// policy.methods is "ask". wait returns how long the answer may take. The feature comes directly
+// before the guard, which checks the request after the consent, and refuses it if the user can't be
+// asked.
+func (g *Guard) MethodQuestions(person Person, wait func() time.Duration) bridge.Feature {
 	return &consentFeature{g, person, wait}
 }
 

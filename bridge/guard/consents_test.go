@@ -57,7 +57,7 @@ func asks(t *testing.T, who *person, log *book) (*bridgetest.Conversation, *[]gu
 	g := guard.New(load(t, askPolicy), world(t), log, slog.New(slog.DiscardHandler))
 	var told []guard.Applied
 	g.OnApplied(func(a guard.Applied) { told = append(told, a) })
-	return bridgetest.Start(t, g.Asking(who, func() time.Duration { return time.Minute }), g), &told
+	return bridgetest.Start(t, g.MethodQuestions(who, func() time.Duration { return time.Minute }), g), &told
 }
 
 // A request passes only after a clear yes. Each answer is logged, and a refusal has the user's
@@ -128,7 +128,7 @@ reason = "no"
 `
 	willing := &person{hooks: true, answer: `{"decision":"allow"}`}
 	g := guard.New(load(t, text), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-	c := bridgetest.Start(t, g.Asking(willing, func() time.Duration { return time.Minute }), g)
+	c := bridgetest.Start(t, g.MethodQuestions(willing, func() time.Duration { return time.Minute }), g)
 	c.Play("denied", `
 editor> {"id":1,"method":"process/spawn","params":{"command":["git","push"]}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}
@@ -171,7 +171,7 @@ func TestPersonNotAskedAboutLongParams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := guard.AskPerson(g.Asking(willing, func() time.Duration { return time.Minute }), g.Policy(), m)
+		refused := guard.AskPerson(g.MethodQuestions(willing, func() time.Duration { return time.Minute }), g.Policy(), m)
 		if asked := bytes == 1<<20; (refused == nil) != asked || (len(willing.asked) == 1) != asked {
 			t.Errorf("%d bytes: asked %d times, refused: %v", bytes, len(willing.asked), refused)
 		}

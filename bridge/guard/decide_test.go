@@ -148,7 +148,7 @@ codex<= {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 // The check of Codex applies only under enforce.
 func TestAuditTakesAnyCodex(t *testing.T) {
 	c, g, _ := converse(t, inMode("audit", readOnlyPolicy), guard.NoRecord)
-	g.Requires(codexVersion("0.100.0").supported)
+	g.SetCodexCheck(codexVersion("0.100.0").supported)
 	c.Play("old codex", `
 editor> {"id":1,"method":"model/list","params":{}}
 codex<= {"id":1,"method":"model/list","params":{}}

@@ -77,7 +77,7 @@ type Situation struct {
 	From     bridge.Side           // the sender
 	Thread   *policy.Thread        // the verified thread; nil for none
 	Defaults *policy.Defaults      // codex's own configuration; nil: one that says nothing
-	Asked    *policy.ServerRequest // what codex asked, where the message is the answer
+	Question *policy.ServerRequest // what codex asked, where the message is the answer
 }
 
 // ExplainIn is Explain with a state from the caller.
@@ -98,8 +98,8 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 		state.ThreadFolder = state.Thread.Workspace
 		state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], state.Thread.Workspace)
 	}
-	if s.Asked != nil {
-		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Asked, m, state)}
+	if s.Question != nil {
+		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Question, m, state)}
 	}
 	if s.From == bridge.Codex {
 		return explainServerMessage(p, m, state)

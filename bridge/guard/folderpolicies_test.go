@@ -15,7 +15,7 @@ func TestFolderHasPolicyOfItsOwn(t *testing.T) {
 	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\napproval = [\"untrusted\"]\n"
 	c, g, w := converse(t, strings.Replace(loosePolicy, "gate = false", "", 1), guard.NoRecord)
 	own := load(t, gated)
-	g.Workspaces(func(folder string) (*policy.Policy, error) {
+	g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
 		if folder == w.StartFolder {
 			return own, nil
 		}
@@ -51,7 +51,7 @@ func TestResumedThreadKeepsPoliciesOfItsFolders(t *testing.T) {
 		c, g, w := converse(t, loosePolicy, guard.NoRecord)
 		opens(c, "thread/start", "t1", "on-request")
 		folders := make(chan string, 8)
-		g.Workspaces(func(folder string) (*policy.Policy, error) {
+		g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
 			folders <- folder
 			return nil, nil
 		})
@@ -81,7 +81,7 @@ codex<  {"id":1,"method":"METHOD","params":"$sent"}
 // A thread is not opened in a folder whose policy does not load.
 func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
 	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
-	g.Workspaces(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
+	g.SetFolderPolicies(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","hint":"<text>"}}}
@@ -116,7 +116,7 @@ codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 		t.Run(test.name, func(t *testing.T) {
 			c, g, w := converse(t, test.policy, guard.NoRecord)
 			folders := make(chan string, 8)
-			g.Workspaces(func(folder string) (*policy.Policy, error) {
+			g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
 				folders <- folder
 				return nil, nil
 			})
@@ -140,7 +140,7 @@ func TestFolderPolicyKeepsFeatureOff(t *testing.T) {
 	const feature = "features.skill_mcp_dependency_install"
 	c, g, w := converse(t, strings.Replace(loosePolicy, "[policy]", "[policy]\nconfig_keys = [\""+feature+"\"]", 1), guard.NoRecord)
 	own := load(t, loosePolicy)
-	g.Workspaces(func(folder string) (*policy.Policy, error) {
+	g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
 		if folder == w.StartFolder {
 			return own, nil
 		}

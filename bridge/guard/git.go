@@ -37,9 +37,9 @@ const maxGitFolders = 16
 // errRelativePath reports that git may be a program in the folder of a thread.
 var errRelativePath = errors.New("PATH has a relative folder before that of git")
 
-// ReadsGit makes the guard refuse folders whose repository names programs that git would run for
+// SetGitEnv makes the guard refuse folders whose repository names programs that git would run for
 // Codex. env is the environment of Codex. Call it before the conversation starts.
-func (g *Guard) ReadsGit(env []string) { g.gitEnv = env }
+func (g *Guard) SetGitEnv(env []string) { g.gitEnv = env }
 
 // wantsGitCheck reports whether a policy forbids programs that a repository names.
 func (g *Guard) wantsGitCheck(p *policy.Policy) bool {

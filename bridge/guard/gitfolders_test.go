@@ -106,7 +106,7 @@ func TestAgentPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := New(p, World(), NoRecord, slog.New(slog.DiscardHandler))
-			g.ReadsGit(r.env)
+			g.SetGitEnv(r.env)
 			parent := &policy.Thread{ID: "t", Project: test.trusted}
 			if name == "moved thread" {
 				parent.Workspace = r.folder

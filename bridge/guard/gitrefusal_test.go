@@ -25,7 +25,7 @@ func (r *gitRepository) guardWithTrust(mode config.Mode, trust string) (*Guard, 
 		r.t.Fatal(err)
 	}
 	g := New(p, World(), NoRecord, slog.New(slog.DiscardHandler))
-	g.ReadsGit(r.env)
+	g.SetGitEnv(r.env)
 	return g, []*policy.Policy{p}
 }
 
@@ -125,13 +125,13 @@ func TestGitRefusalOfUnreadable(t *testing.T) {
 	if message, hint := refuse(r.folder); !strings.Contains(message, "can't be read: ") || !strings.Contains(message, "bad config") || !strings.Contains(hint, "git config --list") {
 		t.Errorf("a broken configuration: %s; %s", message, hint)
 	}
-	g.ReadsGit(append(slices.Clone(r.env), "PATH=bin"))
+	g.SetGitEnv(append(slices.Clone(r.env), "PATH=bin"))
 	if message, hint := refuse(r.folder); !strings.Contains(message, "could run a program of that folder") || !strings.Contains(hint, "PATH") {
 		t.Errorf("a relative PATH: %s; %s", message, hint)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	g.ReadsGit(r.env)
+	g.SetGitEnv(r.env)
 	r.write("repository/.git/config", "", 0o600)
 	if keys, err := g.repositoryPrograms(ended, r.folder); err == nil {
 		t.Errorf("after the end of the conversation: %q", keys)

@@ -34,9 +34,9 @@ type Guard struct {
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
-	codexCheck            func(context.Context) error                 // set by Requires; nil: every Codex is usable
-	folderPolicy          func(folder string) (*policy.Policy, error) // set by Workspaces; nil: no folder has a policy file
-	gitEnv                []string                                    // set by ReadsGit; nil: repositories are not checked
+	codexCheck            func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
+	folderPolicy          func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
+	gitEnv                []string                                    // set by SetGitEnv; nil: repositories are not checked
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
@@ -104,12 +104,12 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	g.threads.verifyAll(p)
 }
 
-// Requires sets a check of Codex. Under enforce, every message of the client is refused while
+// SetCodexCheck sets a check of Codex. Under enforce, every message of the client is refused while
 // usable returns an error, which says why the bridge can't enforce a policy with this Codex. Call
 // it before the conversation starts. usable may wait until its context is done.
-func (g *Guard) Requires(usable func(context.Context) error) { g.codexCheck = usable }
+func (g *Guard) SetCodexCheck(usable func(context.Context) error) { g.codexCheck = usable }
 
-// requireUsableCodex returns an error if the policy is enforced and the check of Requires fails.
+// requireUsableCodex returns an error if the policy is enforced and the check of SetCodexCheck fails.
 func (g *Guard) requireUsableCodex(ctx context.Context, method string) *rpc.Error {
 	if g.codexCheck == nil || g.policy.Load().Mode() != config.Enforce {
 		return nil

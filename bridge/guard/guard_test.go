@@ -96,7 +96,7 @@ func TestSessions(t *testing.T) {
 				case g == nil:
 					g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, log)
 					c = bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{hello.New("1.2.3", version, g, log), g}, Enforces: g.Enforces})
-					g.Requires(version.supported)
+					g.SetCodexCheck(version.supported)
 					c.Bind("start", w.StartFolder)
 				default:
 					g.SetPolicy(load(t, string(part.Data)))

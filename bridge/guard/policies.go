@@ -15,10 +15,12 @@ import (
 // more takes no turn until the client opens it again.
 const maxExtraPolicies = 32
 
-// Workspaces sets how to find the policy of a thread's folder. find returns the policy of the
+// SetFolderPolicies sets how to find the policy of a thread's folder. find returns the policy of the
 // policy file in the folder's repository, or nil if it equals the active policy. Call it before the
 // conversation starts.
-func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g.folderPolicy = find }
+func (g *Guard) SetFolderPolicies(find func(folder string) (*policy.Policy, error)) {
+	g.folderPolicy = find
+}
 
 // policies returns the policies that a thread is checked against: the active one, and each that was
 // active since the thread was opened. The first decides whether decisions are enforced. A

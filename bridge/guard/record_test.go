@@ -107,7 +107,7 @@ codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 
 // The client is notified of a response in its place after that is logged. If an accept can't be
 // logged, it does not happen, and the client is not notified.
-func TestSettledRecordsBeforeItNotifies(t *testing.T) {
+func TestRecordAnswerRecordsBeforeItNotifies(t *testing.T) {
 	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestSettledRecordsBeforeItNotifies(t *testing.T) {
 				t.Errorf("%s: the client is told before the log is", test.verdict)
 			}
 		})
-		err := g.Settled(t.Context(), asked, test.verdict, "approvals.remember", "for a reason")
+		err := g.RecordAnswer(t.Context(), asked, test.verdict, "approvals.remember", "for a reason")
 		if (err != nil) != (test.failure != nil) || told != test.told {
 			t.Errorf("%s, the log failing with %v: told %d times, error %v", test.verdict, test.failure, told, err)
 		}

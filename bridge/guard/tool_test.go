@@ -217,10 +217,10 @@ func TestQuestionStaysInSandbox(t *testing.T) {
 				t.Fatal(err)
 			}
 			const method = "item/commandExecution/requestApproval"
-			if got := g.Stays(method, params.Root()); got != test.stays {
+			if got := g.StaysInSandbox(method, params.Root()); got != test.stays {
 				t.Errorf("it stays in the sandbox: %t", got)
 			}
-			if got := g.Remains(method, params.Root()); got != test.remains {
+			if got := g.RunsInSandbox(method, params.Root()); got != test.remains {
 				t.Errorf("as far as is known: %t", got)
 			}
 		})
@@ -231,7 +231,7 @@ func TestQuestionStaysInSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if method := "item/commandExecution/requestApproval"; !g.Stays(method, params.Root()) || !g.Remains(method, params.Root()) {
+		if method := "item/commandExecution/requestApproval"; !g.StaysInSandbox(method, params.Root()) || !g.RunsInSandbox(method, params.Root()) {
 			t.Error("something speaks against it")
 		}
 	})
@@ -256,7 +256,7 @@ func TestEscalationOfQuestion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.Remains(test.method, params.Root()); got != test.remains {
+		if got := g.RunsInSandbox(test.method, params.Root()); got != test.remains {
 			t.Errorf("%s %s remains in the sandbox: %t", test.method, test.params, got)
 		}
 	}
@@ -289,7 +289,7 @@ editor< {"id":1,"result":{}}
 }
 
 // A response in the user's place is logged with its reason.
-func TestSettledIsLoggedWithItsReason(t *testing.T) {
+func TestRecordAnswerIsLoggedWithItsReason(t *testing.T) {
 	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestSettledIsLoggedWithItsReason(t *testing.T) {
 		b := &book{}
 		g := guard.New(load(t, readOnlyPolicy), world(t), b, slog.New(slog.DiscardHandler))
 		notified := heard(g)
-		if err := g.Settled(t.Context(), asked, verdict, "approvals.timeout", "no answer"); err != nil {
+		if err := g.RecordAnswer(t.Context(), asked, verdict, "approvals.timeout", "no answer"); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.entries) != 1 || len(*notified) != 1 {
@@ -313,7 +313,7 @@ func TestSettledIsLoggedWithItsReason(t *testing.T) {
 		}
 	}
 	g := guard.New(load(t, readOnlyPolicy), world(t), &book{err: errors.New("the disk is full")}, slog.New(slog.DiscardHandler))
-	if err := g.Settled(t.Context(), asked, policy.Accept, "approvals.remember", "as before"); err == nil {
+	if err := g.RecordAnswer(t.Context(), asked, policy.Accept, "approvals.remember", "as before"); err == nil {
 		t.Error("what can't be logged is settled")
 	}
 }

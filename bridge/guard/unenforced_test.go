@@ -56,7 +56,7 @@ func TestFolderThatRequiresEnforcement(t *testing.T) {
 				var log bytes.Buffer
 				g := guard.New(load(t, text), w, guard.NoRecord, slog.New(slog.NewTextHandler(&log, nil)))
 				enforced, audited := load(t, readOnlyPolicy), load(t, inMode("audit", readOnlyPolicy))
-				g.Workspaces(func(folder string) (*policy.Policy, error) {
+				g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
 					switch filepath.Base(folder) {
 					case "enforced":
 						return enforced, nil

@@ -81,7 +81,7 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 		return err
 	}
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
-	a.guard.Requires(func(ctx context.Context) error { return a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion) })
+	a.guard.SetCodexCheck(func(ctx context.Context) error { return a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion) })
 	go a.warnTooOld(ctx) // ends with ctx
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
@@ -105,8 +105,8 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.addFeatures(a.guard.Own(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
-		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
+	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
+		a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 			Limiter: relay.limiter, Log: a.log,

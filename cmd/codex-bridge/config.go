@@ -69,8 +69,8 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
-	g.Workspaces(folderPolicies(cfg.WorkspaceError() != nil, log))
-	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
+	g.SetFolderPolicies(folderPolicies(cfg.WorkspaceError() != nil, log))
+	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }
 

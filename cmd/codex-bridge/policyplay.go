@@ -70,7 +70,7 @@ func (b *caseRunner) run(c *cases.Case) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asked: %w", err)
 		}
-		situation.Asked = &policy.ServerRequest{Method: asked.Method, Params: asked.Params}
+		situation.Question = &policy.ServerRequest{Method: asked.Method, Params: asked.Params}
 	}
 	world := guard.WorldOf(p.cfg.Codex)
 	world.Programs, world.Links = nil, nil // a test does not depend on where this machine has its programs

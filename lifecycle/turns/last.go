@@ -15,8 +15,8 @@ import (
 type Judge interface {
 	// Enforces reports whether the policy is enforced.
 	Enforces() bool
-	// Settled logs an answer.
-	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	// RecordAnswer logs an answer.
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 }
 
 // unanswered is the reason for declining a question that no person can answer.
@@ -64,7 +64,7 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	}
 	if l.f.o.Judge.Enforces() {
 		// A failure to log changes nothing: the request is declined.
-		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
+		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
 	}
 	if said.Method == approvals[0] {
 		// Measured: Codex accepts this decision, although it offers another, which would end the turn.

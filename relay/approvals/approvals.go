@@ -30,19 +30,19 @@ import (
 type Policy interface {
 	// Mode returns the mode of the policy.
 	Mode() config.Mode
-	// Stays reports whether an accepted request stays in the sandbox.
-	Stays(method string, params rpc.Value) bool
-	// Remains is Stays for a request that is accepted only once.
-	Remains(method string, params rpc.Value) bool
+	// StaysInSandbox reports whether an accepted request stays in the sandbox.
+	StaysInSandbox(method string, params rpc.Value) bool
+	// RunsInSandbox is StaysInSandbox for a request that is accepted only once.
+	RunsInSandbox(method string, params rpc.Value) bool
 	// Workspace returns the folder of a thread, or "" if it is not known.
 	Workspace(thread string) string
 	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
 	Sandbox(thread, turn string) string
 	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session(thread string) string
-	// Settled logs how a question was answered for the person. After an error the question
+	// RecordAnswer logs how a question was answered for the person. After an error the question
 	// must not be accepted.
-	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 	// Files returns the paths that a question's patch changes; nil for other questions, and
 	// if Codex has not named them.
 	Files(params rpc.Value) []string
@@ -176,7 +176,7 @@ func (f *Feature) answerFromGate(ctx context.Context, msg *bridge.ServerMessage)
 		return false
 	}
 	shown, ok := f.Gate.Accepted(msg.Method, params)
-	if !ok || !shown && !f.Policy.Remains(msg.Method, params) {
+	if !ok || !shown && !f.Policy.RunsInSandbox(msg.Method, params) {
 		return false
 	}
 	yes := result(msg.Method, params, answer.ApprovedOnce)
@@ -240,7 +240,7 @@ func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, r *bri
 }
 
 func (f *Feature) logDecision(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {
-	if err := f.Policy.Settled(ctx, asked, v, rule, reason); err != nil {
+	if err := f.Policy.RecordAnswer(ctx, asked, v, rule, reason); err != nil {
 		f.Log.Error("approval not logged", "method", asked.Method, "error", err)
 		return false
 	}
@@ -280,7 +280,7 @@ func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, w
 	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn)}
 	input := map[string]json.RawMessage{}
 	switch {
-	case !f.Policy.Stays(method, params):
+	case !f.Policy.StaysInSandbox(method, params):
 		return requestKey, "", false
 	case method == "item/commandExecution/requestApproval":
 		command := params.Get("command")

@@ -78,7 +78,7 @@ func (f *Feature) shareOutcome(ctx context.Context, id rpc.ID, o answer.Outcome)
 			verdict, reason = policy.Deny, "an equal question ended without an answer"
 		case !o.Approved():
 			verdict, reason = policy.Deny, "the client has refused an equal question"
-		case !f.Policy.Stays(method, params): // it may have changed meanwhile
+		case !f.Policy.StaysInSandbox(method, params): // it may have changed meanwhile
 			o, verdict, reason = answer.Denied, policy.Deny, "the client has allowed an equal question, but this one may leave the sandbox"
 		}
 		if !f.logDecision(ctx, w.question, verdict, ruleShared, reason) && o.Approved() {

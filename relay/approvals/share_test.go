@@ -28,7 +28,7 @@ type fakePolicy struct {
 
 	mu        sync.Mutex
 	escalates bool  // requests may leave the sandbox
-	logErr    error // the error of Settled
+	logErr    error // the error of RecordAnswer
 	decided   []string
 }
 
@@ -56,14 +56,14 @@ func (j *fakePolicy) Session(thread string) string { return thread }
 
 func (j *fakePolicy) Consents(rpc.Value, policy.ToolCall) bool { return true }
 
-func (j *fakePolicy) Remains(string, rpc.Value) bool { return true }
-func (j *fakePolicy) Stays(string, rpc.Value) bool {
+func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool { return true }
+func (j *fakePolicy) StaysInSandbox(string, rpc.Value) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return !j.escalates
 }
 
-func (j *fakePolicy) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.decided = append(j.decided, fmt.Sprintf("%s %s %s", asked.ID.Raw(), v, rule))

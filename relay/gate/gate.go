@@ -24,9 +24,9 @@ type Policy interface {
 	Workspace(thread string) string
 	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
 	Sandbox(thread, turn string) string
-	// Settled logs how a question was answered for the person. After an error the call must
+	// RecordAnswer logs how a question was answered for the person. After an error the call must
 	// not be accepted.
-	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 	// Client returns the client's name and version.
 	Client() string
 	// WantsNotification reports whether the client has not opted out of a notification.
@@ -231,7 +231,7 @@ func (g *Gate) logDecision(ctx context.Context, q *question, v policy.Verdict, r
 	if err != nil {
 		return err
 	}
-	return g.options.Policy.Settled(ctx, asked, v, rule, reason)
+	return g.options.Policy.RecordAnswer(ctx, asked, v, rule, reason)
 }
 
 // recordConsent logs the person's consent, with a patch's changes, which the question does

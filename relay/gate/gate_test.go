@@ -43,7 +43,7 @@ func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 func (j *fakePolicy) Client() string                { return "zed" }
 func (j *fakePolicy) WantsNotification(string) bool { return !j.optsOut }
 
-func (j *fakePolicy) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.logFails {
