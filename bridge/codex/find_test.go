@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 			}
 			var find *codex.FindError
 			if !errors.As(err, &find) || !strings.Contains(find.Problem, c.problem) || find.Hint == "" {
-				t.Errorf("got %q, %v; want an error with %q and its mend", got, err, c.problem)
+				t.Errorf("got %q, %v; want an error with %q and its hint", got, err, c.problem)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("more than one line: %q", err)

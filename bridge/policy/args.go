@@ -30,7 +30,7 @@ type ArgChange struct {
 
 // ArgsError refuses a command line.
 type ArgsError struct {
-	Argument string `json:"what"` // the flag, or the command as it was understood
+	Argument string `json:"argument"` // the flag, or the command as it was understood
 	Rule     string `json:"rule"`
 	Reason   string `json:"reason"`
 	Hint     string `json:"hint"`

@@ -16,7 +16,7 @@ func TestTextsOfArgs(t *testing.T) {
 	long := strings.Repeat("x", 61)
 	for _, test := range []struct {
 		args       []string
-		flag, mend string
+		flag, hint string
 		reason     string // part of it
 	}{
 		{[]string{"-c", "hooks.x=1", "app-server"}, "-c hooks.x", "remove it", ""},
@@ -39,7 +39,7 @@ func TestTextsOfArgs(t *testing.T) {
 			continue
 		}
 		c := d.Changes[0]
-		if c.Flag != test.flag || test.mend != "" && c.Hint != test.mend || !strings.Contains(c.Reason, test.reason) {
+		if c.Flag != test.flag || test.hint != "" && c.Hint != test.hint || !strings.Contains(c.Reason, test.reason) {
 			t.Errorf("%q: got %+v, want %+v", test.args, c, test)
 		}
 	}

@@ -27,7 +27,7 @@ type finding struct {
 	Name   string `json:"name"`
 	State  string `json:"state"` // ok | warn | broken
 	Detail string `json:"detail"`
-	Hint   string `json:"mend,omitempty"`
+	Hint   string `json:"hint,omitempty"`
 }
 
 const (

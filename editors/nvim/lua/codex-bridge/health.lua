@@ -36,7 +36,7 @@ local function report_doctor()
   end
   for _, row in ipairs(rows) do
     local report = ({ ok = vim.health.ok, warn = vim.health.warn })[row.state] or vim.health.error
-    report(("%s: %s"):format(row.name, row.detail), row.mend and { row.mend } or nil)
+    report(("%s: %s"):format(row.name, row.detail), row.hint and { row.hint } or nil)
   end
 end
 
@@ -50,7 +50,7 @@ function M.explain(err, done)
     local lines = { err }
     for _, row in ipairs(doctor_rows(out) or {}) do
       if row.state == "broken" then
-        lines[#lines + 1] = ("%s: %s%s"):format(row.name, row.detail, row.mend and "; " .. row.mend or "")
+        lines[#lines + 1] = ("%s: %s%s"):format(row.name, row.detail, row.hint and "; " .. row.hint or "")
       end
     end
     done(table.concat(lines, "\n"))
