@@ -205,18 +205,20 @@ func tempFolders(env []string, state policy.State) []policy.TempFolder {
 		out = append(out, policy.TempFolder{Name: "/tmp", Path: at})
 	}
 	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
-		if value == "" || !slices.Contains(names, name) {
+		_, value, _ := strings.Cut(pair, "=")
+		at := slices.IndexFunc(names, func(name string) bool { return isVariable(pair, name) })
+		if value == "" || at < 0 {
 			continue
 		}
-		at := value
-		if !filepath.IsAbs(at) {
-			at = filepath.Join(state.StartFolder, at)
+		name := names[at]
+		folder := value
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(state.StartFolder, folder)
 		}
-		if resolved, err := (filesystem{}).Canonical(at); err == nil {
-			at = resolved
+		if resolved, err := (filesystem{}).Canonical(folder); err == nil {
+			folder = resolved
 		}
-		out = append(out, policy.TempFolder{Name: "$" + name, Path: filepath.Clean(at), Relative: !filepath.IsAbs(value)})
+		out = append(out, policy.TempFolder{Name: "$" + name, Path: filepath.Clean(folder), Relative: !filepath.IsAbs(value)})
 	}
 	return out
 }
@@ -230,12 +232,12 @@ func codexHome(env []string, start string) string {
 	home, _ := os.UserHomeDir()
 	folder := ""
 	for _, pair := range env {
-		name, value, _ := strings.Cut(pair, "=")
+		_, value, _ := strings.Cut(pair, "=")
 		switch {
 		case value == "":
-		case name == "CODEX_HOME":
+		case isVariable(pair, "CODEX_HOME"):
 			folder = value
-		case name == "HOME" && runtime.GOOS != "windows":
+		case isVariable(pair, "HOME") && runtime.GOOS != "windows":
 			home = value
 		}
 	}

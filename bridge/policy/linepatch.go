@@ -128,7 +128,7 @@ var patchCd = regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*
 // sandbox. Measured with Codex 0.169: it does so for these three folders.
 func codexAsksAbout(path string) bool {
 	for name := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
-		if slices.Contains([]string{".git", ".codex", ".agents"}, name) {
+		if slices.Contains(governingFolders, name) {
 			return true
 		}
 	}
