@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -37,8 +38,8 @@ type Call struct {
 // before it runs the call. codexHome is CODEX_HOME, path the rollout file of the thread.
 //
 // ok reports that the file has the call, and that each earlier call of the turn with the id has
-// ended: its output is before the next call. If not, the Call is zero, which means unknown, or only
-// says that one of the calls is Escalated.
+// ended: Codex recorded its end before the next call. If not, the Call is zero, which means unknown,
+// or only says that one of the calls is Escalated.
 func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
 	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) || !isPlainID(turn) {
 		return Call{}, false
@@ -54,12 +55,12 @@ func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
 			ok = false // Codex is writing this line, which may be another call with the id
 		} else if bytes.Contains(line, []byte(callID)) {
-			one, kind := parseCall(line, callID)
+			one, kind := parseCall(line, turn, callID)
 			switch kind {
 			case aCall:
 				ok, runs, call = ok && !runs, true, one
 				escalated = escalated || one.Escalation == rules.Escalated
-			case anOutput:
+			case anEnd:
 				ok, runs = ok && runs, false
 			}
 		}
@@ -232,22 +233,33 @@ type lineKind int
 const (
 	neither lineKind = iota
 	aCall
-	anOutput
+	anEnd
 )
 
+// endedItems are the types of items that Codex records when a call has ended.
+//
+// Measured with Codex 0.169: outputs show no end. Codex also records outputs that the model's
+// provider sends, and those of calls that it did not run.
+var endedItems = []string{"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"}
+
 // parseCall returns what a line that contains an id has of a call with that id.
-func parseCall(line []byte, callID string) (Call, lineKind) {
+func parseCall(line []byte, turn, callID string) (Call, lineKind) {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
 		return Call{Escalation: rules.Escalated}, aCall // it is not valid
 	}
-	item := doc.Root().Get("payload")
-	if !doc.Root().Get("type").Is("response_item") || !item.Get("call_id").Is(callID) {
+	kind, item := doc.Root().Get("type"), doc.Root().Get("payload")
+	if kind.Is("event_msg") && item.Get("type").Is("item_completed") && item.Get("turn_id").Is(turn) && item.Get("item").Get("id").Is(callID) {
+		if name, _ := item.Get("item").Get("type").Text(); slices.Contains(endedItems, name) {
+			return Call{}, anEnd
+		}
+	}
+	if !kind.Is("response_item") || !item.Get("call_id").Is(callID) {
 		return Call{}, neither
 	}
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "function_call_output", "custom_tool_call_output":
-		return Call{}, anOutput
+		return Call{}, neither
 	case "function_call":
 		if call, ok := readCall(item); ok {
 			return call, aCall

@@ -46,52 +46,40 @@ func write(t *testing.T, text string) (home, path string) {
 func TestFindCall(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	output := `{"type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"x"}}` + "\n"
+	end := func(kind string) string {
+		return `{"type":"event_msg","payload":{"type":"item_completed","turn_id":"turn_1","item":{"type":"` + kind + `","id":"call_1"}}}` + "\n"
+	}
+	ended := end("CommandExecution") + output
 	for name, tt := range map[string]struct {
 		text string
 		want rules.Escalation
 	}{
-		"nothing":         {"", unknown},
-		"plain":           {plain, sandboxed},
-		"all of it":       {call("exec_command", `{"cmd":"ls","workdir":"/x","tty":true,"login":false,"shell":"sh","justification":"j","sandbox_permissions":"use_default","yield_time_ms":1,"max_output_tokens":2}`), sandboxed},
-		"null":            {call("exec_command", `{"cmd":"ls","sandbox_permissions":null,"prefix_rule":null,"additional_permissions":null}`), sandboxed},
-		"ended":           {plain + output, unknown},
-		"another call":    {strings.ReplaceAll(plain, "call_1", "call_2"), unknown},
-		"a longer id":     {strings.ReplaceAll(plain, "call_1", "call_12"), unknown},
-		"named in a text": {call("exec_command", `{"cmd":"call_1"}`), sandboxed},
-		"spoken of":       {`{"type":"event_msg","payload":{"type":"item_completed","call_id":"call_1"}}` + "\n", unknown},
-
-		"escalated":          {call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), escalated},
-		"more permissions":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":"with_additional_permissions","additional_permissions":{}}`), escalated},
-		"only permissions":   {call("exec_command", `{"cmd":"ls","additional_permissions":{}}`), escalated},
-		"a rule":             {call("exec_command", `{"cmd":"ls","prefix_rule":["ls"]}`), escalated},
-		"a new argument":     {call("exec_command", `{"cmd":"ls","sandbox":"none"}`), escalated},
-		"another spelling":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":{"use_default":null}}`), escalated},
-		"named twice":        {call("exec_command", `{"cmd":"ls","sandbox_permissions":"use_default","sandbox_permissions":"require_escalated"}`), escalated},
-		"no JSON":            {call("exec_command", `{"cmd":"ls"`), escalated},
-		"no object":          {call("exec_command", `["ls"]`), escalated},
-		"no command":         {call("exec_command", `{}`), escalated},
-		"another tool":       {call("shell_command", `{"cmd":"ls"}`), escalated},
-		"a namespace":        {strings.Replace(plain, `"name":`, `"namespace":"functions","name":`, 1), escalated},
-		"code mode":          {strings.Replace(plain, "function_call", "custom_tool_call", 1), escalated},
-		"an id used twice":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`) + plain, escalated},
-		"the other way":      {plain + call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), escalated},
-		"half a line":        {plain[:len(plain)-20] + "call_1", unknown},
-		"no valid line":      {plain[:len(plain)-20] + "call_1\n", escalated},
-		"a member twice":     {strings.Replace(plain, `"payload":`, `"payload":{},"payload":`, 1), escalated},
-		"an id used again":   {plain + plain, unknown},
-		"used again later":   {plain + output + plain, sandboxed},
-		"never ended":        {plain + plain + output, unknown},
-		"ended twice":        {plain + output + output + plain, unknown},
-		"the first runs":     {plain + plain + output + plain, unknown},
-		"an output before":   {output + plain, unknown},
-		"in an earlier turn": {plain + strings.ReplaceAll(started, "turn_1", "turn_0"), sandboxed},
-		"far from the end":   {plain + strings.Repeat("{}\n", 4<<20/3), sandboxed},
-		"long":               {strings.Replace(plain, "ls", strings.Repeat("l", 4<<20), 1), sandboxed},
-		"long, and another":  {strings.Replace(call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), "ls", strings.Repeat("l", 5<<20), 1) + plain, escalated},
-		"the end of much":    {strings.Repeat("{}\n", 4<<20/3) + plain, sandboxed},
-		"a very long turn":   {plain + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 64), unknown},
-		"no last line's end": {strings.TrimSuffix(plain, "\n"), unknown},
-		"a line is written":  {plain + `{"type":"resp`, unknown},
+		"nothing":               {"", unknown},
+		"plain":                 {plain, sandboxed},
+		"all of it":             {call("exec_command", `{"cmd":"ls","workdir":"/x","tty":true,"login":false,"shell":"sh","justification":"j","sandbox_permissions":"use_default","yield_time_ms":1,"max_output_tokens":2}`), sandboxed},
+		"null":                  {call("exec_command", `{"cmd":"ls","sandbox_permissions":null,"prefix_rule":null,"additional_permissions":null}`), sandboxed},
+		"ended":                 {plain + ended, unknown},
+		"used again later":      {plain + ended + plain, sandboxed},
+		"after a patch":         {plain + end("FileChange") + plain, sandboxed},
+		"after a server's tool": {plain + end("McpToolCall") + plain, sandboxed},
+		"after the host's tool": {plain + end("DynamicToolCall") + plain, sandboxed},
+		"after a message":       {plain + end("AgentMessage") + plain, unknown},
+		"another turn's end":    {plain + strings.ReplaceAll(end("CommandExecution"), "turn_1", "turn_2") + plain, unknown},
+		"another call's end":    {plain + strings.ReplaceAll(end("CommandExecution"), "call_1", "call_2") + plain, unknown},
+		"an event of an item":   {plain + strings.Replace(end("CommandExecution"), "item_completed", "item_started", 1) + plain, unknown},
+		"the provider's output": {plain + output + plain, unknown},
+		"never ended":           {plain + plain + ended, unknown},
+		"ended twice":           {plain + ended + ended + plain, unknown},
+		"the first runs":        {plain + plain + ended + plain, unknown},
+		"an end before":         {ended + plain, unknown},
+		"in an earlier turn":    {plain + strings.ReplaceAll(started, "turn_1", "turn_0"), sandboxed},
+		"far from the end":      {plain + strings.Repeat("{}\n", 4<<20/3), sandboxed},
+		"long":                  {strings.Replace(plain, "ls", strings.Repeat("l", 4<<20), 1), sandboxed},
+		"long, and another":     {strings.Replace(call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), "ls", strings.Repeat("l", 5<<20), 1) + plain, escalated},
+		"the end of much":       {strings.Repeat("{}\n", 4<<20/3) + plain, sandboxed},
+		"a very long turn":      {plain + strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 64), unknown},
+		"no last line's end":    {strings.TrimSuffix(plain, "\n"), unknown},
+		"a line is written":     {plain + `{"type":"resp`, unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, started+tt.text)

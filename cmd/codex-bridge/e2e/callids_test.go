@@ -160,13 +160,24 @@ func TestAnswerIsNotForAnotherCallWithTheSameID(t *testing.T) {
 	}
 }
 
-// The client is sent the item of a patch although an earlier patch with the same id was declined.
+// The client is sent the item of a patch although a patch of an earlier turn with the same id was
+// declined.
 func TestLaterItemWithTheSameIDReachesClient(t *testing.T) {
 	w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})
 	w.write("outside/here", "x")
 	a := w.answering(func(int, editor.Message) bool { return false })
-	first := scripted.CustomCall{Tool: "apply_patch", ID: "c1", Input: "*** Begin Patch\n*** Add File: sub/.github/notes.txt\n+harmless\n*** End Patch\n"}
-	mark := a.play("on-request", scripted.Reply{first}, scripted.Reply{patchCall(t, "c1", "", filepath.Join(w.root, "outside/planted"))})
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	mark := a.Mark()
+	for text, patch := range map[string]scripted.Item{
+		"FIRST":  scripted.CustomCall{Tool: "apply_patch", ID: "c1", Input: "*** Begin Patch\n*** Add File: sub/.github/notes.txt\n+harmless\n*** End Patch\n"},
+		"SECOND": patchCall(t, "c1", "", filepath.Join(w.root, "outside/planted")),
+	} {
+		a.model.Add(scripted.Step{When: text, Reply: scripted.Reply{patch}})
+	}
+	for _, text := range []string{"FIRST", "SECOND"} {
+		turn, at := a.startTurn(thread, text)
+		a.waitTurn(thread, turn, at)
+	}
 	var shown []string
 	for _, m := range a.Messages()[mark:] {
 		if params := string(m.Params); m.Method == "item/started" && strings.Contains(params, `"fileChange"`) {

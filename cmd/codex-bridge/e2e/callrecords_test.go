@@ -66,8 +66,8 @@ func TestCallsAfterRevert(t *testing.T) {
 	}
 }
 
-// Codex also records outputs of calls that never ran. They do not let calls with one id run at the
-// same time.
+// Codex also records outputs of calls that never ran, and those that the provider sends. They do not
+// let calls with one id run at the same time.
 func TestOutputsDoNotFreeID(t *testing.T) {
 	t.Parallel()
 	const fileRule = "[[policy.rule]]\ntool = \"file\"\npath = \"${workspace}/**\"\ndecision = \"allow\"\n"
@@ -94,6 +94,20 @@ func TestOutputsDoNotFreeID(t *testing.T) {
 			}
 		})
 	}
+	t.Run("of the provider", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})
+		a := w.answering(func(int, editor.Message) bool { return false })
+		var calls scripted.Reply
+		for n := range 8 {
+			calls = append(calls, commandCall(t, "c1", "mktemp at.XXXXXX; sleep 1", false),
+				scripted.Raw{"type": "function_call_output", "id": fmt.Sprint("fco_", n), "call_id": "c1", "output": "ended"})
+		}
+		a.play("on-request", calls)
+		if files, _ := filepath.Glob(w.workspace + "/at.*"); len(files) != 1 {
+			t.Errorf("%d calls with one id ran at once", len(files))
+		}
+	})
 	t.Run("denied calls", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})

@@ -11,7 +11,7 @@ import (
 // parallel tool calls.
 type Reply []Item
 
-// Item is one part of a reply: Text, Call, CustomCall, Slow, Paused or Fail.
+// Item is one part of a reply: Text, Call, CustomCall, Raw, Slow, Paused or Fail.
 type Item interface{ play(*stream) error }
 
 // Text is an assistant message, streamed with one word per delta.
@@ -31,6 +31,9 @@ type CustomCall struct {
 	Input string
 	ID    string // of the call; empty: a new id
 }
+
+// Raw is an item of the Responses API as it is, such as one that a model does not send.
+type Raw map[string]any
 
 // Slow is an assistant message that starts at once and ends after For, or when Codex closes the
 // connection (an interrupt).

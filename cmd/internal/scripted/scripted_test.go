@@ -139,6 +139,7 @@ func TestVocabulary(t *testing.T) {
 		{"call", []any{user(`CALL: issues/find {"q": 1}`)}, []string{
 			`function_call call_1 issues find {"q": 1}`, "completed",
 		}},
+		{"item", []any{user(`ITEM: {"type":"function_call","call_id":"c9","name":"x","arguments":"{}"}`)}, []string{"function_call c9  x {}", "completed"}},
 		{"ask", []any{user("ASK: Shall I?")}, []string{
 			`function_call call_1  request_user_input {"questions":[{"header":"Choice","id":"choice","options":[` +
 				`{"description":"Go on.","label":"Yes (Recommended)"},{"description":"Leave it.","label":"No"}],"question":"Shall I?"}]}`,

@@ -149,6 +149,8 @@ func (c CustomCall) play(s *stream) error {
 // errFailed ends a response after Fail sent the reason.
 var errFailed = errors.New("the script ends the response")
 
+func (r Raw) play(s *stream) error { return s.sendItem(r) }
+
 func (f Fail) play(s *stream) error {
 	if f.Status != 0 && !s.began {
 		s.began = true

@@ -15,6 +15,7 @@ import (
 //	ESCALATE: CMD           a shell command that asks to leave the sandbox
 //	PATCH: PATH             a patch that adds the file; the lines that follow are its content
 //	CALL: TOOL JSON         a function call; TOOL may be NAMESPACE/TOOL
+//	ITEM: JSON              an item of the Responses API as it is
 //	SLOW: MILLISECONDS      a message that takes that long
 //	ASK: QUESTION           a question to the user (request_user_input)
 //	SAY: TEXT               exactly this text
@@ -41,6 +42,12 @@ func Vocabulary(text string) Reply {
 			return append(reply, AddFile(rest, body))
 		case "CALL":
 			reply = append(reply, call(rest))
+		case "ITEM":
+			var item Raw
+			if err := json.Unmarshal([]byte(rest), &item); err != nil {
+				return Reply{Text("ITEM takes a JSON object, not " + strconv.Quote(rest) + ".")}
+			}
+			reply = append(reply, item)
 		case "SLOW":
 			ms, err := strconv.Atoi(rest)
 			if err != nil {
