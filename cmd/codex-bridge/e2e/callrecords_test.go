@@ -148,3 +148,23 @@ func TestLongCall(t *testing.T) {
 		}
 	}
 }
+
+// A rule allows a command of a subagent without a question: the bridge knows the agent's calls, too.
+func TestRuleAllowsCommandOfAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: callIDConfig + touchRule, codexConfig: inWorkspace, mute: "many"})
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+	turn, mark := a.startTurn(thread, `CALL: multi_agent_v1/spawn_agent {"message":"RUN: touch made"}`)
+	a.waitTurn(thread, turn, mark)
+	a.waitAgentTurn(thread, mark)
+	for _, m := range a.Messages()[mark:] {
+		if m.Method == "item/commandExecution/requestApproval" {
+			t.Errorf("the client is asked about %s", m.Params)
+		}
+	}
+	if !w.hasFile("workspace/made") {
+		t.Errorf("the agent runs no command: %q", w.lastToolOutput())
+	}
+	a.closeAndWait()
+}
