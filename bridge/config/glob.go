@@ -88,6 +88,22 @@ func narrower(earlier, later string) bool {
 	return !strings.ContainsAny(rest, `/[\`) && !strings.Contains(rest, "**")
 }
 
+// CoversNames reports whether a list of globs, such as models, matches each name that another one
+// matches. A nil list matches all names. The result may be false for lists that do, but never true
+// for others.
+func CoversNames(outer, inner []string) bool {
+	return outer == nil || inner != nil && covers(outer, inner, narrower)
+}
+
+// CoversKeys is CoversNames for config_keys, where a nil list matches none.
+func CoversKeys(outer, inner []string) bool { return covers(outer, inner, narrowerKeys) }
+
+func covers(outer, inner []string, narrower func(outer, inner string) bool) bool {
+	return !slices.ContainsFunc(inner, func(one string) bool {
+		return !slices.ContainsFunc(outer, func(glob string) bool { return narrower(glob, one) })
+	})
+}
+
 // checkKeyGlob checks a value of config_keys. Each segment between dots is a glob; ** matches any
 // number of segments.
 func checkKeyGlob(s string) *Error {

@@ -139,8 +139,8 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	if refusal == nil {
 		refusal = checkIDSpelling(call.Method, textOf(call, "threadId"))
 	}
-	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
-		j.loaded, refusal = g.listLoaded(ctx)
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil {
+		j.loaded, refusal = g.loadedBefore(ctx, textOf(call, "threadId"), policies)
 	}
 	if refusal == nil {
 		refusal = g.checkGit(ctx, policies, call, d, &j.state)

@@ -17,12 +17,12 @@ const (
 	maxLoadedPages = 100
 )
 
-// listLoaded returns the ids of the threads that Codex has in memory.
+// listLoaded returns the ids of the threads that Codex has in memory, not nil.
 //
 // Measured with Codex 0.169: Codex ignores the config of a resume of such a thread, and its
 // response does not have the features and the trust with which the thread was opened.
 func (g *Guard) listLoaded(ctx context.Context) ([]string, *rpc.Error) {
-	var all []string
+	all := []string{}
 	params := map[string]any{"limit": loadedPageSize}
 	for range maxLoadedPages {
 		result, err := g.peer.Call(ctx, "thread/loaded/list", params)

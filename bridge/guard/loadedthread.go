@@ -13,7 +13,8 @@ import (
 // profile.
 type loadedThread struct {
 	enforced        bool             // a request under an enforced policy opened it
-	policies        []*policy.Policy // the policies of the request with which Codex loaded it; nil if unknown
+	overlays        overlaySet       // of the requests with which Codex may have loaded it
+	earlierOverlays overlaySet       // before Codex unloaded it; a subagent of it may have one of them
 	workspaces      []string         // all workspaces so far; its commands may still write them
 	varied          bool             // its sandbox or approvals have changed; a subagent may have the earlier ones
 	unsubscribed    bool             // the client has sent thread/unsubscribe since it opened the thread
@@ -28,7 +29,9 @@ func (l *loadedThread) unload() {
 	if l.fence != nil && !slices.ContainsFunc(had, func(f policy.Profile) bool { return reflect.DeepEqual(f, *l.fence) }) {
 		had = append(slices.Clip(had), *l.fence)
 	}
-	*l = loadedThread{earlierProfiles: had, workspaces: l.workspaces, varied: l.varied, lastVerified: l.lastVerified}
+	earlier := l.earlierOverlays
+	earlier.addAll(l.overlays)
+	*l = loadedThread{earlierProfiles: had, earlierOverlays: earlier, workspaces: l.workspaces, varied: l.varied, lastVerified: l.lastVerified}
 }
 
 // recordLocked returns the record of a thread; it creates one if there is none.
@@ -174,51 +177,19 @@ func (t *threads) registerAllUnenforced() {
 	}
 }
 
-// registerEnforced records that a request under enforced policies opened the thread. If Codex had
-// loaded the thread before by another request, Codex has ignored the request's overlay, and its
-// response does not show the effective one. So registerEnforced removes the thread from verified
-// and returns false if that earlier request was not under an enforced policy, or under policies
-// that allow an overlay which required do not.
-//
-// sent are the policies of the request, or of the parent if the thread is a loaded subagent's.
-func (t *threads) registerEnforced(id string, loaded bool, sent, required []*policy.Policy) bool {
+// registerEnforced records that a request under enforced policies opened the thread. It removes the
+// thread from verified and returns false if Codex had loaded the thread before by another request,
+// and that request was not under an enforced policy: Codex has then ignored the request's overlay,
+// and its response does not show the effective one.
+func (t *threads) registerEnforced(id string, loaded bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.recordLocked(id)
-	if one.policies != nil {
-		sent = one.policies
-	}
-	forbids := func(p *policy.Policy) bool { return !slices.ContainsFunc(sent, p.AllowsOverlayOf) }
-	if loaded && !one.enforced || slices.ContainsFunc(required, forbids) {
+	if loaded && !one.enforced {
 		delete(t.verified, id)
 		t.updateFoldersLocked()
 		return false
 	}
-	one.enforced, one.policies = true, sent
+	one.enforced = true
 	return true
-}
-
-// overlayPolicies returns the policies under which Codex has loaded a thread, or the parent of a
-// subagent's thread; nil if unknown.
-func (g *Guard) overlayPolicies(id string) []*policy.Policy {
-	for range maxParents {
-		if policies := g.threads.policiesAtLoad(id); policies != nil {
-			return policies
-		}
-		one := g.children.find(g.world.CodexHome, id)
-		if one == nil {
-			return nil
-		}
-		id = one.Parent
-	}
-	return nil
-}
-
-func (t *threads) policiesAtLoad(id string) []*policy.Policy {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
-		return one.policies
-	}
-	return nil
 }

@@ -181,11 +181,11 @@ func TestThreadLoadedWithoutEnforcement(t *testing.T) {
 		{"another thread was opened", func(t *threads) { t.registerUnenforced("u") }, true},
 	} {
 		var threads threads
-		if !threads.registerEnforced("t", false, nil, nil) {
+		if !threads.registerEnforced("t", false) {
 			t.Fatal("a thread that Codex had not loaded is not registered")
 		}
 		test.do(&threads)
-		if got := threads.registerEnforced("t", true, nil, nil); got != test.want {
+		if got := threads.registerEnforced("t", true); got != test.want {
 			t.Errorf("%s: it can be resumed: %v", test.name, got)
 		}
 	}

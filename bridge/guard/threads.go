@@ -271,6 +271,16 @@ func (t *threads) revoke(id string) {
 	}
 }
 
+// removeVerified removes a thread from verified. Its record stays as it is.
+func (t *threads) removeVerified(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.verified[id] != nil {
+		delete(t.verified, id)
+		t.updateFoldersLocked()
+	}
+}
+
 // unload removes a thread that Codex has unloaded. It keeps the record of earlier settings, which
 // takes a few bytes.
 func (t *threads) unload(id string) {

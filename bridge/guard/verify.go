@@ -13,7 +13,7 @@ import (
 
 // verifyResponse compares Codex's response to a request that opens a thread with the request. The
 // thread takes no turn before the comparison, nor after a difference. loaded are the threads that
-// Codex had in memory before a resume.
+// Codex had in memory before a resume; nil if this is not known.
 //
 // sentUnder is the policy that decided the request.
 func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Policy, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
@@ -26,6 +26,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		state.Thread = g.threads.peek(state.Thread.ID)
 	}
 	change := g.threads.beginGateChange(id, d.Gated)
+	enforced, policies := sentUnder.Mode() == config.Enforce, append(slices.Clip(own), sentUnder)
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		// Later features also use the thread, for example to verify its hooks.
 		a.AfterHandlers(done)
@@ -38,6 +39,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			if a.Outcome() == bridge.Unknown {
 				g.threads.revoke(id) // Codex may have changed its settings
 				g.threads.registerProfile(id, d.Sent.Profile)
+				g.threads.addOverlay(id, policies)
 			}
 			return // Codex returned an error, or the response is too large to parse
 		}
@@ -47,13 +49,16 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		}
 		// The policy may have changed since the request. The response to a request that was sent
 		// under audit stays as it is; the current policy decides whether the thread may take turns.
-		enforced := sentUnder.Mode() == config.Enforce
+		g.threads.addOverlay(opened, policies)
 		if !enforced {
 			g.threads.registerUnenforced(opened)
 		}
 		err := g.threads.registerOpened(g.policy.Load, d.Sent, result, state, change.order, own)
+		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
+			err = openedUnenforcedError(d.Sent.Method)
+		}
 		if err == nil && enforced {
-			err = g.requireOverlay(d.Sent.Method, opened, slices.Contains(loaded, opened), append(slices.Clip(own), sentUnder))
+			err = g.requireOverlay(d.Sent.Method, opened, policies, loaded != nil && !slices.Contains(loaded, opened))
 		}
 		if err != nil && enforced {
 			outcome = bridge.Failed // Codex has not done what was requested: the gate stays as it is
@@ -72,21 +77,6 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			a.Line = patch.Bytes()
 		}
 	})
-}
-
-// requireOverlay returns an error if Codex has an opened thread in memory with an overlay that the
-// policies do not allow. sent are the policies of the request.
-func (g *Guard) requireOverlay(method, id string, loaded bool, sent []*policy.Policy) *rpc.Error {
-	required := append(slices.Clip(sent), g.policy.Load())
-	if method == "thread/resume" { // start and fork create threads
-		if atLoad := g.overlayPolicies(id); atLoad != nil {
-			sent = atLoad
-		}
-	}
-	if !g.threads.registerEnforced(id, loaded, sent, required) {
-		return openedUnenforcedError(method)
-	}
-	return nil
 }
 
 // settingsUpdated verifies the settings that Codex reports as effective.

@@ -15,17 +15,18 @@ const ruleKeys = "policy.config_keys"
 const projectsKey = "projects"
 
 // AllowsOverlayOf reports whether p also allows the overlay of any thread that was opened under
-// another policy. Codex keeps that overlay while it has the thread in memory, and its responses do
-// not have it.
-//
-// Disabled features need no comparison: only an entry of policy.config_keys enables one.
+// another policy: project_trust, config_keys, models and efforts are as strict in that policy, or
+// stricter, and it disables the same features. Codex keeps that overlay while it has the thread in memory, and its responses do not
+// have it.
 func (p *Policy) AllowsOverlayOf(was *Policy) bool {
 	if p.mode != config.Enforce {
 		return true
 	}
-	added := func(key string) bool { return !slices.Contains(p.section.ConfigKeys, key) }
+	is, had := p.section, was.section
+	enabled := func(one pin) bool { return !slices.Contains(was.pins, one) }
 	return was.mode == config.Enforce && slices.Index(trustValues, was.trust) >= slices.Index(trustValues, p.trust) &&
-		!slices.ContainsFunc(was.section.ConfigKeys, added)
+		config.CoversKeys(is.ConfigKeys, had.ConfigKeys) && config.CoversNames(is.Models, had.Models) && config.CoversNames(is.Efforts, had.Efforts) &&
+		!slices.ContainsFunc(p.pins, enabled)
 }
 
 // decideOverlay checks `config`, an overlay over Codex's whole configuration.

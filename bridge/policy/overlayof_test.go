@@ -2,8 +2,8 @@ package policy_test
 
 import "testing"
 
-// A policy allows the overlay of a thread that was opened under a policy with the same or stricter
-// project_trust, and the same or fewer config_keys.
+// A policy allows the overlay of a thread that was opened under a policy with the same or a stricter
+// project_trust, and the same or fewer config_keys, models and efforts.
 func TestAllowsOverlayOf(t *testing.T) {
 	for _, test := range []struct {
 		name, was, is string
@@ -16,6 +16,14 @@ func TestAllowsOverlayOf(t *testing.T) {
 		{"key removed", `config_keys = ["a", "b"]`, `config_keys = ["b"]`, false},
 		{"feature enabled", `config_keys = []`, `config_keys = ["features.skill_mcp_dependency_install"]`, true},
 		{"feature disabled", `config_keys = ["features.skill_mcp_dependency_install"]`, `config_keys = ["features.*"]`, false},
+		{"key added by a glob", `config_keys = ["model"]`, `config_keys = ["model*"]`, true},
+		{"glob made narrower", `config_keys = ["model*"]`, `config_keys = ["model"]`, false},
+		{"model removed", `models = ["a", "b"]`, `models = ["b"]`, false},
+		{"model added", `models = ["a"]`, `models = ["a*", "b"]`, true},
+		{"models limited", ``, `models = ["a"]`, false},
+		{"models not limited any more", `models = ["a"]`, ``, true},
+		{"effort removed", `efforts = ["low", "high"]`, `efforts = ["low"]`, false},
+		{"effort added", `efforts = ["low"]`, `efforts = ["high", "low"]`, true},
 		{"no policy", `mode = "off"`, `sandbox = "read-only"`, false},
 		{"audit", `mode = "off"`, `mode = "audit"`, true},
 		{"sandbox", `sandbox = "workspace-write"`, `sandbox = "read-only"`, true},

@@ -70,3 +70,34 @@ func TestPolicyFileWithdrawsTrustLater(t *testing.T) {
 	}
 	a.closeAndWait()
 }
+
+// A policy is looser for a while, and Codex loads a thread again with an overlay of that time. It
+// does not resume under the stricter policy.
+func TestOverlayOfLooserTime(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nconfig_keys = [%s]\n"
+	strict, loose := fmt.Sprintf(config, `"model"`), fmt.Sprintf(config, `"model", "web_search"`)
+	w := newWorld(t, options{config: strict, codexConfig: inWorkspace})
+	a := w.newAcceptingEditor(proxyArgv...)
+	overlay := map[string]any{"web_search": "disabled"}
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "config": overlay})
+	a.turn(thread, "SAY: hello")
+	reload := func(n int, config string) {
+		w.write("config.toml", config+withLongGrace(config))
+		if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, "still checked against the policies") >= n }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resume := map[string]any{"threadId": thread, "excludeTurns": true}
+	reload(1, loose)
+	a.must("thread/unsubscribe", map[string]any{"threadId": thread})
+	a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true, "config": overlay})
+	reload(2, strict)
+	if err := a.mustFail("thread/resume", resume); !strings.Contains(err.Message, "opened before this policy") {
+		t.Errorf("got %v", err)
+	}
+	a.must("thread/archive", map[string]any{"threadId": thread})
+	a.must("thread/unarchive", map[string]any{"threadId": thread})
+	a.must("thread/resume", resume) // Codex has loaded it anew
+	a.closeAndWait()
+}

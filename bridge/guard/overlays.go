@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"context"
+	"slices"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// overlaySet has, for each request with which Codex may have loaded a thread, the policies that
+// decided the request. Codex keeps the overlay of that request while it has the thread in memory,
+// and does not report it. The slices are replaced, never changed.
+type overlaySet struct {
+	requests [][]*policy.Policy
+	full     bool // a request was not added
+}
+
+// maxOverlays bounds the requests in a set.
+const maxOverlays = 64
+
+// add adds the policies of a request.
+func (s *overlaySet) add(policies []*policy.Policy) {
+	switch {
+	case slices.ContainsFunc(s.requests, func(had []*policy.Policy) bool { return slices.EqualFunc(had, policies, (*policy.Policy).Equal) }):
+	case len(s.requests) == maxOverlays:
+		s.full = true
+	default:
+		s.requests = append(slices.Clip(s.requests), policies)
+	}
+}
+
+func (s *overlaySet) addAll(other overlaySet) {
+	for _, policies := range other.requests {
+		s.add(policies)
+	}
+	s.full = s.full || other.full
+}
+
+// allowedBy reports whether p allows the overlay of each request.
+func (s *overlaySet) allowedBy(p *policy.Policy) bool {
+	forbidden := func(policies []*policy.Policy) bool { return !slices.ContainsFunc(policies, p.AllowsOverlayOf) }
+	return !s.full && !slices.ContainsFunc(s.requests, forbidden)
+}
+
+// addOverlay records that Codex may have loaded a thread by a request. It ignores an empty id, and a
+// thread that Codex had loaded before: Codex then ignores the request's overlay, unless the client
+// has unsubscribed from the thread.
+func (t *threads) addOverlay(id string, policies []*policy.Policy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id == "" {
+		return
+	}
+	if one := t.recordLocked(id); one.unsubscribed || len(one.overlays.requests) == 0 {
+		one.overlays.add(policies)
+	}
+}
+
+// overlays returns the overlays that Codex may have for a thread. If another thread may have loaded
+// it with its own overlay, as a parent loads its subagents, inherited is true.
+func (g *Guard) overlays(id string, inherited bool) (all overlaySet) {
+	all = g.threads.overlaysOf(id, false)
+	for range maxParents {
+		if !inherited {
+			break
+		}
+		one := g.children.find(g.world.CodexHome, id)
+		if one == nil {
+			break
+		}
+		id = one.Parent
+		all.addAll(g.threads.overlaysOf(id, true)) // a subagent may stay loaded longer
+	}
+	return all
+}
+
+// overlaysOf returns the recorded overlays of a thread, with those before Codex unloaded it if
+// earlier is true.
+func (t *threads) overlaysOf(id string, earlier bool) (all overlaySet) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		all.addAll(one.overlays)
+		if earlier {
+			all.addAll(one.earlierOverlays)
+		}
+	}
+	return all
+}
+
+// loadedBefore returns the ids of the threads that Codex has in memory before a resume, if that may
+// have been loaded with an overlay that the policies do not allow; nil otherwise.
+func (g *Guard) loadedBefore(ctx context.Context, id string, policies []*policy.Policy) ([]string, *rpc.Error) {
+	if !g.unenforced.Load() && g.allowsOverlays(id, true, policies) {
+		return nil, nil
+	}
+	loaded, err := g.listLoaded(ctx)
+	if err == nil && !slices.Contains(loaded, id) {
+		g.threads.forgetOverlays(id)
+	}
+	return loaded, err
+}
+
+// forgetOverlays records that Codex does not have a thread in memory.
+func (t *threads) forgetOverlays(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		one.earlierOverlays.addAll(one.overlays)
+		one.overlays = overlaySet{}
+	}
+}
+
+// allowsOverlays reports whether the policies allow the overlays that Codex may have for a thread.
+func (g *Guard) allowsOverlays(id string, inherited bool, policies []*policy.Policy) bool {
+	all := g.overlays(id, inherited)
+	return !slices.ContainsFunc(policies, func(p *policy.Policy) bool { return !all.allowedBy(p) })
+}
+
+// requireOverlay returns an error if Codex may have an opened thread in memory with an overlay that
+// the policies do not allow. sent are the policies of the request that opened it. created reports
+// that Codex did not have the thread in memory before.
+func (g *Guard) requireOverlay(method, id string, sent []*policy.Policy, created bool) *rpc.Error {
+	inherited := method == "thread/resume" && !created
+	if g.allowsOverlays(id, inherited, append(slices.Clip(sent), g.policy.Load())) {
+		return nil
+	}
+	g.threads.removeVerified(id)
+	return openedUnenforcedError(method)
+}
