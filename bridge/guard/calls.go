@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,6 @@ const (
 	maxCallTurns   = 4096
 	maxCalls       = 1 << 18 // ids in all turns
 	maxCallsOfTurn = 1 << 16 // ids in one turn
-	maxCallID      = 1024    // bytes
 )
 
 // start records a call. repeated reports that the turn has had a call with its id. It returns false
@@ -46,8 +46,9 @@ func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := s.turns[at]
+	id = callKey(id)
 	_, repeated = calls[id]
-	if len(id) > maxCallID || !repeated && len(calls) == maxCallsOfTurn {
+	if !repeated && len(calls) == maxCallsOfTurn {
 		return false, false
 	}
 	if calls == nil {
@@ -73,12 +74,22 @@ func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
 	return false, true
 }
 
+// callKey returns the key of an id. A long id is hashed. No id is equal to a hash: it is valid UTF-8.
+func callKey(id string) string {
+	const maxLen = 64
+	if len(id) <= maxLen {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return "\xff" + string(hash[:])
+}
+
 // set records what Codex's file has of a started call.
 func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if calls := s.turns[at]; calls != nil {
-		calls[id] = call
+		calls[callKey(id)] = call
 	}
 }
 
@@ -86,7 +97,7 @@ func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 func (s *startedCalls) get(at turnOf, id string) (call rollout.Call, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call, started = s.turns[at][id]
+	call, started = s.turns[at][callKey(id)]
 	return call, started
 }
 
@@ -105,6 +116,9 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 		g.threads.setRollout(thread, file)
 		g.children.setPath(thread, file)
 		call, alone := rollout.FindCall(g.world.CodexHome, file, turn, id)
+		if !runsCommand(payload, call) {
+			call, alone = rollout.Call{}, false
+		}
 		if !repeated || alone {
 			g.calls.set(at, id, call)
 			return ""
@@ -116,7 +130,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	const method = "hook/preToolUse"
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Field: "tool_use_id",
-		Reason: fmt.Sprintf("another call of this turn with the id %q may not have ended, or the id is too long, or the turn has too many calls", clip(id)),
+		Reason: fmt.Sprintf("another call of this turn with the id %q may not have ended, or the turn has too many calls", clip(id)),
 		Hint:   "make one call at a time, or give each call an id of its own",
 	})}
 	g.logDecision(p.Mode(), method, d)
@@ -126,6 +140,16 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	}
 	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	return d.Err.Message
+}
+
+// runsCommand reports whether a hook's input is about the command of a call, or the call is not known
+// to have one.
+func runsCommand(payload []byte, call rollout.Call) bool {
+	if call.Command == "" {
+		return true
+	}
+	doc, err := rpc.ParseValue(payload)
+	return err == nil && doc.Root().Get("tool_input").Get("command").Is(call.Command)
 }
 
 // modelCall returns the model's call with an id, as Codex recorded it when the call started. The

@@ -31,10 +31,11 @@ func readCall(item rpc.Value) (Call, bool) {
 	if err != nil || arguments.Root().Kind() != rpc.Object {
 		return Call{}, false
 	}
-	if _, ok := arguments.Root().Get("cmd").Text(); !ok {
+	command, ok := arguments.Root().Get("cmd").Text()
+	if !ok {
 		return Call{}, false
 	}
-	call, rule := Call{Escalation: rules.Sandboxed}, false
+	call, rule := Call{Escalation: rules.Sandboxed, Command: command}, false
 	for name, v := range arguments.Root().Members() {
 		switch {
 		case !isSet(v):
@@ -59,7 +60,7 @@ func readCall(item rpc.Value) (Call, bool) {
 		}
 	}
 	if call.Escalation == rules.Escalated {
-		return Call{Escalation: rules.Escalated, Requested: true}, true
+		return Call{Escalation: rules.Escalated, Requested: true, Command: command}, true
 	}
 	return call, !rule
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -27,6 +28,8 @@ type Call struct {
 	// only known arguments. Other calls are Escalated to be safe: Codex may run them in the
 	// sandbox, without an approval.
 	Requested bool
+	// Command is the command, if the call has only known arguments.
+	Command string
 	// Shell is the shell that runs the command, "bash", "zsh" or "sh"; "" if unknown.
 	Shell string
 	// Flags are the shell's flags if the call has the argument login: "-lc" or "-c". Otherwise
@@ -41,7 +44,8 @@ type Call struct {
 // ended: Codex recorded its end before the next call. If not, the Call is zero, which means unknown,
 // or only says that one of the calls is Escalated.
 func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
-	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) || !isPlainID(turn) {
+	text := searchText(callID)
+	if codexHome == "" || !filepath.IsAbs(path) || text == "" || turn == "" || searchText(turn) != turn {
 		return Call{}, false
 	}
 	reading.Lock()
@@ -54,7 +58,7 @@ func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
 	for line := range bytes.Lines(lines.turn) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
 			ok = false // Codex is writing this line, which may be another call with the id
-		} else if bytes.Contains(line, []byte(callID)) {
+		} else if bytes.Contains(line, []byte(text)) {
 			one, kind := parseCall(line, turn, callID)
 			switch kind {
 			case aCall:
@@ -126,16 +130,18 @@ func startsTurn(line []byte, turn string) bool {
 	return doc.Root().Get("type").Is("event_msg") && event.Get("type").Is("task_started") && event.Get("turn_id").Is(turn)
 }
 
-// isPlainID reports whether an id has only one spelling in JSON, so that its bytes can be searched
-// for.
-func isPlainID(id string) bool {
-	const maxLen = 256
-	for _, c := range []byte(id) {
-		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '/' {
-			return false
+// searchText returns the longest part of an id that has only one spelling in JSON, so that its bytes
+// can be searched for; "" if there is none.
+func searchText(id string) (longest string) {
+	plain := func(c rune) bool {
+		return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_'
+	}
+	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return !plain(c) }) {
+		if len(part) > len(longest) {
+			longest = part
 		}
 	}
-	return id != "" && len(id) <= maxLen
+	return longest
 }
 
 // maxHead is how many bytes of the file's start are read if the end is not the whole file.
@@ -242,7 +248,7 @@ const (
 // provider sends, and those of calls that it did not run.
 var endedItems = []string{"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"}
 
-// parseCall returns what a line that contains an id has of a call with that id.
+// parseCall returns what a line that may contain an id has of a call with that id.
 func parseCall(line []byte, turn, callID string) (Call, lineKind) {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
