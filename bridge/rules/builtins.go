@@ -11,7 +11,7 @@ func handleEval(r *reader, n *node, c readContext) {
 	texts := make([]string, 0, len(n.words))
 	for _, w := range n.words[1:] {
 		if w.kind != known {
-			n.addOpaque("eval runs a text that is not known")
+			r.addOpaque(n, "eval runs a text that is not known")
 			return
 		}
 		texts = append(texts, w.text)
@@ -34,7 +34,7 @@ func handleTrap(r *reader, n *node, c readContext) {
 	}
 	n.wrapper = true
 	if words[0].kind != known {
-		n.addOpaque("trap runs a text that is not known")
+		r.addOpaque(n, "trap runs a text that is not known")
 		return
 	}
 	n.transparent = true
@@ -52,7 +52,7 @@ func handleAlias(r *reader, n *node, c readContext) {
 		}
 		if w.kind != known || n.words[1].mayBeOption() {
 			r.line.forbidAllow("alias changes what names mean")
-			n.addOpaque("an alias is a text that is not known")
+			r.addOpaque(n, "an alias is a text that is not known")
 			return
 		}
 		n.add(r.readText(value+" $*", c.deeper())...)
@@ -68,7 +68,7 @@ func handleSource(r *reader, n *node, c readContext) {
 	case isFileName(&n.words[1]):
 		n.add(r.readCommand(n.words[1:], nil, c.deeper()))
 	default:
-		n.addOpaque("a shell runs what it reads")
+		r.addOpaque(n, "a shell runs what it reads")
 	}
 }
 
@@ -94,18 +94,18 @@ func handleSetter(r *reader, n *node, c readContext) {
 	letters, flag := "inC", "" // flag is the option that takes the name of a variable
 	switch key {
 	case "let":
-		r.line.forbidAllow(arithmetic)
+		r.line.noteEvaluation(arithmetic)
 		return
 	case "printf", "print", "test", "[":
 		// zsh and ksh evaluate arguments that are compared as numbers.
 		for i := 1; i < len(n.words); i++ {
 			if w := &n.words[i]; numericTests[w.text] || key == "printf" && i == 1 && strings.ContainsAny(w.knownPrefix(), "di") {
-				r.line.forbidAllow(arithmetic)
+				r.line.noteEvaluation(arithmetic)
 			}
 		}
 		flag = "-v"
 		if key == "print" && hasLetter(n, 'P') {
-			r.line.forbidAllow("print -P expands its text again")
+			r.line.noteEvaluation("print -P expands its text again")
 		}
 		if !hasVariableOption(n, flag, key[0] == 'p') {
 			return
@@ -134,13 +134,13 @@ func handleSetter(r *reader, n *node, c readContext) {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
 			// The name may follow the letter: printf -v'a[x]'.
 			if strings.ContainsAny(w.text, letters) || strings.Contains(w.text, "[") {
-				r.line.forbidAllow(arithmetic)
+				r.line.noteEvaluation(arithmetic)
 			}
 			if name := strings.TrimPrefix(w.text, flag); isVariableName(name) {
 				r.line.noteVariable(name)
 			}
 		case w.kind != known && !assigned, strings.Contains(name, "["):
-			r.line.forbidAllow(arithmetic)
+			r.line.noteEvaluation(arithmetic)
 		case key == "export":
 			if !harmlessVariables[name] {
 				r.line.forbidAllow("it sets " + name + ", which may change what later commands do")
@@ -166,7 +166,7 @@ func handleMapfile(r *reader, n *node, c readContext) {
 			w, text = &n.words[i+1], n.words[i+1].text
 		}
 		if w.kind != known {
-			n.addOpaque("mapfile runs a text that is not known")
+			r.addOpaque(n, "mapfile runs a text that is not known")
 			return
 		}
 		n.add(r.readText(text+" $*", c.deeper())...)

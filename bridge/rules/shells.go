@@ -12,7 +12,7 @@ func shellHandler(d dialect) handler {
 		n.wrapper = true
 		unknown := func(why string) {
 			n.transparent = false
-			n.addOpaque(why)
+			r.addOpaque(n, why)
 		}
 		c.shell = d
 		stdin := c.stdin
