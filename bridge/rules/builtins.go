@@ -65,7 +65,7 @@ func handleSource(r *reader, n *node, c readContext) {
 	n.wrapper = true
 	switch {
 	case len(n.words) == 1:
-	case isFileName(&n.words[1]):
+	case r.isFileName(&n.words[1]):
 		n.add(r.readCommand(n.words[1:], nil, c.deeper()))
 	default:
 		r.addOpaque(n, "a shell runs what it reads")
@@ -74,17 +74,40 @@ func handleSource(r *reader, n *node, c readContext) {
 
 // isFileName reports whether a word names a file that existed before, and not a descriptor or other
 // input.
-func isFileName(w *word) bool {
-	if w.kind == single && !w.processSubst {
-		// $dir/setup.sh is a file in any folder; $x/stdin and $x/3 may be descriptors.
+func (r *reader) isFileName(w *word) bool {
+	switch {
+	case w.kind == single && !w.processSubst:
+		// $dir/setup.sh is a file in any folder.
 		_, base := path.Split(w.suffix)
-		return base != w.suffix && strings.Contains(base, ".")
-	}
-	if w.kind != known || w.text == "" || w.text == "-" {
+		return base != w.suffix && !isInputName(base)
+	case w.kind != known || w.text == "" || w.text == "-" || isInputName(path.Base(w.text)):
 		return false
+	case path.IsAbs(w.text):
+		return !isInDevices(w.text)
 	}
-	clean := path.Clean(w.text)
-	return !strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/proc/")
+	for _, folder := range r.line.possibleFolders(r.line.cwd, false) {
+		above := strings.HasPrefix(path.Clean(w.text), "../")
+		if isInDevices(path.Join("/", folder, w.text)) || above && (folder == "" || strings.Contains(folder, "*")) {
+			return false
+		}
+	}
+	return true
+}
+
+// inputNames are the names below /dev and /proc whose content the command line or its environment
+// may have.
+var inputNames = setOf("", ".", "..", "stdin", "stdout", "stderr", "fd", "tty", "environ", "cmdline", "comm")
+
+// isInputName reports whether a name may be that of an input in /dev or /proc, such as stdin or the
+// number of a descriptor. No other file counts by its name alone, because any folder may have it.
+func isInputName(name string) bool {
+	return inputNames[FoldCase(name)] || strings.Trim(name, "0123456789") == ""
+}
+
+// isInDevices reports whether an absolute path leads below /dev or /proc.
+func isInDevices(file string) bool {
+	clean := FoldCase(path.Clean(file))
+	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/")
 }
 
 // handleSetter notes the variables that a builtin sets. The builtin may also evaluate subscripts in

@@ -31,7 +31,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 	l := readLine(command, shell, dirs)
 	unquoted := unquote.Replace(command)
 	c := changedFiles{
-		folders:       l.possibleFolders(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
+		folders:       l.possibleFolders(l.cwd, strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
 		changesFolder: l.changesFolder,
 		home:          filepath.ToSlash(dirs.Home),
 	}

@@ -100,6 +100,7 @@ type line struct {
 	changesAny     bool     // a patch in the line may change any file
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
 	nodeCount      int      // nodes including children
+	cwd            string   // the folder in which the line starts; "" if it is unknown
 
 	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
 	// outside.

@@ -36,9 +36,9 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 
 // newLine returns an empty line that starts in dirs.Cwd.
 func newLine(dirs Dirs) *line {
-	l := new(line)
+	l := &line{cwd: filepath.ToSlash(dirs.Cwd)}
 	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" {
-		if rest, ok := relativeTo(workspace, filepath.ToSlash(dirs.Cwd)); ok {
+		if rest, ok := relativeTo(workspace, l.cwd); ok {
 			l.relFolder = path.Clean("./" + rest)
 		}
 	}
