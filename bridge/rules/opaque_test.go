@@ -61,6 +61,8 @@ var opaqueLines = []struct{ shell, line string }{
 	{"zsh", "for x in *(e:'echo W > secret/f':); do ls; done"},
 	{"zsh", "echo W > secret/f *(N)"},
 	{"zsh", "{echo W > secret/f}"},
+	{"zsh", "NULLCMD=sh; <<< 'echo W > secret/f'"},
+	{"zsh", "READNULLCMD=sh; < <(echo 'echo W > secret/f')"},
 	{"zsh", "echo W > 'secret/f'; e$=x"},
 	{"zsh", "echo ${(f)x} > secret/f"},
 	{"sh", "echo W &> secret/f x"},
