@@ -94,22 +94,6 @@ func (r *reader) isFileName(w *word) bool {
 	return true
 }
 
-// inputNames are the names below /dev and /proc whose content the command line or its environment
-// may have.
-var inputNames = setOf("", ".", "..", "stdin", "stdout", "stderr", "fd", "tty", "environ", "cmdline", "comm")
-
-// isInputName reports whether a name may be that of an input in /dev or /proc, such as stdin or the
-// number of a descriptor. No other file counts by its name alone, because any folder may have it.
-func isInputName(name string) bool {
-	return inputNames[FoldCase(name)] || strings.Trim(name, "0123456789") == ""
-}
-
-// isInDevices reports whether an absolute path leads below /dev or /proc.
-func isInDevices(file string) bool {
-	clean := FoldCase(path.Clean(file))
-	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/")
-}
-
 // handleSetter notes the variables that a builtin sets. The builtin may also evaluate subscripts in
 // its arguments.
 func handleSetter(r *reader, n *node, c readContext) {

@@ -34,12 +34,18 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 		folders:       l.possibleFolders(l.cwd, strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
 		changesFolder: l.changesFolder,
 		home:          filepath.ToSlash(dirs.Home),
+		line:          l,
 	}
 	anyFile = l.tooLong
 	add := func(w word) {
 		if anyFile = anyFile || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !anyFile {
 			c.add(w)
 			anyFile = len(c.files) > maxOperands
+		}
+	}
+	for _, w := range l.accesses {
+		if w.read && w.target.lists == nil && !w.target.underHome {
+			c.reads = append(c.reads, w.target)
 		}
 	}
 	for _, w := range l.accesses {
@@ -78,6 +84,9 @@ type changedFiles struct {
 	folders       []string // folders that the line may be in
 	changesFolder bool
 	home          string
+	line          *line
+	reads         []word // files that the line opens to read
+	inDevice      bool   // addDevice adds files
 }
 
 // add adds the files that a word may name.
@@ -133,7 +142,7 @@ func (c *changedFiles) addTemplate(text string, glob bool) {
 func (c *changedFiles) addName(name string, whole bool) {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		c.files = append(c.files, ChangedFile{name, whole, !whole})
+		c.addAbsolute(ChangedFile{name, whole, !whole})
 		return
 	}
 	// The path is not cleaned: a folder before ".." may be a link.
@@ -141,9 +150,18 @@ func (c *changedFiles) addName(name string, whole bool) {
 		if folder == "" {
 			c.files = append(c.files, ChangedFile{Path: name, Computed: !whole})
 		} else {
-			c.files = append(c.files, ChangedFile{folder + "/" + name, whole && !c.changesFolder, !whole})
+			c.addAbsolute(ChangedFile{folder + "/" + name, whole && !c.changesFolder, !whole})
 		}
 	}
+}
+
+// addAbsolute adds a file whose path starts with a folder.
+func (c *changedFiles) addAbsolute(file ChangedFile) {
+	if !file.Computed && c.line.isOtherFile(file.Path) {
+		c.addDevice(file.Path)
+		return
+	}
+	c.files = append(c.files, file)
 }
 
 // maxFolders bounds the changes of folder whose order counts.

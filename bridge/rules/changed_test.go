@@ -213,6 +213,7 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"4096 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 89) + " a/b x[yz]", read},
 		"4097 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 90) + " a/b x[yz]", unread},
 		"more of the last":       {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 91) + " a/b x[yz]", unread},
+		"inputs of a device":     {strings.Repeat("a < b;", 200) + "tee /proc" + strings.Repeat("/0", 2000), unread},
 		"texts of 256 KiB":       {strings.Repeat("eval ", 3) + "touch a/b " + strings.Repeat("x", 60<<10), read},
 		"longer texts":           {strings.Repeat("eval ", 5) + "touch a/b " + strings.Repeat("x", 60<<10), unread},
 		"lists in four texts":    {listsInTexts(4), read},

@@ -99,8 +99,11 @@ type line struct {
 	hasPatch       bool     // the text has the start of a patch
 	changesAny     bool     // a patch in the line may change any file
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
-	nodeCount      int      // nodes including children
-	cwd            string   // the folder in which the line starts; "" if it is unknown
+	// opensDescriptor: the line may open a file to read it by another descriptor than 0.
+	opensDescriptor bool
+
+	nodeCount int    // nodes including children
+	cwd       string // the folder in which the line starts; "" if it is unknown
 
 	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
 	// outside.
@@ -119,7 +122,7 @@ type fileAccess struct {
 func (l *line) addAccess(w fileAccess) {
 	switch n := len(l.accesses); {
 	case n == maxAccesses:
-		w.target, l.tooLong = word{kind: unknownWords}, true
+		w.target, w.read, l.tooLong = word{kind: unknownWords}, false, true
 	case n > maxAccesses:
 		return
 	}

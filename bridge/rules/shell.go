@@ -284,15 +284,20 @@ func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 		}
 		last = last[strings.LastIndexByte(last, '/')+1:]
 	}
-	if last == "." || last == ".." {
-		last = ""
+	if isInputName(last) {
+		last = "" // in /proc, it may lead to a file with any name
 	}
 	resolved := ""
 	if isKnown {
 		spelled := target
 		target = path.Clean(filepath.ToSlash(target))
 		resolved = target
-		if dirs.Resolve != nil {
+		switch {
+		case l.isOtherFile(target):
+			isKnown = false
+		case outputs[target] && w.target.kind == known:
+			return Match{}
+		case dirs.Resolve != nil && !isOutput(target): // an output of the bridge is another one
 			at, err := dirs.Resolve(spelled)
 			resolved, isKnown = filepath.ToSlash(at), err == nil
 		}

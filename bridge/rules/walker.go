@@ -258,7 +258,7 @@ func isLiteralHereDoc(x *syntax.Redirect) bool {
 }
 
 // sinks are the files for which a redirection is not recorded.
-var sinks = setOf("/dev/null", "/dev/stdout", "/dev/stderr")
+var sinks = setOf(devNull)
 
 // visitRedirect records the file of a redirection.
 func (w *walker) visitRedirect(x *syntax.Redirect) {
@@ -277,12 +277,17 @@ func (w *walker) visitRedirect(x *syntax.Redirect) {
 		w.line.noteCommandText(target.knownPrefix(), "`")
 		return
 	case syntax.RdrIn, syntax.DplIn:
+		w.line.opensDescriptor = w.line.opensDescriptor || x.N != nil && x.N.Value != "0"
+		if x.Op == syntax.RdrIn && !target.processSubst {
+			w.line.addAccess(fileAccess{text: w.sourceText(x.Pos(), x.Word.End()), target: target, read: true})
+		}
 		// bash opens a connection for some names below /dev.
-		if target.kind != known && !target.processSubst || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] {
+		if target.kind != known && !target.processSubst || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] && !outputs[target.text] {
 			w.line.forbidAllow("it reads from what may be a connection")
 		}
 		return
 	case syntax.DplOut:
+		w.line.opensDescriptor = w.line.opensDescriptor || target.text == "0"
 		if target.kind == known && strings.Trim(target.text, "0123456789-") == "" {
 			return
 		}
