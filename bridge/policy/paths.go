@@ -15,6 +15,10 @@ type Paths interface {
 	// exist, it resolves the longest existing prefix and appends the rest. On a case-insensitive
 	// file system it returns the system's spelling. path is absolute and may contain "." and "..".
 	Canonical(path string) (string, error)
+	// Follow is Canonical with the path read as the kernel reads it, name by name: ".." behind a
+	// link is the folder above the link's target, and a link whose target is missing leads to the
+	// place of its target.
+	Follow(path string) (string, error)
 }
 
 // isInPath reports whether path is, or is in, a program or a folder of PATH.
@@ -146,6 +150,13 @@ func outermost(paths []string) []string {
 type errPath string
 
 func (st State) canonical(path string) (string, error) {
+	return st.resolve(path, Paths.Canonical)
+}
+
+// follow returns the canonical path of a file that a command opens by path. See Paths.Follow.
+func (st State) follow(path string) (string, error) { return st.resolve(path, Paths.Follow) }
+
+func (st State) resolve(path string, by func(Paths, string) (string, error)) (string, error) {
 	switch {
 	case st.Paths == nil:
 		return "", errPath("the bridge has no access to the file system")
@@ -154,7 +165,7 @@ func (st State) canonical(path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", errPath("it is not a path")
 	}
-	out, err := st.Paths.Canonical(path)
+	out, err := by(st.Paths, path)
 	if err != nil {
 		return "", err
 	}

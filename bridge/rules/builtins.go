@@ -85,7 +85,8 @@ func (r *reader) isFileName(w *word) bool {
 	case path.IsAbs(w.text):
 		return !isInDevices(w.text)
 	}
-	for _, folder := range r.line.possibleFolders(r.line.cwd, false) {
+	folders, _ := r.line.possibleFolders(false, nil)
+	for _, folder := range folders {
 		above := strings.HasPrefix(path.Clean(w.text), "../")
 		if isInDevices(path.Join("/", folder, w.text)) || above && (folder == "" || strings.Contains(folder, "*")) {
 			return false

@@ -28,7 +28,7 @@ var outputs = setOf("/dev/stdout", "/dev/stderr")
 // lead to any file, such as /proc/self/cwd/x. Only the process that opens it finds the file. Other
 // paths below /dev are devices, or files such as /dev/shm/x.
 //
-// Measured with dash and zsh on Linux: to open /dev/stdout or /dev/fd/3 opens the file of that
+// Measured with bash, dash and zsh on Linux: to open /dev/stdout or /dev/fd/3 opens the file of that
 // descriptor again. So `echo x > /dev/fd/3` writes a file that the line has opened to read.
 func (l *line) isOtherFile(file string) bool {
 	if !isInDevices(file) {

@@ -103,7 +103,7 @@ type line struct {
 	opensDescriptor bool
 
 	nodeCount int    // nodes including children
-	cwd       string // the folder in which the line starts; "" if it is unknown
+	cwd, home string // the folder in which the line starts, and ~; "" if unknown
 
 	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
 	// outside.

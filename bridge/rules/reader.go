@@ -109,7 +109,10 @@ func (r *reader) readText(text string, c readContext) []*node {
 			nodes = append(nodes, r.line.opaqueNode(text, "zsh may leave characters out of a word"))
 		}
 	}
+	start := len(r.line.folders)
+	var folders []string // of the first reading
 	for i := range 1 + len(c.shell.langs) {
+		again := len(r.line.folders)
 		lang := syntax.LangBash
 		if i > 0 {
 			lang = c.shell.langs[i-1]
@@ -127,6 +130,11 @@ func (r *reader) readText(text string, c readContext) []*node {
 		w := walker{reader: r, source: text, readContext: c, lang: lang}
 		syntax.Walk(file, w.visit)
 		nodes = append(nodes, w.nodes...)
+		if i == 0 {
+			folders = slices.Clone(r.line.folders[start:])
+		} else if slices.Equal(folders, r.line.folders[again:]) {
+			r.line.folders = r.line.folders[:again] // the same changes of folder
+		}
 	}
 	return nodes
 }

@@ -36,7 +36,7 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 
 // newLine returns an empty line that starts in dirs.Cwd.
 func newLine(dirs Dirs) *line {
-	l := &line{cwd: filepath.ToSlash(dirs.Cwd)}
+	l := &line{cwd: filepath.ToSlash(dirs.Cwd), home: filepath.ToSlash(dirs.Home)}
 	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" {
 		if rest, ok := relativeTo(workspace, l.cwd); ok {
 			l.relFolder = path.Clean("./" + rest)
