@@ -85,8 +85,8 @@ const maxFollowed = 4096
 // target.
 func follow(d disk, path string) (string, error) {
 	switch {
-	case len(path) > maxPath:
-		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), maxPath)
+	case len(path) > 2*maxPath: // a folder, and a path in it
+		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), 2*maxPath)
 	case !filepath.IsAbs(path):
 		return "", errors.New("not an absolute path: " + path)
 	}

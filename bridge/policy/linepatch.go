@@ -17,6 +17,9 @@ const (
 	// maxLineWork bounds the work to resolve the paths of a command line: the sum of the squares of
 	// the numbers of names. 4,096 paths of 30 names need less, and 2^22 take a few seconds.
 	maxLineWork = 1 << 22
+	// maxLinePath bounds the paths that are resolved. The kernel opens no longer one: a folder and a
+	// name in it have 4,096 bytes each.
+	maxLinePath = 8192
 )
 
 // lineLeaveReason returns the reason if a shell command names a protected path to change it. The
@@ -61,8 +64,9 @@ type lineResolver struct {
 
 // spend records the work to resolve a path, and reports whether the bound is kept.
 func (r *lineResolver) spend(path string) bool {
-	names := strings.Count(path, "/")
-	r.work += names * names
+	if names := strings.Count(path, "/"); len(path) <= maxLinePath {
+		r.work += names * names
+	}
 	return r.work <= maxLineWork
 }
 
@@ -74,13 +78,13 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 	return r.follow(path)
 }
 
-// targets returns the files to which the path of a file may lead. A program may remove a name before
-// ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
+// targets returns the files to which the path of a file may lead. A program may remove a name
+// before ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
 func (st State) targets(file rules.ChangedFile) (targets []string) {
-	if file.Computed || !filepath.IsAbs(file.Path) {
+	if file.Computed || !filepath.IsAbs(file.Path) || len(file.Path) > maxLinePath {
 		return nil
 	}
-	at, err := st.canonical(file.Path)
+	at, err := st.canonical(filepath.Clean(file.Path))
 	if err == nil {
 		targets = append(targets, at)
 	}

@@ -176,8 +176,8 @@ const (
 // any consecutive changes of folder. A shell removes a name before "..", or follows it if it is a
 // link (cd -P); the result has both. If follow is not nil, it resolves the links of a path.
 //
-// With CDPATH, or if there are too many folders, the result also has each folder as a part of a path.
-// With too many, complete is false, and the result has an asterisk for any folder.
+// With CDPATH, or if there are too many folders, the result also has each folder as a part of a
+// path. With too many, complete is false, and the result has an asterisk for any folder.
 func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error)) (places []string, complete bool) {
 	places = []string{l.cwd}
 	complete = len(l.folders) <= maxFolders

@@ -143,8 +143,8 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
-// The order of up to 16 changes of folder counts. With more changes, each folder is a part of a path,
-// and a file with a relative name may be any file.
+// The order of up to 16 changes of folder counts. With more changes, each folder is a part of a
+// path, and a file with a relative name may be any file.
 func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 	for n, want := range map[int]string{16: "/w/d0/d1/d2/d3/d4/d5/d6/d7/d8/d9/d10/d11/d12/d13/d14/d15/c", 17: "*/d16/c"} {
 		line := ""

@@ -28,8 +28,8 @@ var outputs = setOf("/dev/stdout", "/dev/stderr")
 // lead to any file, such as /proc/self/cwd/x. Only the process that opens it finds the file. Other
 // paths below /dev are devices, or files such as /dev/shm/x.
 //
-// Measured with bash, dash and zsh on Linux: to open /dev/stdout or /dev/fd/3 opens the file of that
-// descriptor again. So `echo x > /dev/fd/3` writes a file that the line has opened to read.
+// Measured with bash, dash and zsh on Linux: to open /dev/stdout or /dev/fd/3 opens the file of
+// that descriptor again. So `echo x > /dev/fd/3` writes a file that the line has opened to read.
 func (l *line) isOtherFile(file string) bool {
 	if !isInDevices(file) {
 		return false
@@ -47,8 +47,8 @@ func isOutput(clean string) bool {
 	return outputs[clean] || isDescriptor && number != "0" && strings.Trim(number, "0123456789") == ""
 }
 
-// addDevice adds the files to which a path below /dev or /proc may lead: files below the folder of a
-// process, and files that the line opens to read. The later names of the path also count alone.
+// addDevice adds the files to which a path below /dev or /proc may lead: files below the folder of
+// a process, and files that the line opens to read. The later names of the path also count alone.
 func (c *changedFiles) addDevice(file string) {
 	c.files = append(c.files, ChangedFile{Path: "*" + file})
 	if c.inDevice {
