@@ -85,14 +85,41 @@ func (r *reader) isFileName(w *word) bool {
 	case path.IsAbs(w.text):
 		return !isInDevices(w.text)
 	}
-	folders, _ := r.line.possibleFolders(false, nil)
-	for _, folder := range folders {
-		above := strings.HasPrefix(path.Clean(w.text), "../")
-		if isInDevices(path.Join("/", folder, w.text)) || above && (folder == "" || strings.Contains(folder, "*")) {
-			return false
-		}
+	folders := r.line.scriptFolders()
+	rest, above := path.Clean(w.text), 0
+	for strings.HasPrefix(rest, "../") {
+		rest, above = rest[len("../"):], above+1
 	}
-	return true
+	// A name may leave /dev by "..", but it counts as an input all the same.
+	return !folders.inDevices && !(above > 0 && folders.unknown) && !(above >= folders.depth && isInDevices("/"+rest))
+}
+
+// scriptFolders are the folders in which a line may look for a script.
+type scriptFolders struct {
+	changes   int  // the changes of folder that have been read
+	depth     int  // the least number of names of one of them
+	unknown   bool // one of them is unknown
+	inDevices bool // one of them is below /dev or /proc
+}
+
+// scriptFolders returns the folders in which the line may be so far.
+func (l *line) scriptFolders() *scriptFolders {
+	if l.scripts != nil && l.scripts.changes == len(l.folders) {
+		return l.scripts
+	}
+	l.scripts = &scriptFolders{changes: len(l.folders), depth: maxLineLen}
+	folders, _ := l.possibleFolders(false, nil)
+	for _, folder := range folders {
+		if folder == "" {
+			l.scripts.unknown = true
+			continue
+		}
+		at := path.Clean("/" + folder)
+		l.scripts.depth = min(l.scripts.depth, strings.Count(strings.TrimSuffix(at, "/"), "/"))
+		l.scripts.unknown = l.scripts.unknown || strings.Contains(at, "*")
+		l.scripts.inDevices = l.scripts.inDevices || isInDevices(at+"/x")
+	}
+	return l.scripts
 }
 
 // handleSetter notes the variables that a builtin sets. The builtin may also evaluate subscripts in

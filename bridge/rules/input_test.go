@@ -59,7 +59,8 @@ func TestScriptsThatAreInput(t *testing.T) {
 		want      rules.Decision
 	}{
 		{"/dev", "bash x", rules.Deny}, {"/proc/self", "bash x", rules.Deny}, {"/w", "bash x", rules.None}, {"", "bash x", rules.None},
-		{"/dev", "bash ../w/x", rules.None}, {"/proc/self", "bash ../w/x", rules.Deny}, {"/w", "bash ../w/x", rules.None}, {"", "bash ../w/x", rules.Deny},
+		{"/dev", "bash ../w/x", rules.Deny}, {"/proc/self", "bash ../w/x", rules.Deny}, {"/w", "bash ../w/x", rules.None}, {"", "bash ../w/x", rules.Deny},
+		{"/", "bash dev/x", rules.Deny}, {"/", "bash w/x", rules.None}, {"/a", "cd ..; bash dev/x", rules.Deny}, {"/w", "bash dev/x", rules.None},
 		{"/w", "bash ../dev/x", rules.Deny}, {"/w/a", "bash ../dev/x", rules.None},
 	} {
 		if m := s.Shell(c.line, "bash", rules.Sandboxed, rules.Dirs{Cwd: c.cwd}); m.Decision != c.want {

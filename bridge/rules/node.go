@@ -102,8 +102,9 @@ type line struct {
 	// opensDescriptor: the line may open a file to read it by another descriptor than 0.
 	opensDescriptor bool
 
-	nodeCount int    // nodes including children
-	cwd, home string // the folder in which the line starts, and ~; "" if unknown
+	nodeCount int            // nodes including children
+	cwd, home string         // the folder in which the line starts, and ~; "" if unknown
+	scripts   *scriptFolders // the result of the method scriptFolders; nil before
 
 	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
 	// outside.
