@@ -11,14 +11,15 @@ import (
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // disk is a file system in which paths are resolved.
 type disk interface {
 	// Resolve returns an existing path without its links, like filepath.EvalSymlinks.
 	Resolve(path string) (string, error)
-	// IsLink reports whether path is a link, even if its target is missing.
-	IsLink(path string) bool
+	// ReadLink returns the target of a link, and an error for any other path.
+	ReadLink(path string) (string, error)
 	// FoldsCase reports whether a folder may find a name in another case than it stores.
 	FoldsCase() bool
 	// Names returns the names that a folder stores.
@@ -67,13 +68,58 @@ func canonical(d disk, path string) (string, error) {
 		missing = ends[existing+1]
 	}
 	// A link whose target is missing leads to the place of its target.
-	if d.IsLink(path[:missing]) {
+	if _, err := d.ReadLink(path[:missing]); err == nil {
 		return "", &fs.PathError{Op: "resolve", Path: path[:missing], Err: errors.New("a link to nothing")}
 	}
 	if resolved, err = withStoredNames(d, resolved); err != nil {
 		return "", err
 	}
 	return filepath.Join(resolved, path[ends[existing]:]), nil
+}
+
+// maxFollowed bounds the names of a path that follow reads, with those of its links.
+const maxFollowed = 4096
+
+// follow is canonical with the path read as the kernel does: name by name. ".." behind a link is
+// the folder above the link's target, and a link whose target is missing leads to the place of its
+// target.
+func follow(d disk, path string) (string, error) {
+	switch {
+	case len(path) > 2*maxPath: // a folder, and a path in it
+		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), 2*maxPath)
+	case !filepath.IsAbs(path):
+		return "", errors.New("not an absolute path: " + path)
+	}
+	split := func(path string) []string {
+		names := strings.FieldsFunc(path, func(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) })
+		slices.Reverse(names)
+		return names
+	}
+	root := filepath.VolumeName(path) + string(filepath.Separator)
+	at, rest := root, split(path[len(root)-1:]) // rest is in reverse order
+	for steps := 0; len(rest) > 0; steps++ {
+		if steps == maxFollowed {
+			return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many names or links")}
+		}
+		name := rest[len(rest)-1]
+		rest = rest[:len(rest)-1]
+		at = filepath.Join(at, name) // at has no links, so ".." removes a name
+		if name == "." || name == ".." {
+			continue
+		}
+		target, err := d.ReadLink(at)
+		switch {
+		case err != nil:
+			continue
+		case filepath.IsAbs(target):
+			at = filepath.VolumeName(target) + string(filepath.Separator)
+			target = target[len(at)-1:]
+		default:
+			at = filepath.Dir(at)
+		}
+		rest = append(rest, split(target)...)
+	}
+	return canonical(d, at)
 }
 
 // nameEnds returns the lengths of the folders of a clean path, from the root.
@@ -155,10 +201,7 @@ type systemDisk struct{}
 
 func (systemDisk) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-func (systemDisk) IsLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
-}
+func (systemDisk) ReadLink(path string) (string, error) { return os.Readlink(path) }
 
 // FoldsCase returns false on Windows, where EvalSymlinks returns the stored names.
 func (systemDisk) FoldsCase() bool { return runtime.GOOS == "darwin" }

@@ -12,10 +12,13 @@ import (
 // GitDir exports gitDir.
 var GitDir = gitDir
 
-// Disk exports disk, and CanonicalOn canonical.
+// Disk exports disk, CanonicalOn canonical, and FollowOn follow.
 type Disk = disk
 
-var CanonicalOn = canonical
+var (
+	CanonicalOn = canonical
+	FollowOn    = follow
+)
 
 // SystemDisk is the disk of this machine.
 var SystemDisk Disk = systemDisk{}

@@ -372,3 +372,5 @@ func (filesystem) PolicyFiles(folder string) []string {
 
 // Canonical implements policy.Paths.
 func (filesystem) Canonical(path string) (string, error) { return canonical(systemDisk{}, path) }
+
+func (filesystem) Follow(path string) (string, error) { return follow(systemDisk{}, path) }

@@ -81,3 +81,4 @@ func TestDecideAgent(t *testing.T) {
 type plainPaths struct{}
 
 func (plainPaths) Canonical(path string) (string, error) { return path, nil }
+func (plainPaths) Follow(path string) (string, error)    { return path, nil }

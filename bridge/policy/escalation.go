@@ -125,7 +125,7 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 	for _, text := range cfg.ProtectedPaths {
 		if segments := splitPath(text); len(segments) > 0 {
 			p.protected = append(p.protected, segments)
-			first := foldCase(segments[0])
+			first := rules.FoldCase(segments[0])
 			p.protectedByName[first] = append(p.protectedByName[first], segments)
 		}
 	}

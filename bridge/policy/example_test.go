@@ -12,6 +12,7 @@ import (
 type examplePaths struct{}
 
 func (examplePaths) Canonical(path string) (string, error) { return path, nil }
+func (examplePaths) Follow(path string) (string, error)    { return path, nil }
 
 // A thread that requests full access gets the policy's sandbox. A method that writes files outside
 // the sandbox is refused.

@@ -11,8 +11,16 @@ import (
 	"codex-bridge/rpc"
 )
 
-// maxPatchPlaces bounds the pairs of folder and file that patchPlaces returns.
-const maxPatchPlaces = 4096
+const (
+	// maxPatchPlaces bounds the pairs of folder and file that patchPlaces returns.
+	maxPatchPlaces = 4096
+	// maxLineWork bounds the work to resolve the paths of a command line: the sum of the squares of
+	// the numbers of names. 4,096 paths of 30 names need less, and 2^22 take a few seconds.
+	maxLineWork = 1 << 22
+	// maxLinePath bounds the paths that are resolved. The kernel opens no longer one: a folder and a
+	// name in it have 4,096 bytes each.
+	maxLinePath = 8192
+)
 
 // lineLeaveReason returns the reason if a shell command names a protected path to change it. The
 // sandbox protects such paths only at the top of a workspace.
@@ -21,22 +29,71 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 		return leaveReason{} // Codex asks about a command that certainly runs outside the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
-	dirs := rules.Dirs{Home: st.Home}
+	resolver := lineResolver{State: st}
+	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	roots := p.allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
-	if tooLong && slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) }) {
+	for _, file := range files {
+		resolver.spend(file.Path)
+	}
+	if (tooLong || resolver.work > maxLineWork) && slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) }) {
 		return leaveReason{ruleProtected, "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
 	}
 	for _, file := range files {
 		if p.changesProtected(file.Path, file.Computed, roots, st) {
 			return leaveReason{ruleProtected, "it changes " + file.Path + ", which is in one of policy.protected_paths"}
 		}
-		if at, err := st.canonical(file.Path); file.Whole && err == nil && p.changesProtected(at, false, roots, st) {
-			return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+		if resolver.work > maxLineWork {
+			continue
+		}
+		for _, at := range st.targets(file) {
+			if p.changesProtected(at, false, roots, st) {
+				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+			}
 		}
 	}
 	return p.linePatchLeaveReason(text, dirs.Cwd, roots, st)
+}
+
+// lineResolver resolves the paths of a command line, with bounded work.
+type lineResolver struct {
+	State
+	work int // at most a little more than maxLineWork
+}
+
+// spend records the work to resolve a path, and reports whether the bound is kept.
+func (r *lineResolver) spend(path string) bool {
+	if names := strings.Count(path, "/"); len(path) <= maxLinePath {
+		r.work += names * names
+	}
+	return r.work <= maxLineWork
+}
+
+// followFolder is State.follow within the bound.
+func (r *lineResolver) followFolder(path string) (string, error) {
+	if r.work > maxLineWork || !r.spend(path) {
+		return "", errPath("there is too much to resolve")
+	}
+	return r.follow(path)
+}
+
+// targets returns the files to which the path of a file may lead. A program may remove a name
+// before ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
+func (st State) targets(file rules.ChangedFile) (targets []string) {
+	if file.Computed || !filepath.IsAbs(file.Path) || len(file.Path) > maxLinePath {
+		return nil
+	}
+	at, err := st.canonical(filepath.Clean(file.Path))
+	if err == nil {
+		targets = append(targets, at)
+	}
+	if err != nil || strings.Contains(file.Path, "..") {
+		if followed, err := st.follow(file.Path); err == nil && followed != at {
+			targets = append(targets, followed)
+		}
+	}
+	return targets
 }
 
 // linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,

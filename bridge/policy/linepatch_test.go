@@ -173,3 +173,43 @@ func TestLinesThatMoveTheTopOfTheWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkOfLine checks that the work to resolve the paths of a command line is bounded. Above the
+// bound, the line leaves the sandbox if the policy protects paths that Codex does not.
+func TestWorkOfLine(t *testing.T) {
+	long := strings.Repeat("a/", 1500)
+	for _, test := range []struct {
+		line      string
+		protected string
+		denied    bool
+	}{
+		{"touch " + strings.Repeat("a/", 100) + "x b c", ".github/workflows", false},
+		{"touch " + long + "x", ".github/workflows", false},
+		{"touch " + long + "x " + long + "y", ".github/workflows", true},
+		{"touch " + long + "x " + long + "y", ".git", false},
+		{"cd " + long + "; cd ..; touch x", ".github/workflows", true},
+		{"cd " + strings.Repeat("a/", 100) + "; cd ..; touch x", ".github/workflows", false},
+	} {
+		cfg := config.Default().Policy
+		cfg.Mode, cfg.Sandbox, cfg.ProtectedPaths = config.Enforce, "workspace-write", []string{test.protected}
+		p, err := policy.New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command, err := json.Marshal(map[string]string{"command": test.line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, err := rpc.ParseValue(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		if (d.Verdict == policy.Deny) != test.denied {
+			t.Errorf("%.40q with %s: %v, %v", test.line, test.protected, d.Verdict, d.Err)
+		}
+	}
+}

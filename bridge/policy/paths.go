@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"codex-bridge/bridge/rules"
 )
 
 // Paths resolves paths. It is the package's only access to the file system.
@@ -13,35 +15,39 @@ type Paths interface {
 	// exist, it resolves the longest existing prefix and appends the rest. On a case-insensitive
 	// file system it returns the system's spelling. path is absolute and may contain "." and "..".
 	Canonical(path string) (string, error)
+	// Follow is Canonical with the path read as the kernel reads it, name by name: ".." behind a
+	// link is the folder above the link's target, and a link whose target is missing leads to the
+	// place of its target.
+	Follow(path string) (string, error)
 }
 
 // isInPath reports whether path is, or is in, a program or a folder of PATH.
 func (st State) isInPath(path string) bool {
-	at := strings.ToLower(path)
-	return slices.ContainsFunc(st.Programs, func(program string) bool { return Within(strings.ToLower(program), at) })
+	at := rules.FoldCase(path)
+	return slices.ContainsFunc(st.Programs, func(program string) bool { return Within(rules.FoldCase(program), at) })
 }
 
 // holdsLink reports whether commands that can write path could change a link to a program.
 func (st State) holdsLink(path string) bool {
-	at := strings.ToLower(path)
-	return slices.ContainsFunc(st.Links, func(link string) bool { return Within(at, strings.ToLower(link)) })
+	at := rules.FoldCase(path)
+	return slices.ContainsFunc(st.Links, func(link string) bool { return Within(at, rules.FoldCase(link)) })
 }
 
 // holdsProgram reports whether commands that can write path could replace a program that runs
 // outside the sandbox.
 func (st State) holdsProgram(path string) bool {
-	at := strings.ToLower(path)
-	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlaps(at, strings.ToLower(program)) })
+	at := rules.FoldCase(path)
+	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlaps(at, rules.FoldCase(program)) })
 }
 
 // overlapsSensitive reports whether a canonical path is, contains or is in CODEX_HOME (except a
 // worktree there) or one of State.Sensitive. Configured writable roots are no exception.
 func (st State) overlapsSensitive(path string) bool {
-	folder := strings.ToLower(path)
-	if home := strings.ToLower(st.CodexHome); home != "" && overlaps(folder, home) && !st.isWorktree(path) {
+	folder := rules.FoldCase(path)
+	if home := rules.FoldCase(st.CodexHome); home != "" && overlaps(folder, home) && !st.isWorktree(path) {
 		return true
 	}
-	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return overlaps(folder, strings.ToLower(kept)) })
+	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return overlaps(folder, rules.FoldCase(kept)) })
 }
 
 // isWorktree reports whether Codex creates worktrees in folder. Measured with Codex 0.169: codex
@@ -119,7 +125,7 @@ func withinAny(roots []string, path string) bool {
 }
 
 // withinFold is Within without regard to case, which is the stricter choice.
-func withinFold(root, path string) bool { return Within(strings.ToLower(root), strings.ToLower(path)) }
+func withinFold(root, path string) bool { return Within(rules.FoldCase(root), rules.FoldCase(path)) }
 
 // outermost returns the paths that are in none of the others.
 func outermost(paths []string) []string {
@@ -144,6 +150,13 @@ func outermost(paths []string) []string {
 type errPath string
 
 func (st State) canonical(path string) (string, error) {
+	return st.resolve(path, Paths.Canonical)
+}
+
+// follow returns the canonical path of a file that a command opens by path. See Paths.Follow.
+func (st State) follow(path string) (string, error) { return st.resolve(path, Paths.Follow) }
+
+func (st State) resolve(path string, by func(Paths, string) (string, error)) (string, error) {
 	switch {
 	case st.Paths == nil:
 		return "", errPath("the bridge has no access to the file system")
@@ -152,7 +165,7 @@ func (st State) canonical(path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", errPath("it is not a path")
 	}
-	out, err := st.Paths.Canonical(path)
+	out, err := by(st.Paths, path)
 	if err != nil {
 		return "", err
 	}

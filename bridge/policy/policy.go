@@ -33,7 +33,7 @@ type Policy struct {
 	gate           bool       // policy.gate
 	asksEscalation bool       // policy.escalation is "ask"
 	protected      [][]string // policy.protected_paths, split into names
-	// protectedByName has the same paths by their first name after foldCase.
+	// protectedByName has the same paths by their first name after rules.FoldCase.
 	protectedByName map[string][][]string
 	joint           []*Policy // of strictest: the policies that decide together
 

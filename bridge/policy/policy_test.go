@@ -230,6 +230,7 @@ const bareTurn = `{"method":"turn/start","id":7,"params":{"threadId":"T","input"
 type there struct{}
 
 func (there) Canonical(path string) (string, error) { return path, nil }
+func (there) Follow(path string) (string, error)    { return path, nil }
 
 func TestAllocations(t *testing.T) {
 	p, st, m := compile(t, contract()), state(), message(t, bareTurn)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"codex-bridge/bridge/rules"
 )
 
 // profileEntries returns the entries of the profile: the access of commands by path.
@@ -111,9 +113,9 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 // the path, and "write" for each folder above it, which makes it a mount of its own. A folder that
 // is read-only in one root is read-only in all.
 func (p *Policy) relativeEntries(reads []string) map[string]string {
-	ends := map[string]bool{} // ends of read-only paths, in lower case
+	ends := map[string]bool{} // ends of read-only paths, after rules.FoldCase
 	add := func(path string) {
-		names := strings.FieldsFunc(strings.ToLower(path), func(c rune) bool { return c == '/' || c == '\\' })
+		names := strings.FieldsFunc(rules.FoldCase(path), func(c rune) bool { return c == '/' || c == '\\' })
 		for i := range names {
 			ends[strings.Join(names[i:], "/")] = true
 		}
@@ -132,7 +134,7 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 	for _, segments := range own {
 		for i := 1; i <= len(segments); i++ {
 			at := strings.Join(segments[:i], "/")
-			if ends[strings.ToLower(at)] {
+			if ends[rules.FoldCase(at)] {
 				relative[at] = "read"
 				break
 			}

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
+
+	"codex-bridge/bridge/rules"
 )
 
 // isProtected reports whether path leads into a protected path, at any depth of a root. If path is
@@ -39,7 +40,7 @@ func (p *Policy) protectsBeyondCodex(path string) bool {
 func (p *Policy) leadsToProtected(folder string) bool {
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
 		for n := 1; n < len(kept); n++ {
-			if tail := strings.ToLower(filepath.Join(kept[:n]...)); strings.HasSuffix(strings.ToLower(filepath.Clean(folder)), string(filepath.Separator)+tail) {
+			if tail := rules.FoldCase(filepath.Join(kept[:n]...)); strings.HasSuffix(rules.FoldCase(filepath.Clean(folder)), string(filepath.Separator)+tail) {
 				return true
 			}
 		}
@@ -53,7 +54,7 @@ func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool
 	for i, name := range names {
 		candidates := p.protected
 		if !strings.Contains(name, "*") {
-			candidates = p.protectedByName[foldCase(name)]
+			candidates = p.protectedByName[rules.FoldCase(name)]
 		}
 		for _, kept := range candidates {
 			if hasNames(names[i:], kept) && counts(kept) {
@@ -62,17 +63,6 @@ func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool
 		}
 	}
 	return false
-}
-
-// foldCase returns the same text for names that differ only in case.
-func foldCase(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, name)
 }
 
 // splitPath returns the names of a path.
@@ -96,7 +86,7 @@ func mayMatch(name, kept string) bool {
 		return false
 	}
 	literal := strings.NewReplacer("[", "\\[", "?", "\\?", "\\", "\\\\")
-	matched, err := path.Match(literal.Replace(strings.ToLower(name)), strings.ToLower(kept))
+	matched, err := path.Match(literal.Replace(rules.FoldCase(name)), rules.FoldCase(kept))
 	return matched || err != nil
 }
 
@@ -142,7 +132,7 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(protected, func(at string) bool { return overlaps(strings.ToLower(path), strings.ToLower(at)) })
+	return slices.ContainsFunc(protected, func(at string) bool { return overlaps(rules.FoldCase(path), rules.FoldCase(at)) })
 }
 
 // mountsReadOnly reports whether commands can't write the protected path kept at the top of the
@@ -165,7 +155,7 @@ func (p *Policy) addProtected(paths [][]string) {
 		if slices.ContainsFunc(p.protected, func(own []string) bool { return slices.Equal(own, segments) }) {
 			continue
 		}
-		first := foldCase(segments[0])
+		first := rules.FoldCase(segments[0])
 		p.protected = append(slices.Clip(p.protected), segments)
 		p.protectedByName[first] = append(slices.Clip(p.protectedByName[first]), segments)
 	}

@@ -322,6 +322,7 @@ func TestUsableWorkspaces(t *testing.T) {
 type oddPaths string
 
 func (o oddPaths) Canonical(string) (string, error) { return string(o), nil }
+func (o oddPaths) Follow(string) (string, error)    { return string(o), nil }
 
 // TestOddPaths checks that a relative path, or one that JSON can't express, has no canonical form.
 func TestOddPaths(t *testing.T) {

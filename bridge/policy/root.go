@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
 )
 
 // root is one entry of policy.writable_roots.
@@ -147,12 +148,12 @@ func (st State) unusableReason(workspace string) string {
 		return "is not known"
 	}
 	// Ignoring case is the stricter choice.
-	folder := strings.ToLower(workspace)
-	if filepath.Dir(workspace) == workspace || st.Home != "" && Within(folder, strings.ToLower(st.Home)) {
+	folder := rules.FoldCase(workspace)
+	if filepath.Dir(workspace) == workspace || st.Home != "" && Within(folder, rules.FoldCase(st.Home)) {
 		return "is, or contains, the home folder or the whole file system; open a folder inside"
 	}
 	project := workspace
-	if home := strings.ToLower(st.CodexHome); home != "" && overlaps(folder, home) {
+	if home := rules.FoldCase(st.CodexHome); home != "" && overlaps(folder, home) {
 		if !st.isWorktree(workspace) {
 			return "overlaps Codex's folder " + st.CodexHome + "; open another folder"
 		}
@@ -162,7 +163,7 @@ func (st State) unusableReason(workspace string) string {
 		return "is in " + governingReason + "; open the project's own folder"
 	}
 	for _, kept := range st.Sensitive {
-		if overlaps(folder, strings.ToLower(kept)) {
+		if overlaps(folder, rules.FoldCase(kept)) {
 			return "overlaps " + kept + ", which commands must not write; open another folder"
 		}
 	}
@@ -170,7 +171,7 @@ func (st State) unusableReason(workspace string) string {
 		return "is in a folder of PATH, from which Codex runs programs; remove that from PATH, or open another folder"
 	}
 	for _, link := range st.Links {
-		if Within(folder, strings.ToLower(link)) {
+		if Within(folder, rules.FoldCase(link)) {
 			return "contains the link " + link + ", which leads to a program outside the sandbox or to $TMPDIR; use its target instead"
 		}
 	}

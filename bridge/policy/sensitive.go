@@ -3,9 +3,9 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
 )
 
 // SensitivePath is a file or folder that commands must not write, such as the bridge's state.
@@ -41,7 +41,7 @@ func (e *SensitivePathError) Problem() string {
 	if temp != e.Temp.Path {
 		temp += " (" + e.Temp.Path + ")"
 	}
-	if Within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Sensitive.Path)) {
+	if Within(rules.FoldCase(e.Temp.Path), rules.FoldCase(e.Sensitive.Path)) {
 		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 	}
 	return fmt.Sprintf("%s %s contains %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
@@ -81,7 +81,7 @@ func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder)
 // overlaps reports whether path is, contains or is in the folder. It ignores case, which is the
 // stricter choice.
 func (t TempFolder) overlaps(path string) bool {
-	return overlaps(strings.ToLower(t.Path), strings.ToLower(path))
+	return overlaps(rules.FoldCase(t.Path), rules.FoldCase(path))
 }
 
 // OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex.

@@ -24,6 +24,7 @@ func TestCheckSensitivePaths(t *testing.T) {
 		"the folder":     {"/tmp", []policy.TempFolder{tmp}, "the thing /tmp is in /tmp, where Codex lets sandboxed commands write; move it"},
 		"inside":         {"/tmp/x/y", []policy.TempFolder{tmp}, "the thing /tmp/x/y is in /tmp, where Codex lets sandboxed commands write; move it"},
 		"another case":   {"/home/ada/TEMP/x", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada/TEMP/x is in $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
+		"a long s":       {"/srv/Temp\u017f/x", []policy.TempFolder{{Name: "$TMPDIR", Path: "/srv/temps"}}, "the thing /srv/Temp\u017f/x is in $TMPDIR (/srv/temps), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
 		"above":          {"/home/ada", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada contains $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
 		"a relative one": {"/home/ada", []policy.TempFolder{{Name: "$TMPDIR", Path: "/start/x", Relative: true}}, "$TMPDIR is a relative path, which Codex resolves in the folder of each command and lets sandboxed commands write; set TMPDIR to an absolute path, or unset it"},
 	} {

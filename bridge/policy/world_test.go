@@ -45,6 +45,9 @@ func (l links) Canonical(p string) (string, error) {
 	return at, nil
 }
 
+// Follow is Canonical, which reads a path name by name.
+func (l links) Follow(p string) (string, error) { return l.Canonical(p) }
+
 // repositories are the roots of folders.
 type repositories map[string][]string
 

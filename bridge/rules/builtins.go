@@ -11,7 +11,7 @@ func handleEval(r *reader, n *node, c readContext) {
 	texts := make([]string, 0, len(n.words))
 	for _, w := range n.words[1:] {
 		if w.kind != known {
-			n.addOpaque("eval runs a text that is not known")
+			r.addOpaque(n, "eval runs a text that is not known")
 			return
 		}
 		texts = append(texts, w.text)
@@ -34,7 +34,7 @@ func handleTrap(r *reader, n *node, c readContext) {
 	}
 	n.wrapper = true
 	if words[0].kind != known {
-		n.addOpaque("trap runs a text that is not known")
+		r.addOpaque(n, "trap runs a text that is not known")
 		return
 	}
 	n.transparent = true
@@ -52,7 +52,7 @@ func handleAlias(r *reader, n *node, c readContext) {
 		}
 		if w.kind != known || n.words[1].mayBeOption() {
 			r.line.forbidAllow("alias changes what names mean")
-			n.addOpaque("an alias is a text that is not known")
+			r.addOpaque(n, "an alias is a text that is not known")
 			return
 		}
 		n.add(r.readText(value+" $*", c.deeper())...)
@@ -65,26 +65,61 @@ func handleSource(r *reader, n *node, c readContext) {
 	n.wrapper = true
 	switch {
 	case len(n.words) == 1:
-	case isFileName(&n.words[1]):
+	case r.isFileName(&n.words[1]):
 		n.add(r.readCommand(n.words[1:], nil, c.deeper()))
 	default:
-		n.addOpaque("a shell runs what it reads")
+		r.addOpaque(n, "a shell runs what it reads")
 	}
 }
 
 // isFileName reports whether a word names a file that existed before, and not a descriptor or other
 // input.
-func isFileName(w *word) bool {
-	if w.kind == single && !w.processSubst {
-		// $dir/setup.sh is a file in any folder; $x/stdin and $x/3 may be descriptors.
+func (r *reader) isFileName(w *word) bool {
+	switch {
+	case w.kind == single && !w.processSubst:
+		// $dir/setup.sh is a file in any folder.
 		_, base := path.Split(w.suffix)
-		return base != w.suffix && strings.Contains(base, ".")
-	}
-	if w.kind != known || w.text == "" || w.text == "-" {
+		return base != w.suffix && !isInputName(base)
+	case w.kind != known || w.text == "" || w.text == "-" || isInputName(path.Base(w.text)):
 		return false
+	case path.IsAbs(w.text):
+		return !isInDevices(w.text)
 	}
-	clean := path.Clean(w.text)
-	return !strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/proc/")
+	folders := r.line.scriptFolders()
+	rest, above := path.Clean(w.text), 0
+	for strings.HasPrefix(rest, "../") {
+		rest, above = rest[len("../"):], above+1
+	}
+	// A name may leave /dev by "..", but it counts as an input all the same.
+	return !folders.inDevices && !(above > 0 && folders.unknown) && !(above >= folders.depth && isInDevices("/"+rest))
+}
+
+// scriptFolders are the folders in which a line may look for a script.
+type scriptFolders struct {
+	changes   int  // the changes of folder that have been read
+	depth     int  // the least number of names of one of them
+	unknown   bool // one of them is unknown
+	inDevices bool // one of them is below /dev or /proc
+}
+
+// scriptFolders returns the folders in which the line may be so far.
+func (l *line) scriptFolders() *scriptFolders {
+	if l.scripts != nil && l.scripts.changes == len(l.folders) {
+		return l.scripts
+	}
+	l.scripts = &scriptFolders{changes: len(l.folders), depth: maxLineLen}
+	folders, _ := l.possibleFolders(false, nil)
+	for _, folder := range folders {
+		if folder == "" {
+			l.scripts.unknown = true
+			continue
+		}
+		at := path.Clean("/" + folder)
+		l.scripts.depth = min(l.scripts.depth, strings.Count(strings.TrimSuffix(at, "/"), "/"))
+		l.scripts.unknown = l.scripts.unknown || strings.Contains(at, "*")
+		l.scripts.inDevices = l.scripts.inDevices || isInDevices(at+"/x")
+	}
+	return l.scripts
 }
 
 // handleSetter notes the variables that a builtin sets. The builtin may also evaluate subscripts in
@@ -94,18 +129,18 @@ func handleSetter(r *reader, n *node, c readContext) {
 	letters, flag := "inC", "" // flag is the option that takes the name of a variable
 	switch key {
 	case "let":
-		r.line.forbidAllow(arithmetic)
+		r.line.noteEvaluation(arithmetic)
 		return
 	case "printf", "print", "test", "[":
 		// zsh and ksh evaluate arguments that are compared as numbers.
 		for i := 1; i < len(n.words); i++ {
 			if w := &n.words[i]; numericTests[w.text] || key == "printf" && i == 1 && strings.ContainsAny(w.knownPrefix(), "di") {
-				r.line.forbidAllow(arithmetic)
+				r.line.noteEvaluation(arithmetic)
 			}
 		}
 		flag = "-v"
 		if key == "print" && hasLetter(n, 'P') {
-			r.line.forbidAllow("print -P expands its text again")
+			r.line.noteEvaluation("print -P expands its text again")
 		}
 		if !hasVariableOption(n, flag, key[0] == 'p') {
 			return
@@ -134,13 +169,13 @@ func handleSetter(r *reader, n *node, c readContext) {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
 			// The name may follow the letter: printf -v'a[x]'.
 			if strings.ContainsAny(w.text, letters) || strings.Contains(w.text, "[") {
-				r.line.forbidAllow(arithmetic)
+				r.line.noteEvaluation(arithmetic)
 			}
 			if name := strings.TrimPrefix(w.text, flag); isVariableName(name) {
 				r.line.noteVariable(name)
 			}
 		case w.kind != known && !assigned, strings.Contains(name, "["):
-			r.line.forbidAllow(arithmetic)
+			r.line.noteEvaluation(arithmetic)
 		case key == "export":
 			if !harmlessVariables[name] {
 				r.line.forbidAllow("it sets " + name + ", which may change what later commands do")
@@ -166,7 +201,7 @@ func handleMapfile(r *reader, n *node, c readContext) {
 			w, text = &n.words[i+1], n.words[i+1].text
 		}
 		if w.kind != known {
-			n.addOpaque("mapfile runs a text that is not known")
+			r.addOpaque(n, "mapfile runs a text that is not known")
 			return
 		}
 		n.add(r.readText(text+" $*", c.deeper())...)

@@ -30,16 +30,23 @@ type ChangedFile struct {
 func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyFile bool) {
 	l := readLine(command, shell, dirs)
 	unquoted := unquote.Replace(command)
+	folders, complete := l.possibleFolders(strings.Contains(strings.ToUpper(unquoted), "CDPATH"), dirs.Follow)
 	c := changedFiles{
-		folders:       l.possibleFolders(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
+		folders:       folders,
 		changesFolder: l.changesFolder,
 		home:          filepath.ToSlash(dirs.Home),
+		line:          l,
 	}
 	anyFile = l.tooLong
 	add := func(w word) {
 		if anyFile = anyFile || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !anyFile {
 			c.add(w)
 			anyFile = len(c.files) > maxOperands
+		}
+	}
+	for _, w := range l.accesses {
+		if w.read && w.target.lists == nil && !w.target.underHome {
+			c.reads = append(c.reads, w.target)
 		}
 	}
 	for _, w := range l.accesses {
@@ -61,7 +68,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 			}
 		}
 	}
-	return c.files, anyFile || l.changesAny
+	return c.files, anyFile || l.changesAny || !complete && c.hasRelative
 }
 
 // unquote removes the characters that quote others, in any position.
@@ -78,6 +85,10 @@ type changedFiles struct {
 	folders       []string // folders that the line may be in
 	changesFolder bool
 	home          string
+	line          *line
+	reads         []word // files that the line opens to read
+	inDevice      bool   // addDevice adds files
+	hasRelative   bool   // a file's name is relative
 }
 
 // add adds the files that a word may name.
@@ -133,48 +144,91 @@ func (c *changedFiles) addTemplate(text string, glob bool) {
 func (c *changedFiles) addName(name string, whole bool) {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		c.files = append(c.files, ChangedFile{name, whole, !whole})
+		c.addAbsolute(ChangedFile{name, whole, !whole})
 		return
 	}
+	c.hasRelative = true
 	// The path is not cleaned: a folder before ".." may be a link.
 	for _, folder := range c.folders {
 		if folder == "" {
 			c.files = append(c.files, ChangedFile{Path: name, Computed: !whole})
 		} else {
-			c.files = append(c.files, ChangedFile{folder + "/" + name, whole && !c.changesFolder, !whole})
+			c.addAbsolute(ChangedFile{strings.TrimSuffix(folder, "/") + "/" + name, whole && !c.changesFolder, !whole})
 		}
 	}
 }
 
-// maxFolders bounds the changes of folder whose order counts.
-const maxFolders = 8
+// addAbsolute adds a file whose path starts with a folder.
+func (c *changedFiles) addAbsolute(file ChangedFile) {
+	if !file.Computed && c.line.isOtherFile(file.Path) {
+		c.addDevice(file.Path)
+		return
+	}
+	c.files = append(c.files, file)
+}
+
+const (
+	maxFolders = 16  // changes of folder of a line whose order counts
+	maxPlaces  = 512 // folders that a line may be in
+)
 
 // possibleFolders returns the folders that a line may be in: its first folder, and the results of
-// any consecutive changes of folder. If the line has more than maxFolders changes, or uses CDPATH,
-// the result has each folder as a part of a path.
-func (l *line) possibleFolders(cwd string, cdpath bool) []string {
-	places := []string{cwd}
-	add := func(at string) {
-		if !slices.Contains(places, at) {
-			places = append(places, at)
+// any consecutive changes of folder. A shell removes a name before "..", or follows it if it is a
+// link (cd -P); the result has both. If follow is not nil, it resolves the links of a path.
+//
+// With CDPATH, or if there are too many folders, the result also has each folder as a part of a
+// path. With too many, complete is false, and the result has an asterisk for any folder.
+func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error)) (places []string, complete bool) {
+	places = []string{l.cwd}
+	complete = len(l.folders) <= maxFolders
+	add := func(list []string, at string) []string {
+		if slices.Contains(list, at) {
+			return list
 		}
+		return append(list, at)
 	}
-	if cdpath || len(l.folders) > maxFolders {
+	if cdpath || !complete {
 		for _, folder := range l.folders {
-			add("*/" + folder)
+			places = add(places, "*/"+folder)
 		}
 	}
-	if len(l.folders) > maxFolders {
-		return places
+	if !complete {
+		return append(places, "*"), false
 	}
 	for i := range l.folders {
-		at := cwd
+		from := []string{l.cwd}
 		for _, folder := range l.folders[i:] {
-			if at = at + "/" + folder; path.IsAbs(folder) || cwd == "" && at == "/"+folder {
-				at = folder
+			var to []string
+			for _, at := range from {
+				lexical, physical := changeFolder(at, folder, follow)
+				to = add(add(to, lexical), physical)
 			}
-			add(at)
+			for _, at := range to {
+				places = add(places, at)
+			}
+			if from = to; len(places) > maxPlaces {
+				return append(places, "*"), false
+			}
 		}
 	}
-	return places
+	return places, true
+}
+
+// changeFolder returns the folder to which a shell changes from another one: with each ".." taken
+// for the removal of a name, and with links followed.
+func changeFolder(from, folder string, follow func(string) (string, error)) (lexical, physical string) {
+	to := folder
+	if !path.IsAbs(folder) && from != "" {
+		to = from + "/" + folder
+	}
+	lexical, physical = to, to
+	if hasParent(to) {
+		lexical = path.Clean(to)
+	}
+	if follow != nil && path.IsAbs(to) && !strings.Contains(to, "*") {
+		if at, err := follow(to); err == nil {
+			physical = filepath.ToSlash(at)
+		}
+	}
+	return lexical, physical
 }

@@ -89,9 +89,9 @@ func TestChangedFiles(t *testing.T) {
 		"touch $d/a*/b":                   {part("/a/b"), part("*/a"), part("*/b")},
 		`touch x"$d"/a/"$e"y`:             {part("/w/x/a/y"), part("/w/x"), part("*/a/"), part("*y")},
 		"cd a && touch b":                 {part("/w/b"), part("/w/a/b")},
-		"cd a; cd b; touch c; cd a":       {part("/w/c"), part("/w/a/c"), part("/w/a/b/c"), part("/w/b/c")},
+		"cd a; cd b; touch c; cd a":       {part("/w/c"), part("/w/a/c"), part("/w/a/b/c"), part("/w/a/b/a/c"), part("/w/b/c"), part("/w/b/a/c")},
 		"cd /a; touch c":                  {part("/w/c"), part("/a/c")},
-		"cd a; touch c; cd ..":            {part("/w/c"), part("/w/a/c"), part("/w/a/../c"), part("/w/../c")},
+		"cd a; touch c; cd ..":            {part("/w/c"), part("/w/a/c"), part("/w/a/../c"), part("/c"), part("/w/../c")},
 		"(cd /a; cd b); touch c":          {part("/w/c"), part("/a/c"), part("/a/b/c"), part("/w/b/c")},
 		`cd "$PWD/a"; touch c`:            {part("/w/c"), part("/w/*/a/c")},
 		"find . -exec touch {}/a ;":       {part("/a"), part("*/a")},
@@ -100,7 +100,9 @@ func TestChangedFiles(t *testing.T) {
 		"pushd a; touch b":                {part("/w/b"), part("/w/a/b")},
 		"chdir a; touch b":                {part("/w/b"), part("/w/a/b")},
 		"popd; touch b":                   {part("/w/b")},
-		"cd; touch b":                     {part("/w/b")},
+		"cd; touch b":                     {part("/w/b"), part("/home/ada/b")},
+		"cd ~/a; touch b":                 {part("/w/b"), part("/home/ada/a/b")},
+		"cd a; cd a; touch b":             {part("/w/b"), part("/w/a/b"), part("/w/a/a/b")},
 		"find . -execdir touch b ;":       {part("/w/b"), part("/w/*/b")},
 		"env -C a touch b":                {whole("/w/b"), whole("/w/a/b")},
 		"env -iCa touch b":                {whole("/w/b"), whole("/w/a/b")},
@@ -141,19 +143,28 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
-// The order of up to eight changes of folder counts. With more changes, each folder is a part of a
-// path.
+// The order of up to 16 changes of folder counts. With more changes, each folder is a part of a
+// path, and a file with a relative name may be any file.
 func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
-	for n, want := range map[int]string{8: "/w/d0/d1/d2/d3/d4/d5/d6/d7/c", 9: "*/d8/c"} {
+	for n, want := range map[int]string{16: "/w/d0/d1/d2/d3/d4/d5/d6/d7/d8/d9/d10/d11/d12/d13/d14/d15/c", 17: "*/d16/c"} {
 		line := ""
 		for i := range n {
 			line += fmt.Sprintf("cd d%d; ", i)
 		}
-		files := changed(line+"touch c", "bash", dirsOfW)
+		files, anyFile := rules.ChangedFiles(line+"touch c", "bash", dirsOfW)
+		if _, other := rules.ChangedFiles(line+"touch c*", "", dirsOfW); other != anyFile {
+			t.Errorf("%d: any file, in a shell that is not known: %v", n, other)
+		}
+		if anyFile != (n > 16) {
+			t.Errorf("%d: any file: %v", n, anyFile)
+		}
+		if _, anyFile := rules.ChangedFiles(line+"touch /c; ls > $x", "bash", dirsOfW); anyFile {
+			t.Errorf("%d: any file, without a relative name", n)
+		}
 		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
 			t.Errorf("%d: %v", n, files)
 		}
-		if slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return strings.HasPrefix(f.Path, "*") }) != (n > 8) {
+		if slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return strings.HasPrefix(f.Path, "*") }) != (n > 16) {
 			t.Errorf("%d: %v", n, files)
 		}
 	}
@@ -197,8 +208,11 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"4097 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 96) + " a/b", unread},
 		"256 redirections":       {strings.Repeat("ls > x;", 255) + "ls > a/b", read},
 		"257 redirections":       {strings.Repeat("ls > x;", 256) + "ls > a/b", unread},
-		"256 changes of folder":  {many(256, "cd d%d;") + "touch a/b", read},
-		"257 changes of folder":  {many(257, "cd d%d;") + "touch a/b", unread},
+		"16 changes of folder":   {many(16, "cd d%d;") + "touch a/b", read},
+		"17 changes of folder":   {many(17, "cd d%d;") + "touch a/b", unread},
+		"an absolute path":       {many(17, "cd d%d;") + "touch /a/b", read},
+		"256 changes of folder":  {many(256, "cd d%d;") + "touch /a/b", read},
+		"257 changes of folder":  {many(257, "cd d%d;") + "touch /a/b", unread},
 		"words of a wrapper":     {"strace" + strings.Repeat(" x", 126) + " a/b", read},
 		"too many of them":       {"strace" + strings.Repeat(" x", 127) + " a/b", unread},
 		"texts in eight texts":   {strings.Repeat("eval ", 8) + "touch a/b", read},
@@ -213,6 +227,7 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"4096 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 89) + " a/b x[yz]", read},
 		"4097 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 90) + " a/b x[yz]", unread},
 		"more of the last":       {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 91) + " a/b x[yz]", unread},
+		"inputs of a device":     {strings.Repeat("a < b;", 200) + "tee /proc" + strings.Repeat("/0", 2000), unread},
 		"texts of 256 KiB":       {strings.Repeat("eval ", 3) + "touch a/b " + strings.Repeat("x", 60<<10), read},
 		"longer texts":           {strings.Repeat("eval ", 5) + "touch a/b " + strings.Repeat("x", 60<<10), unread},
 		"lists in four texts":    {listsInTexts(4), read},
@@ -239,9 +254,6 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
-	}
-	if files := changed("touch a/b; echo ${(f)x}", "zsh", dirsOfW); !slices.Equal(files, []rules.ChangedFile{{Path: "/w/a/b", Whole: true}}) {
-		t.Errorf("for zsh: %v", files)
 	}
 }
 

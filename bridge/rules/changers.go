@@ -102,8 +102,15 @@ func (r *reader) recordChanges(n *node) {
 		}
 	}
 	if moves {
+		seen := make(map[string]bool)
 		for _, w := range operands {
-			r.enterWord(w)
+			if w.kind != known || !seen[w.text] { // one cd enters at most one of its operands
+				r.enterWord(w)
+			}
+			seen[w.text] = true
+		}
+		if len(operands) == 0 && r.line.home != "" {
+			r.line.enter(r.line.home)
 		}
 		return
 	}
@@ -255,6 +262,8 @@ func (r *reader) enterWord(w word) {
 	switch {
 	case w.kind == known:
 		r.line.enter(w.text)
+	case w.underHome && r.line.home != "":
+		r.line.enter(r.line.home + w.suffix)
 	case w.isUnexpanded():
 		r.line.tooLong = true
 	case w.alternatives() != nil:
@@ -268,15 +277,13 @@ func (r *reader) enterWord(w word) {
 	}
 }
 
-// enter records a folder that the line changes to. It records each folder once, because the reader
-// may read a line several times.
+// enter records a folder that the line changes to.
 func (l *line) enter(folder string) {
-	folder = filepath.ToSlash(folder)
 	switch {
-	case slices.Contains(l.folders, folder):
+	case folder == "*" && slices.Contains(l.folders, folder): // any folder, already
 	case len(l.folders) == maxAccesses:
 		l.tooLong = true
 	default:
-		l.folders = append(l.folders, folder)
+		l.folders = append(l.folders, filepath.ToSlash(folder))
 	}
 }

@@ -48,6 +48,9 @@ type Dirs struct {
 	// Resolve returns the canonical form of an absolute path. If it is nil, no rule allows the file
 	// of a redirection.
 	Resolve func(path string) (string, error)
+	// Follow resolves an absolute path as the kernel does: name by name, so that ".." behind a link
+	// is the folder above the link's target. ChangedFiles uses it for folders; it may be nil.
+	Follow func(path string) (string, error)
 }
 
 // Match is the decision of a Set about one question.

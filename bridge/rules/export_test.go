@@ -1,5 +1,7 @@
 package rules
 
+import "strings"
+
 // PlainCommand exports plainCommand.
 type PlainCommand struct {
 	Words     []string
@@ -25,3 +27,18 @@ func AnsiC(s string) (string, bool) { return decodeANSIC(s) }
 
 // IsShellWord reports whether the grammar knows a word as a reserved word or builtin of a shell.
 func IsShellWord(name string) bool { return reservedWords[name] || shellBuiltins[name] }
+
+// HasOpaqueCommand reports whether the bridge does not know a command of a line, and whether it has
+// recorded that such a command may change any file.
+func HasOpaqueCommand(command, shell string, dirs Dirs) (opaque, anyFile bool) {
+	l := readLine(command, shell, dirs)
+	nodes := l.nodes
+	for len(nodes) > 0 {
+		n := nodes[0]
+		nodes = append(nodes[1:len(nodes):len(nodes)], n.children...)
+		// Such a line only counts for commands, see finish.
+		evaluates := l.evaluates != "" || n.opaque == "" || !strings.HasPrefix(n.opaque, l.noAllow+", ") || l.noAllow == ""
+		opaque = opaque || n.opaque != "" && evaluates
+	}
+	return opaque, l.incomplete
+}

@@ -92,7 +92,7 @@ func (r *reader) handleUnknownName(n *node, c readContext) {
 	r.addSuffixCommands(n, c, text)
 	r.addEvaluated(n, c)
 	n.transparent, n.wrapper = false, true
-	r.line.forbidAllow(arithmetic) // the program may be let, test or another such builtin
+	r.line.noteEvaluation(arithmetic) // the program may be let, test or another such builtin
 	handleSetter(r, n, c)
 }
 
@@ -132,7 +132,7 @@ func (r *reader) addSuffixCommands(n *node, c readContext, texts bool) {
 		switch w := &n.words[i]; {
 		case !texts:
 		case w.kind != known:
-			n.addOpaque(unknownText)
+			r.addOpaque(n, unknownText)
 		case strings.ContainsAny(w.text, " \t\n;|&$`()<>"):
 			n.add(r.readText(attachedValue(w.text), c)...)
 		}
@@ -173,8 +173,7 @@ func handleEnv(r *reader, n *node, c readContext) {
 		for i := 1; i < len(n.words); i++ {
 			begin := n.words[i].knownPrefix()
 			if n.words[i].mayBeOption() && (strings.HasPrefix(begin, "--s") || !strings.HasPrefix(begin, "--") && strings.Contains(begin, "S")) {
-				n.addOpaque("env splits a text into words by its own rules")
-				r.line.incomplete = true
+				r.addOpaque(n, "env splits a text into words by its own rules")
 				return
 			}
 		}
@@ -206,7 +205,7 @@ func handleHash(r *reader, n *node, _ readContext) {
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
 		if w.kind != known || w.mayBeOption() && w.text != "-n" && w.text != "-r" || strings.Contains(w.text, "=") {
-			n.addOpaque(n.words[0].text + " changes what names mean")
+			r.addOpaque(n, n.words[0].text+" changes what names mean")
 			return
 		}
 	}
@@ -217,8 +216,7 @@ func handleHash(r *reader, n *node, _ readContext) {
 func handleEvaluator(r *reader, n *node, _ readContext) {
 	if len(n.words) > 1 || n.words[0].key() == "fc" {
 		n.wrapper = true
-		n.addOpaque(n.words[0].text + " may run what it is given")
-		r.line.incomplete = true
+		r.addOpaque(n, n.words[0].text+" may run what it is given")
 	}
 }
 
@@ -230,7 +228,7 @@ func handleSu(r *reader, n *node, c readContext) {
 			return
 		}
 	}
-	n.addOpaque("a shell runs what it reads")
+	r.addOpaque(n, "a shell runs what it reads")
 }
 
 // handleSudo handles sudo, which with -s or -i runs a shell.
@@ -240,7 +238,7 @@ func handleSudo(r *reader, n *node, c readContext) {
 		begin := n.words[i].knownPrefix()
 		if strings.HasPrefix(begin, "--s") || strings.HasPrefix(begin, "--l") ||
 			len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "si") {
-			n.addOpaque("a shell runs what it reads")
+			r.addOpaque(n, "a shell runs what it reads")
 			return
 		}
 	}
@@ -249,14 +247,13 @@ func handleSudo(r *reader, n *node, c readContext) {
 // handleParallel handles parallel, which builds commands from its input.
 func handleParallel(r *reader, n *node, c readContext) {
 	r.addSuffixCommands(n, c, true)
-	n.addOpaque("parallel runs what it reads")
+	r.addOpaque(n, "parallel runs what it reads")
 }
 
 // handleForeignShell handles shells with a language that this package can't read.
 func handleForeignShell(r *reader, n *node, _ readContext) {
 	n.wrapper = true
-	n.addOpaque("the bridge can't read the language of this shell")
-	r.line.incomplete = true
+	r.addOpaque(n, "the bridge can't read the language of this shell")
 }
 
 // aliasKey starts the keys of aliases in the configuration of git.
@@ -284,8 +281,7 @@ func handleGit(r *reader, n *node, c readContext) {
 		key = strings.ToLower(key)
 		common := min(len(key), len(aliasKey))
 		if given && key[:common] == aliasKey[:common] && (common == len(aliasKey) || w.kind != known) {
-			n.addOpaque("a git alias may be any command")
-			r.line.incomplete = true
+			r.addOpaque(n, "a git alias may be any command")
 			n.needsBoth = true
 			return
 		}
@@ -351,7 +347,7 @@ func handleXargs(r *reader, n *node, c readContext) {
 	_, replaces := values["I"]
 	if _, other := values["J"]; !ok || replaces && (other || values["I"] == "") {
 		r.addSuffixCommands(n, c, false)
-		n.addOpaque("xargs may put any words into the command that it runs")
+		r.addOpaque(n, "xargs may put any words into the command that it runs")
 		return
 	}
 	if len(rest) == 0 {

@@ -38,9 +38,6 @@ func newNode(words []word, assigns []assignment) *node {
 	n := &node{words: words, assignments: assigns, allKnown: true}
 	for i := range words {
 		n.allKnown = n.allKnown && words[i].kind == known
-		if words[i].runsUnseen != "" {
-			n.opaque = words[i].runsUnseen
-		}
 	}
 	if len(words) > 1 && words[0].kind <= single && words[1].kind == known && !words[1].mayBeOption() {
 		n.secondWord = words[1].text
@@ -56,11 +53,25 @@ func newNode(words []word, assigns []assignment) *node {
 // add adds commands that n runs.
 func (n *node) add(children ...*node) { n.children = append(n.children, children...) }
 
-// addOpaque adds an unknown command; why is the reason.
-func (n *node) addOpaque(why string) { n.add(opaqueNode("", why)) }
+// addOpaque adds an unknown command to n; why is the reason.
+func (r *reader) addOpaque(n *node, why string) { n.add(r.line.opaqueNode("", why)) }
 
-// opaqueNode returns an unknown command.
-func opaqueNode(text, why string) *node { return &node{text: text, opaque: why} }
+// opaqueNode returns an unknown command of the line; why is the reason.
+func (l *line) opaqueNode(text, why string) *node {
+	n := &node{text: text}
+	l.markOpaque(n, why)
+	return n
+}
+
+// markOpaque makes n an unknown command; why is the reason. An unknown command may change any file.
+// So no other function sets n.opaque, with one exception in finish.
+func (l *line) markOpaque(n *node, why string) {
+	n.opaque = why
+	if !l.incomplete {
+		l.incomplete = true
+		l.addAccess(fileAccess{text: "a line that can't be read", target: word{kind: unknownWords}, why: why})
+	}
+}
 
 // hasWord reports whether one of n's known words is text.
 func (n *node) hasWord(text string) bool {
@@ -80,14 +91,20 @@ type line struct {
 	folders        []string // folders that the line changes to, as it spells them
 	outsideGrammar string   // why the line, or a text for a shell in it, is outside the grammar; "" if inside
 	noAllow        string   // why no allow rule applies, even if the line is in the grammar; "" if some may
+	evaluates      string   // why a shell may evaluate what a variable or an argument holds; "" if it does not
 	changesFolder  bool     // the line changes its folder, so ./x may be any program
-	incomplete     bool     // accesses and operands may miss files that the line changes
+	incomplete     bool     // an unknown command may change files that accesses and operands miss
 	tooLong        bool     // a bound of the reader was exceeded, so the line may change any file
 	starts         string   // a variable that the line sets and that makes a shell run something; "" if none
 	hasPatch       bool     // the text has the start of a patch
 	changesAny     bool     // a patch in the line may change any file
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
-	nodeCount      int      // nodes including children
+	// opensDescriptor: the line may open a file to read it by another descriptor than 0.
+	opensDescriptor bool
+
+	nodeCount int            // nodes including children
+	cwd, home string         // the folder in which the line starts, and ~; "" if unknown
+	scripts   *scriptFolders // the result of the method scriptFolders; nil before
 
 	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
 	// outside.
@@ -99,16 +116,14 @@ type fileAccess struct {
 	text   string
 	target word
 	read   bool
+	why    string // why the command that accesses the file is unknown; "" if it is known
 }
-
-// anyFile stands for the files that an unreadable line changes.
-var anyFile = fileAccess{text: "a line that can't be read", target: word{kind: unknownWords}}
 
 // addAccess records an access. After maxAccesses, one access to any file stands for all others.
 func (l *line) addAccess(w fileAccess) {
 	switch n := len(l.accesses); {
 	case n == maxAccesses:
-		w.target, l.tooLong = word{kind: unknownWords}, true
+		w.target, w.read, l.tooLong = word{kind: unknownWords}, false, true
 	case n > maxAccesses:
 		return
 	}
@@ -119,6 +134,33 @@ func (l *line) addAccess(w fileAccess) {
 func (l *line) forbidAllow(why string) {
 	if l.noAllow == "" {
 		l.noAllow = why
+	}
+}
+
+// noteEvaluation records why a shell may evaluate what a variable or an argument holds. The first
+// reason counts. No allow rule applies to the line.
+func (l *line) noteEvaluation(why string) {
+	l.evaluates = cmp.Or(l.evaluates, why)
+	l.forbidAllow(why)
+}
+
+// finish adds the unknown commands that only the whole line shows. text is the whole line.
+func (l *line) finish(text string) {
+	const hasText = ", and the line has a command as text"
+	switch {
+	case !l.hasCommandText:
+	case l.evaluates != "":
+		l.nodes = append(l.nodes, l.opaqueNode(text, l.evaluates+hasText))
+	case l.noAllow != "":
+		// For commands, every line to which no allow rule applies counts as one that evaluates its
+		// text. For files it does not: export X=1; git commit -m 'fix `x`' is an ordinary line.
+		l.nodes = append(l.nodes, &node{text: text, opaque: l.noAllow + hasText})
+	}
+	if l.starts != "" {
+		l.nodes = append(l.nodes, l.opaqueNode(text, startReason(l.starts)))
+	}
+	if len(l.nodes) == 0 {
+		l.nodes = []*node{{text: text, allKnown: true}}
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *reader) addOptionCommands(n *node, c readContext, options []string) {
 			switch {
 			case !ok:
 			case w.kind != known || joined && strings.HasPrefix(begin, "-o") && w.text == "-o" && n.words[i+1].kind != known:
-				n.addOpaque(unknownText)
+				r.addOpaque(n, unknownText)
 			case joined:
 				r.addCommandText(n, literal(value), c)
 			case i+1 < len(n.words):
@@ -89,7 +89,7 @@ func (r *reader) addCommandText(n *node, w word, c readContext) {
 		}
 		n.add(r.readCommand(append(words, word{kind: unknownWords}), nil, c.deeper()))
 	default:
-		n.addOpaque(unknownText)
+		r.addOpaque(n, unknownText)
 	}
 }
 
@@ -106,8 +106,7 @@ func (r *reader) readCommandVariable(n *node, a assignment, c readContext) {
 	case strings.HasPrefix(a.name, "GIT_CONFIG_KEY_") || a.name == "GIT_CONFIG_PARAMETERS":
 		key := strings.ToLower(value.knownPrefix())
 		if value.kind != known || strings.Contains(key, aliasKey) || isGitCommandKey(key) || a.name == "GIT_CONFIG_PARAMETERS" {
-			n.addOpaque("the configuration of git may name any command")
-			r.line.incomplete = true
+			r.addOpaque(n, "the configuration of git may name any command")
 		}
 	case !commandVariables[a.name]:
 	case value.kind == known:

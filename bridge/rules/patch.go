@@ -57,6 +57,7 @@ func readLine(command, shell string, dirs Dirs) *line {
 	r := reader{line: newLine(dirs)}
 	r.line.hasPatch = strings.Contains(command, patchStart)
 	r.line.nodes = r.readText(command, readContext{shell: dialectOf(shell)})
+	r.line.finish(command)
 	if AppliesPatch(command) {
 		for _, file := range PatchedFiles(command) {
 			r.line.addPatched(file)

@@ -89,9 +89,7 @@ func (r *reader) readText(text string, c readContext) []*node {
 		problem = "there are too many commands"
 	}
 	if problem != "" {
-		r.line.addAccess(anyFile)
-		r.line.incomplete = true
-		return []*node{opaqueNode(text, problem)}
+		return []*node{r.line.opaqueNode(text, problem)}
 	}
 	c.isSuffix = false
 	commands, why := parsePlain(text)
@@ -108,12 +106,13 @@ func (r *reader) readText(text string, c readContext) []*node {
 	if slices.Contains(c.shell.langs, syntax.LangZsh) {
 		// Measured: zsh drops a backslash at the end, and a $ before ~, ^ or =.
 		if strings.HasSuffix(text, "\\") || strings.Contains(text, "$~") || strings.Contains(text, "$^") || strings.Contains(text, "$=") {
-			nodes = append(nodes, opaqueNode(text, "zsh may leave characters out of a word"))
-			r.line.incomplete = true
+			nodes = append(nodes, r.line.opaqueNode(text, "zsh may leave characters out of a word"))
 		}
 	}
-	parsed := false
+	start := len(r.line.folders)
+	var folders []string // of the first reading
 	for i := range 1 + len(c.shell.langs) {
+		again := len(r.line.folders)
 		lang := syntax.LangBash
 		if i > 0 {
 			lang = c.shell.langs[i-1]
@@ -121,21 +120,22 @@ func (r *reader) readText(text string, c readContext) []*node {
 		file, err := parse(text, lang)
 		if err != nil {
 			if i == 0 || !c.shell.lenient {
-				r.line.addAccess(anyFile)
-				nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
+				nodes = append(nodes, r.line.opaqueNode(text, "it can't be parsed as shell"))
 			}
 			continue
 		}
-		parsed = true
 		if problem := shellDifference(file, text, len(c.shell.langs) > 0); problem != "" {
-			nodes = append(nodes, opaqueNode(text, problem))
-			r.line.incomplete = true
+			nodes = append(nodes, r.line.opaqueNode(text, problem))
 		}
 		w := walker{reader: r, source: text, readContext: c, lang: lang}
 		syntax.Walk(file, w.visit)
 		nodes = append(nodes, w.nodes...)
+		if i == 0 {
+			folders = slices.Clone(r.line.folders[start:])
+		} else if slices.Equal(folders, r.line.folders[again:]) {
+			r.line.folders = r.line.folders[:again] // the same changes of folder
+		}
 	}
-	r.line.incomplete = r.line.incomplete || !parsed
 	return nodes
 }
 
@@ -309,7 +309,11 @@ func (s *depthLimitedReader) Read(p []byte) (int, error) {
 func (r *reader) readCommand(words []word, assigns []assignment, c readContext) *node {
 	n := newNode(words, assigns)
 	r.line.nodeCount++
-	r.line.incomplete = r.line.incomplete || n.opaque != ""
+	for i := range words {
+		if words[i].runsUnseen != "" {
+			r.line.markOpaque(n, words[i].runsUnseen)
+		}
+	}
 	switch {
 	case r.line.nodeCount > maxNodes:
 		r.skip(n, "there are too many commands")
@@ -333,7 +337,7 @@ func (r *reader) readCommand(words []word, assigns []assignment, c readContext) 
 		r.line.noteCommandText(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "`$")
 		_, value, _ := strings.Cut(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "=")
 		if (runsAtStartup(assigns[i].name, value) || assigns[i].name == "ENV" && assigns[i].word.kind != known) && n.opaque == "" {
-			n.opaque = startReason(assigns[i].name)
+			r.line.markOpaque(n, startReason(assigns[i].name))
 		}
 		r.readCommandVariable(n, assigns[i], c)
 	}
@@ -356,7 +360,10 @@ func (r *reader) readExpanded(n *node, c readContext) bool {
 }
 
 // skip leaves a command unread.
-func (r *reader) skip(n *node, why string) { n.opaque, r.line.tooLong = why, true }
+func (r *reader) skip(n *node, why string) {
+	r.line.markOpaque(n, why)
+	r.line.tooLong = true
+}
 
 // readWithAssignments reads a command whose words may start with assignments, as in env. A word
 // such as =git may be an assignment, and the command git in zsh: the command counts in both readings.

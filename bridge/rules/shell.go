@@ -24,20 +24,21 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 	text := strings.Join(argv, " ")
 	var n *node
 	if problem := unreadableReason(text); problem != "" {
-		n = opaqueNode(text, problem)
+		n = r.line.opaqueNode(text, problem)
 	} else {
 		n = r.readCommand(literals(argv), nil, readContext{shell: shellDialects["bash"]})
 		n.text = text
 	}
 	r.line.nodes = []*node{n}
+	r.line.finish(text)
 	return s.decideLine(r.line, text, e, dirs)
 }
 
 // newLine returns an empty line that starts in dirs.Cwd.
 func newLine(dirs Dirs) *line {
-	l := new(line)
+	l := &line{cwd: filepath.ToSlash(dirs.Cwd), home: filepath.ToSlash(dirs.Home)}
 	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" {
-		if rest, ok := relativeTo(workspace, filepath.ToSlash(dirs.Cwd)); ok {
+		if rest, ok := relativeTo(workspace, l.cwd); ok {
 			l.relFolder = path.Clean("./" + rest)
 		}
 	}
@@ -64,15 +65,6 @@ func (d Dirs) outsideReason() string {
 
 // decideLine decides a line from its nodes and file accesses.
 func (s *Set) decideLine(l *line, text string, e Escalation, dirs Dirs) Match {
-	if l.noAllow != "" && l.hasCommandText {
-		l.nodes = append(l.nodes, opaqueNode(text, l.noAllow+", and the line has a command as text"))
-	}
-	if l.starts != "" {
-		l.nodes = append(l.nodes, opaqueNode(text, startReason(l.starts)))
-	}
-	if len(l.nodes) == 0 {
-		l.nodes = []*node{{text: text, allKnown: true}}
-	}
 	var best, allowed Match
 	refused := cmp.Or(l.outsideGrammar, l.noAllow, dirs.outsideReason())
 	all := refused == ""
@@ -243,14 +235,16 @@ func (r *rule) allows(l *line, n *node) bool {
 	return !l.changesFolder && l.relFolder != "" && head.matchesRelativePath(l.relFolder, name.text) && matchSequence(r.words[1:], n.words[1:], false)
 }
 
+// couldMatch follows the reason for a possible match.
+const couldMatch = ", so a rule that could match decides"
+
 // matchReason returns why a rule matches a command whose words differ; "" if they do not differ.
 func matchReason(n *node) string {
-	const suffix = "a rule that could match decides"
 	switch {
 	case n.opaque != "":
-		return n.opaque + ", so " + suffix
+		return n.opaque + couldMatch
 	case !n.allKnown:
-		return "a part of it is only known when it runs, so " + suffix
+		return "a part of it is only known when it runs" + couldMatch
 	}
 	return ""
 }
@@ -290,15 +284,20 @@ func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 		}
 		last = last[strings.LastIndexByte(last, '/')+1:]
 	}
-	if last == "." || last == ".." {
-		last = ""
+	if isInputName(last) {
+		last = "" // in /proc, it may lead to a file with any name
 	}
 	resolved := ""
 	if isKnown {
 		spelled := target
 		target = path.Clean(filepath.ToSlash(target))
 		resolved = target
-		if dirs.Resolve != nil {
+		switch {
+		case l.isOtherFile(target):
+			isKnown = false
+		case outputs[target] && w.target.kind == known:
+			return Match{}
+		case dirs.Resolve != nil && !isOutput(target): // an output of the bridge is another one
 			at, err := dirs.Resolve(spelled)
 			resolved, isKnown = filepath.ToSlash(at), err == nil
 		}
@@ -319,7 +318,7 @@ func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 	if m.Decision != None {
 		m.Part = w.text
 		if !isKnown {
-			m.Why = "the file that it writes is only known when it runs, so a rule that could match decides"
+			m.Why = cmp.Or(w.why, "the file that it writes is only known when it runs") + couldMatch
 		}
 	}
 	return m

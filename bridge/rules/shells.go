@@ -12,7 +12,7 @@ func shellHandler(d dialect) handler {
 		n.wrapper = true
 		unknown := func(why string) {
 			n.transparent = false
-			n.addOpaque(why)
+			r.addOpaque(n, why)
 		}
 		c.shell = d
 		stdin := c.stdin
@@ -23,7 +23,7 @@ func shellHandler(d dialect) handler {
 		words, plain, text, input := n.words[1:], true, false, false
 		for len(words) > 0 {
 			w := &words[0]
-			if w.kind != known && isFileName(w) {
+			if w.kind != known && r.isFileName(w) {
 				break
 			}
 			if w.kind != known {
@@ -65,7 +65,7 @@ func shellHandler(d dialect) handler {
 		case text:
 			unknown(unknownText)
 		case len(words) > 0 && !input:
-			if !isFileName(&words[0]) {
+			if !r.isFileName(&words[0]) {
 				unknown("a shell runs what it reads")
 				return
 			}

@@ -33,9 +33,10 @@ func isScriptVariable(name string) bool {
 // lookupVariables are the variables by which shells look up commands and aliases.
 var lookupVariables = setOf("BASH_ALIASES", "BASH_CMDS", "aliases", "galiases", "saliases", "commands", "functions", "builtins", "dis_functions", "dis_aliases")
 
-// startupVariables name files or text that a shell runs when it starts, or with each command. ENV
+// startupVariables name files or text that a shell runs when it starts, or with each command. zsh
+// runs NULLCMD and READNULLCMD for a redirection without a command: NULLCMD=sh; <<< 'git push'. ENV
 // counts only if its value may be a file, because many programs use a variable of that name.
-var startupVariables = setOf("BASH_ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH")
+var startupVariables = setOf("BASH_ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH", "NULLCMD", "READNULLCMD")
 
 // runsAtStartup reports whether a shell may run the value of a variable in its environment.
 func runsAtStartup(name, value string) bool {

@@ -70,10 +70,10 @@ func (w *walker) visit(at syntax.Node) bool {
 	case *syntax.CoprocClause:
 		w.add(&node{words: []word{literal("coproc"), {kind: unknownWords}}}, x)
 	case *syntax.LetClause:
-		w.line.forbidAllow(arithmetic)
+		w.line.noteEvaluation(arithmetic)
 		w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 	case *syntax.CStyleLoop:
-		w.line.forbidAllow(arithmetic)
+		w.line.noteEvaluation(arithmetic)
 	case *syntax.ArithmCmd:
 		w.visitArithmetic(x.X)
 	case *syntax.ArithmExp:
@@ -81,19 +81,19 @@ func (w *walker) visit(at syntax.Node) bool {
 	case *syntax.Assign:
 		w.visitArithmetic(x.Index)
 		if x.Name != nil && startsSomething(x.Name.Value) {
-			w.add(opaqueNode("", startReason(x.Name.Value)), x)
+			w.add(w.line.opaqueNode("", startReason(x.Name.Value)), x)
 		}
 	case *syntax.ArrayElem:
 		w.visitArithmetic(x.Index)
 		w.addUnseen(w.flatten(x.Value), x)
 	case *syntax.BinaryTest:
 		if x.Op >= syntax.TsEql && x.Op <= syntax.TsGtr {
-			w.line.forbidAllow(arithmetic)
+			w.line.noteEvaluation(arithmetic)
 			w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 		}
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
-			w.line.forbidAllow(arithmetic)
+			w.line.noteEvaluation(arithmetic)
 			w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 		}
 	case *syntax.ParamExp:
@@ -106,8 +106,7 @@ func (w *walker) visit(at syntax.Node) bool {
 // handled with the command.
 func (w *walker) addUnseen(word word, at syntax.Node) {
 	if word.runsUnseen != "" {
-		w.add(opaqueNode("", word.runsUnseen), at)
-		w.line.incomplete = true
+		w.add(w.line.opaqueNode("", word.runsUnseen), at)
 	}
 }
 
@@ -122,7 +121,7 @@ func (w *walker) visitArithmetic(x syntax.ArithmExpr) {
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if word, ok := n.(*syntax.Word); ok && strings.Trim(word.Lit(), "0123456789") != "" && word.Lit() != "@" && word.Lit() != "*" || ok && word.Lit() == "" {
-			w.line.forbidAllow(arithmetic)
+			w.line.noteEvaluation(arithmetic)
 		}
 		return true
 	})
@@ -136,7 +135,7 @@ func (w *walker) visitParameter(x *syntax.ParamExp) {
 		w.visitArithmetic(x.Slice.Length)
 	}
 	if x.Excl && x.Names == 0 || x.Flags != nil {
-		w.line.forbidAllow("a variable is read through another one")
+		w.line.noteEvaluation("a variable is read through another one")
 	}
 	if x.Exp == nil {
 		return
@@ -147,7 +146,7 @@ func (w *walker) visitParameter(x *syntax.ParamExp) {
 			w.line.noteVariable(x.Param.Value)
 		}
 	case syntax.OtherParamOps:
-		w.line.forbidAllow("a variable's value is expanded again")
+		w.line.noteEvaluation("a variable's value is expanded again")
 	}
 }
 
@@ -259,7 +258,7 @@ func isLiteralHereDoc(x *syntax.Redirect) bool {
 }
 
 // sinks are the files for which a redirection is not recorded.
-var sinks = setOf("/dev/null", "/dev/stdout", "/dev/stderr")
+var sinks = setOf(devNull)
 
 // visitRedirect records the file of a redirection.
 func (w *walker) visitRedirect(x *syntax.Redirect) {
@@ -278,12 +277,17 @@ func (w *walker) visitRedirect(x *syntax.Redirect) {
 		w.line.noteCommandText(target.knownPrefix(), "`")
 		return
 	case syntax.RdrIn, syntax.DplIn:
+		w.line.opensDescriptor = w.line.opensDescriptor || x.N != nil && x.N.Value != "0"
+		if x.Op == syntax.RdrIn && !target.processSubst {
+			w.line.addAccess(fileAccess{text: w.sourceText(x.Pos(), x.Word.End()), target: target, read: true})
+		}
 		// bash opens a connection for some names below /dev.
-		if target.kind != known && !target.processSubst || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] {
+		if target.kind != known && !target.processSubst || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] && !outputs[target.text] {
 			w.line.forbidAllow("it reads from what may be a connection")
 		}
 		return
 	case syntax.DplOut:
+		w.line.opensDescriptor = w.line.opensDescriptor || target.text == "0"
 		if target.kind == known && strings.Trim(target.text, "0123456789-") == "" {
 			return
 		}

@@ -25,7 +25,7 @@ type wordGlob struct {
 	text           string
 	prefix, suffix string // of a patternWord: its literal ends
 	flat           string // of a patternWord: with slash for each /
-	base           string // of a patternWord: its last path element in lower case
+	base           string // of a patternWord: its last path element after FoldCase
 	basePrefix     string // the literal prefix of base
 }
 
@@ -47,7 +47,7 @@ func compileWord(text string) wordGlob {
 		return wordGlob{kind: literalWord, text: text}
 	}
 	g := wordGlob{kind: patternWord, text: text, flat: strings.ReplaceAll(text, "/", slash)}
-	g.base = strings.ToLower(text[strings.LastIndexByte(text, '/')+1:])
+	g.base = FoldCase(text[strings.LastIndexByte(text, '/')+1:])
 	g.basePrefix = g.base[:max(0, strings.IndexAny(g.base, globMeta))]
 	g.prefix = text[:strings.IndexAny(text, globMeta)]
 	if !strings.Contains(text, `\`) {
@@ -127,7 +127,7 @@ func (g *wordGlob) matchesName(w *word) bool {
 		case i >= 0:
 			return programKey(g.text) == programKey(w.suffix[i+1:])
 		}
-		suffix := strings.ToLower(baseName(w.suffix))
+		suffix := FoldCase(baseName(w.suffix))
 		return strings.HasSuffix(programKey(g.text), suffix) || slices.ContainsFunc(executables, func(ext string) bool {
 			return strings.HasSuffix(programKey(g.text)+ext, suffix)
 		})
@@ -190,7 +190,7 @@ var executables = []string{".exe", ".com", ".bat", ".cmd"}
 
 // programKey returns the form that all spellings of a program's name share.
 func programKey(name string) string {
-	name = strings.ToLower(baseName(name))
+	name = FoldCase(baseName(name))
 	for _, ext := range executables {
 		if short, ok := strings.CutSuffix(name, ext); ok && short != "" {
 			return short

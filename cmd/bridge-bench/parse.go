@@ -77,3 +77,4 @@ func (b *bench) parse(int) error {
 type noLinks struct{}
 
 func (noLinks) Canonical(path string) (string, error) { return path, nil }
+func (noLinks) Follow(path string) (string, error)    { return path, nil }

@@ -1,0 +1,77 @@
+package guard_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/guard"
+)
+
+// Follow finds the file that the kernel opens.
+func TestFollow(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights on Windows")
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"sub/.github/x", "sub/.github/workflows", "plain"} {
+		if err := os.MkdirAll(filepath.Join(root, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{
+		"lnk": "sub/.github/x", "lnk2": "sub/.github", "abs": root + "/sub/.github/x", "twice": "plain/../lnk", "gone": "sub/.github/workflows/new",
+		"gone2": "gone", "loop": "loop", "up": "..", "plain/there": "../lnk2",
+	} {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"plain/f":                              "plain/f",
+		"plain/../f":                           "f",
+		"plain//./f":                           "plain/f",
+		"none/../f":                            "f",
+		"lnk2/workflows/f":                     "sub/.github/workflows/f",
+		"lnk/../workflows/f":                   "sub/.github/workflows/f",
+		"abs/../workflows/f":                   "sub/.github/workflows/f",
+		"twice/../workflows/f":                 "sub/.github/workflows/f",
+		"plain/there/workflows/f":              "sub/.github/workflows/f",
+		"lnk/../../../lnk/../workflows/f":      "sub/.github/workflows/f",
+		"gone":                                 "sub/.github/workflows/new",
+		"gone2":                                "sub/.github/workflows/new",
+		"up/" + filepath.Base(root) + "/f":     "f",
+		"loop/f":                               "",
+		strings.Repeat("plain/../", 300) + "f": "f",
+		strings.Repeat("x/", 4096) + "f":       "",
+	} {
+		got, err := guard.FollowOn(guard.SystemDisk, root+"/"+path)
+		if want != "" {
+			want = filepath.Join(root, want)
+		}
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%.60s: %q, %v, want %q", path, got, err, want)
+		}
+		// The kernel agrees.
+		if real, err := filepath.EvalSymlinks(root + "/" + filepath.Dir(path)); want != "" && !strings.HasPrefix(path, "gone") && err == nil && filepath.Base(path) == "f" {
+			if f, err := os.Create(root + "/" + path); err == nil {
+				f.Close()
+				if _, err := os.Stat(want); err != nil {
+					t.Errorf("%s: the kernel writes another file than %s (in %s)", path, want, real)
+				}
+				os.Remove(want)
+			}
+		}
+	}
+	if got, err := guard.FollowOn(guard.SystemDisk, "a/b"); err == nil {
+		t.Errorf("a relative path: %q", got)
+	}
+	if got, err := guard.FollowOn(guard.SystemDisk, "/"); err != nil || got != "/" {
+		t.Errorf("the root: %q, %v", got, err)
+	}
+}
