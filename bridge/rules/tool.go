@@ -68,15 +68,17 @@ func isMCPRune(c rune) bool {
 
 // mcpGlob returns a glob that also matches the names that Codex makes of those that pattern matches.
 func mcpGlob(pattern string) string {
+	// Beside a slash, ** also matches nothing. Codex has no slash in a name.
+	pattern = slashStars.ReplaceAllString(pattern, "*")
 	var out strings.Builder
 	class, escaped, depth := false, false, 0
 	for _, c := range pattern {
 		switch {
-		case class:
-			class = c != ']'
-			continue
 		case c == '\\' && !escaped:
 			escaped = true
+			continue
+		case class:
+			class, escaped = escaped || c != ']', false
 			continue
 		case isMCPRune(c), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
 		case c == '{' && !escaped:
@@ -92,6 +94,9 @@ func mcpGlob(pattern string) string {
 	}
 	return out.String()
 }
+
+// slashStars matches ** with the slashes beside it.
+var slashStars = regexp.MustCompile(`(\\?/)*\*\*(\\?/|\*\*)*`)
 
 // matchesCut reports whether a glob of mcpGlob may match a name of which only the beginning and the
 // end are known.
