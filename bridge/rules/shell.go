@@ -15,7 +15,7 @@ import (
 func (s *Set) Shell(command, shell string, e Escalation, dirs Dirs) Match {
 	l := readLine(command, shell, dirs)
 	l.changesFolder = l.changesFolder || changesFolderOfPatch(command)
-	return s.decideLine(l, command, e, dirs)
+	return s.decideLine(l, e, dirs)
 }
 
 // Argv decides an argument vector, which no shell reads. A shell in it is read as in a line.
@@ -31,7 +31,7 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 	}
 	r.line.nodes = []*node{n}
 	r.line.finish(text)
-	return s.decideLine(r.line, text, e, dirs)
+	return s.decideLine(r.line, e, dirs)
 }
 
 // newLine returns an empty line that starts in dirs.Cwd.
@@ -64,7 +64,7 @@ func (d Dirs) outsideReason() string {
 }
 
 // decideLine decides a line from its nodes and file accesses.
-func (s *Set) decideLine(l *line, text string, e Escalation, dirs Dirs) Match {
+func (s *Set) decideLine(l *line, e Escalation, dirs Dirs) Match {
 	var best, allowed Match
 	refused := cmp.Or(l.outsideGrammar, l.noAllow, dirs.outsideReason())
 	all := refused == ""
