@@ -85,6 +85,9 @@ func narrower(earlier, later string) bool {
 	// A star ends at a slash. The rest of the later pattern must not match one, as a slash, **, a class
 	// or an escape could.
 	rest := later[len(prefix):]
+	if end := strings.LastIndexByte(rest, '}'); end >= 0 && strings.Contains(rest[:end], "*") {
+		return false // alternatives are expanded first, so {*}* is **
+	}
 	return !strings.ContainsAny(rest, `/[\`) && !strings.Contains(rest, "**")
 }
 

@@ -20,8 +20,8 @@ import (
 //
 // The bridge finds by that id the files of a patch, the person's consent to a call, and what a
 // question of Codex is about. Codex accepts an id several times, even for calls that run at the same
-// time (measured with Codex 0.169). So a call may not have the id of another one of its turn, unless
-// Codex's file shows that the other one has ended: see rollout.FindCall.
+// time (measured with Codex 0.169), and nothing that the model can't write shows which of them a
+// record is about. So each id can be used once in a turn.
 //
 // The turn in which no call was started for the longest time is forgotten first. rollout.FindCall
 // still finds the other calls of such a turn. Safe for concurrent use.
@@ -40,16 +40,14 @@ const (
 	maxCallsOfTurn = 1 << 16 // ids in one turn
 )
 
-// start records a call. repeated reports that the turn has had a call with its id. It returns false
-// if the call may not run because of a limit.
-func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
+// start records a call. It returns false if the call may not run.
+func (s *startedCalls) start(at turnOf, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := s.turns[at]
 	id = callKey(id)
-	_, repeated = calls[id]
-	if !repeated && len(calls) == maxCallsOfTurn {
-		return false, false
+	if _, repeated := calls[id]; repeated || len(calls) == maxCallsOfTurn {
+		return false
 	}
 	if calls == nil {
 		if s.turns == nil {
@@ -61,9 +59,6 @@ func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
 		s.order = slices.DeleteFunc(s.order, func(other turnOf) bool { return other == at })
 	}
 	s.order = append(s.order, at)
-	if repeated {
-		return true, true
-	}
 	calls[id] = rollout.Call{}
 	s.total++
 	for len(s.order) > maxCallTurns || s.total > maxCalls && len(s.order) > 1 {
@@ -71,7 +66,7 @@ func (s *startedCalls) start(at turnOf, id string) (repeated, ok bool) {
 		delete(s.turns, s.order[0])
 		s.order = s.order[1:]
 	}
-	return false, true
+	return true
 }
 
 // callKey returns the key of an id. A long id is hashed. No id is equal to a hash: it is valid UTF-8.
@@ -102,36 +97,29 @@ func (s *startedCalls) get(at turnOf, id string) (call rollout.Call, started boo
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It
-// returns why the call must not run: another call of its turn with its id may not have ended. file
-// is the rollout file of the thread, as Codex names it in the hook's input; "" if there is none.
-// payload is that input.
+// returns why the call must not run: its turn has had a call with its id. file is the rollout file
+// of the thread, as Codex names it in the hook's input; "" if there is none. payload is that input.
 func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, payload []byte) (refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return ""
 	}
 	at := turnOf{thread, turn}
-	repeated, ok := g.calls.start(at, id)
-	if ok && thread != "" && strings.Contains(filepath.Base(file), thread) {
-		g.threads.setRollout(thread, file)
-		g.children.setPath(thread, file)
-		call, alone := rollout.FindCall(g.world.CodexHome, file, turn, id)
-		if !runsCommand(payload, call) {
-			call, alone = rollout.Call{}, false
+	if g.calls.start(at, id) {
+		if thread != "" && strings.Contains(filepath.Base(file), thread) {
+			g.threads.setRollout(thread, file)
+			g.children.setPath(thread, file)
+			if call := rollout.FindCall(g.world.CodexHome, file, turn, id); runsCommand(payload, call) {
+				g.calls.set(at, id, call)
+			}
 		}
-		if !repeated || alone {
-			g.calls.set(at, id, call)
-			return ""
-		}
-	}
-	if ok && !repeated {
 		return ""
 	}
 	const method = "hook/preToolUse"
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Field: "tool_use_id",
-		Reason: fmt.Sprintf("another call of this turn with the id %q may not have ended, or the turn has too many calls", clip(id)),
-		Hint:   "make one call at a time, or give each call an id of its own",
+		Reason: fmt.Sprintf("this turn has had another call with the id %q, or has too many calls", clip(id)),
+		Hint:   "give each call an id of its own; if the model's provider repeats ids, use another provider",
 	})}
 	g.logDecision(p.Mode(), method, d)
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: payload}, d) // the call is denied even if this fails
@@ -161,8 +149,7 @@ func (g *Guard) modelCall(thread, turn, id string, one *policy.Thread) rollout.C
 	if one == nil {
 		return rollout.Call{}
 	}
-	call, _ := rollout.FindCall(g.world.CodexHome, one.Rollout, turn, id)
-	return call
+	return rollout.FindCall(g.world.CodexHome, one.Rollout, turn, id)
 }
 
 // setRollout sets the rollout file of a verified thread. Codex goes on in another file after

@@ -23,8 +23,8 @@ func recordedCall(arguments string) string {
 	return fmt.Sprintf(`{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":%q,"call_id":"c1"}}`+"\n", arguments)
 }
 
-// StartCall denies a call whose id another call of the turn has, unless that one has ended. What it
-// finds in the file that the hook names is known to later questions.
+// StartCall denies a call whose id another call of the turn has had. What it finds in the file that
+// the hook names is known to later questions.
 func TestStartCall(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	plain, escalated := recordedCall(`{"cmd":"make"}`), recordedCall(`{"cmd":"make","sandbox_permissions":"require_escalated"}`)
@@ -40,7 +40,7 @@ func TestStartCall(t *testing.T) {
 	}{
 		"in the sandbox":         {text: plain, more: plain, first: rules.Sandboxed, then: rules.Sandboxed, refusedIn: 2},
 		"outside":                {text: escalated, more: plain, first: rules.Escalated, then: rules.Escalated, refusedIn: 2},
-		"the first has ended":    {text: plain, more: endedCall + escalated, first: rules.Sandboxed, then: rules.Escalated},
+		"the first has ended":    {text: plain, more: endedCall + escalated, first: rules.Sandboxed, then: rules.Sandboxed, refusedIn: 2},
 		"both are in the file":   {text: plain + plain, refusedIn: 2},
 		"one is outside":         {text: plain + escalated, first: rules.Escalated, then: rules.Escalated, refusedIn: 2},
 		"not in the file":        {refusedIn: 2},

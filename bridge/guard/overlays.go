@@ -19,10 +19,12 @@ type overlaySet struct {
 // maxOverlays bounds the requests in a set.
 const maxOverlays = 64
 
-// add adds the policies of a request.
+// add adds the policies of a request, unless a request under policies that are the same for overlays
+// is in the set.
 func (s *overlaySet) add(policies []*policy.Policy) {
+	same := func(p, q *policy.Policy) bool { return p.AllowsOverlayOf(q) && q.AllowsOverlayOf(p) }
 	switch {
-	case slices.ContainsFunc(s.requests, func(had []*policy.Policy) bool { return slices.EqualFunc(had, policies, (*policy.Policy).Equal) }):
+	case slices.ContainsFunc(s.requests, func(had []*policy.Policy) bool { return slices.EqualFunc(had, policies, same) }):
 	case len(s.requests) == maxOverlays:
 		s.full = true
 	default:
@@ -45,11 +47,12 @@ func (s *overlaySet) allowedBy(p *policy.Policy) bool {
 
 // addOverlay records that Codex may have loaded a thread by a request. It ignores an empty id, and a
 // thread that Codex had loaded before: Codex then ignores the request's overlay, unless the client
-// has unsubscribed from the thread.
-func (t *threads) addOverlay(id string, policies []*policy.Policy) {
+// has unsubscribed from the thread. A request that Codex answered with an error counts only for a
+// known thread.
+func (t *threads) addOverlay(id string, policies []*policy.Policy, failed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if id == "" {
+	if id == "" || failed && t.loaded[id] == nil {
 		return
 	}
 	if one := t.recordLocked(id); one.unsubscribed || len(one.overlays.requests) == 0 {

@@ -31,29 +31,38 @@ func TestRequireOverlay(t *testing.T) {
 		created bool
 		want    bool
 	}{
-		"unknown":                       {func(*threads) {}, parent, false, true},
-		"the same policy":               {func(t *threads) { t.addOverlay(parent, policies{strict}) }, parent, false, true},
-		"a looser policy":               {func(t *threads) { t.addOverlay(parent, policies{loose}) }, parent, false, false},
-		"a looser one beside the same":  {func(t *threads) { t.addOverlay(parent, policies{loose, strict}) }, parent, false, true},
-		"another thread":                {func(t *threads) { t.addOverlay(child, policies{loose}) }, parent, false, true},
-		"resumed under a looser policy": {func(t *threads) { t.addOverlay(parent, policies{strict}); t.addOverlay(parent, policies{loose}) }, parent, false, true},
+		"unknown":                      {func(*threads) {}, parent, false, true},
+		"the same policy":              {func(t *threads) { t.addOverlay(parent, policies{strict}, false) }, parent, false, true},
+		"a looser policy":              {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, parent, false, false},
+		"a looser one beside the same": {func(t *threads) { t.addOverlay(parent, policies{loose, strict}, false) }, parent, false, true},
+		"another thread":               {func(t *threads) { t.addOverlay(child, policies{loose}, false) }, parent, false, true},
+		"resumed under a looser policy": {func(t *threads) {
+			t.addOverlay(parent, policies{strict}, false)
+			t.addOverlay(parent, policies{loose}, false)
+		}, parent, false, true},
 		"unsubscribed, resumed under a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict})
+			t.addOverlay(parent, policies{strict}, false)
 			t.unsubscribe(parent, true)
-			t.addOverlay(parent, policies{loose})
+			t.addOverlay(parent, policies{loose}, false)
 		}, parent, false, false},
-		"unloaded":                         {func(t *threads) { t.addOverlay(parent, policies{loose}); t.unload(parent) }, parent, false, true},
-		"not loaded":                       {func(t *threads) { t.addOverlay(parent, policies{loose}); t.forgetOverlays(parent) }, parent, false, true},
-		"a subagent":                       {func(t *threads) { t.addOverlay(parent, policies{loose}) }, child, false, false},
-		"a subagent of a strict parent":    {func(t *threads) { t.addOverlay(parent, policies{strict}) }, child, false, true},
-		"a subagent of an unloaded parent": {func(t *threads) { t.addOverlay(parent, policies{loose}); t.unload(parent) }, child, false, false},
+		"unloaded": {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.unload(parent) }, parent, false, true},
+		"failed under a looser policy": {func(t *threads) {
+			t.addOverlay(parent, policies{strict}, false)
+			t.unsubscribe(parent, true)
+			t.addOverlay(parent, policies{loose}, true)
+		}, parent, false, false},
+		"failed, not known":                {func(t *threads) { t.addOverlay(parent, policies{loose}, true) }, parent, false, true},
+		"not loaded":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.forgetOverlays(parent) }, parent, false, true},
+		"a subagent":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, child, false, false},
+		"a subagent of a strict parent":    {func(t *threads) { t.addOverlay(parent, policies{strict}, false) }, child, false, true},
+		"a subagent of an unloaded parent": {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.unload(parent) }, child, false, false},
 		"its parent was loaded again": {func(t *threads) {
-			t.addOverlay(parent, policies{loose})
+			t.addOverlay(parent, policies{loose}, false)
 			t.unload(parent)
-			t.addOverlay(parent, policies{strict})
+			t.addOverlay(parent, policies{strict}, false)
 		}, child, false, false},
-		"a subagent that Codex had not loaded":   {func(t *threads) { t.addOverlay(parent, policies{loose}) }, child, true, true},
-		"a subagent that was loaded by a client": {func(t *threads) { t.addOverlay(child, policies{loose}) }, child, true, false},
+		"a subagent that Codex had not loaded":   {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, child, true, true},
+		"a subagent that was loaded by a client": {func(t *threads) { t.addOverlay(child, policies{loose}, false) }, child, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
@@ -75,6 +84,15 @@ func TestRequireOverlay(t *testing.T) {
 func TestOverlaysAreBounded(t *testing.T) {
 	var s overlaySet
 	all := keysPolicy(t, "**")
+	for n := range 2 * maxOverlays { // policies that differ in something else
+		cfg := config.Default().Policy
+		cfg.Mode, cfg.ConfigKeys, cfg.ProtectedPaths = config.Enforce, []string{"key0"}, []string{fmt.Sprint("path", n)}
+		p, err := policy.New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add([]*policy.Policy{p})
+	}
 	for n := range maxOverlays {
 		s.add([]*policy.Policy{keysPolicy(t, fmt.Sprint("key", n))})
 	}

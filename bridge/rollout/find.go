@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,46 +36,43 @@ type Call struct {
 	Flags string
 }
 
-// FindCall returns the latest call of the model with an id in a turn, which Codex has recorded
-// before it runs the call. codexHome is CODEX_HOME, path the rollout file of the thread.
+// FindCall returns the model's call with an id in a turn, which Codex has recorded before it runs
+// the call. codexHome is CODEX_HOME, path the rollout file of the thread. The zero Call means that
+// it is unknown: the file does not have exactly one call of the turn with that id, or not all of the
+// turn. If one of several is Escalated, so is the result.
 //
-// ok reports that the file has the call, and that each earlier call of the turn with the id has
-// ended: Codex recorded its end before the next call. If not, the Call is zero, which means unknown,
-// or only says that one of the calls is Escalated.
-func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
+// The model's provider writes the calls, and outputs besides. So nothing in the file shows that a
+// call has ended.
+func FindCall(codexHome, path, turn, callID string) Call {
 	text := searchText(callID)
 	if codexHome == "" || !filepath.IsAbs(path) || text == "" || turn == "" || searchText(turn) != turn {
-		return Call{}, false
+		return Call{}
 	}
 	reading.Lock()
 	defer reading.Unlock()
 	lines, head, ok := turnLines(codexHome, path, turn)
 	if !ok {
-		return Call{}, false
+		return Call{}
 	}
-	runs, escalated := false, false // of the last call, of any
+	var call Call
+	count, escalated := 0, false
 	for line := range bytes.Lines(lines.turn) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
-			ok = false // Codex is writing this line, which may be another call with the id
+			count += 2 // Codex is writing this line, which may be another call with the id
 		} else if bytes.Contains(line, []byte(text)) {
-			one, kind := parseCall(line, turn, callID)
-			switch kind {
-			case aCall:
-				ok, runs, call = ok && !runs, true, one
-				escalated = escalated || one.Escalation == rules.Escalated
-			case anEnd:
-				ok, runs = ok && runs, false
+			if one, isCall := parseCall(line, callID); isCall {
+				call, escalated = one, escalated || one.Escalation == rules.Escalated
+				count++
 			}
 		}
 	}
-	if !ok || !runs {
-		if escalated {
-			return Call{Escalation: rules.Escalated}, false
-		}
-		return Call{}, false
-	}
-	if call.Escalation == rules.Escalated {
-		return call, true
+	switch {
+	case count == 1 && escalated:
+		return call
+	case escalated:
+		return Call{Escalation: rules.Escalated}
+	case count != 1:
+		return Call{}
 	}
 	if call.Shell == "" {
 		call.Shell = shellName(defaultShell(lines.before, lines.turn, head, originalHead(codexHome, path)))
@@ -87,7 +83,7 @@ func FindCall(codexHome, path, turn, callID string) (call Call, ok bool) {
 	if call.Shell == "" {
 		call.Flags = ""
 	}
-	return call, true
+	return call
 }
 
 // reading is held while FindCall reads a file, so that only one is in memory.
@@ -233,43 +229,24 @@ func openIn(folder, name string) (*os.File, error) {
 	return f, nil
 }
 
-// lineKind is what a line has of a call.
-type lineKind int
-
-const (
-	neither lineKind = iota
-	aCall
-	anEnd
-)
-
-// endedItems are the types of items that Codex records when a call has ended.
-//
-// Measured with Codex 0.169: outputs show no end. Codex also records outputs that the model's
-// provider sends, and those of calls that it did not run.
-var endedItems = []string{"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"}
-
-// parseCall returns what a line that may contain an id has of a call with that id.
-func parseCall(line []byte, turn, callID string) (Call, lineKind) {
+// parseCall returns the call with an id in a line that may contain the id; false if the line has no
+// call with it.
+func parseCall(line []byte, callID string) (call Call, isCall bool) {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
-		return Call{Escalation: rules.Escalated}, aCall // it is not valid
+		return Call{Escalation: rules.Escalated}, true // it is not valid
 	}
-	kind, item := doc.Root().Get("type"), doc.Root().Get("payload")
-	if kind.Is("event_msg") && item.Get("type").Is("item_completed") && item.Get("turn_id").Is(turn) && item.Get("item").Get("id").Is(callID) {
-		if name, _ := item.Get("item").Get("type").Text(); slices.Contains(endedItems, name) {
-			return Call{}, anEnd
-		}
-	}
-	if !kind.Is("response_item") || !item.Get("call_id").Is(callID) {
-		return Call{}, neither
+	item := doc.Root().Get("payload")
+	if !doc.Root().Get("type").Is("response_item") || !item.Get("call_id").Is(callID) {
+		return Call{}, false
 	}
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "function_call_output", "custom_tool_call_output":
-		return Call{}, neither
+		return Call{}, false
 	case "function_call":
 		if call, ok := readCall(item); ok {
-			return call, aCall
+			return call, true
 		}
 	}
-	return Call{Escalation: rules.Escalated}, aCall
+	return Call{Escalation: rules.Escalated}, true
 }

@@ -40,7 +40,7 @@ func TestFindCallShell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, started+tt.text)
-			if got, _ := rollout.FindCall(home, path, "turn_1", "call_1"); got.Shell != tt.shell || got.Flags != tt.flags {
+			if got := rollout.FindCall(home, path, "turn_1", "call_1"); got.Shell != tt.shell || got.Flags != tt.flags {
 				t.Errorf("%+v, want %q %q", got, tt.shell, tt.flags)
 			}
 		})

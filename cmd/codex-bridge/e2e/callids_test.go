@@ -108,7 +108,7 @@ func TestConsentIsNotForALaterCallWithTheSameID(t *testing.T) {
 					}
 					a := w.answering(func(n int, _ editor.Message) bool { return n == 1 })
 					a.play(approval, scripted.Reply{first}, scripted.Reply{then})
-					if a.questions != 2 || w.hasFile("outside/planted") || !w.hasFile("workspace/sub/.github/notes.txt") {
+					if questions := map[string]int{"c1": 1, "c2": 2}[second]; a.questions != questions || w.hasFile("outside/planted") || !w.hasFile("workspace/sub/.github/notes.txt") {
 						t.Errorf("%d questions; outside written: %t; inside: %t", a.questions, w.hasFile("outside/planted"), w.hasFile("workspace/sub/.github/notes.txt"))
 					}
 				})
@@ -189,20 +189,24 @@ func TestLaterItemWithTheSameIDReachesClient(t *testing.T) {
 	}
 }
 
-// Calls with one id that follow each other run.
-func TestLaterCallWithTheSameIDRuns(t *testing.T) {
-	w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})
+// A call with the id of an earlier one of its turn does not run, even if that one has ended. In the
+// next turn it does.
+func TestIDIsUsedOnceInTurn(t *testing.T) {
+	w := newWorld(t, options{config: callIDConfig + touchRule, codexConfig: inWorkspace})
 	a := w.answering(func(int, editor.Message) bool { return true })
-	a.play("untrusted",
-		scripted.Reply{commandCall(t, "c1", "touch first", false)},
-		scripted.Reply{commandCall(t, "c1", "touch second", false)},
-		scripted.Reply{patchCall(t, "c1", "", "third")})
-	for _, name := range []string{"first", "second", "third"} {
-		if !w.hasFile("workspace/" + name) {
-			t.Errorf("%s was not made; the model was told %q", name, w.lastToolOutput())
-		}
+	a.model.Add(scripted.Step{When: "ONE", Reply: scripted.Reply{commandCall(t, "c1", "touch first", false)}})
+	a.model.Add(scripted.Step{Reply: scripted.Reply{commandCall(t, "c1", "touch second", false)}})
+	a.model.Add(scripted.Step{Reply: scripted.Reply{scripted.Text("done")}})
+	a.model.Add(scripted.Step{When: "TWO", Reply: scripted.Reply{commandCall(t, "c1", "touch third", false)}})
+	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+	turn, mark := a.startTurn(thread, "ONE")
+	a.waitTurn(thread, turn, mark)
+	if output := w.lastToolOutput(); !strings.Contains(output, "give each call an id of its own") {
+		t.Errorf("the model got %q", output)
 	}
-	if a.questions != 3 {
-		t.Errorf("%d questions", a.questions)
+	turn, mark = a.startTurn(thread, "TWO")
+	a.waitTurn(thread, turn, mark)
+	if !w.hasFile("workspace/first") || w.hasFile("workspace/second") || !w.hasFile("workspace/third") || a.questions > 0 {
+		t.Errorf("first %v, second %v, third %v; %d questions", w.hasFile("workspace/first"), w.hasFile("workspace/second"), w.hasFile("workspace/third"), a.questions)
 	}
 }

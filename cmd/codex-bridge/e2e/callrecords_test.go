@@ -53,7 +53,7 @@ func TestCallsAfterRevert(t *testing.T) {
 				run("ONE", commandCall(t, "c1", "touch one", false))
 				turn := run("TWO")
 				a.must("thread/revert", map[string]any{"threadId": thread, "beforeTurnId": turn})
-				run("THREE", commandCall(t, "c3", "touch three", false), commandCall(t, "c3", "touch again", false))
+				run("THREE", commandCall(t, "c3", "touch three", false), commandCall(t, "c4", "touch again", false))
 				if a.questions > 0 || !w.hasFile("workspace/three") || !w.hasFile("workspace/again") {
 					t.Errorf("%d questions about commands that a rule allows; the model got %q", a.questions, w.lastToolOutput())
 				}
