@@ -97,8 +97,9 @@ func follow(d disk, path string) (string, error) {
 	}
 	root := filepath.VolumeName(path) + string(filepath.Separator)
 	at, rest := root, split(path[len(root)-1:]) // rest is in reverse order
+	links := 0
 	for steps := 0; len(rest) > 0; steps++ {
-		if steps == maxFollowed {
+		if steps == maxFollowed || links > maxLinks {
 			return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many names or links")}
 		}
 		name := rest[len(rest)-1]
@@ -108,13 +109,14 @@ func follow(d disk, path string) (string, error) {
 			continue
 		}
 		target, err := d.ReadLink(at)
-		switch {
-		case err != nil:
+		if err != nil {
 			continue
-		case filepath.IsAbs(target):
+		}
+		links++
+		if filepath.IsAbs(target) {
 			at = filepath.VolumeName(target) + string(filepath.Separator)
 			target = target[len(at)-1:]
-		default:
+		} else {
 			at = filepath.Dir(at)
 		}
 		rest = append(rest, split(target)...)

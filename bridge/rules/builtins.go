@@ -72,6 +72,10 @@ func handleSource(r *reader, n *node, c readContext) {
 	}
 }
 
+// processNames are further files of a process in /proc that have a text of its choice, such as its
+// name.
+var processNames = setOf("status", "stat", "sched", "maps", "smaps", "mountinfo")
+
 // isFileName reports whether a word names a file that existed before, and not a descriptor or other
 // input.
 func (r *reader) isFileName(w *word) bool {
@@ -79,7 +83,7 @@ func (r *reader) isFileName(w *word) bool {
 	case w.kind == single && !w.processSubst:
 		// $dir/setup.sh is a file in any folder.
 		_, base := path.Split(w.suffix)
-		return base != w.suffix && !isInputName(base)
+		return base != w.suffix && !isInputName(base) && !processNames[FoldCase(base)]
 	case w.kind != known || w.text == "" || w.text == "-" || isInputName(path.Base(w.text)):
 		return false
 	case path.IsAbs(w.text):
@@ -91,7 +95,7 @@ func (r *reader) isFileName(w *word) bool {
 		rest, above = rest[len("../"):], above+1
 	}
 	// A name may leave /dev by "..", but it counts as an input all the same.
-	return !folders.inDevices && !(above > 0 && folders.unknown) && !(above >= folders.depth && isInDevices("/"+rest))
+	return !folders.inDevices && !(folders.unknown && processNames[FoldCase(path.Base(rest))]) && !(above >= folders.depth && isInDevices("/"+rest))
 }
 
 // scriptFolders are the folders in which a line may look for a script.

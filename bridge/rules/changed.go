@@ -63,12 +63,12 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 			for text := range strings.FieldsFuncSeq(line, delimits) {
 				if !seen[text] {
 					seen[text] = true
-					c.files = append(c.files, ChangedFile{Path: "*/" + text, Computed: true})
+					c.append(ChangedFile{Path: "*/" + text, Computed: true})
 				}
 			}
 		}
 	}
-	return c.files, anyFile || l.changesAny || !complete && c.hasRelative
+	return c.files, anyFile || c.bytes > maxFileBytes || l.changesAny || !complete && c.hasRelative
 }
 
 // unquote removes the characters that quote others, in any position.
@@ -86,6 +86,7 @@ type changedFiles struct {
 	changesFolder bool
 	home          string
 	line          *line
+	bytes         int    // of the paths in files
 	reads         []word // files that the line opens to read
 	inDevice      bool   // addDevice adds files
 	hasRelative   bool   // a file's name is relative
@@ -95,7 +96,7 @@ type changedFiles struct {
 func (c *changedFiles) add(w word) {
 	switch {
 	case w.underHome && c.home != "":
-		c.files = append(c.files, ChangedFile{Path: path.Join(c.home, w.suffix), Whole: true})
+		c.append(ChangedFile{Path: path.Join(c.home, w.suffix), Whole: true})
 		return
 	case w.kind == known && w.text != "":
 		c.addName(w.text, true)
@@ -134,7 +135,7 @@ func (c *changedFiles) addTemplate(text string, glob bool) {
 		case i == 0:
 			c.addName(part, false)
 		default:
-			c.files = append(c.files, ChangedFile{Path: "*" + part, Computed: true})
+			c.append(ChangedFile{Path: "*" + part, Computed: true})
 		}
 	}
 }
@@ -151,10 +152,17 @@ func (c *changedFiles) addName(name string, whole bool) {
 	// The path is not cleaned: a folder before ".." may be a link.
 	for _, folder := range c.folders {
 		if folder == "" {
-			c.files = append(c.files, ChangedFile{Path: name, Computed: !whole})
+			c.append(ChangedFile{Path: name, Computed: !whole})
 		} else {
 			c.addAbsolute(ChangedFile{strings.TrimSuffix(folder, "/") + "/" + name, whole && !c.changesFolder, !whole})
 		}
+	}
+}
+
+// append adds a file, unless all paths together are too long.
+func (c *changedFiles) append(file ChangedFile) {
+	if c.bytes += len(file.Path); c.bytes <= maxFileBytes {
+		c.files = append(c.files, file)
 	}
 }
 
@@ -164,12 +172,15 @@ func (c *changedFiles) addAbsolute(file ChangedFile) {
 		c.addDevice(file.Path)
 		return
 	}
-	c.files = append(c.files, file)
+	c.append(file)
 }
 
 const (
 	maxFolders = 16  // changes of folder of a line whose order counts
 	maxPlaces  = 512 // folders that a line may be in
+	// maxFolderLen bounds the path of such a folder, and maxFileBytes the paths of all files in bytes.
+	maxFolderLen = 8192
+	maxFileBytes = 4 << 20
 )
 
 // possibleFolders returns the folders that a line may be in: its first folder, and the results of
@@ -206,7 +217,8 @@ func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error))
 			for _, at := range to {
 				places = add(places, at)
 			}
-			if from = to; len(places) > maxPlaces {
+			tooLong := slices.ContainsFunc(to, func(at string) bool { return len(at) > maxFolderLen })
+			if from = to; tooLong || len(places) > maxPlaces {
 				return append(places, "*"), false
 			}
 		}

@@ -24,7 +24,8 @@ func TestScriptsThatAreInput(t *testing.T) {
 		"cd /dev; source fd/0 <<< 'git push'":                rules.Deny,
 		"cd /dev; bash shm/x":                                rules.Deny,
 		"env -C /dev bash shm/x":                             rules.Deny,
-		"cd $x; bash ../shm/x":                               rules.Deny,
+		"cd $x; bash ../fd/0":                                rules.Deny,
+		"cd $x; bash ../shm/x":                               rules.None,
 		"f() { . ./stdin; }; cd /dev; f <<< 'git push'":      rules.Deny,
 		"X='\n git push' bash ../../../../proc/self/environ": rules.Deny,
 		"cd /proc/self; X='\n git push' bash environ":        rules.Deny,
@@ -59,7 +60,7 @@ func TestScriptsThatAreInput(t *testing.T) {
 		want      rules.Decision
 	}{
 		{"/dev", "bash x", rules.Deny}, {"/proc/self", "bash x", rules.Deny}, {"/w", "bash x", rules.None}, {"", "bash x", rules.None},
-		{"/dev", "bash ../w/x", rules.Deny}, {"/proc/self", "bash ../w/x", rules.Deny}, {"/w", "bash ../w/x", rules.None}, {"", "bash ../w/x", rules.Deny},
+		{"/dev", "bash ../w/x", rules.Deny}, {"/proc/self", "bash ../w/x", rules.Deny}, {"/w", "bash ../w/x", rules.None}, {"", "bash ../w/x", rules.None},
 		{"/", "bash dev/x", rules.Deny}, {"/", "bash w/x", rules.None}, {"/a", "cd ..; bash dev/x", rules.Deny}, {"/w", "bash dev/x", rules.None},
 		{"/w", "bash ../dev/x", rules.Deny}, {"/w/a", "bash ../dev/x", rules.None},
 	} {

@@ -133,7 +133,7 @@ func (r *reader) readText(text string, c readContext) []*node {
 		if i == 0 {
 			folders = slices.Clone(r.line.folders[start:])
 		} else if slices.Equal(folders, r.line.folders[again:]) {
-			r.line.folders = r.line.folders[:again] // the same changes of folder
+			r.line.folders, r.line.scripts = r.line.folders[:again], nil // the same changes of folder
 		}
 	}
 	return nodes

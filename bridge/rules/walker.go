@@ -287,7 +287,7 @@ func (w *walker) visitRedirect(x *syntax.Redirect) {
 		}
 		return
 	case syntax.DplOut:
-		w.line.opensDescriptor = w.line.opensDescriptor || target.text == "0"
+		w.line.opensDescriptor = w.line.opensDescriptor || target.text != "1" && target.text != "2"
 		if target.kind == known && strings.Trim(target.text, "0123456789-") == "" {
 			return
 		}
