@@ -42,3 +42,43 @@ func TestDenyRulesMatchSpellingsOfCodex(t *testing.T) {
 		}
 	})
 }
+
+// A glob for Codex's spellings has ? for each character that Codex replaces.
+func TestMCPGlob(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"mcp__a-b__*": "mcp__a?b__*", "a,b": "a?b", "{a,b-c}": "{a,b?c}", "{a},b": "{a}?b", "a}b": "a?b", "}a{b,c}": "?a{b,c}", "{a,{b,c},d}e,f": "{a,{b,c},d}e?f",
+		`\*\{\,`: "???", `a\bc`: "abc", "[a-z]x": "?x", `[\]a]x`: "?x", "é": "?", "a/**": "a*", "**/a": "*a", `a\/**b`: "a*b",
+	} {
+		if got := mcpGlob(pattern); got != want {
+			t.Errorf("%s: %s, want %s", pattern, got, want)
+		}
+	}
+	if got := mcpName("aZ09_zA-.é/"); got != "aZ09_zA____" {
+		t.Errorf("the name is %s", got)
+	}
+}
+
+// A glob may match a name of which the beginning and the end are known.
+func TestMatchesCut(t *testing.T) {
+	for _, test := range []struct {
+		glob, begin, end string
+		want             bool
+	}{
+		{"a__*", "a__x", "", true},
+		{"a__b", "a__b", "", true},
+		{"a__b", "a__c", "", false},
+		{"a*b", "a", "b", true},
+		{"a*b", "a", "c", false},
+		{"*", "x", "y", true},
+		{"ab", "ab", "ab", false},
+		{"ab", "a", "b", true},
+		{"a?b", "a", "b", true},
+		{"{a,b}c", "b", "c", true},
+		{"{a,b}c", "d", "c", false},
+		{"{a}c", "d", "c", true}, // not a list: unknown
+	} {
+		if got := matchesCut(test.glob, test.begin, test.end); got != test.want {
+			t.Errorf("%s, %s…%s: %v", test.glob, test.begin, test.end, got)
+		}
+	}
+}

@@ -52,19 +52,11 @@ func (s *Set) MCP(server, tool string) Match {
 // cut, and gets one, too. The hook gets this name, a question about the call the server's own.
 var mcpHash = regexp.MustCompile(`_[0-9a-f]{12}(__|$)`)
 
-// mcpName returns a name as Codex spells it, apart from a hash.
-func mcpName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if isMCPRune(c) {
-			return c
-		}
-		return '_'
-	}, name)
-}
+// replacedByCodex matches the characters that Codex replaces in such a name.
+var replacedByCodex = regexp.MustCompile(`[^0-9A-Za-z_]`)
 
-func isMCPRune(c rune) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
+// mcpName returns a name as Codex spells it, apart from a hash.
+func mcpName(name string) string { return replacedByCodex.ReplaceAllString(name, "_") }
 
 // mcpGlob returns a glob that also matches the names that Codex makes of those that pattern matches.
 func mcpGlob(pattern string) string {
@@ -80,7 +72,7 @@ func mcpGlob(pattern string) string {
 		case class:
 			class, escaped = escaped || c != ']', false
 			continue
-		case isMCPRune(c), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
+		case !replacedByCodex.MatchString(string(c)), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
 		case c == '{' && !escaped:
 			depth++
 		case c == '}' && !escaped && depth > 0:
