@@ -23,8 +23,8 @@ func recordedCall(arguments string) string {
 	return fmt.Sprintf(`{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":%q,"call_id":"c1"}}`+"\n", arguments)
 }
 
-// StartCall denies a call whose id another call of the turn has had. What it finds in the file that
-// the hook names is known to later questions.
+// StartCall denies a call whose id another call of the turn has had. Later questions get the call of
+// the file that the hook names.
 func TestStartCall(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	plain, escalated := recordedCall(`{"cmd":"make"}`), recordedCall(`{"cmd":"make","sandbox_permissions":"require_escalated"}`)
