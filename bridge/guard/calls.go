@@ -12,6 +12,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/rollout"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -131,9 +132,9 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 }
 
 // runsCommand reports whether a hook's input is about the command of a call, or the call is not known
-// to have one.
+// to be of a command.
 func runsCommand(payload []byte, call rollout.Call) bool {
-	if call.Command == "" {
+	if call.Escalation != rules.Sandboxed && !call.Requested {
 		return true
 	}
 	doc, err := rpc.ParseValue(payload)

@@ -47,6 +47,7 @@ func TestStartCall(t *testing.T) {
 		"no file":                {file: "none", text: plain, refusedIn: 2},
 		"another thread's file":  {file: "other", text: plain, more: endedCall + plain, refusedIn: 2},
 		"another command":        {text: plain, more: endedCall + plain, command: "rm x", refusedIn: 2},
+		"an empty command":       {text: recordedCall(`{"cmd":""}`), more: plain, refusedIn: 2},
 		"audit":                  {mode: config.Audit, text: plain, more: plain, first: rules.Sandboxed, then: rules.Sandboxed},
 		"off":                    {mode: config.Off, text: plain, more: plain},
 		"off, the first ended":   {mode: config.Off, text: plain, more: endedCall + plain},

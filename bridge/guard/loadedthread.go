@@ -14,6 +14,7 @@ import (
 type loadedThread struct {
 	enforced        bool             // a request under an enforced policy opened it
 	overlays        overlaySet       // of the requests with which Codex may have loaded it
+	uncertain       bool             // no request of overlays has certainly loaded it
 	earlierOverlays overlaySet       // before Codex unloaded it; a subagent of it may have one of them
 	workspaces      []string         // all workspaces so far; its commands may still write them
 	varied          bool             // its sandbox or approvals have changed; a subagent may have the earlier ones

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
@@ -46,17 +47,19 @@ func (s *overlaySet) allowedBy(p *policy.Policy) bool {
 }
 
 // addOverlay records that Codex may have loaded a thread by a request. It ignores an empty id, and a
-// thread that Codex had loaded before: Codex then ignores the request's overlay, unless the client
-// has unsubscribed from the thread. A request that Codex answered with an error counts only for a
-// known thread.
-func (t *threads) addOverlay(id string, policies []*policy.Policy, failed bool) {
+// thread that Codex had certainly loaded before: Codex then ignores the request's overlay, unless the
+// client has unsubscribed from the thread. Only a result of Codex makes it certain. A failed request
+// counts only for a known thread.
+func (t *threads) addOverlay(id string, policies []*policy.Policy, outcome bridge.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if id == "" || failed && t.loaded[id] == nil {
+	if id == "" || outcome == bridge.Failed && t.loaded[id] == nil {
 		return
 	}
-	if one := t.recordLocked(id); one.unsubscribed || len(one.overlays.requests) == 0 {
+	one := t.recordLocked(id)
+	if one.unsubscribed || one.uncertain || len(one.overlays.requests) == 0 {
 		one.overlays.add(policies)
+		one.uncertain = outcome != bridge.Succeeded
 	}
 }
 
@@ -111,7 +114,7 @@ func (t *threads) forgetOverlays(id string) {
 	defer t.mu.Unlock()
 	if one := t.loaded[id]; one != nil {
 		one.earlierOverlays.addAll(one.overlays)
-		one.overlays = overlaySet{}
+		one.overlays, one.uncertain = overlaySet{}, false
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 )
@@ -32,37 +33,52 @@ func TestRequireOverlay(t *testing.T) {
 		want    bool
 	}{
 		"unknown":                      {func(*threads) {}, parent, false, true},
-		"the same policy":              {func(t *threads) { t.addOverlay(parent, policies{strict}, false) }, parent, false, true},
-		"a looser policy":              {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, parent, false, false},
-		"a looser one beside the same": {func(t *threads) { t.addOverlay(parent, policies{loose, strict}, false) }, parent, false, true},
-		"another thread":               {func(t *threads) { t.addOverlay(child, policies{loose}, false) }, parent, false, true},
+		"the same policy":              {func(t *threads) { t.addOverlay(parent, policies{strict}, bridge.Succeeded) }, parent, false, true},
+		"a looser policy":              {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, parent, false, false},
+		"a looser one beside the same": {func(t *threads) { t.addOverlay(parent, policies{loose, strict}, bridge.Succeeded) }, parent, false, true},
+		"another thread":               {func(t *threads) { t.addOverlay(child, policies{loose}, bridge.Succeeded) }, parent, false, true},
 		"resumed under a looser policy": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, false)
-			t.addOverlay(parent, policies{loose}, false)
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
 		}, parent, false, true},
 		"unsubscribed, resumed under a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, false)
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
 			t.unsubscribe(parent, true)
-			t.addOverlay(parent, policies{loose}, false)
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
 		}, parent, false, false},
-		"unloaded": {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.unload(parent) }, parent, false, true},
+		"unloaded": {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.unload(parent) }, parent, false, true},
 		"failed under a looser policy": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, false)
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
 			t.unsubscribe(parent, true)
-			t.addOverlay(parent, policies{loose}, true)
+			t.addOverlay(parent, policies{loose}, bridge.Failed)
 		}, parent, false, false},
-		"failed, not known":                {func(t *threads) { t.addOverlay(parent, policies{loose}, true) }, parent, false, true},
-		"not loaded":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.forgetOverlays(parent) }, parent, false, true},
-		"a subagent":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, child, false, false},
-		"a subagent of a strict parent":    {func(t *threads) { t.addOverlay(parent, policies{strict}, false) }, child, false, true},
-		"a subagent of an unloaded parent": {func(t *threads) { t.addOverlay(parent, policies{loose}, false); t.unload(parent) }, child, false, false},
-		"its parent was loaded again": {func(t *threads) {
-			t.addOverlay(parent, policies{loose}, false)
+		"failed, then resumed under a looser": {func(t *threads) {
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
 			t.unload(parent)
-			t.addOverlay(parent, policies{strict}, false)
+			t.addOverlay(parent, policies{strict}, bridge.Failed)
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+		}, parent, false, false},
+		"unknown, then resumed under a looser": {func(t *threads) {
+			t.addOverlay(parent, policies{strict}, bridge.Unknown)
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+		}, parent, false, false},
+		"failed, certain, then a looser": {func(t *threads) {
+			t.addOverlay(parent, policies{strict}, bridge.Unknown)
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+		}, parent, false, true},
+		"failed, not known":                {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Failed) }, parent, false, true},
+		"not loaded":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.forgetOverlays(parent) }, parent, false, true},
+		"a subagent":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, child, false, false},
+		"a subagent of a strict parent":    {func(t *threads) { t.addOverlay(parent, policies{strict}, bridge.Succeeded) }, child, false, true},
+		"a subagent of an unloaded parent": {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.unload(parent) }, child, false, false},
+		"its parent was loaded again": {func(t *threads) {
+			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.unload(parent)
+			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
 		}, child, false, false},
-		"a subagent that Codex had not loaded":   {func(t *threads) { t.addOverlay(parent, policies{loose}, false) }, child, true, true},
-		"a subagent that was loaded by a client": {func(t *threads) { t.addOverlay(child, policies{loose}, false) }, child, true, false},
+		"a subagent that Codex had not loaded":   {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, child, true, true},
+		"a subagent that was loaded by a client": {func(t *threads) { t.addOverlay(child, policies{loose}, bridge.Succeeded) }, child, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)

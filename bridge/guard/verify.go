@@ -36,7 +36,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		defer func() { g.threads.endGateChange(change, outcome) }()
 		result := a.Result()
 		if !result.Exists() {
-			g.threads.addOverlay(id, policies, outcome == bridge.Failed) // Codex may have loaded it before an error
+			g.threads.addOverlay(id, policies, outcome) // Codex may have loaded it before an error
 			if a.Outcome() == bridge.Unknown {
 				g.threads.revoke(id) // Codex may have changed its settings
 				g.threads.registerProfile(id, d.Sent.Profile)
@@ -49,7 +49,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		}
 		// The policy may have changed since the request. The response to a request that was sent
 		// under audit stays as it is; the current policy decides whether the thread may take turns.
-		g.threads.addOverlay(opened, policies, false)
+		g.threads.addOverlay(opened, policies, outcome)
 		if !enforced {
 			g.threads.registerUnenforced(opened)
 		}

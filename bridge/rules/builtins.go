@@ -74,7 +74,7 @@ func handleSource(r *reader, n *node, c readContext) {
 
 // processNames are further files of a process in /proc that have a text of its choice, such as its
 // name.
-var processNames = setOf("status", "stat", "sched", "maps", "smaps", "mountinfo")
+var processNames = setOf("status", "stat", "sched", "maps", "smaps", "numa_maps", "mountinfo", "mounts", "mountstats")
 
 // isFileName reports whether a word names a file that existed before, and not a descriptor or other
 // input.

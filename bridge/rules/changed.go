@@ -41,7 +41,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 	add := func(w word) {
 		if anyFile = anyFile || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !anyFile {
 			c.add(w)
-			anyFile = len(c.files) > maxOperands
+			anyFile = c.isFull()
 		}
 	}
 	for _, w := range l.accesses {
@@ -104,7 +104,7 @@ func (c *changedFiles) add(w word) {
 	}
 	if list := w.alternatives(); list != nil {
 		for _, one := range list {
-			if len(c.files) <= maxOperands {
+			if !c.isFull() {
 				c.addTemplate(one, true)
 			}
 		}
@@ -151,6 +151,9 @@ func (c *changedFiles) addName(name string, whole bool) {
 	c.hasRelative = true
 	// The path is not cleaned: a folder before ".." may be a link.
 	for _, folder := range c.folders {
+		if c.isFull() {
+			return
+		}
 		if folder == "" {
 			c.append(ChangedFile{Path: name, Computed: !whole})
 		} else {
@@ -165,6 +168,9 @@ func (c *changedFiles) append(file ChangedFile) {
 		c.files = append(c.files, file)
 	}
 }
+
+// isFull reports whether there are too many files.
+func (c *changedFiles) isFull() bool { return len(c.files) > maxOperands || c.bytes > maxFileBytes }
 
 // addAbsolute adds a file whose path starts with a folder.
 func (c *changedFiles) addAbsolute(file ChangedFile) {

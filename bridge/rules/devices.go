@@ -50,7 +50,7 @@ func isOutput(clean string) bool {
 // addDevice adds the files to which a path below /dev or /proc may lead: files below the folder of
 // a process, and files that the line opens to read. The later names of the path also count alone.
 func (c *changedFiles) addDevice(file string) {
-	c.files = append(c.files, ChangedFile{Path: "*" + file})
+	c.append(ChangedFile{Path: "*" + file})
 	if c.inDevice {
 		return
 	}
@@ -58,7 +58,7 @@ func (c *changedFiles) addDevice(file string) {
 	defer func() { c.inDevice = false }()
 	names := strings.FieldsFunc(file, func(r rune) bool { return r == '/' })
 	for i, name := range names {
-		if len(c.files) > maxOperands {
+		if c.isFull() {
 			return
 		}
 		rest := strings.Join(names[i+1:], "/")
@@ -69,7 +69,7 @@ func (c *changedFiles) addDevice(file string) {
 			c.addName("/"+rest, true)
 		case isInputName(name):
 			for _, w := range c.reads {
-				if len(c.files) > maxOperands {
+				if c.isFull() {
 					return
 				}
 				w.text = strings.TrimSuffix(w.text+"/"+rest, "/")

@@ -53,6 +53,7 @@ func TestChangedFilesOfLongPaths(t *testing.T) {
 	for _, line := range []string{
 		"cd " + deep + strings.Repeat("; cd n/../u", 15) + "; touch a a a",
 		"cd " + strings.Repeat("z/", 3000) + strings.Repeat("; cd n/../u", 8) + "; touch" + strings.Repeat(" "+strings.Repeat("a", 3000), 16),
+		"cd a; cd b; cd c; cd d; echo x > /proc/self" + strings.Repeat("/cwd", 15000),
 	} {
 		files, anyFile := rules.ChangedFiles(line, "bash", dirs)
 		bytes := 0
