@@ -219,6 +219,13 @@ func TestStartedCallsAreBounded(t *testing.T) {
 			t.Error("the number of ids in a turn is not limited")
 		}
 	}
+	var filled startedCalls
+	for n := range maxCalls {
+		filled.start(turnOf{"t", strconv.Itoa(n / maxCallsOfTurn)}, strconv.Itoa(n))
+	}
+	if len(filled.turns) != maxCalls/maxCallsOfTurn {
+		t.Errorf("%d turns are kept below the limit", len(filled.turns))
+	}
 	sum := 0
 	for _, calls := range s.turns {
 		sum += len(calls)

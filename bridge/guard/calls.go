@@ -62,7 +62,7 @@ func (s *startedCalls) start(at turnOf, id string) bool {
 	s.order = append(s.order, at)
 	calls[id] = rollout.Call{}
 	s.total++
-	for len(s.order) > maxCallTurns || s.total > maxCalls && len(s.order) > 1 {
+	for len(s.order) > maxCallTurns || s.total > maxCalls { // more than one turn has maxCalls
 		s.total -= len(s.turns[s.order[0]])
 		delete(s.turns, s.order[0])
 		s.order = s.order[1:]

@@ -81,6 +81,8 @@ func TestStartCall(t *testing.T) {
 				call, _ := w.g.calls.get(turnOf{id, "turn-1"}, "c1")
 				return call.Escalation
 			}
+			w.g.children.setPath("unknown", "x")
+			w.g.threads.setRollout("unknown", "x")
 			if !start() || known() != test.first {
 				t.Errorf("the first call is %v", known())
 			}

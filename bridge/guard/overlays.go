@@ -67,13 +67,13 @@ func (t *threads) addOverlay(id string, policies []*policy.Policy, outcome bridg
 // it with its own overlay, as a parent loads its subagents, inherited is true.
 func (g *Guard) overlays(id string, inherited bool) (all overlaySet) {
 	all = g.threads.overlaysOf(id, false)
+	if !inherited {
+		return all
+	}
 	for range maxParents {
-		if !inherited {
-			break
-		}
 		one := g.children.find(g.world.CodexHome, id)
 		if one == nil {
-			break
+			return all
 		}
 		id = one.Parent
 		all.addAll(g.threads.overlaysOf(id, true)) // a subagent may stay loaded longer

@@ -19,12 +19,23 @@ func TestScriptsInComputedFolders(t *testing.T) {
 		`. "$d/setup.sh"`:                                       rules.None,
 		`cd "$(dirname "$0")" && . ../lib.sh`:                   rules.None,
 		`cd build-$arch && sh ../configure.sh`:                  rules.None,
+		`bash a.sh; cd /dev; bash shm/x`:                        rules.Deny,
 		`cd /dev; bash shm/x`:                                   rules.Deny,
 		`sh -c 'cd a; bash x.sh &'; cd /dev; bash shm/x`:        rules.Deny,
 		`sh -c 'cd a; bash x.sh &'; cd sub; bash shm/x`:         rules.None,
 		`zsh -c 'cd a; bash x.sh &'; cd /proc/self; . ./status`: rules.Deny,
 	} {
 		if m := s.Shell(line, "bash", rules.Sandboxed, dirs); m.Decision != want {
+			t.Errorf("%s: %s", line, printed(m))
+		}
+	}
+}
+
+// In an unknown folder the changes of folder count.
+func TestScriptsFromUnknownFolder(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}})
+	for line, want := range map[string]rules.Decision{"cd /dev; bash shm/x": rules.Deny, "cd /w; bash shm/x": rules.None} {
+		if m := s.Shell(line, "bash", rules.Sandboxed, rules.Dirs{}); m.Decision != want {
 			t.Errorf("%s: %s", line, printed(m))
 		}
 	}
