@@ -51,13 +51,18 @@ func (s *standIn) converse(line []byte) error {
 // startThread echoes the settings of a new thread and stores its hooks.
 func (s *standIn) startThread(params []byte) (any, error) {
 	var p struct {
-		Cwd, ApprovalPolicy, Sandbox string
-		Config                       map[string]json.RawMessage
+		Cwd, ApprovalPolicy, Sandbox, Permissions string
+
+		Config map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, err
 	}
-	if p.Sandbox != "workspace-write" {
+	var profile any
+	switch {
+	case p.Permissions != "": // of the bridge
+		profile = map[string]any{"id": p.Permissions, "extends": ":workspace"}
+	case p.Sandbox != "workspace-write":
 		return nil, fmt.Errorf("the thread's sandbox is %q, which the stand-in does not echo", p.Sandbox)
 	}
 	var states map[string]struct {
@@ -82,6 +87,6 @@ func (s *standIn) startThread(params []byte) (any, error) {
 		"sandbox": map[string]any{
 			"type": "workspaceWrite", "writableRoots": []any{}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false,
 		},
-		"activePermissionProfile": nil,
+		"activePermissionProfile": profile,
 	}, err
 }
