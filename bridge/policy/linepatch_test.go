@@ -39,18 +39,7 @@ func TestPatchAfterOddCd(t *testing.T) {
 		"apply_patch":                                              false,
 		": sub/.github; apply_patch":                               false,
 	} {
-		command, err := json.Marshal(map[string]string{"command": head + patch})
-		if err != nil {
-			t.Fatal(err)
-		}
-		input, err := rpc.ParseValue(command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		st := state()
-		st.Escalation = rules.Sandboxed
-		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		d := decideLine(t, p, head+patch)
 		if (d.Verdict == policy.Deny) != denied {
 			t.Errorf("%.60q: %v, %v", head, d.Verdict, d.Err)
 		}
@@ -196,20 +185,26 @@ func TestWorkOfLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		command, err := json.Marshal(map[string]string{"command": test.line})
-		if err != nil {
-			t.Fatal(err)
-		}
-		input, err := rpc.ParseValue(command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		st := state()
-		st.Escalation = rules.Sandboxed
-		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		d := decideLine(t, p, test.line)
 		if (d.Verdict == policy.Deny) != test.denied {
 			t.Errorf("%.40q with %s: %v, %v", test.line, test.protected, d.Verdict, d.Err)
 		}
 	}
+}
+
+// decideLine decides a command in the sandbox of a workspace-write thread.
+func decideLine(t *testing.T, p *policy.Policy, line string) policy.Decision {
+	t.Helper()
+	command, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := rpc.ParseValue(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Escalation = rules.Sandboxed
+	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+	return p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
 }

@@ -24,7 +24,7 @@ func TestDenyRulesMatchSpellingsOfCodex(t *testing.T) {
 		pattern := "mcp__" + draw(pieces, "server glob") + "__" + draw(pieces, "tool glob")
 		set, err := New([][]config.Rule{{{Tool: pattern, Decision: "deny"}}})
 		if err != nil {
-			t.Skip()
+			return // the pattern is not a valid glob
 		}
 		const hash = "_0123456789ab"
 		for range 50 {

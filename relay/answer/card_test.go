@@ -81,8 +81,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A cut never hides the end of a value, and a card shows below its description what has no room
-// there.
+// A shortened value still shows its end. What does not fit into a card's description is shown below
+// it.
 func TestCardsHideNothing(t *testing.T) {
 	const command, permissions, files = "item/commandExecution/requestApproval", "item/permissions/requestApproval", "item/fileChange/requestApproval"
 	padding, long, far := strings.Repeat("\\u200b", 5000), strings.Repeat("x", 5000), strings.Repeat(" ", 5000)

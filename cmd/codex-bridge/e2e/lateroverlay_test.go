@@ -82,17 +82,11 @@ func TestOverlayOfLooserTime(t *testing.T) {
 	overlay := map[string]any{"web_search": "disabled"}
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "config": overlay})
 	a.turn(thread, "SAY: hello")
-	reload := func(n int, config string) {
-		w.write("config.toml", config+withLongGrace(config))
-		if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, "still checked against the policies") >= n }); err != nil {
-			t.Fatal(err)
-		}
-	}
 	resume := map[string]any{"threadId": thread, "excludeTurns": true}
-	reload(1, loose)
+	a.reconfigures(loose)
 	a.must("thread/unsubscribe", map[string]any{"threadId": thread})
 	a.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": true, "config": overlay})
-	reload(2, strict)
+	a.reconfigures(strict)
 	if err := a.mustFail("thread/resume", resume); !strings.Contains(err.Message, "opened before this policy") {
 		t.Errorf("got %v", err)
 	}

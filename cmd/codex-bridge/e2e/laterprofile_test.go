@@ -10,12 +10,20 @@ import (
 
 const laterConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [%s]\nnetwork = %v\n"
 
-// reconfigures changes the configuration of the bridge, and waits until the bridge has read it
-// while a thread is open.
+// reconfigures changes the configuration of the bridge, and waits until the bridge has read it while
+// a thread is open. It may be called several times.
 func (a *acceptingEditor) reconfigures(config string) {
 	a.t.Helper()
+	const report = "still checked against the policies"
+	var before int
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool {
+		before = strings.Count(text, report)
+		return true
+	}); err != nil {
+		a.t.Fatal(err)
+	}
 	a.write("config.toml", config+withLongGrace(config))
-	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, report) > before }); err != nil {
 		a.t.Fatal(err)
 	}
 }

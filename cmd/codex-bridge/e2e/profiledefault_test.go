@@ -100,8 +100,8 @@ func TestProfileLetsCodexReadOverlayAgain(t *testing.T) {
 	}
 }
 
-// The default of the overlay does not widen a thread: a read-only one stays so, and a
-// workspace-write one keeps what is protected, however it is opened and whatever works in it.
+// The overlay's default profile does not widen a thread. A read-only thread stays read-only. A
+// workspace-write thread keeps its protected paths after start, resume and fork, and in subagents.
 func TestDefaultProfileDoesNotWiden(t *testing.T) {
 	t.Parallel()
 	fork := func(_ *world, a *acceptingEditor, thread string) (*acceptingEditor, string) {
