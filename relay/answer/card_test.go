@@ -81,8 +81,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A shortened value still shows its end. What does not fit into a card's description is shown below
-// it.
+// A shortened value still shows its end. A card shows a text that is too long for its description
+// below the description.
 func TestCardsHideNothing(t *testing.T) {
 	const command, permissions, files = "item/commandExecution/requestApproval", "item/permissions/requestApproval", "item/fileChange/requestApproval"
 	padding, long, far := strings.Repeat("\\u200b", 5000), strings.Repeat("x", 5000), strings.Repeat(" ", 5000)
