@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"codex-bridge/bridge/policy"
 )
 
 // disk is a file system in which paths are resolved.
@@ -41,7 +43,15 @@ func canonical(d disk, path string) (string, error) {
 		return "", errors.New("not an absolute path: " + path)
 	}
 	path = filepath.Clean(path)
+	if isInProc(path) {
+		return "", errInProc
+	}
 	resolved, err := d.Resolve(path)
+	if resolved != path {
+		if _, err := walk(d, path); errors.Is(err, errInProc) {
+			return "", err
+		}
+	}
 	switch {
 	case err == nil:
 		return withStoredNames(d, resolved)
@@ -77,13 +87,31 @@ func canonical(d disk, path string) (string, error) {
 	return filepath.Join(resolved, path[ends[existing]:]), nil
 }
 
-// maxFollowed bounds the names of a path that follow reads, with those of its links.
-const maxFollowed = 4096
-
 // follow is canonical with the path read as the kernel does: name by name. ".." behind a link is
 // the folder above the link's target, and a link whose target is missing leads to the place of its
 // target.
 func follow(d disk, path string) (string, error) {
+	at, err := walk(d, path)
+	if err != nil {
+		return "", err
+	}
+	return canonical(d, at)
+}
+
+const (
+	// maxFollowed bounds the names of a path that walk reads, with those of its links.
+	maxFollowed = 4096
+	errInProc   = policy.PathError("it leads through /proc, where each process finds other files")
+	errTooMany  = policy.PathError("it has too many names or links")
+)
+
+// isInProc reports whether a clean path is below /proc. There, links such as cwd lead each process
+// elsewhere, and in a sandbox the numbers are those of other processes.
+func isInProc(path string) bool { return strings.HasPrefix(path, "/proc/") }
+
+// walk returns the place to which the names of an absolute path lead, one by one, without its links.
+// The result is clean, and may not exist.
+func walk(d disk, path string) (string, error) {
 	switch {
 	case len(path) > 2*maxPath: // a folder, and a path in it
 		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), 2*maxPath)
@@ -100,13 +128,16 @@ func follow(d disk, path string) (string, error) {
 	links := 0
 	for steps := 0; len(rest) > 0; steps++ {
 		if steps == maxFollowed || links > maxLinks {
-			return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many names or links")}
+			return "", errTooMany
 		}
 		name := rest[len(rest)-1]
 		rest = rest[:len(rest)-1]
 		at = filepath.Join(at, name) // at has no links, so ".." removes a name
 		if name == "." || name == ".." {
 			continue
+		}
+		if isInProc(at) {
+			return "", errInProc
 		}
 		target, err := d.ReadLink(at)
 		if err != nil {
@@ -121,7 +152,7 @@ func follow(d disk, path string) (string, error) {
 		}
 		rest = append(rest, split(target)...)
 	}
-	return canonical(d, at)
+	return at, nil
 }
 
 // nameEnds returns the lengths of the folders of a clean path, from the root.

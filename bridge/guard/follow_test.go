@@ -3,12 +3,15 @@
 package guard_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
 )
 
 // Follow finds the file that the kernel opens.
@@ -65,6 +68,20 @@ func TestFollow(t *testing.T) {
 				os.Remove(want)
 			}
 		}
+	}
+	// In /proc the bridge finds another file than the process that opens it.
+	if err := errors.Join(os.Symlink("/proc/self/cwd", filepath.Join(root, "here")), os.Symlink("/proc/1", filepath.Join(root, "first"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"here", "here/none", "plain/../here/f", "first", "first/cwd/f", "first/none"} {
+		for name, resolve := range map[string]func(guard.Disk, string) (string, error){"canonical": guard.CanonicalOn, "follow": guard.FollowOn} {
+			if got, err := resolve(guard.SystemDisk, root+"/"+path); runtime.GOOS == "linux" && !errors.As(err, new(policy.PathError)) {
+				t.Errorf("%s of %s: %q, %v", name, path, got, err)
+			}
+		}
+	}
+	if got, err := guard.CanonicalOn(guard.SystemDisk, "/proc"); runtime.GOOS == "linux" && err != nil {
+		t.Errorf("/proc: %q, %v", got, err)
 	}
 	if got, err := guard.FollowOn(guard.SystemDisk, "a/b"); err == nil {
 		t.Errorf("a relative path: %q", got)

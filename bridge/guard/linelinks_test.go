@@ -31,6 +31,7 @@ func TestLinesThroughLinks(t *testing.T) {
 	}
 	for link, target := range map[string]string{
 		"lnk": "sub/.github/x", "lnk2": "sub/.github", "plain/lnk": "../lnk", "gone": "sub/.github/workflows/N", "d/d": "../sub/.github", "safe": "plain/deep",
+		"here": "/proc/self/cwd", "fd": "/dev/fd", "locked": "/proc/1/cwd",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -80,7 +81,14 @@ func TestLinesThroughLinks(t *testing.T) {
 		{"cd plain; echo W > ../gone", true, true},
 		{"echo W > /proc/self/cwd/lnk2/workflows/N", true, true},
 		{strings.Repeat("cd .;", 17) + "cd lnk2; echo W > workflows/N", true, true},
+		{"echo W > here/sub/.github/workflows/N", true, true},
+		{"cd sub; echo W > ../here/.github/workflows/N", true, true},
+		{"cd here/sub/.github/workflows; echo W > N", true, true},
+		{"cd sub/.github; cd ../../here/workflows; touch N", true, true},
+		{"exec 3<> sub/.github/workflows/N; echo W > fd/3", true, true},
 		{"echo W > plain/N", false, false},
+		{"echo W > locked/N", false, true},
+		{"cat here/plain/N > plain/N", false, false},
 		{"cd plain; echo W > N", false, false},
 		{"cd safe; echo W > ../N", false, false},
 		{"cd safe/..; echo W > N", false, false},

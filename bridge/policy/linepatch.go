@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,7 +38,9 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	for _, file := range files {
 		resolver.spend(file.Path)
 	}
-	if (tooLong || resolver.work > maxLineWork) && slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) }) {
+	// Codex itself protects the governing folders.
+	protectsMore := slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) })
+	if (tooLong || resolver.work > maxLineWork) && protectsMore {
 		return leaveReason{ruleProtected, "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
 	}
 	for _, file := range files {
@@ -47,7 +50,11 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 		if resolver.work > maxLineWork {
 			continue
 		}
-		for _, at := range st.targets(file) {
+		targets, err := st.targets(file)
+		if err != nil && protectsMore {
+			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + file.Path + ": " + err.Error()}
+		}
+		for _, at := range targets {
 			if p.changesProtected(at, false, roots, st) {
 				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
@@ -73,27 +80,36 @@ func (r *lineResolver) spend(path string) bool {
 // followFolder is State.follow within the bound.
 func (r *lineResolver) followFolder(path string) (string, error) {
 	if r.work > maxLineWork || !r.spend(path) {
-		return "", errPath("there is too much to resolve")
+		return "", PathError("there is too much to resolve")
 	}
 	return r.follow(path)
 }
 
 // targets returns the files to which the path of a file may lead. A program may remove a name
-// before ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
-func (st State) targets(file rules.ChangedFile) (targets []string) {
+// before ".."; the kernel follows it if it is a link. A path that is partly unknown, or that can't be
+// opened, leads nowhere. The error is a PathError: the path may lead to any file.
+func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 	if file.Computed || !filepath.IsAbs(file.Path) || len(file.Path) > maxLinePath {
-		return nil
+		return nil, nil
 	}
+	var unknown PathError
 	at, err := st.canonical(filepath.Clean(file.Path))
-	if err == nil {
+	switch {
+	case err == nil:
 		targets = append(targets, at)
+	case errors.As(err, &unknown):
+		return nil, unknown
 	}
 	if err != nil || strings.Contains(file.Path, "..") {
-		if followed, err := st.follow(file.Path); err == nil && followed != at {
+		followed, err := st.follow(file.Path)
+		switch {
+		case err == nil && followed != at:
 			targets = append(targets, followed)
+		case errors.As(err, &unknown):
+			return nil, unknown
 		}
 	}
-	return targets
+	return targets, nil
 }
 
 // linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,

@@ -9,7 +9,9 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// Paths resolves paths. It is the package's only access to the file system.
+// Paths resolves paths. It is the package's only access to the file system. It returns a PathError
+// for a path with which another process may find a file, and other errors for a path that no process
+// can open.
 type Paths interface {
 	// Canonical returns the absolute path with all symbolic links resolved. If the path does not
 	// exist, it resolves the longest existing prefix and appends the rest. On a case-insensitive
@@ -146,8 +148,10 @@ func outermost(paths []string) []string {
 	return out
 }
 
-// errPath is the reason why a path has no canonical form.
-type errPath string
+// PathError is the reason why a path has no canonical form, although a file may be there.
+type PathError string
+
+func (e PathError) Error() string { return string(e) }
 
 func (st State) canonical(path string) (string, error) {
 	return st.resolve(path, Paths.Canonical)
@@ -159,11 +163,11 @@ func (st State) follow(path string) (string, error) { return st.resolve(path, Pa
 func (st State) resolve(path string, by func(Paths, string) (string, error)) (string, error) {
 	switch {
 	case st.Paths == nil:
-		return "", errPath("the bridge has no access to the file system")
+		return "", PathError("the bridge has no access to the file system")
 	case !filepath.IsAbs(path):
-		return "", errPath("it is not an absolute path")
+		return "", PathError("it is not an absolute path")
 	case strings.ContainsRune(path, 0):
-		return "", errPath("it is not a path")
+		return "", PathError("it is not a path")
 	}
 	out, err := by(st.Paths, path)
 	if err != nil {
@@ -171,7 +175,7 @@ func (st State) resolve(path string, by func(Paths, string) (string, error)) (st
 	}
 	if !filepath.IsAbs(out) || !utf8.ValidString(out) {
 		// JSON would change such a name, and it would name another folder.
-		return "", errPath("its name can't be written in JSON")
+		return "", PathError("its name can't be written in JSON")
 	}
 	return filepath.Clean(out), nil
 }
@@ -196,13 +200,13 @@ func (st State) canonicalIn(path, cwd string) string {
 func (st State) ResolveCwd(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		if st.Home == "" {
-			return "", errPath("the home folder is not known")
+			return "", PathError("the home folder is not known")
 		}
 		return st.canonical(filepath.Join(st.Home, rest))
 	}
 	if !filepath.IsAbs(path) {
 		if st.StartFolder == "" {
-			return "", errPath("it is not an absolute path")
+			return "", PathError("it is not an absolute path")
 		}
 		// filepath.Join would remove "a/.." even if a is a link.
 		path = st.StartFolder + string(filepath.Separator) + path

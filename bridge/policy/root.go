@@ -178,8 +178,6 @@ func (st State) unusableReason(workspace string) string {
 	return ""
 }
 
-func (e errPath) Error() string { return string(e) }
-
 // reachable reports whether a turn may work in path: in the workspace or a writable root. If the
 // policy does not let the workspace be written, a cwd in it gives no further rights.
 func (c *decider) reachable(path string) bool {

@@ -194,7 +194,8 @@ const (
 // link (cd -P); the result has both. If follow is not nil, it resolves the links of a path.
 //
 // With CDPATH, or if there are too many folders, the result also has each folder as a part of a
-// path. With too many, complete is false, and the result has an asterisk for any folder.
+// path. With too many, or one that can't be resolved, complete is false, and the result has an
+// asterisk for any folder.
 func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error)) (places []string, complete bool) {
 	places = []string{l.cwd}
 	complete = len(l.folders) <= maxFolders
@@ -217,8 +218,9 @@ func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error))
 		for _, folder := range l.folders[i:] {
 			var to []string
 			for _, at := range from {
-				lexical, physical := changeFolder(at, folder, follow)
+				lexical, physical, err := changeFolder(at, folder, follow)
 				to = add(add(to, lexical), physical)
+				complete = complete && err == nil
 			}
 			for _, at := range to {
 				places = add(places, at)
@@ -229,12 +231,15 @@ func (l *line) possibleFolders(cdpath bool, follow func(string) (string, error))
 			}
 		}
 	}
-	return places, true
+	if !complete {
+		places = append(places, "*")
+	}
+	return places, complete
 }
 
 // changeFolder returns the folder to which a shell changes from another one: with each ".." taken
-// for the removal of a name, and with links followed.
-func changeFolder(from, folder string, follow func(string) (string, error)) (lexical, physical string) {
+// for the removal of a name, and with links followed. After an error it may be any folder.
+func changeFolder(from, folder string, follow func(string) (string, error)) (lexical, physical string, err error) {
 	to := folder
 	if !path.IsAbs(folder) && from != "" {
 		to = from + "/" + folder
@@ -244,9 +249,9 @@ func changeFolder(from, folder string, follow func(string) (string, error)) (lex
 		lexical = path.Clean(to)
 	}
 	if follow != nil && path.IsAbs(to) && !strings.Contains(to, "*") {
-		if at, err := follow(to); err == nil {
-			physical = filepath.ToSlash(at)
+		if physical, err = follow(to); err != nil {
+			physical = lexical
 		}
 	}
-	return lexical, physical
+	return lexical, filepath.ToSlash(physical), err
 }

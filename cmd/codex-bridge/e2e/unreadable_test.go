@@ -35,7 +35,7 @@ func runsLines(t *testing.T, config, folder string, argv []string, lines []strin
 	for _, file := range []string{"secret/here", "plain/here", "sub/.github/workflows/here", "sub/.github/x/here"} {
 		w.write("workspace/"+file, "here\n")
 	}
-	for link, target := range map[string]string{"lnk": "sub/.github/x", "lnk2": "sub/.github", "safe": "plain"} {
+	for link, target := range map[string]string{"lnk": "sub/.github/x", "lnk2": "sub/.github", "safe": "plain", "here": "/proc/self/cwd"} {
 		if err := os.Symlink(target, filepath.Join(w.workspace, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +80,7 @@ func TestUnreadableLinesAndPathRules(t *testing.T) {
 		". <(echo 'echo W > secret/FILE')",
 		"git -c alias.x='!echo W > secret/FILE' x",
 		"echo W > /proc/self/cwd/secret/FILE",
+		"echo W > here/secret/FILE",
 	})
 }
 
@@ -91,6 +92,8 @@ func TestLinesThroughLinks(t *testing.T) {
 		"echo W > lnk/../workflows/FILE",
 		"cd lnk; echo W > ../workflows/FILE",
 		"cd lnk; cd -P ..; echo W > workflows/FILE",
+		"echo W > here/sub/.github/workflows/FILE",
+		"cd sub; echo W > ../here/.github/workflows/FILE",
 	})
 }
 
