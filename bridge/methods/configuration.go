@@ -8,12 +8,12 @@ var configurationRows = []Row{
 	},
 	{ClientNotification, "initialized", Configuration, Pass, nil, "ends the handshake"},
 	{
-		ClientRequest, "config/value/write", Configuration, Deny, nil,
-		"sets any key of the user's configuration, in a file that the client names: hooks, servers, trust, policy",
+		ClientRequest, "config/value/write", Configuration, Rewrite, []string{"filePath", "keyPath", "value"},
+		"sets a key of the user's configuration: models, notices, looks of the TUI, and trust; no programs, no permissions",
 	},
 	{
-		ClientRequest, "config/batchWrite", Configuration, Deny, nil,
-		"sets any keys of the user's configuration, also in running threads: a trusted hook was disabled in this way",
+		ClientRequest, "config/batchWrite", Configuration, Rewrite, []string{"edits", "filePath", "reloadUserConfig"},
+		"sets keys of the user's configuration, each judged as in config/value/write; running threads keep theirs",
 	},
 	{ClientRequest, "config/mcpServer/reload", Configuration, Deny, nil, "starts the commands of newly configured servers"},
 	{

@@ -21,8 +21,8 @@ var modelWorkRows = []Row{
 	{ClientRequest, "thread/realtime/appendText", ModelWork, Gate, []string{"threadId"}, "sends text to a voice session, which starts turns"},
 	{ClientRequest, "thread/realtime/appendSpeech", ModelWork, Gate, []string{"threadId"}, "lets a voice session speak"},
 	{
-		ClientRequest, "thread/inject_items", ModelWork, Deny, nil,
-		"adds raw items to the model's context, also in the developer's role: an invented history",
+		ClientRequest, "thread/inject_items", ModelWork, Gate, []string{"items", "threadId"},
+		"adds items to the model's context: messages pass, as in a turn's input; invented calls and results do not",
 	},
 	{
 		ClientRequest, "thread/approveGuardianDeniedAction", ModelWork, Deny, nil,

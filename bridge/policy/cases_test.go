@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 // is one case:
 //
 //	policy> key = value       over the policy of the contract, TOML
-//	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "opened", "nowhere", "defaults": {…},
+//	state> {"start", "home", "codexHome", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "opened", "nowhere", "defaults": {…},
 //	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER, "stored": {"sandbox", "network"},
 //	        "policyFiles": {FOLDER: [FILE]}, "programs": [PATH], "links": [PATH]}
 //	editor> the client's message
@@ -90,6 +90,7 @@ func archive(text string) (head string, cases []testcase) {
 
 type world struct {
 	Start, Home   string
+	CodexHome     string
 	Workspaces    []string
 	Writable      []string // that commands could write before
 	Thread        *policy.Thread
@@ -163,7 +164,7 @@ func run(t *testing.T, text string) string {
 
 func setState(t *testing.T, st *policy.State, text string) {
 	t.Helper()
-	w := world{Start: st.StartFolder, Home: st.Home, Thread: st.Thread}
+	w := world{Start: st.StartFolder, Home: st.Home, CodexHome: st.CodexHome, Thread: st.Thread}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&w); err != nil {
@@ -180,7 +181,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 			st.LoadedProfile.Entries[":workspace_roots"] = roots
 		}
 	}
-	st.OpenedIn = w.OpenedIn
+	st.OpenedIn, st.CodexHome = w.OpenedIn, w.CodexHome
 	st.Workspaces, st.Writable, st.StoredSandbox = w.Workspaces, w.Writable, w.StoredSandbox
 	st.Programs, st.Links = w.Programs, w.Links
 	if w.PolicyFiles != nil {

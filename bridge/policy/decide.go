@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -121,6 +122,9 @@ func (c *decider) matchThread() bool {
 }
 
 func (c *decider) result() Decision {
+	if c.err == nil && c.spec.confirmed {
+		c.refuseChangedSettings()
+	}
 	if c.err == nil && c.needsThreadFolder {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the bridge could not get the thread's folder from Codex", "send its cwd")
 		return Decision{Verdict: Deny, Err: c.err, NeedsThreadFolder: true}
@@ -162,6 +166,24 @@ func (c *decider) result() Decision {
 		}
 	}
 	return d
+}
+
+// refuseChangedSettings refuses settings that the policy does not allow as they are. The client would
+// wait for a notification of what it sent.
+func (c *decider) refuseChangedSettings() {
+	for _, change := range c.changes {
+		switch change.Rule {
+		case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts:
+		case ruleRoots:
+			if change.To != nil && !strings.HasPrefix(change.Field, "params.sandboxPolicy") {
+				continue // the canonical path of the same folder
+			}
+		default:
+			continue
+		}
+		c.refuse(rpc.CodeRefused, change.Field, change.Rule, change.Reason, "choose a value that the policy allows")
+		return
+	}
 }
 
 // maxChanges bounds the changes to one message. The bridge reports and logs each; without a bound

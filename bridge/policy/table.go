@@ -20,7 +20,10 @@ type methodSpec struct {
 	// usesDefaults: an omitted model or effort comes from Codex's configuration. Measured with
 	// Codex 0.169: so it does for a fork, but a resume restores the thread's.
 	usesDefaults bool
-	rules        []rule
+	// confirmed: clients wait until Codex notifies them of what they sent. Measured with the TUI of
+	// Codex 0.169: after a changed thread/settings/update it holds every later prompt back.
+	confirmed bool
+	rules     []rule
 	// unchecked are members that no rule limits.
 	unchecked []string
 	// known are the fields of the rules and the unchecked ones. Others are removed as unknown.
@@ -82,6 +85,15 @@ func methodTable() map[string]*methodSpec {
 			"command", "disableOutputCap", "disableTimeout", "outputBytesCap", "processId", "size", "streamStdin", "streamStdoutStderr",
 			"timeoutMs", "tty",
 		)},
+		"config/value/write": {noThread: true, rules: []rule{
+			{fields("keyPath", "value"), (*decider).decideConfigValue},
+			{fields("filePath"), (*decider).decideConfigFile},
+		}, unchecked: fields("expectedVersion", "mergeStrategy")},
+		"config/batchWrite": {noThread: true, rules: []rule{
+			{fields("edits"), (*decider).decideConfigEdits},
+			{fields("filePath"), (*decider).decideConfigFile},
+			{fields("reloadUserConfig"), (*decider).dropConfigReload},
+		}, unchecked: fields("expectedVersion")},
 		"mcpServerStatus/list": {noThread: true, rules: []rule{{fields("threadId"), (*decider).dropServersThread}}, unchecked: fields(
 			"cursor", "detail", "limit", "serverName",
 		)},
@@ -128,14 +140,15 @@ func methodTable() map[string]*methodSpec {
 			"serviceTier", "serviceTierForTurn", "summary", "turnTrigger",
 		), said...)},
 		"turn/steer": {unchecked: append(fields("expectedTurnId"), said...)},
-		"thread/settings/update": {rules: []rule{
+		"thread/settings/update": {confirmed: true, rules: []rule{
 			plugins, cwd, environments, approval, reviewer, object, fenceTurn, model, effort, collaboration,
 		}, unchecked: fields("threadId", "multiAgentMode", "personality", "serviceTier", "summary")},
-		"turn/settings/update": {rules: []rule{
+		"turn/settings/update": {confirmed: true, rules: []rule{
 			environments, reviewer, model, effort,
 		}, unchecked: fields("threadId", "turnId", "serviceTier", "summary")},
 
 		"review/start":              {rules: []rule{{fields("delivery"), (*decider).checkReview}}, unchecked: fields("threadId", "target")},
+		"thread/inject_items":       {rules: []rule{{fields("items"), (*decider).decideInjectedItems}}, unchecked: fields("threadId")},
 		"thread/compact/start":      {unchecked: fields("threadId")},
 		"thread/goal/set":           {unchecked: fields("threadId", "objective", "origin", "status", "tokenBudget")},
 		"thread/guardianReview":     {unchecked: fields("threadId")},

@@ -1,0 +1,192 @@
+package policy
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// configKey is a key of Codex's configuration that clients may write. Its value limits no thread, or
+// allowed reports why the policy forbids it.
+type configKey struct {
+	names   []string // "*" is any name; a last "**" is any names
+	allowed func(p *Policy, v rpc.Value) (rule, reason string)
+}
+
+// configKeys are the keys that clients may write. null removes a key. All others are refused: they
+// name programs, servers, providers, permissions and files.
+//
+// tui.keymap is not one of them: it could exchange the keys that answer an approval.
+var configKeys = []configKey{
+	{[]string{"model"}, (*Policy).refusesModelKey},
+	{[]string{"review_model"}, (*Policy).refusesModelKey},
+	{[]string{"model_reasoning_effort"}, (*Policy).refusesEffortKey},
+	{[]string{"plan_mode_reasoning_effort"}, (*Policy).refusesEffortKey},
+	{[]string{"model_reasoning_summary"}, nil},
+	{[]string{"model_verbosity"}, nil},
+	{[]string{"personality"}, nil},
+	{[]string{"service_tier"}, nil},
+	{[]string{"projects", "*", "trust_level"}, (*Policy).refusesTrustKey},
+	{[]string{"notice", "**"}, nil},
+	{[]string{"tui", "alternate_screen"}, nil},
+	{[]string{"tui", "animations"}, nil},
+	{[]string{"tui", "model_availability_nux", "**"}, nil},
+	{[]string{"tui", "notification_condition"}, nil},
+	{[]string{"tui", "notification_method"}, nil},
+	{[]string{"tui", "notifications"}, nil},
+	{[]string{"tui", "pet"}, nil},
+	{[]string{"tui", "raw_output_mode"}, nil},
+	{[]string{"tui", "session_picker_view"}, nil},
+	{[]string{"tui", "show_tooltips"}, nil},
+	{[]string{"tui", "status_line"}, nil},
+	{[]string{"tui", "status_line_use_colors"}, nil},
+	{[]string{"tui", "terminal_title"}, nil},
+	{[]string{"tui", "theme"}, nil},
+}
+
+// keyPathName is one name of a key path: a bare one, or one in quotes, in which only backslashes
+// are escaped. Measured with Codex 0.169: it reads these, and no others, in the same way.
+var keyPathName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+|"(?:[^"\\\x00-\x1f\x7f]|\\\\)*")`)
+
+// parseKeyPath returns the names of a key path; false if Codex may read other names.
+func parseKeyPath(path string) (names []string, ok bool) {
+	for {
+		name := keyPathName.FindString(path)
+		if name == "" {
+			return nil, false
+		}
+		path = path[len(name):]
+		if name[0] == '"' {
+			name = strings.ReplaceAll(name[1:len(name)-1], `\\`, `\`)
+		}
+		names = append(names, name)
+		if path == "" {
+			return names, true
+		}
+		if path[0] != '.' {
+			return nil, false
+		}
+		path = path[1:]
+	}
+}
+
+func (k *configKey) matches(names []string) bool {
+	pattern := k.names
+	if last := len(pattern) - 1; pattern[last] == "**" {
+		if len(names) <= last {
+			return false
+		}
+		names, pattern = names[:last], pattern[:last]
+	}
+	return slices.EqualFunc(names, pattern, func(name, pattern string) bool { return pattern == "*" || name == pattern })
+}
+
+// decideConfigValue checks the one edit of config/value/write.
+func (c *decider) decideConfigValue([]string) { c.decideConfigEdit("params", c.params) }
+
+// decideConfigEdits checks the edits of config/batchWrite. Codex makes all of them or none.
+func (c *decider) decideConfigEdits([]string) {
+	edits := c.params.Get("edits")
+	if edits.Kind() != rpc.Array {
+		c.refuse(rpc.CodeInvalidParams, "params.edits", ruleProtocol, "edits is "+edits.Kind().String(), "send an array of edits")
+		return
+	}
+	n := 0
+	for edit := range edits.Elements() {
+		if c.err == nil {
+			c.decideConfigEdit("params.edits["+strconv.Itoa(n)+"]", edit)
+		}
+		n++
+	}
+}
+
+func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
+	path, isText := edit.Get("keyPath").Text()
+	names, ok := parseKeyPath(path)
+	i := slices.IndexFunc(configKeys, func(k configKey) bool { return k.matches(names) })
+	if !isText || !ok || i < 0 {
+		c.refuse(rpc.CodeRefused, at+".keyPath", ruleMethods, formatValue(edit.Get("keyPath"))+" is not one of the keys that clients may write",
+			"change Codex's config.toml in an editor, or use a setting of the thread")
+		return
+	}
+	value := edit.Get("value")
+	if !isPlainConfigValue(value) {
+		c.refuse(rpc.CodeRefused, at+".value", ruleMethods, "the value of "+path+" is "+value.Kind().String(), "send null, a text, number or boolean, or a list of texts")
+		return
+	}
+	if allowed := configKeys[i].allowed; allowed != nil {
+		if rule, reason := allowed(c.p, value); rule != "" {
+			c.refuse(rpc.CodeRefused, at+".value", rule, reason, "choose a value that the policy allows")
+		}
+	}
+}
+
+// isPlainConfigValue reports whether a value has no keys of its own.
+func isPlainConfigValue(v rpc.Value) bool {
+	switch v.Kind() {
+	case rpc.Null, rpc.String, rpc.Number, rpc.Bool:
+		return true
+	case rpc.Array:
+		for e := range v.Elements() {
+			if e.Kind() != rpc.String {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// refusesModelKey returns the rule and the reason why the policy refuses a model for new threads.
+// Without the key, Codex chooses one, which the bridge checks when a thread opens.
+func (p *Policy) refusesModelKey(v rpc.Value) (rule, reason string) {
+	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !p.AllowsModel(name)) {
+		return ruleModels, formatValue(v) + " is not in " + p.modelList()
+	}
+	return "", ""
+}
+
+func (p *Policy) refusesEffortKey(v rpc.Value) (rule, reason string) {
+	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !p.allowsEffort(name)) {
+		return ruleEfforts, formatValue(v) + " is not in " + p.effortList()
+	}
+	return "", ""
+}
+
+// refusesTrustKey returns the rule and the reason why the policy refuses the trust in a project. To
+// remove an entry may also add trust, namely that of the repository's root.
+func (p *Policy) refusesTrustKey(v rpc.Value) (rule, reason string) {
+	if p.trust == trustCodex || v.Is(string(untrusted)) {
+		return "", ""
+	}
+	return ruleTrust, "only the user may trust a project, in Codex's config.toml; the policy has project_trust = " + strconv.Quote(p.trust)
+}
+
+// decideConfigFile checks the file that a client writes, and removes it: Codex then writes the
+// user's configuration.
+func (c *decider) decideConfigFile([]string) {
+	v := c.params.Get("filePath")
+	if isUnset(v) {
+		return
+	}
+	own := filepath.Join(c.st.CodexHome, "config.toml")
+	at, err := c.st.canonical(textOf(v))
+	if want, known := c.st.canonical(own); c.st.CodexHome == "" || err != nil || known != nil || at != want {
+		c.refuse(rpc.CodeRefused, "params.filePath", ruleMethods, formatValue(v)+" is not the user's configuration", "omit filePath")
+		return
+	}
+	c.dropField("filePath", ruleMethods, "Codex writes the user's configuration without it")
+}
+
+// dropConfigReload prevents a reload, which would apply the whole file to running threads. New
+// threads read the file in any case.
+func (c *decider) dropConfigReload([]string) {
+	v := c.params.Get("reloadUserConfig")
+	if reload, ok := v.Bool(); v.Exists() && (reload || !ok) {
+		c.dropField("reloadUserConfig", ruleMethods, "it would change running threads; new threads have the new values")
+	}
+}
