@@ -76,7 +76,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 // The queue to a Codex that does not read is limited in bytes, too: the bridge stops reading it
 // until it reads. Every request gets its response.
 func TestMemoryForStoppedCodex(t *testing.T) {
-	const questions, size, limit = 2500, 64 << 10, 56 << 20
+	const questions, size, limit = 2500, 64 << 10, 80 << 20
 	no := strings.Repeat("x", size)
 	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"codex-bridge/rpc"
 )
@@ -57,6 +58,10 @@ func (r *reader) read() {
 				continue
 			}
 		}
+		if line != nil && errors.As(err, &refused) && isNoMessage(line) && !p.opts.Enforces() {
+			_ = p.state.toCodex.send(r.ctx, line) // only a request is withdrawn
+			continue
+		}
 		if errors.As(err, &refused) {
 			p.opts.Log.Warn("refused a line of the client", "error", refused.Err.Message)
 			p.sendResponse(refused.ID, rpc.EncodeError(refused.ID, refused.Err))
@@ -68,6 +73,13 @@ func (r *reader) read() {
 		close(p.clientDone)
 		return
 	}
+}
+
+// isNoMessage reports whether Codex reads no message in a line: it is neither an object nor an array.
+// Measured with Codex 0.169: it drops such a line, but one byte that is not UTF-8 ends it.
+func isNoMessage(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	return len(text) > 0 && text[0] != '{' && text[0] != '[' && utf8.Valid(line) && bytes.IndexByte(text, '\n') < 0
 }
 
 // receive handles one message of the client, or queues it. kept reports whether the message is
@@ -85,6 +97,10 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 			return false, false
 		}
 		routes := activeRoutes(p.routes[Client].forMethod(m.Method))
+		if err := m.CheckParams(); err != nil && (len(routes) > 0 || p.opts.Enforces()) {
+			p.reject(msg, err)
+			return false, false
+		}
 		if !r.deep || len(routes) == 0 && p.state.isIdle() {
 			p.handle(r.ctx, msg, routes)
 			return false, false

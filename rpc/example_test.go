@@ -20,14 +20,14 @@ func ExampleParser_Message() {
 	cwd, _ := m.Params.Get("cwd").Text()
 	fmt.Println(m.Method, cwd)
 
-	_, err = parser.Message([]byte(`{"id":2,"method":"thread/start","params":[]}`), true)
+	_, err = parser.Message([]byte(`{"id":2,"method":5}`), true)
 	var invalid *rpc.MessageError
 	if errors.As(err, &invalid) {
 		fmt.Printf("%s\n", rpc.EncodeError(invalid.ID, invalid.Err))
 	}
 	// Output:
 	// thread/start /src
-	// {"error":{"code":-32602,"message":"params is an array; Codex's methods take an object"},"id":2}
+	// {"error":{"code":-32600,"message":"method is a number, not a string"},"id":2}
 }
 
 // A Patch keeps the bytes that it does not change.

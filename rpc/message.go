@@ -30,9 +30,20 @@ type Message struct {
 	Kind   MessageKind
 	ID     ID
 	Method string
-	Params Value // an object, null or Absent
+	Params Value // see CheckParams
 	Result Value
 	Error  Value
+}
+
+// CheckParams returns an error unless Params is an object, null or Absent.
+//
+// Measured with Codex 0.169: it takes an array for an object, its elements in the order of the
+// fields. A handler that reads fields by name must not get an array.
+func (m *Message) CheckParams() *Error {
+	if k := m.Params.Kind(); k != Absent && k != Null && k != Object {
+		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
+	}
+	return nil
 }
 
 // Bytes returns the line that was parsed, with its line end if it has one.
@@ -103,11 +114,6 @@ func (r *Parser) parseCall(m *Message, method Value) *Error {
 	}
 	if m.Result.Exists() || m.Error.Exists() {
 		return Errorf(CodeInvalidRequest, "a message with a method must not have result or error")
-	}
-	if k := m.Params.Kind(); k != Absent && k != Null && k != Object {
-		// Measured: Codex takes an array for an object, its elements in the order of
-		// the fields. The policy decides by name, so it can't decide an array.
-		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
 	}
 	if raw := method.Raw(); bytes.IndexByte(raw, '\\') < 0 {
 		m.Method = r.names.intern(raw[1 : len(raw)-1])

@@ -295,13 +295,27 @@ var refused = []struct {
 	{"broken failure", `{"id":1,"error":{"code":01}}`, notJSON, `null`, ""},
 	{"answer twice", `{"id":1,"result":{},"result":{}}`, notJSON, `null`, ""},
 	{"answer, id behind the break", `{"result":{"a":"\ud800"},"id":1}`, notJSON, `null`, ""},
+}
 
-	// Measured: Codex takes an array for an object, by the order of the fields.
-	{"params an array", `{"id":1,"method":"m","params":[]}`, params, `1`, "params is an array"},
-	{"params a string", `{"id":1,"method":"m","params":"x"}`, params, `1`, "params is a string"},
-	{"params a number", `{"id":"a","method":"m","params":0}`, params, `"a"`, "params is a number"},
-	{"params a boolean", `{"id":1,"method":"m","params":false}`, params, `1`, "params is a boolean"},
-	{"notification with an array", `{"method":"m","params":[]}`, params, `null`, "params is an array"},
+// Codex takes an array for an object, by the order of the fields.
+func TestCheckParams(t *testing.T) {
+	for params, want := range map[string]string{
+		`{}`: "", `null`: "", `{"a":[]}`: "",
+		`[]`: "params is an array", `["a"]`: "params is an array", `"x"`: "params is a string", `0`: "params is a number", `false`: "params is a boolean",
+	} {
+		for _, start := range []string{`{"id":1,"method":"m","params":`, `{"method":"m","params":`} {
+			m, err := rpc.ParseMessage([]byte(start + params + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.CheckParams(); (err != nil) != (want != "") || err != nil && (err.Code != rpc.CodeInvalidParams || !strings.Contains(err.Message, want)) {
+				t.Errorf("%s%s}: %v, want %q", start, params, err, want)
+			}
+		}
+	}
+	if m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"m"}`)); err != nil || m.CheckParams() != nil {
+		t.Errorf("without params: %v", err)
+	}
 }
 
 func TestStrictParserRefuses(t *testing.T) {
@@ -400,7 +414,7 @@ func TestErrorCarriesTheID(t *testing.T) {
 
 // An error must stay valid when the memory of the line is reused.
 func TestErrorOutlivesItsLine(t *testing.T) {
-	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":"m","params":1}`} {
+	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":5}`} {
 		line := []byte(text)
 		_, err := new(rpc.Parser).Message(line, true)
 		clear(line)

@@ -76,15 +76,16 @@ func (c *Child) Signal(sig os.Signal) {
 	_ = c.cmd.Process.Signal(sig) // Codex may have exited
 }
 
-// Stop ends Codex within grace. It closes stdin, sends SIGTERM after a third of grace, and at
-// the end of grace kills Codex and its descendants.
+// Stop ends Codex. It closes stdin, sends SIGTERM after grace, and kills Codex and its descendants
+// after another grace. Until Codex has started, which takes seconds on a busy machine, SIGTERM would
+// kill it before it writes its last responses.
 func (c *Child) Stop(grace time.Duration) {
 	c.Stdin.Close()
-	if c.ExitsWithin(grace / 3) {
+	if c.ExitsWithin(grace) {
 		return
 	}
 	c.Signal(terminate)
-	if c.ExitsWithin(grace - grace/3) {
+	if c.ExitsWithin(grace) {
 		return
 	}
 	c.Kill()

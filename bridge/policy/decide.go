@@ -16,6 +16,9 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
 	}
+	if err := m.CheckParams(); err != nil {
+		return Decision{Verdict: Deny, Err: err}
+	}
 	return p.checkForm(p.decide(m, st), m, checkParams, m.Method, "params")
 }
 
