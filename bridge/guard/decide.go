@@ -59,6 +59,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		}
 		if d.Verdict == policy.Rewrite {
 			call.Line = d.Message
+			g.warnChanged(call, d.Changes)
 			g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
 		}
 	}

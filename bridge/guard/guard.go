@@ -30,7 +30,8 @@ type Guard struct {
 	patches               patches
 	calls                 startedCalls
 	userRules             userrules.Reader
-	untrustedNotices      noticeSet
+	notices               noticeSet
+	knowsBridge           func() bool            // set by SetKnowsBridge; nil: no client does
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
@@ -44,6 +45,10 @@ type Guard struct {
 	unenforced            atomic.Bool // Codex may have loaded threads while no policy was enforced
 	log                   *slog.Logger
 }
+
+// SetKnowsBridge sets the function that reports whether the client gets bridge/policy/applied. Call it
+// before the conversation starts.
+func (g *Guard) SetKnowsBridge(f func() bool) { g.knowsBridge = f }
 
 // CodexHome returns Codex's own folder, or "" if it is unknown.
 func (g *Guard) CodexHome() string { return g.world.CodexHome }

@@ -6,36 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
-
-// configWarning is the notification by which Codex reports that a project's own configuration is
-// not loaded.
-const configWarning = "configWarning"
-
-// noticeSet has the projects about which the user was notified. Safe for concurrent use.
-type noticeSet struct {
-	mu       sync.Mutex
-	projects map[string]bool
-}
-
-// add adds a project and reports whether it is new.
-func (t *noticeSet) add(project string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.projects[project] {
-		return false
-	}
-	if t.projects == nil {
-		t.projects = make(map[string]bool)
-	}
-	t.projects[project] = true
-	return true
-}
 
 // readFolder sets the current folder of the thread of a resume or fork in state, from Codex. It
 // returns false if Codex can't be asked. Measured: thread/read returns the folder of unloaded
@@ -93,18 +68,13 @@ func (g *Guard) warnUntrusted(call *bridge.ClientMessage, folder string, state p
 		if !a.Result().Exists() {
 			return
 		}
-		if !g.untrustedNotices.add(project) {
+		if !g.notices.add("untrusted " + project) {
 			return
 		}
 		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, listed(unloaded))
 		hint := g.policy.Load().TrustHint(project, state)
 		g.log.Warn(summary, "project", project, "hint", hint)
-		if g.peer.OptedOut(configWarning) {
-			return
-		}
-		a.AfterSent(func() {
-			g.peer.Notify(configWarning, map[string]any{"summary": summary, "details": hint})
-		})
+		g.warnAfter(a, map[string]any{"summary": summary, "details": hint})
 	})
 }
 

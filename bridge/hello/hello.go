@@ -65,6 +65,7 @@ func (h *Hello) AddStatus(name string, state func() any) {
 func New(version string, codex func(context.Context) (string, error), g *guard.Guard, log *slog.Logger) *Hello {
 	h := &Hello{version: version, codex: codex, guard: g, started: time.Now(), log: log}
 	g.OnApplied(h.notifyApplied)
+	g.SetKnowsBridge(h.KnowsBridge)
 	return h
 }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -175,13 +174,7 @@ func (c *decider) result() Decision {
 // wait for a notification of what it sent.
 func (c *decider) refuseChangedSettings() {
 	for _, change := range c.changes {
-		switch change.Rule {
-		case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts:
-		case ruleRoots:
-			if change.To != nil && !strings.HasPrefix(change.Field, "params.sandboxPolicy") {
-				continue // the canonical path of the same folder
-			}
-		default:
+		if !change.restricts() {
 			continue
 		}
 		c.refuse(rpc.CodeRefused, change.Field, change.Rule, change.Reason, "choose a value that the policy allows")

@@ -1,0 +1,86 @@
+package guard
+
+import (
+	"strconv"
+	"sync"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// configWarning is the notification by which Codex reports that a part of its configuration has no
+// effect. Clients show its summary to their users.
+const configWarning = "configWarning"
+
+const (
+	// maxNotices bounds the notices of a conversation, and maxNoticesOnce those of one message.
+	maxNotices     = 10_000
+	maxNoticesOnce = 8
+)
+
+// noticeSet has the notices that the user has got. Safe for concurrent use.
+type noticeSet struct {
+	mu   sync.Mutex
+	sent map[string]bool
+}
+
+// add adds a notice and reports whether it is new. A full set takes no more.
+func (s *noticeSet) add(notice string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sent[notice] || len(s.sent) == maxNotices {
+		return false
+	}
+	if s.sent == nil {
+		s.sent = make(map[string]bool)
+	}
+	s.sent[notice] = true
+	return true
+}
+
+// warnChanged tells the user what the policy took away from a request, once for each thread and kind
+// of change. Clients that know the bridge get bridge/policy/applied instead.
+func (g *Guard) warnChanged(call *bridge.ClientMessage, changes []policy.Change) {
+	if call.Kind != rpc.Request || g.knowsBridge != nil && g.knowsBridge() {
+		return
+	}
+	var kinds, sentences []string
+	for _, change := range changes {
+		if kind, sentence := change.Notice(); kind != "" {
+			kinds, sentences = append(kinds, kind), append(sentences, sentence)
+		}
+	}
+	if len(kinds) == 0 {
+		return
+	}
+	named := textOf(call, "threadId")
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if !a.Result().Exists() {
+			return
+		}
+		thread := named
+		if id, ok := a.Result().Get("thread").Get("id").Text(); ok {
+			thread = id
+		}
+		sent := 0
+		for i, kind := range kinds {
+			switch {
+			case !g.notices.add("changed " + thread + " " + kind):
+				continue
+			case sent == maxNoticesOnce:
+				g.warnAfter(a, map[string]any{"summary": "codex-bridge has changed " + strconv.Itoa(len(kinds)-i) + " more settings; codex-bridge decisions lists them."})
+				return
+			}
+			g.warnAfter(a, map[string]any{"summary": sentences[i]})
+			sent++
+		}
+	})
+}
+
+// warnAfter sends the client a configWarning after a response.
+func (g *Guard) warnAfter(a *bridge.ServerResponse, params map[string]any) {
+	if !g.peer.OptedOut(configWarning) {
+		a.AfterSent(func() { g.peer.Notify(configWarning, params) })
+	}
+}

@@ -1,0 +1,44 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Notice returns what a change takes away from a client that does not know the bridge, as a sentence
+// for its user, and the kind of change; two empty texts if the client loses nothing that it sent.
+func (c Change) Notice() (kind, sentence string) {
+	if c.From == nil || !c.restricts() {
+		return "", ""
+	}
+	field := strings.TrimPrefix(c.Field, "params.")
+	if names := strings.SplitN(field, ".", 4); names[0] == "config" && len(names) == 4 {
+		field = strings.Join(names[:3], ".") // one server, not each of its members
+	}
+	sentence = "codex-bridge has removed " + field
+	if c.To != nil {
+		sentence = "codex-bridge has changed " + field
+		var text string
+		if json.Unmarshal(c.To, &text) == nil && !bytes.Equal(c.From, c.To) { // equal with the gate
+			sentence += " to " + clip(text)
+		}
+	}
+	sentence += ": " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule
+	if c.Origin != "" {
+		sentence += " in " + c.Origin
+	}
+	kind, _, _ = strings.Cut(c.Rule+" "+field, "[") // without the number of an element
+	return kind, sentence + "."
+}
+
+// restricts reports whether the change replaces or removes a value that the policy does not allow.
+func (c Change) restricts() bool {
+	switch c.Rule {
+	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys:
+		return true
+	case ruleRoots: // otherwise it is the canonical path of the same folder
+		return c.To == nil || strings.HasPrefix(c.Field, "params.sandboxPolicy")
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/policy"
+)
+
+func TestNotice(t *testing.T) {
+	raw := func(text string) json.RawMessage {
+		if text == "" {
+			return nil
+		}
+		return json.RawMessage(text)
+	}
+	for name, test := range map[string]struct {
+		field, rule, reason, from, to string
+		want                          string
+	}{
+		"replaced":             {"params.approvalPolicy", "policy.approval", `"never" is not in policy.approval [untrusted]`, `"never"`, `"untrusted"`, `codex-bridge has changed approvalPolicy to untrusted: "never" is not in policy.approval [untrusted]. The setting is policy.approval in user f:3.`},
+		"replaced by the gate": {"params.approvalPolicy", "policy.approval", "r", `"on-request"`, `"on-request"`, "codex-bridge has changed approvalPolicy: r. The setting is policy.approval in user f:3."},
+		"replaced by an object": {
+			"params.sandboxPolicy", "policy.sandbox", "r.", `{"type":"dangerFullAccess"}`, `{"type":"readOnly"}`, "codex-bridge has changed sandboxPolicy: r. The setting is policy.sandbox in user f:3.",
+		},
+		// The value may have keys in it.
+		"removed":           {"params.config.mcp_servers", "policy.config_keys", "r", `{"x":{"env":{"KEY":"secret"}}}`, "", "codex-bridge has removed config.mcp_servers: r. The setting is policy.config_keys in user f:3."},
+		"a member":          {"params.config.mcp_servers.x.args", "policy.config_keys", "r", `[]`, "", "codex-bridge has removed config.mcp_servers.x: r. The setting is policy.config_keys in user f:3."},
+		"a folder":          {"params.cwd", "policy.writable_roots", "r", `"/etc"`, "", "codex-bridge has removed cwd: r. The setting is policy.writable_roots in user f:3."},
+		"a root of a turn":  {"params.sandboxPolicy.writableRoots", "policy.writable_roots", "r", `["/etc"]`, `[]`, "codex-bridge has changed sandboxPolicy.writableRoots: r. The setting is policy.writable_roots in user f:3."},
+		"a canonical path":  {"params.cwd", "policy.writable_roots", "r", `"/code/x/.."`, `"/code"`, ""},
+		"not sent":          {"params.approvalPolicy", "policy.approval", "r", "", `"untrusted"`, ""},
+		"the profile":       {"params.sandbox", "policy.protected_paths", "r", `"workspace-write"`, "", ""},
+		"an unknown field":  {"params.new", "policy.unknown_methods", "r", `1`, "", ""},
+		"trust of projects": {"params.config.projects", "policy.project_trust", "r", `{}`, "", ""},
+	} {
+		c := policy.Change{Field: test.field, Rule: test.rule, Reason: test.reason, Origin: "user f:3", From: raw(test.from), To: raw(test.to)}
+		kind, got := c.Notice()
+		if got != test.want || (kind == "") != (test.want == "") || strings.Contains(got, "secret") {
+			t.Errorf("%s: %q, %q, want %q", name, kind, got, test.want)
+		}
+	}
+	one := policy.Change{Field: "params.environments[3].cwd", Rule: "policy.writable_roots", From: raw("1")}
+	other := policy.Change{Field: "params.environments[4].cwd", Rule: "policy.writable_roots", From: raw("1")}
+	a, _ := one.Notice()
+	b, text := other.Notice()
+	if a != b || !strings.HasSuffix(text, "The setting is policy.writable_roots.") {
+		t.Errorf("kinds %q and %q, %q", a, b, text)
+	}
+}
