@@ -22,6 +22,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		id, _ = call.Params.Get("threadId").Text()
 	}
 	done := g.threads.beginOpening(id)
+	wasOpen := id != "" && state.Thread != nil
 	if state.Thread != nil { // the source of a fork
 		state.Thread = g.threads.peek(state.Thread.ID)
 	}
@@ -53,7 +54,9 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if !enforced {
 			g.threads.registerUnenforced(opened)
 		}
-		err := g.threads.registerOpened(g.policy.Load, d.Sent, result, state, change.order, own)
+		sent := *d.Sent
+		sent.Loaded = wasOpen && opened == id || slices.Contains(loaded, opened)
+		err := g.threads.registerOpened(g.policy.Load, &sent, result, state, change.order, own)
 		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
 			err = openedUnenforcedError(d.Sent.Method)
 		}

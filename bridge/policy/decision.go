@@ -126,4 +126,7 @@ type SentSettings struct {
 	Project     string          // the folder whose project configuration Codex may load; "" for none
 	Profile     Profile         // the profile of the overlay
 	ProfileName string          // the variant that the request names; "" for none, or any variant of a loaded thread
+	// Loaded reports that Codex had loaded the thread. It then ignores the request's settings, and
+	// those of the thread count if the policy allows them.
+	Loaded bool
 }

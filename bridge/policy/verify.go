@@ -173,14 +173,15 @@ func (e *verifier) checkCollaboration(v rpc.Value) {
 	e.checkEffort("collaborationMode.settings.reasoning_effort", settings.Get("reasoning_effort"))
 }
 
-// compareSent compares the echoed settings with the sent ones. Stricter values pass.
+// compareSent compares the echoed settings with the sent ones. Stricter values pass, and those of a
+// loaded thread, which checkFields has compared with the policy.
 func (e *verifier) compareSent(sent *SentSettings) {
-	if sent.Approval != nil {
+	if sent.Approval != nil && !sent.Loaded {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
 			e.fail("approvalPolicy", ruleApproval, "Codex asks less than the sent value requires", sent.Approval, cloneRaw(e.approval))
 		}
 	}
-	if sent.Reviewer != nil {
+	if sent.Reviewer != nil && !sent.Loaded {
 		d, err := rpc.ParseValue(sent.Reviewer)
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) {
 			e.fail("approvalsReviewer", ruleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, cloneRaw(e.reviewer))
@@ -190,7 +191,7 @@ func (e *verifier) compareSent(sent *SentSettings) {
 	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !e.isBridgeProfile(textOf(id))) {
 		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	}
-	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked {
+	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked && !sent.Loaded {
 		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
 	}
 }
