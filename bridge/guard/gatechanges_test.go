@@ -184,9 +184,9 @@ editor< {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+th
 	}
 }
 
-// A resume with an approval policy replaces the one of earlier requests. A request that the client
-// sent after the resume stays effective, even if Codex answered it before the resume.
-func TestRequestAfterResumeCounts(t *testing.T) {
+// Codex keeps the approval policy of a loaded thread. So a resume can have the bridge ask, and can't
+// end that.
+func TestResumeKeepsGate(t *testing.T) {
 	const resume = `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"APPROVAL","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
@@ -204,7 +204,7 @@ codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","app
 		name, before, script string
 		asks                 bool
 	}{
-		{"an update, then a resume", "on-request", strings.Replace(update, "APPROVAL", "untrusted", 1) + updated + strings.Replace(resume, "APPROVAL", "on-request", 1) + resumed, false},
+		{"an update, then a resume", "on-request", strings.Replace(update, "APPROVAL", "untrusted", 1) + updated + strings.Replace(resume, "APPROVAL", "on-request", 1) + resumed, true},
 		{"an update, then a resume, the other way round", "untrusted", strings.Replace(update, "APPROVAL", "on-request", 1) + updated + strings.Replace(resume, "APPROVAL", "untrusted", 1) + resumed, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

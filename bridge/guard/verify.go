@@ -56,6 +56,10 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		}
 		sent := *d.Sent
 		sent.Loaded = wasOpen && opened == id || slices.Contains(loaded, opened)
+		if sent.Loaded && sent.Gated != nil && !*sent.Gated {
+			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate.
+			sent.Gated, outcome = nil, bridge.Failed
+		}
 		err := g.threads.registerOpened(g.policy.Load, &sent, result, state, change.order, own)
 		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
 			err = openedUnenforcedError(d.Sent.Method)

@@ -11,9 +11,10 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Codex ignores what a resume of a loaded thread requests. The bridge refuses the resume, and the
-// running turn and the next one go on. A gated thread stays gated.
-func TestRefusedResumeKeepsThread(t *testing.T) {
+// Codex ignores what a resume of a loaded thread requests. The bridge accepts the thread's own settings
+// if the policy allows them, and refuses another folder. The running turn and the next one go on, and a
+// gated thread stays gated.
+func TestResumeOfLoadedThreadKeepsIt(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
 	for name, test := range map[string]struct {
@@ -35,7 +36,9 @@ func TestRefusedResumeKeepsThread(t *testing.T) {
 			a.waitUntil("the command", func() bool { return w.hasFile("workspace/begun") })
 			params := test.want(w)
 			params["threadId"], params["excludeTurns"] = thread, true
-			if err := a.mustFail("thread/resume", params); err.Code != int(rpc.CodeNotVerified) {
+			if name != "cwd" {
+				a.must("thread/resume", params)
+			} else if err := a.mustFail("thread/resume", params); err.Code != int(rpc.CodeNotVerified) {
 				t.Errorf("the resume: %v", err)
 			}
 			w.write("workspace/go", "")
