@@ -66,10 +66,16 @@ func (w *world) newAcceptingEditor(argv ...string) *acceptingEditor {
 // turn runs one turn and returns the reasons of its questions.
 func (a *acceptingEditor) turn(thread, text string) []string {
 	a.t.Helper()
+	return a.turnWith(thread, text, nil)
+}
+
+// turnWith is turn with more members of turn/start.
+func (a *acceptingEditor) turnWith(thread, text string, more map[string]any) []string {
+	a.t.Helper()
 	a.mu.Lock()
 	a.reasons = nil
 	a.mu.Unlock()
-	turn, mark := a.startTurn(thread, text)
+	turn, mark := a.startTurnWith(thread, text, more)
 	a.waitTurn(thread, turn, mark)
 	a.mu.Lock()
 	defer a.mu.Unlock()
