@@ -17,7 +17,8 @@ const projectsKey = "projects"
 // AllowsOverlayOf reports whether p also allows the overlay of any thread that was opened under
 // another policy: project_trust, config_keys, models and efforts are as strict in that policy, or
 // stricter, and it disables the same features. Codex keeps that overlay while it has the thread in
-// memory, and its responses do not have it.
+// memory, and its responses do not have it. Values that only narrow need no check: they pass under
+// every policy.
 func (p *Policy) AllowsOverlayOf(was *Policy) bool {
 	if p.mode != config.Enforce {
 		return true

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +209,30 @@ func TestSandboxOfLayers(t *testing.T) {
 		got := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{}}`), st)
 		if want := `{"id":1,"method":"thread/start","params":` + c.sends + `}`; string(got.Message) != want {
 			t.Errorf("%s over %s: %s, want %s", c.first, c.second, got.Message, want)
+		}
+	}
+}
+
+// TestOverridesAreDocumented checks that docs/reference/policy.md names each key of the table.
+func TestOverridesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "### Values that always pass")
+	passing, lost, _ := strings.Cut(section, "### Overrides that are never lost")
+	lost, _, _ = strings.Cut(lost, "### Pinned features")
+	names := func(section, key string) bool {
+		_, feature, _ := strings.Cut(key, ".")
+		last := key[strings.LastIndexByte(key, '.')+1:]
+		return strings.Contains(section, "`"+key+"`") || strings.Contains(section, "`"+feature+"`") || strings.Contains(section, "`."+last+"`")
+	}
+	for _, row := range policy.Overrides {
+		if row.Narrowest != "" && !names(passing, row.Key) {
+			t.Errorf("%s is not in the table of values that always pass", row.Key)
+		}
+		if row.Loss != "" && !names(lost, row.Key) {
+			t.Errorf("%s is not in the table of overrides that are never lost", row.Key)
 		}
 	}
 }
