@@ -32,8 +32,8 @@ const (
 // overrides has each key once. An override of a key includes the keys below it.
 //
 // A feature belongs here only if it adds a capability, so that false takes something away. Measured
-// with Codex 0.169: of all features here, false only removed tools from those that Codex offers to
-// the model. It is not so for
+// with Codex 0.169 for each feature, also if the user has enabled it: false never added a tool to
+// those that Codex offers to the model. Not here are
 //   - multi_agent_v2 and code_mode_only, which replace other tools; unified_exec, whose loss brings
 //     back the older shell; web_search_cached, beside which web_search_request is live;
 //   - hooks, plugins, guardian_approval, write_stdin_approval, tool_call_mcp_elicitation,
