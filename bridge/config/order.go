@@ -110,7 +110,7 @@ var union = listOrder("add values", func(earlier, later []string) ([]string, boo
 
 // strictFirst is an order of lists of values. scale has the values, the strictest first. A later
 // layer can only remove the loosest ones: an earlier value that is stricter than one of the later
-// list stays, since a client that asks for it would get the looser one. The list keeps the order of
+// list stays, since a client that asks for it could get the looser one. The list keeps the order of
 // the earlier layer, but a stricter value can become the first.
 func strictFirst(scale ...string) order {
 	rank := func(s string) int { return slices.Index(scale, s) }

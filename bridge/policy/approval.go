@@ -22,9 +22,11 @@ var granularKeys = map[string]bool{
 func (c *decider) decideApproval([]string) {
 	v := c.params.Get("approvalPolicy")
 	switch {
+	case isUnset(v) && c.overlayUntrusted:
+		c.applyApproval(jsonString("untrusted"), ruleApproval, "the client's config asks for it")
 	case isUnset(v):
 		c.decideOmittedApproval()
-	case !c.p.allowsApproval(v):
+	case !c.p.acceptsApproval(v):
 		c.replaceApproval(formatValue(v) + " is not in " + c.p.approvalList())
 	default:
 		c.applyApproval(v.Raw(), "", "")
@@ -40,13 +42,15 @@ func (c *decider) decideOmittedApproval() {
 		c.needsDefaults = true
 	case c.spec.startsThread:
 		text := c.defaultApproval()
-		if d, err := rpc.ParseValue(text); err != nil || !p.allowsApproval(d.Root()) {
+		if d, err := rpc.ParseValue(text); err != nil || !p.acceptsApproval(d.Root()) {
 			c.replaceApproval("if omitted, Codex would use its default " + string(text) + ", which is not in " + p.approvalList())
 		} else if c.addsDistrust() && c.st.Defaults.Approval == nil {
 			c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
 		} else if p.gatesApproval(text) {
 			c.applyApproval(text, "", "")
 		}
+	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular && c.st.Thread.isGated(p) && p.acceptsApprovalName("untrusted"):
+		c.applyApproval(jsonString("untrusted"), ruleApproval, "if omitted, the bridge would no longer ask about each command of the thread")
 	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
 		// The stored thread gives an omitted value, and the policy allows only one.
 		c.replaceApproval("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
@@ -110,6 +114,23 @@ func (p *Policy) allowsApproval(v rpc.Value) bool {
 		}
 	}
 	return false
+}
+
+// acceptsApproval reports whether a client may request v: a value that the policy allows, or a
+// stricter one.
+//
+// The approval policies are no chain. Under never Codex asks nothing, but a command that needs
+// approval fails; under the others a person may let it leave the sandbox. Under untrusted Codex
+// runs an accepted command again outside the sandbox after a failure; under on-request it does not.
+// So only one value is stricter than another: untrusted with the gate, where Codex has on-request
+// and the bridge asks about each command, is on-request with more questions.
+func (p *Policy) acceptsApproval(v rpc.Value) bool {
+	return p.allowsApproval(v) || v.Is("untrusted") && p.acceptsApprovalName("untrusted")
+}
+
+// acceptsApprovalName is acceptsApproval for the name of an approval policy.
+func (p *Policy) acceptsApprovalName(name string) bool {
+	return slices.Contains(p.approvals, name) || name == "untrusted" && p.gate && slices.Contains(p.approvals, gatedApproval)
 }
 
 func isGranular(v rpc.Value) bool {

@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"slices"
-
-	"codex-bridge/bridge/argv"
-)
+import "codex-bridge/bridge/argv"
 
 // argRules has a function for each flag of app-server.
 //
@@ -86,7 +82,7 @@ func (c *argsDecider) decideSandbox(item argv.Item) {
 }
 
 func (c *argsDecider) decideApproval(item argv.Item) {
-	if !slices.Contains(c.p.approvals, item.Value) {
+	if !c.p.acceptsApprovalName(item.Value) {
 		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "choose an allowed value")
 	}
 }

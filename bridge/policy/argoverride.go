@@ -29,10 +29,24 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	}
 	value, ok := parseOverrideValue(text)
 	if !ok {
+		if path := strings.Split(key, "."); findLoss(path, "") != nil {
+			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+findLoss(path, "").loss, "write it as TOML, a text in quotes")
+			return
+		}
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
+	if isPlainLiteral(text, string(value)) && c.p.isNarrowest(key, string(value)) {
+		return
+	}
 	c.decideKey(item, key, string(value))
+}
+
+// isPlainLiteral reports whether all TOML parsers read text as value, a JSON text: a bare word or
+// number, or a text in quotes without escapes.
+func isPlainLiteral(text, value string) bool {
+	word := strings.Trim(value, `"`)
+	return text == value || text == word || text == "'"+word+"'"
 }
 
 // decideFeature checks --enable and --disable. Measured with Codex 0.169: they mean -c
@@ -42,10 +56,13 @@ func (c *argsDecider) decideFeature(item argv.Item, value string) {
 		c.drop(item, c.flagText(item), ruleKeys, "it is not a name", "write it as codex features list does")
 		return
 	}
-	c.decideKey(item, "features."+item.Value, value)
+	if key := "features." + item.Value; !c.p.isNarrowest(key, value) {
+		c.decideKey(item, key, value)
+	}
 }
 
-// decideKey removes a flag whose key or value the policy would not allow in a thread's overlay.
+// decideKey removes a flag whose key or value the policy would not allow in a thread's overlay. It
+// refuses the command line if Codex would act on the flag and must not lose it.
 func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	what := c.flagText(item)
 	switch item.Name {
@@ -54,18 +71,22 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	case "--enable", "--disable":
 		what += " " + argText(item.Value)
 	}
-	if found, ok := c.p.checkOverride(key, value); ok {
+	switch found, lost := c.p.checkOverride(key, value); {
+	case found == nil:
+	case lost && (item.Name == "--config" || item.Name == "--enable" || item.Name == "--disable"):
+		c.refuse(what, found.Rule, found.Reason, found.Hint)
+	default:
 		c.drop(item, what, found.Rule, found.Reason, found.Hint)
 	}
 }
 
 // checkOverride returns the change that the policy would make to an overlay with this key and
-// value.
-func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) {
+// value; nil if it would allow them. lost reports that Codex must not lose the override.
+func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) {
 	line := `{"method":"-c","params":{"config":{` + string(jsonString(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
 	if err != nil || m.Truncated() {
-		return ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, true
+		return &ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, findLoss(strings.Split(key, "."), "") != nil
 	}
 	judge := &decider{p: p, spec: &methodSpec{}, m: m, params: m.Params}
 	judge.decideTable(m.Params.Get("config"), nil)
@@ -73,14 +94,17 @@ func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) 
 	case judge.err != nil:
 		var r Refusal
 		if json.Unmarshal(judge.err.Data, &r) != nil {
-			return ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "remove it"}, true
+			return &ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "remove it"}, false
 		}
-		return ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: "remove it, or choose an allowed value"}, true
+		if judge.lost {
+			return &ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: r.Hint}, true
+		}
+		return &ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: "remove it, or choose an allowed value"}, false
 	case len(judge.changes) == 0:
-		return ArgChange{}, false
+		return nil, false
 	}
 	first := judge.changes[0]
-	fault = ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "remove it"}
+	fault = &ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "remove it"}
 	name := strings.TrimPrefix(first.Field, "params.config.")
 	switch {
 	case first.Rule == ruleKeys && forbiddenReason(splitDots(strings.Split(name, ".")), true) == "":
@@ -91,7 +115,7 @@ func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) 
 	if name != key {
 		fault.Reason = argText(name) + ": " + fault.Reason
 	}
-	return fault, true
+	return fault, false
 }
 
 // parseOverrideValue returns the value of an override as JSON. It returns false if two TOML parsers

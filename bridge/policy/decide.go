@@ -87,6 +87,12 @@ type decider struct {
 	newlyWritable      []string       // Decision.Writable
 	overlayNamesModel  bool           // the overlay has an allowed model
 	required           []requiredKey  // keys that the overlay must have
+	dotted             []requiredKey  // nested keys of the overlay that can only narrow, in dotted form
+	overlayReadOnly    bool           // the overlay asks for a read-only sandbox
+	overlayUser        bool           // the overlay asks for the user as reviewer
+	overlayUntrusted   bool           // the overlay asks for the approval policy untrusted, which may pass
+	lost               bool           // err refuses an override that Codex must not lose
+	overlaySandboxed   bool           // sandbox_workspace_write of the overlay counts
 	sent               SentSettings
 	gated              *bool // Decision.Gated
 }

@@ -55,6 +55,9 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		}
 		*f.to = text
 	}
+	if d.Permissions != "" && d.Sandbox != "" && sandboxWins(result.Get("layers")) {
+		d.Permissions = ""
+	}
 	if v := cfg.Get("approval_policy"); !isUnset(v) {
 		d.Approval = cloneRaw(v)
 	}
@@ -70,6 +73,20 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// sandboxWins reports whether sandbox_mode counts and not default_permissions. Measured with Codex
+// 0.169: of two layers, the first one that has either key gives the sandbox; in one layer
+// default_permissions wins.
+func sandboxWins(layers rpc.Value) bool {
+	for layer := range layers.Elements() {
+		cfg := layer.Get("config")
+		mode, profile := !isUnset(cfg.Get("sandbox_mode")), !isUnset(cfg.Get(defaultPermissionsKey))
+		if mode || profile {
+			return !profile
+		}
+	}
+	return false
 }
 
 func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {

@@ -15,3 +15,11 @@ func Judged(name string) (judged, plain []string, ok bool) {
 
 // JudgedMethods returns the number of methods whose fields the package checks.
 func JudgedMethods() int { return len(methodTable()) }
+
+// Overrides has the table of overrides.
+var Overrides = func() (rows []struct{ Key, Narrowest, Loss string }) {
+	for _, row := range overrides {
+		rows = append(rows, struct{ Key, Narrowest, Loss string }{row.key, row.narrowest, row.loss})
+	}
+	return rows
+}()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 )
@@ -331,7 +333,7 @@ func (o *oracle) names() {
 	}
 	reviewer := func(v any) {
 		name := strings.Replace(enum(v), "guardian_subagent", "auto_review", 1)
-		if v != nil && !slices.Contains(o.cfg.Reviewers, name) {
+		if v != nil && name != "user" && !slices.Contains(o.cfg.Reviewers, name) {
 			o.fail("reviewer %v", v)
 		}
 	}
@@ -392,6 +394,12 @@ var dangerous = []string{
 	"bypass_hook_trust", "hooks", "features.hooks", "features.codex_hooks", "features.plugins", "plugins", "profile", "profiles", "sandbox_workspace_write", "sqlite_home",
 }
 
+// narrowest are the drawn keys that can only narrow with these values.
+var narrowest = map[string]any{
+	"features.goals": false, "tools.update_plan.enabled": false, "web_search": "disabled", "cli_auth_credentials_store": "ephemeral",
+	"sandbox_workspace_write.network_access": false, "sandbox_workspace_write.writable_roots": []any{}, "sandbox_workspace_write.exclude_slash_tmp": true,
+}
+
 func (o *oracle) keys() {
 	for k, v := range o.overlay {
 		if k == "sandbox_workspace_write.network_access" && v == false || k == "sandbox_workspace_write.writable_roots" {
@@ -408,6 +416,9 @@ func (o *oracle) keys() {
 		}
 		if k == "features.skill_mcp_dependency_install" && v == false {
 			continue // pinned
+		}
+		if off, known := narrowest[k]; known && cmp.Equal(v, off) {
+			continue // it can only narrow
 		}
 		for _, d := range dangerous {
 			if k == d || strings.HasPrefix(k, d+".") {

@@ -17,7 +17,8 @@ const projectsKey = "projects"
 // AllowsOverlayOf reports whether p also allows the overlay of any thread that was opened under
 // another policy: project_trust, config_keys, models and efforts are as strict in that policy, or
 // stricter, and it disables the same features. Codex keeps that overlay while it has the thread in
-// memory, and its responses do not have it.
+// memory, and its responses do not have it. Values that only narrow need no check: they pass under
+// every policy.
 func (p *Policy) AllowsOverlayOf(was *Policy) bool {
 	if p.mode != config.Enforce {
 		return true
@@ -41,7 +42,7 @@ func (c *decider) decideOverlay([]string) {
 	v := c.params.Get("config")
 	kept := false
 	if v.Kind() == rpc.Object {
-		kept = c.decideTable(v, nil)
+		kept, _ = c.decideTable(v, nil)
 	} else if !isUnset(v) {
 		c.dropField("config", ruleKeys, "it is not an object")
 	}
@@ -49,7 +50,8 @@ func (c *decider) decideOverlay([]string) {
 		return
 	}
 	missing := bytes.NewBufferString("{")
-	for _, w := range c.required {
+	c.dotted = slices.DeleteFunc(c.dotted, func(w requiredKey) bool { return c.findRequired(w.key) != nil })
+	for _, w := range slices.Concat(c.required, c.dotted) {
 		if w.present || w.withModel && !c.overlayNamesModel {
 			continue
 		}
@@ -74,31 +76,44 @@ func (c *decider) decideOverlay([]string) {
 	}
 }
 
-// decideTable checks one object of the overlay at path. It reports whether a member remains.
-func (c *decider) decideTable(v rpc.Value, path []string) (kept bool) {
+// decideTable checks one object of the overlay at path. It reports whether a member remains because
+// the policy allows it. narrow are keys below path that may remain because they can only narrow, and
+// that their outermost key decides about.
+func (c *decider) decideTable(v rpc.Value, path []string) (kept bool, narrow []string) {
 	for key, m := range v.Members() {
 		if c.err != nil {
-			return kept
+			return kept, narrow
 		}
 		below := append(path[:len(path):len(path)], key)
 		if path == nil {
 			below = strings.Split(key, ".")
 		}
-		switch {
-		case m.Kind() == rpc.Object && m.Len() > 0 && forbiddenReason(splitDots(below), false) == "":
-			if c.decideTable(m, below) {
+		if m.Kind() != rpc.Object || m.Len() == 0 || forbiddenReason(splitDots(below), false) != "" && !slices.Equal(below, []string{workspaceWriteKey}) {
+			switch {
+			case path != nil && c.narrowsBelow(v, key, m, below):
+				narrow = append(narrow, strings.Join(below, "."))
+			case c.decideLeaf(v, key, m, below, path == nil):
 				kept = true
-				if path == nil && key == featuresKey && c.spec.opensThread {
-					c.addNestedPins(m)
-				}
-			} else {
-				c.ensurePatch().Delete(v, key)
 			}
-		case c.decideLeaf(v, key, m, below, path == nil):
+			continue
+		}
+		keptBelow, narrowBelow := c.decideTable(m, below)
+		switch {
+		case keptBelow:
 			kept = true
+			if path == nil && key == featuresKey && c.spec.opensThread {
+				c.addNestedPins(m)
+			}
+		case len(narrowBelow) == 0:
+			c.ensurePatch().Delete(v, key)
+		case path == nil:
+			c.ensurePatch().Delete(v, key)
+			c.addDotted(narrowBelow)
+		default:
+			narrow = append(narrow, narrowBelow...)
 		}
 	}
-	return kept
+	return kept, narrow
 }
 
 // decideLeaf checks one value of the overlay at path. key is its name in object.
@@ -118,6 +133,9 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	}
 	// An inner key with dots must pass in both readings.
 	split := splitDots(path)
+	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey && c.overlaySandboxed {
+		return true
+	}
 	if reason := forbiddenReason(split, true); reason != "" {
 		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+reason)
 		return false
@@ -126,8 +144,11 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 		return c.decidePinnedLeaf(object, key, m, name, one, want)
 	}
 	if !c.p.allowsKey(path) || !c.p.allowsKey(split) {
-		c.drop(object, key, field, ruleKeys, "no pattern in policy.config_keys allows it")
-		return false
+		narrow := top && c.isNarrowestKey(name, m)
+		if !narrow && !c.refuseLoss(path, m) {
+			c.drop(object, key, field, ruleKeys, notAllowedKey)
+		}
+		return narrow
 	}
 	return c.decideModelLeaf(object, key, m, split, field, want)
 }

@@ -77,10 +77,12 @@ var pieces = map[string][]string{
 var segments = []string{
 	"model", "review_model", "model_reasoning_effort", "features", "hooks", "codex_hooks", "code_mode", "sandbox_workspace_write",
 	"network_access", "writable_roots", "approval_policy", "sandbox_mode", "permissions", "default_permissions", "projects", "profiles",
+	"goals", "tools", "update_plan", "enabled", "web_search", "cli_auth_credentials_store", "openai_base_url", "model_providers", "exclude_slash_tmp",
 	"bypass_hook_trust", "plugins", "mcp_servers", "a b", "", `"hooks"`, " features", "Features",
 }
 
 var leaves = []string{
+	`"disabled"`, `"ephemeral"`, `"read-only"`, `"user"`, `":read-only"`,
 	`true`, `false`, `"never"`, `"danger-full-access"`, `"o9"`, `"gpt-5.5"`, `"ultra"`, `[]`, `["/etc"]`, `{}`, `null`, `1.50`, `{"danger-full-access":{}}`,
 }
 
@@ -92,7 +94,7 @@ func drawPolicy(t *rapid.T) config.Policy {
 		Sandbox:        rapid.SampledFrom([]string{"read-only", "workspace-write", "danger-full-access"}).Draw(t, "sandbox"),
 		Network:        rapid.Bool().Draw(t, "network"),
 		WritableRoots:  some("roots", []string{"${workspace}"}, nil, []string{"/srv/out"}, []string{"${workspace}/sub", "/srv/out"}, []string{"${workspace}", "/home"}, []string{"${workspace}", "${workspace}/.git"}),
-		Reviewers:      some("reviewers", []string{"user"}, []string{"auto_review", "user"}),
+		Reviewers:      some("reviewers", []string{"user"}, []string{"auto_review"}, []string{"auto_review", "user"}),
 		Models:         some("models", nil, []string{"gpt-5*"}, []string{"gpt-5.5"}),
 		Efforts:        some("efforts", nil, []string{"low"}),
 		ConfigKeys:     some("keys", nil, []string{"model*", "features.code_mode*"}, []string{"**"}),

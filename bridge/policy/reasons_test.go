@@ -27,7 +27,7 @@ func TestTextsOfArgs(t *testing.T) {
 		{[]string{"-c", `approval_policy="never"`, "app-server"}, "-c approval_policy", "remove it", ""},
 		{[]string{"-c", `model="x"`, "app-server"}, "-c model", "remove it, or choose an allowed value", ""},
 		{[]string{"--enable", "apps", "app-server"}, "--enable apps", "remove it, or add features.apps to policy.config_keys", "no pattern"},
-		{[]string{"--disable", "apps", "app-server"}, "--disable apps", "remove it, or add features.apps to policy.config_keys", "no pattern"},
+		{[]string{"--disable", "unified_exec", "app-server"}, "--disable unified_exec", "remove it, or add features.unified_exec to policy.config_keys", "no pattern"},
 		{[]string{"-c", long + "=1", "app-server"}, `-c "` + long[:60] + `…"`, "", ""},
 		{[]string{"-c", long[:60] + "=1", "app-server"}, "-c " + long[:60], "", ""},
 		{[]string{"-c", "a b=1", "app-server"}, `-c "a b"`, "", ""},

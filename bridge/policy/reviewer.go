@@ -18,8 +18,13 @@ func normalizeReviewer(name string) string {
 	return name
 }
 
+// allowsReviewer reports whether v may be the reviewer. The user always may: a model only takes over
+// the user's work.
 func (p *Policy) allowsReviewer(v rpc.Value) bool {
 	// Measured with Codex 0.169: it also reads {"auto_review": null}; only strings pass.
+	if v.Is("user") {
+		return true
+	}
 	for _, name := range p.reviewers {
 		if v.Is(name) || name == "auto_review" && v.Is("guardian_subagent") {
 			return true
@@ -37,10 +42,14 @@ func (c *decider) decideReviewer([]string) {
 		}
 	case !isUnset(v):
 		c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
+	case c.overlayUser:
+		c.setReviewer("user", "the client's config asks for it")
 	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
 		// The policy allows every default.
 	case c.spec.startsThread && c.st.Defaults == nil:
 		c.needsDefaults = true
+	case c.spec.startsThread && c.st.Defaults.Reviewer == "user":
+		// Codex's configuration asks for the user.
 	case c.spec.startsThread:
 		name := c.st.Defaults.Reviewer
 		if name == "" {
@@ -49,13 +58,17 @@ func (c *decider) decideReviewer([]string) {
 		if !slices.Contains(p.reviewers, normalizeReviewer(name)) {
 			c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.reviewerList())
 		}
-	case c.spec.opensThread && len(p.reviewers) == 1:
+	case c.spec.opensThread && len(p.reviewers) == 1 && (c.st.Thread == nil || c.st.Thread.Reviewer != "user"):
 		c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.reviewerList())
 	}
 }
 
 func (c *decider) replaceReviewer(reason string) {
-	to := jsonString(c.p.reviewers[0])
+	c.setReviewer(c.p.reviewers[0], reason)
+}
+
+func (c *decider) setReviewer(name, reason string) {
+	to := jsonString(name)
 	c.setField("approvalsReviewer", to, ruleReviewers, reason)
 	c.sent.Reviewer = to
 }

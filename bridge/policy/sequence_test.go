@@ -99,7 +99,7 @@ func (t *effective) unsafe(cfg config.Policy) string {
 	switch {
 	case !slices.Contains(cfg.Approval, t.approval):
 		return "approval " + t.approval
-	case !slices.Contains(cfg.Reviewers, t.reviewer):
+	case t.reviewer != "user" && !slices.Contains(cfg.Reviewers, t.reviewer):
 		return "reviewer " + t.reviewer
 	case levels[kind] > levels[cfg.Sandbox]:
 		return "sandbox " + kind

@@ -33,9 +33,11 @@ type methodSpec struct {
 func fields(names ...string) []string { return names }
 
 // methodTable returns the methods whose fields the package checks. The order of the rules matters:
-// the workspace before trust and sandbox, trust before Codex's defaults, the sandbox before the
-// overlay, and the overlay before the model.
+// the workspace before trust and sandbox, trust before Codex's defaults, narrowing keys of the
+// overlay before the fields that they stand for, the sandbox before the overlay, and the overlay
+// before the model.
 func methodTable() map[string]*methodSpec {
+	narrow := rule{nil, (*decider).readOverlay}
 	approval := rule{fields("approvalPolicy"), (*decider).decideApproval}
 	reviewer := rule{fields("approvalsReviewer"), (*decider).decideReviewer}
 	model := rule{fields("model"), (*decider).decideModel}
@@ -118,16 +120,16 @@ func methodTable() map[string]*methodSpec {
 		)},
 
 		"thread/start": {opensThread: true, startsThread: true, usesDefaults: true, rules: []rule{
-			workspace, trust, capabilities, roots, environments, approval, reviewer, mode, fence, overlay, model,
+			workspace, trust, capabilities, roots, environments, narrow, approval, reviewer, mode, fence, overlay, model,
 		}, unchecked: append(fields(
 			"allowProviderModelFallback", "daybreakEnabled", "dynamicTools", "ephemeral", "experimentalRawEvents", "historyMode",
 			"mockExperimentalField", "multiAgentMode", "projectId", "serviceName", "sessionStartSource", "threadSource",
 		), opening...)},
 		"thread/resume": {opensThread: true, rules: []rule{
-			foreign, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
+			foreign, workspace, trust, roots, narrow, approval, reviewer, mode, fence, overlay, model,
 		}, unchecked: append(fields("threadId", "excludeTurns", "initialTurnsPage"), opening...)},
 		"thread/fork": {opensThread: true, usesDefaults: true, rules: []rule{
-			{fields("path"), (*decider).refuseHistory}, {fields("experimentalPredictionMode"), (*decider).dropPredictionMode}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
+			{fields("path"), (*decider).refuseHistory}, {fields("experimentalPredictionMode"), (*decider).dropPredictionMode}, workspace, trust, roots, narrow, approval, reviewer, mode, fence, overlay, model,
 		}, unchecked: append(fields(
 			"threadId", "attachToSource", "beforeTurnId", "deferGoalContinuation", "ephemeral", "excludeTurns",
 			"experimentalDisablePredictionMcp", "lastTurnId", "threadSource",

@@ -17,6 +17,8 @@ func (c *decider) decideThreadSandbox([]string) {
 		c.decideMode(mode)
 	case !isUnset(profile):
 		c.decideProfileName(profile)
+	case c.overlayReadOnly:
+		c.setMode(readOnly, ruleSandbox, "the client's config asks for it")
 	default:
 		c.decideOmittedSandbox()
 	}

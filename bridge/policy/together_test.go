@@ -41,7 +41,9 @@ func drawTightened(t *rapid.T, cfg config.Policy) config.Policy {
 	if slices.Contains(cfg.Approval, "untrusted") && change("approval") {
 		cfg.Approval = []string{"untrusted"}
 	}
-	cfg.Reviewers = slices.DeleteFunc(slices.Clone(cfg.Reviewers), func(r string) bool { return r != "user" && change("reviewers") })
+	if change("reviewers") {
+		cfg.Reviewers = []string{"user"}
+	}
 	if change("models") {
 		cfg.Models = []string{"gpt-5.5"}
 	}

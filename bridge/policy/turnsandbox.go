@@ -112,6 +112,13 @@ func (o *sandboxPolicy) read(v rpc.Value) {
 	}
 }
 
+// hasLooserSandbox reports whether the thread's sandbox allows something that o does not.
+func (c *decider) hasLooserSandbox(o sandboxPolicy) bool {
+	t := c.st.Thread
+	has, known := parseMode(t.Sandbox)
+	return known && (has > o.level || has == o.level && (t.Network && !o.network || !t.NoTmpdir && o.noTmpdir || !t.NoSlashTmp && o.noSlashTmp))
+}
+
 // decideSandboxPolicy checks a sandboxPolicy. It replaces one whose level is too high, and corrects
 // single members of others.
 func (c *decider) decideSandboxPolicy(v rpc.Value) {
@@ -130,6 +137,11 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	o.read(v)
 	to, rule, reason := c.allowedLevel(o.level)
 	if root := c.innerRoot(); root != "" && to == workspaceWrite {
+		if o.level = to; c.hasLooserSandbox(o) {
+			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread has a looser sandbox, and this one makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link",
+				"send the workspace as cwd, or a readOnly sandboxPolicy")
+			return
+		}
 		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
 		return
 	}

@@ -41,7 +41,7 @@ func TestCommandLineIsFiltered(t *testing.T) {
 			[]string{"-c", "x={a=1}\n[_x_.b]\nc=1"}, nil, `{"x":"{a=1}\n[_x_.b]\nc=1"}`, `null`,
 		},
 		"a forbidden model":   {[]string{"-c", "model=o9"}, nil, `{"model":"o9"}`, `null`},
-		"features":            {[]string{"--enable", "hooks"}, []string{"--disable=goals"}, `{"features":{"goals":false,"hooks":true}}`, `null`},
+		"features":            {[]string{"--enable", "hooks"}, []string{"--disable=goals"}, `{"features":{"goals":false,"hooks":true}}`, `{"features":{"goals":false}}`},
 		"the last one wins":   {[]string{"-c", "x=1"}, []string{"-c", "x=2"}, `{"x":2}`, `{"x":2}`},
 		"the reviewer":        {[]string{"--approve-for-me"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},
 		"its other name":      {[]string{"--not-so-yolo"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},

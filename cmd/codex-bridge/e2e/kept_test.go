@@ -132,7 +132,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	c.initialize(nil)
 	thread := c.thread(map[string]any{
 		"approvalPolicy": "on-request", "sandbox": "workspace-write",
-		"config":           map[string]any{"model_providers": map[string]any{"x": map[string]any{"http_headers": map[string]any{"Authorization": canary("a header in the overlay")}}}},
+		"config":           map[string]any{"mcp_servers": map[string]any{"x": map[string]any{"http_headers": map[string]any{"Authorization": canary("a header in the overlay")}}}},
 		"baseInstructions": "use API_KEY=" + canary("instructions"),
 	})
 	c.runTurn(thread, "my password is password="+canary("a prompt")+", and curl -H 'Authorization: Bearer "+canary("a header in a prompt")+"'")
@@ -155,6 +155,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	for method, params := range map[string]map[string]any{
 		"fs/writeFile": {"path": "/x", "data": "password=" + canary("a request that is refused")},
 		"no/such":      {"token": canary("an unknown method")},
+		"thread/start": {"config": map[string]any{"model_providers": map[string]any{"x": map[string]any{"http_headers": map[string]any{"Authorization": canary("a header in a refused overlay")}}}}},
 	} {
 		errs = append(errs, c.mustFail(method, params).Error())
 	}

@@ -1,0 +1,238 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+// nestKey returns an overlay that has key as nested objects.
+func nestKey(key, value string) string {
+	segments := strings.Split(key, ".")
+	slices.Reverse(segments)
+	for _, segment := range segments {
+		value = fmt.Sprintf("{%q:%s}", segment, value)
+	}
+	return value
+}
+
+// fieldKeys are keys of an overlay that a field of the request stands for.
+var fieldKeys = map[string]string{
+	"sandbox_mode": `"sandbox":"read-only"`, "default_permissions": `"sandbox":"read-only"`,
+	"approvals_reviewer": `"approvalsReviewer":"user"`, "approval_policy": `"approvalPolicy":"on-request"`,
+}
+
+// TestNarrowestValuesPass checks each row of the table, for the command line and the overlay.
+func TestNarrowestValuesPass(t *testing.T) {
+	p := argsPolicy(t, "config_keys = []\ngate = true")
+	for _, row := range policy.Overrides {
+		if row.Narrowest == "" {
+			continue
+		}
+		texts := []string{row.Narrowest, " " + row.Narrowest + " "}
+		if word := strings.Trim(row.Narrowest, `"`); word != row.Narrowest {
+			texts = append(texts, word, "'"+word+"'")
+		}
+		for _, text := range texts {
+			args := []string{"-c", row.Key + "=" + text, "app-server", "--config=" + row.Key + " = " + text}
+			if d := p.DecideArgs(args, 0); d.Verdict != policy.Pass {
+				t.Errorf("%q: %+v %v", args, d, d.Err)
+			}
+		}
+		if name, ok := strings.CutPrefix(row.Key, "features."); ok {
+			if d := p.DecideArgs([]string{"--disable", name, "app-server"}, 0); d.Verdict != policy.Pass {
+				t.Errorf("--disable %s: %+v", name, d)
+			}
+			d := p.DecideArgs([]string{"--enable", name, "app-server"}, 0)
+			if d.Verdict == policy.Pass {
+				t.Errorf("--enable %s: %+v", name, d)
+			}
+		}
+		field, isField := fieldKeys[row.Key]
+		for _, overlay := range []string{fmt.Sprintf("{%q:%s}", row.Key, row.Narrowest), nestKey(row.Key, row.Narrowest)} {
+			d := p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
+			if d.Verdict == policy.Deny {
+				t.Fatal(overlay, d.Err)
+			}
+			want := fmt.Sprintf("%q:%s", row.Key, row.Narrowest)
+			if isField {
+				want = field
+			}
+			if !strings.Contains(string(d.Message), want) || isField && strings.Contains(string(d.Message), `"`+row.Key+`"`) {
+				t.Errorf("%s: got %s, want %s", overlay, d.Message, want)
+			}
+		}
+	}
+}
+
+// TestLostOverridesAreRefused checks that an override whose loss weakens something ends the start
+// or the request, with the key to add.
+func TestLostOverridesAreRefused(t *testing.T) {
+	p := argsPolicy(t, "config_keys = []")
+	for _, row := range policy.Overrides {
+		if row.Loss == "" {
+			continue
+		}
+		for _, value := range []string{`"x"`, `["x"]`, `{"a":1}`, "1"} {
+			text := value
+			if value == `{"a":1}` {
+				text = "{a=1}"
+			}
+			for _, args := range [][]string{
+				{"-c", row.Key + "=" + text, "app-server"}, {"app-server", "--config", row.Key + ".x=" + text},
+				{"-c", row.Key + `="half a quote`, "app-server"},
+			} {
+				d := p.DecideArgs(args, 0)
+				if d.Verdict != policy.Deny || !strings.Contains(d.Err.Argument, row.Key) || !strings.Contains(d.Err.Reason, row.Loss) || d.Err.Rule != "policy.config_keys" {
+					t.Errorf("%q: %+v %v", args, d, d.Err)
+				} else if !strings.HasSuffix(args[1], "quote") && !strings.Contains(d.Err.Hint, "add "+row.Key) {
+					t.Errorf("%q: %s", args, d.Err.Hint)
+				}
+			}
+			for _, overlay := range []string{fmt.Sprintf("{%q:%s}", row.Key, value), nestKey(row.Key, value), nestKey(row.Key+".x", value)} {
+				d := p.Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","cwd":"/code/proj","config":`+overlay+`}}`), state())
+				if d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "add "+row.Key) || !strings.Contains(d.Err.Message, row.Loss) {
+					t.Errorf("%s: %s %v", overlay, d.Message, d.Err)
+				}
+			}
+		}
+		allowed := argsPolicy(t, fmt.Sprintf("config_keys = [%q]", row.Key))
+		if d := allowed.DecideArgs([]string{"-c", row.Key + `="x"`, "app-server"}, 0); d.Verdict != policy.Pass {
+			t.Errorf("%s: %+v %v", row.Key, d, d.Err)
+		}
+	}
+}
+
+func TestOverridesOfOneCommandLine(t *testing.T) {
+	p := argsPolicy(t, "config_keys = []")
+	for _, c := range []struct {
+		args    string
+		verdict policy.Verdict
+		gets    string
+	}{
+		{`-c features.goals=false -c features.goals=false app-server`, policy.Pass, ""},
+		{`-c features.goals=false app-server -c features.goals=true`, policy.Rewrite, `-c features.goals=false app-server`},
+		{`--enable goals app-server --disable goals`, policy.Rewrite, `app-server --disable goals`},
+		{`-c cli_auth_credentials_store="ephemeral" app-server -c cli_auth_credentials_store="file"`, policy.Deny, ""},
+		{`-c features={goals=false} app-server`, policy.Rewrite, `app-server`},
+		{`-c features.goals=False app-server`, policy.Rewrite, `app-server`},
+		{`-c features.goals="false" app-server`, policy.Rewrite, `app-server`},
+		{`-c features.goals=false#x app-server`, policy.Rewrite, `app-server`},
+		{`-c web_search="\u0064isabled" app-server`, policy.Rewrite, `app-server`},
+		{`-c web_search="""disabled""" app-server`, policy.Rewrite, `app-server`},
+		{`-c features."goals"=false app-server`, policy.Rewrite, `app-server`},
+		{`-c Features.goals=false app-server`, policy.Rewrite, `app-server`},
+		{`--disable hooks --disable unified_exec --disable multi_agent_v2 --disable later app-server`, policy.Rewrite, `app-server`},
+		{`-c model_providers={x={base_url="http://x"}} app-server`, policy.Deny, ""},
+		{`-c shell_environment_policy.inherit=all app-server`, policy.Rewrite, `app-server`},
+		{`--enable secret_auth_storage app-server`, policy.Deny, ""},
+		{`--enable respect_system_proxy app-server`, policy.Deny, ""},
+		{`--disable respect_system_proxy app-server`, policy.Rewrite, `app-server`},
+		// These flags have no effect beside app-server, so their loss has none.
+		{`--oss --local-provider ollama app-server`, policy.Rewrite, `app-server`},
+		{`-a untrusted app-server`, policy.Pass, ""},
+	} {
+		d := p.DecideArgs(strings.Fields(c.args), 0)
+		if d.Verdict != c.verdict || c.verdict == policy.Rewrite && strings.Join(d.Args, " ") != c.gets {
+			t.Errorf("%s: %+v %v", c.args, d, d.Err)
+		}
+	}
+}
+
+// TestUntrustedIsNarrowerOnlyWithGate checks -c and -a for the approval policy.
+func TestUntrustedIsNarrowerOnlyWithGate(t *testing.T) {
+	for text, passes := range map[string]bool{
+		`approval = ["on-request"]` + "\ngate = true":            true,
+		`approval = ["on-request"]` + "\ngate = false":           false,
+		`approval = ["never"]` + "\ngate = true":                 false,
+		`approval = ["untrusted", "never"]` + "\ngate = false":   true,
+		`approval = ["never", "on-request"]` + "\ngate = true":   true,
+		`approval = ["granular", "never"]` + "\ngate = true":     false,
+		`approval = ["on-request", "never"]` + "\ngate = false":  false,
+		`approval = ["on-request", "granular"]` + "\ngate=true":  true,
+		`approval = ["untrusted", "on-request"]` + "\ngate=true": true,
+	} {
+		p := argsPolicy(t, text)
+		for _, args := range [][]string{{"-c", `approval_policy="untrusted"`, "app-server"}, {"-a", "untrusted", "app-server"}} {
+			if d := p.DecideArgs(args, 0); (d.Verdict == policy.Pass) != passes {
+				t.Errorf("%s: %q: %+v", text, args, d)
+			}
+		}
+	}
+}
+
+// TestOverlayOfNarrowestValuesIsAllowedLater checks that a later policy accepts a thread that Codex
+// loaded with such an overlay: the values pass under every policy.
+func TestOverlayOfNarrowestValuesIsAllowedLater(t *testing.T) {
+	cfg := contract()
+	cfg.ConfigKeys = nil
+	was, now := compile(t, cfg), compile(t, cfg)
+	if !now.AllowsOverlayOf(was) {
+		t.Error("the same policy does not allow the overlay")
+	}
+	cfg.Mode = config.Audit
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":{"features.goals":false}}}`), state())
+	if d.Verdict != policy.Pass {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestSandboxOfLayers checks which of sandbox_mode and default_permissions counts. Each case was
+// measured with Codex 0.169.
+func TestSandboxOfLayers(t *testing.T) {
+	for _, c := range []struct{ first, second, sends string }{
+		{`{"sandbox_mode":"read-only"}`, `{"default_permissions":":workspace"}`, `{}`},
+		{`{"default_permissions":":workspace"}`, `{"sandbox_mode":"danger-full-access"}`, `{}`},
+		{`{"sandbox_mode":"danger-full-access"}`, `{"default_permissions":":read-only"}`, `{"sandbox":"workspace-write"}`},
+		{`{"sandbox_mode":"danger-full-access","default_permissions":":read-only"}`, `{}`, `{}`},
+	} {
+		all := map[string]any{}
+		for _, layer := range []string{c.second, c.first} {
+			if err := json.Unmarshal([]byte(layer), &all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		merged, _ := json.Marshal(all)
+		d, err := policy.ParseDefaults(value(t, `{"config":`+string(merged)+`,"layers":[{"name":{"type":"sessionFlags"},"config":`+c.first+
+			`},{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":`+c.second+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Defaults = d
+		got := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{}}`), st)
+		if want := `{"id":1,"method":"thread/start","params":` + c.sends + `}`; string(got.Message) != want {
+			t.Errorf("%s over %s: %s, want %s", c.first, c.second, got.Message, want)
+		}
+	}
+}
+
+// TestOverridesAreDocumented checks that docs/reference/policy.md names each key of the table.
+func TestOverridesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/reference/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "### Values that always pass")
+	passing, lost, _ := strings.Cut(section, "### Overrides that are never lost")
+	lost, _, _ = strings.Cut(lost, "### Pinned features")
+	names := func(section, key string) bool {
+		_, feature, _ := strings.Cut(key, ".")
+		last := key[strings.LastIndexByte(key, '.')+1:]
+		return strings.Contains(section, "`"+key+"`") || strings.Contains(section, "`"+feature+"`") || strings.Contains(section, "`."+last+"`")
+	}
+	for _, row := range policy.Overrides {
+		if row.Narrowest != "" && !names(passing, row.Key) {
+			t.Errorf("%s is not in the table of values that always pass", row.Key)
+		}
+		if row.Loss != "" && !names(lost, row.Key) {
+			t.Errorf("%s is not in the table of overrides that are never lost", row.Key)
+		}
+	}
+}
