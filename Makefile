@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema cross deadcode lint prose vulnerabilities bench compare fuzz mutate clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -98,6 +98,9 @@ soak: setup ## one conversation with everything on, for hours: DURATION=2h
 # Fails when codex has a name without a row in bridge/methods, or the other way round.
 schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 	CODEX_BRIDGE_CODEX=$(CODEX) go run ./cmd/bridge-schema
+
+releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
+	go run ./cmd/bridge-releases
 
 cross: ## other platforms compile: TARGETS="linux/arm64 …"
 	@set -e; for t in $(TARGETS); do \

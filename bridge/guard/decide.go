@@ -78,6 +78,9 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)
 	}
+	if d.Sent != nil && p.Mode() == config.Enforce {
+		g.warnUntested(call)
+	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.warnUntrusted(call, d.Untrusted, state)
 	}

@@ -36,6 +36,7 @@ type Guard struct {
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
 	codexCheck            func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
+	untested              func() string                               // set by SetUntestedCodex; nil: Codex is tested
 	folderPolicy          func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
 	gitEnv                []string                                    // set by SetGitEnv; nil: repositories are not checked
 	peer                  *bridge.Conn
@@ -45,6 +46,10 @@ type Guard struct {
 	unenforced            atomic.Bool // Codex may have loaded threads while no policy was enforced
 	log                   *slog.Logger
 }
+
+// SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
+// not tested; "" for others. Call it before the conversation starts.
+func (g *Guard) SetUntestedCodex(f func() string) { g.untested = f }
 
 // SetKnowsBridge sets the function that reports whether the client gets bridge/policy/applied. Call it
 // before the conversation starts.

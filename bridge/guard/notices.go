@@ -1,11 +1,14 @@
 package guard
 
 import (
+	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
 	"codex-bridge/rpc"
 )
 
@@ -75,6 +78,31 @@ func (g *Guard) warnChanged(call *bridge.ClientMessage, changes []policy.Change)
 			g.warnAfter(a, map[string]any{"summary": sentences[i]})
 			sent++
 		}
+	})
+}
+
+// warnUntested tells the user, and the decision log, once that this bridge was not tested with the
+// Codex that has opened a thread.
+func (g *Guard) warnUntested(call *bridge.ClientMessage) {
+	if g.untested == nil || call.Kind != rpc.Request {
+		return
+	}
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if !a.Result().Exists() || !g.notices.add("untested") {
+			return
+		}
+		text := g.untested()
+		if text == "" {
+			return
+		}
+		g.log.Warn(text)
+		err := g.recorder.Append(context.Background(), store.Decision{
+			Time: time.Now(), Client: g.clientName(), Method: call.Method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text,
+		})
+		if err != nil {
+			g.log.Error("a notice can't be written to the decision log", "error", err)
+		}
+		g.warnAfter(a, map[string]any{"summary": text})
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/rollout"
 	"codex-bridge/lifecycle/threads"
 	"codex-bridge/lifecycle/turns"
@@ -83,6 +85,7 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
 	a.guard.SetCodexCheck(func(ctx context.Context) error { return a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion) })
 	go a.warnTooOld(ctx) // ends with ctx
+	a.guard.SetUntestedCodex(func() string { return untestedCodex(ctx, a.program) })
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
@@ -128,6 +131,15 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	})
 	a.addRecorders(tracer, report, line)
 	return nil
+}
+
+// untestedCodex returns a sentence for the user if Codex is newer than the tested one; "" otherwise.
+func untestedCodex(ctx context.Context, program *codex.Program) string {
+	version, err := program.Version(ctx)
+	if err != nil || codex.CompareVersions(version, methods.Measured) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("Codex %s is newer than %s, with which this codex-bridge was tested: methods that it does not know are refused, and their new fields removed (policy.unknown_methods). codex-bridge doctor lists them.", version, methods.Measured)
 }
 
 // warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"errors"
 	goflag "flag"
 	"fmt"
@@ -35,6 +36,9 @@ var (
 
 // raceEnv builds the proxy with the race detector; the first race ends it and fails the test.
 const raceEnv = "CODEX_BRIDGE_E2E_RACE"
+
+// codexEnv names another Codex, for TestCanary. The other tests are about the tested release.
+const codexEnv = "CODEX_BRIDGE_E2E_CODEX"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
@@ -118,7 +122,7 @@ func findCodex() error {
 	if len(native) != 1 {
 		return fmt.Errorf("Codex is not installed under %s", modules)
 	}
-	codexPath = native[0]
+	codexPath = cmp.Or(os.Getenv(codexEnv), native[0])
 	codexShim = filepath.Join(modules, ".bin", "codex")
 	if acpAgent, err = filepath.EvalSymlinks(filepath.Join(modules, ".bin", "codex-acp")); err != nil {
 		return err

@@ -63,3 +63,34 @@ func TestClientNameIsNoVersion(t *testing.T) {
 		e.closeAndWait()
 	})
 }
+
+// The user and the decision log learn once that Codex is newer than the tested one.
+func TestNewerCodexIsReported(t *testing.T) {
+	t.Parallel()
+	for version, told := range map[string]bool{"0.170.0": true, "0.169.0": false} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
+			script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) echo 'codex-cli "+version+"' ;; *) exec '"+codexPath+"' \"$@\" ;; esac\n")
+			if err := os.Chmod(script, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
+			c := w.newAcceptingEditor(proxyArgv...)
+			for range 2 {
+				c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
+			}
+			notices := 0
+			for _, m := range c.Messages() {
+				if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+" is newer than 0.169.0") {
+					notices++
+				}
+			}
+			c.closeAndWait()
+			list, _, _ := w.runCommand("decisions", "list", "--json")
+			if want := map[bool]int{true: 1}[told]; notices != want || strings.Count(list, "is newer than") != want {
+				t.Errorf("%d notices, want %d; the log:\n%s", notices, want, list)
+			}
+		})
+	}
+}

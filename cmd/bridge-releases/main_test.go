@@ -1,0 +1,20 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	out := strings.Join([]string{
+		`{"Action":"output","Test":"TestCanary/enforced/turn","Output":"codex is 0.165.0; 0.166.0 or later is needed: update it"}`,
+		`{"Action":"fail","Test":"TestCanary/enforced/turn"}`,
+		`{"Action":"pass","Test":"TestCanary/codex/turn"}`, `{"Action":"pass","Test":"TestCanary/codex/deny_rule"}`,
+		`{"Action":"pass","Test":"TestCanary/plain/turn"}`, `{"Action":"fail","Test":"TestCanary/plain/hook_failure"}`, `{"Action":"fail","Test":"TestCanary/plain/fork"}`,
+		`{"Action":"fail","Test":"TestCanary"}`, `no JSON`,
+	}, "\n")
+	const want = "0.165.0 | all 2 | 1 of 3; not: fork, hook failure | refused: 0.166.0 or later is needed"
+	if got := parse("0.165.0", []byte(out)).row(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
