@@ -81,6 +81,55 @@ func TestReviewUnasked(t *testing.T) {
 	}
 }
 
+// Without the gate, Codex's questions stand for those of ask rules and of escalation = "ask". It asks
+// none in a review, so the bridge refuses the review. Without such a rule the review runs.
+func TestReviewLeavesNoQuestionToCodex(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n"
+	for name, test := range map[string]struct {
+		config  string
+		refused bool
+	}{
+		"rule":       {"gate = false\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"ask\"\n", true},
+		"escalation": {"gate = false\nescalation = \"ask\"\n", true},
+		"neither":    {"gate = false\n[[policy.rule]]\ncommand = \"rm **\"\ndecision = \"deny\"\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err, asked, ran := newWorld(t, options{config: config + test.config}).runReview(proxyArgv...)
+			if (err != nil) != test.refused || err != nil && !strings.Contains(err.Message, "policy.gate") || asked != nil || ran == test.refused {
+				t.Errorf("error %v, questions %v, ran %t", err, asked, ran)
+			}
+		})
+	}
+}
+
+// Without the gate no person is asked about a tool that its server declares to be read-only, so an
+// ask rule denies it. Codex alone runs it without a question.
+func TestAskRuleOfUnaskedTool(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\ngate = false\n"
+	for name, test := range map[string]struct {
+		rule string
+		ran  bool
+	}{
+		"no rule": {"", true},
+		"rule":    {"[[policy.rule]]\ntool = \"mcp__probe__*\"\ndecision = \"ask\"\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config + test.rule, codexConfig: mcpConfig("probe")})
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+			questions := a.turn(thread, `CALL: mcp__probe/touch_it {"path":"`+w.workspace+`/touched"}`)
+			if ran := w.hasFile("workspace/touched"); ran != test.ran || len(questions) > 0 || !ran && !strings.Contains(w.lastToolOutput(), "the rule wants a question") {
+				t.Errorf("%d questions, ran: %t; the model got %q", len(questions), ran, w.lastToolOutput())
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
 // writeToFolder opens a thread in folder and makes the model write to file, in a turn that may
 // write the folder but not the temporary folder, which contains all of this. It returns the
 // questions, and whether the file was written.
