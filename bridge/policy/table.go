@@ -138,7 +138,7 @@ func methodTable() map[string]*methodSpec {
 		"review/start":              {rules: []rule{{fields("delivery"), (*decider).checkReview}}, unchecked: fields("threadId", "target")},
 		"thread/compact/start":      {unchecked: fields("threadId")},
 		"thread/goal/set":           {unchecked: fields("threadId", "objective", "origin", "status", "tokenBudget")},
-		"thread/guardianReview":     {unchecked: fields("threadId")},
+		"thread/guardianReview":     {rules: []rule{{nil, (*decider).checkModelReview}}, unchecked: fields("threadId")},
 		"thread/prediction/request": {unchecked: fields("threadId", "sourceTurnId")},
 		"thread/queue/add":          {unchecked: fields("threadId", "clientUserMessageId", "input", "responsesapiClientMetadata")},
 		"thread/queue/reorder":      {unchecked: fields("threadId", "queuedSubmissionIds")},

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,6 +127,39 @@ func TestAskRuleOfUnaskedTool(t *testing.T) {
 				t.Errorf("%d questions, ran: %t; the model got %q", len(questions), ran, w.lastToolOutput())
 			}
 			a.closeAndWait()
+		})
+	}
+}
+
+// A client requests that a model reviews the last call of a thread, one without an output. No hook
+// runs for the commands of that model, so a policy without it as reviewer refuses the request.
+func TestModelReview(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\nreviewers = [%s]\n" +
+		"[[policy.rule]]\ncommand = \"cat **\"\ndecision = \"deny\"\n"
+	for reviewers, reviewed := range map[string]bool{`"user"`: false, `"user", "auto_review"`: true} {
+		t.Run(reviewers, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: fmt.Sprintf(config, reviewers)})
+			secret := w.write("secret", "A SECRET")
+			c := w.open(proxyArgv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			_, mark := c.startTurn(thread, "ESCALATE: true")
+			c.waitFor(mark, commandApproval, nil)
+			w.takeDown()
+
+			w.model.Add(scripted.Step{When: "APPROVAL REQUEST", Reply: scripted.Reply{scripted.Run("cat " + secret)}}, scripted.Step{
+				When: "A SECRET", Reply: scripted.Reply{scripted.Text(`{"outcome":"allow","risk_level":"low","user_authorization":"high","rationale":"ok"}`)},
+			})
+			c = w.open(proxyArgv...)
+			c.initialize(nil)
+			c.must("thread/resume", map[string]any{"threadId": thread})
+			_, err := c.Call(c.ctx, "thread/guardianReview", map[string]any{"threadId": thread})
+			if (err == nil) != reviewed || err != nil && !strings.Contains(err.Message, "policy.reviewers") || w.modelReceived("A SECRET") != reviewed {
+				t.Errorf("error %v; the model got the file: %t", err, w.modelReceived("A SECRET"))
+			}
+			c.closeAndWait()
 		})
 	}
 }
