@@ -147,5 +147,9 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 		server, tool, _ := strings.Cut(rest, "__")
 		return p.rules.MCP(server, tool)
 	}
+	if rules.IsResourceTool(t.Name) {
+		server, _ := t.Input.Get("server").Text()
+		return p.rules.Resource(t.Name, server)
+	}
 	return p.rules.Tool(t.Name)
 }
