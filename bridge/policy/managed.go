@@ -13,8 +13,9 @@ import (
 // Codex 0.169: so does /etc/codex/managed_config.toml.
 const managedLayer = "legacyManagedConfig"
 
-// parseManaged reads the keys of the managed layers that the bridge sets for a thread: features,
-// hooks and projects.
+// parseManaged reads the keys of the managed layers that the bridge sets for a thread: features and
+// projects. Measured with Codex 0.169: hooks of these layers run beside the bridge's, and
+// hooks.state there does not disable those.
 func (d *Defaults) parseManaged(result rpc.Value) {
 	d.Managed = make(map[string]json.RawMessage)
 	add := func(key string, v rpc.Value) {
@@ -30,7 +31,6 @@ func (d *Defaults) parseManaged(result rpc.Value) {
 		for name, v := range cfg.Get(featuresKey).Members() {
 			add(featuresKey+"."+name, v)
 		}
-		add("hooks", cfg.Get("hooks"))
 		add(projectsKey, cfg.Get(projectsKey))
 	}
 }
@@ -51,8 +51,6 @@ func (c *decider) refuseManaged() bool {
 
 func (c *decider) conflictsManaged(key, value string) bool {
 	switch key {
-	case "hooks":
-		return true // it may replace the bridge's
 	case "features.hooks", "features.codex_hooks":
 		return value != "true"
 	case projectsKey: // under "user" it counts as the user's own trust
