@@ -55,7 +55,7 @@ func TestRulesOfRenamedMCPTools(t *testing.T) {
 }
 
 // A rule that denies the tools of an MCP server denies Codex's own tools for the server's resources,
-// too. Codex asks nobody before it reads a resource.
+// too. Codex asks no question before it reads a resource.
 func TestRulesOfMCPResources(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"codex-bridge/cmd/internal/editor"
@@ -147,6 +148,9 @@ func TestModelReview(t *testing.T) {
 			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			_, mark := c.startTurn(thread, "ESCALATE: true")
 			c.waitFor(mark, commandApproval, nil)
+			for _, pid := range w.processes() { // else Codex may still write an output, at the end of its input
+				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+			}
 			w.takeDown()
 
 			w.model.Add(scripted.Step{When: "APPROVAL REQUEST", Reply: scripted.Reply{scripted.Run("cat " + secret)}}, scripted.Step{
