@@ -25,15 +25,18 @@ func (c *Config) Unenforced() []Notice {
 		list = append(list, Notice{key, o, restriction, hint})
 	}
 	for _, r := range c.Policy.Rules {
-		if r.Decision != "allow" && !c.decidesEachCall() {
+		if r.Decision != "allow" && !c.hasToolHook() {
 			add("policy.rule", r.Origin, true, hookHint)
 		}
 	}
 	for key, o := range c.origins {
 		switch {
-		case key == "policy.gate" && c.Policy.Gate && !c.hasToolHook(),
-			key == "policy.protected_paths" && !c.decidesEachCall() && !c.protectsDefaultsOnly():
+		case c.hasToolHook():
+		case key == "policy.gate" && c.Policy.Gate, key == "policy.models" && len(c.Policy.Models) > 0, key == "policy.efforts" && len(c.Policy.Efforts) > 0,
+			key == "policy.protected_paths" && !c.asksAboutPatches() && !c.protectsDefaultsOnly():
 			add(key, o, true, hookHint)
+		}
+		switch {
 		case c.asksAboutBridgeMethod(key):
 			add(key, o, true, `set "deny"; the bridge does not ask about its own methods`)
 		case strings.HasPrefix(key, "approvals.") && c.Policy.Mode != Enforce:
@@ -47,12 +50,14 @@ func (c *Config) Unenforced() []Notice {
 }
 
 // hasToolHook reports whether a hook sees each call of a tool.
+//
+// Measured with Codex 0.169: even under untrusted it does not ask about each. It runs commands that
+// the user's own rules allow, outside the sandbox, and tools that an MCP server calls read-only.
 func (c *Config) hasToolHook() bool { return slices.Contains(c.Hooks.Events, "pre_tool_use") }
 
-// decidesEachCall reports whether the bridge sees each call, by a hook or because Codex asks about
-// each.
-func (c *Config) decidesEachCall() bool {
-	return c.hasToolHook() || slices.Equal(c.Policy.Approval, []string{"untrusted"})
+// asksAboutPatches reports whether Codex asks about each patch.
+func (c *Config) asksAboutPatches() bool {
+	return slices.Equal(c.Policy.Approval, []string{"untrusted"})
 }
 
 // protectsDefaultsOnly reports whether the default protects all protected paths: Codex's sandbox

@@ -93,6 +93,26 @@ events = ["stop"]
 13 policy.rule restriction
 16 policy.rule restriction
 `},
+		{"Codex does not ask about each call", `
+[policy]
+gate = false
+approval = ["untrusted"]
+models = ["a"]
+efforts = ["low"]
+protected_paths = [".vscode"]
+[[policy.rule]]
+tool = "mcp"
+decision = "deny"
+[[policy.rule]]
+tool = "mcp"
+decision = "allow"
+[hooks]
+events = ["stop"]
+`, `
+5 policy.models restriction
+6 policy.efforts restriction
+8 policy.rule restriction
+`},
 		{"warnings", `
 [policy]
 escalation = "ask"

@@ -69,5 +69,7 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 // Consents reports whether every policy of the thread in params allows a server's tool without the
 // user's consent.
 func (g *Guard) Consents(params rpc.Value, use policy.ToolCall) bool {
-	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.DecidePermission(use).Verdict == policy.Pass })
+	state := g.currentState(params)
+	state.ThreadRevoked = g.isRevoked(params)
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.DecidePermission(use, state).Verdict == policy.Pass })
 }

@@ -87,7 +87,10 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	if policies[0].Mode() == config.Off {
 		return true
 	}
-	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use) }, strictness)
+	state := g.currentState(rpc.Value{})
+	state.Thread = g.threadFor(thread, turn)
+	state.ThreadRevoked = state.Thread == nil && g.isOpened(thread)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use, state) }, strictness)
 	if d.Verdict == policy.Pass {
 		return true
 	}

@@ -30,6 +30,8 @@ type Defaults struct {
 	// ReservedProfile is the name of a permissions profile in that configuration that the bridge
 	// reserves for its own; "" if there is none.
 	ReservedProfile string
+	// Managed has the values of the machine's managed_config.toml that matter, by key; see managed.go.
+	Managed map[string]json.RawMessage
 }
 
 // ParseDefaults reads the result of config/read with includeLayers. It returns an error for an
@@ -72,6 +74,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	if err := d.parseProjects(result); err != nil {
 		return nil, err
 	}
+	d.parseManaged(result)
 	return d, nil
 }
 
@@ -184,7 +187,7 @@ func (c *decider) requireDefaults() {
 			"rename the profile [permissions."+d.ReservedProfile+"]")
 		return
 	}
-	if d != nil && c.refuseStateFolder() {
+	if d != nil && (c.refuseManaged() || c.refuseStateFolder()) {
 		return
 	}
 	leaks := p.letsWrite() && !c.builtinProfile

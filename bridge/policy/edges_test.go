@@ -178,6 +178,40 @@ func TestReservedProfile(t *testing.T) {
 	}
 }
 
+// TestManagedConfiguration checks that no thread opens if the machine's managed configuration wins
+// over a value that the thread needs.
+func TestManagedConfiguration(t *testing.T) {
+	const file, mdm, user = "legacyManagedConfigTomlFromFile", "legacyManagedConfigTomlFromMdm", "user"
+	for _, test := range []struct {
+		layer, config, trust, refused string
+	}{
+		{file, `{"features":{"hooks":false}}`, "user", "features.hooks"},
+		{mdm, `{"features":{"codex_hooks":false}}`, "user", "features.codex_hooks"},
+		{file, `{"features":{"hooks":true,"plugins":false}}`, "user", ""},
+		{file, `{"features":{"hooks":null}}`, "user", ""},
+		{user, `{"features":{"hooks":false}}`, "user", ""},
+		{file, `{"hooks":{"PreToolUse":[]}}`, "user", ""},
+		{file, `{"features":{"skill_mcp_dependency_install":true}}`, "user", "features.skill_mcp_dependency_install"},
+		{file, `{"features":{"skill_mcp_dependency_install":false}}`, "user", ""},
+		{file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`, "never", "projects"},
+		{file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`, "user", ""},
+		{file, `{"projects":{"/code/other":{"trust_level":"untrusted"}}}`, "never", ""},
+	} {
+		defaults, err := policy.ParseDefaults(value(t, `{"config":{},"layers":[{"name":{"type":"`+test.layer+`"},"config":`+test.config+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := contract()
+		cfg.ProjectTrust = test.trust
+		st := state()
+		st.Defaults = defaults
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"read-only"}}`), st)
+		if refused := d.Err != nil && strings.Contains(d.Err.Message, "managed_config.toml of this machine sets "+test.refused+","); refused != (test.refused != "") {
+			t.Errorf("%s %s, %s: %v", test.layer, test.config, test.trust, d.Err)
+		}
+	}
+}
+
 // TestOverlayHasRequiredKeys checks that the overlay has the required keys for any overlay of the
 // client.
 func TestOverlayHasRequiredKeys(t *testing.T) {

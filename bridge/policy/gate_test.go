@@ -105,6 +105,7 @@ func TestDecideTool(t *testing.T) {
 		"a rule asks, of a server":    {thread: &plain, tool: "mcp__files__write", want: ask, why: "Files"},
 		"a rule asks, granular":       {thread: &granular, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: ask, why: "Folders"},
 		"a rule asks, codex does":     {thread: &native, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: pass},
+		"a rule asks, of a server, …": {thread: &native, tool: "mcp__files__write", want: deny, why: "this thread has none"}, // Codex may not ask
 		"a rule asks, nobody":         {thread: &never, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: deny, why: "this thread has none"},
 		"not gated":                   {thread: &plain, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: pass},
 		"no sandbox":                  {thread: &full, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: ask, why: "no sandbox"},

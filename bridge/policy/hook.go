@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"codex-bridge/bridge/rules"
 	"codex-bridge/bridge/userrules"
 	"codex-bridge/rpc"
 )
@@ -43,8 +44,8 @@ const toolApproval = "mcpServer/elicitation/request"
 //
 // Measured with Codex 0.169: the payload names neither the call nor whether it leaves the sandbox,
 // and Codex asks no person after an allow. So only MCP tools pass, to which policy.escalation does
-// not apply.
-func (p *Policy) DecidePermission(t ToolCall) Decision {
+// not apply. The policy may have changed since the call was decided.
+func (p *Policy) DecidePermission(t ToolCall, st State) Decision {
 	const method = "hook/permissionRequest"
 	refusal := Refusal{Method: method, Rule: ruleEscalation, Hint: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}
 	switch override := p.overrides[toolApproval]; {
@@ -52,7 +53,14 @@ func (p *Policy) DecidePermission(t ToolCall) Decision {
 		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
 	case override == "deny" || override == "ask":
 		refusal.Rule, refusal.Reason = ruleMethods, "a hook allowed the call, but policy.methods has a verdict for "+toolApproval
+	case st.ThreadRevoked:
+		refusal.Rule, refusal.Reason = ruleMode, unverifiedReason
 	default:
+		if p.rules != nil {
+			if m := p.matchTool(t, st); m.Decision == rules.Deny {
+				return p.ruleRefusal(method, m)
+			}
+		}
 		return Decision{Verdict: Pass}
 	}
 	refusal.Origin = p.originOrDefault(refusal.Rule)

@@ -25,10 +25,16 @@ func (c *decider) checkLogin([]string) {
 //
 // Measured with Codex 0.169: a review runs as if approvalPolicy were never. Codex runs the model's
 // commands and patches in the thread's sandbox without a question. So a review is refused if the
-// policy requires a question for each command, unless the bridge asks by hooks, which run in a
-// review.
+// policy requires a question for each command, or leaves the questions of policy.rule and
+// policy.escalation to Codex, unless the bridge asks by hooks, which run in a review.
 func (c *decider) checkReview([]string) {
-	if c.p.requiresUntrusted() && !c.st.Thread.isGated(c.p) {
+	t := c.st.Thread
+	if string(t.Approval) == `"untrusted"` && (c.p.asksEscalation || c.p.rules != nil && c.p.rules.Asks()) {
+		c.refuse(rpc.CodeRefused, "", ruleGate, "Codex runs the commands of a review without a question, and policy.rule or policy.escalation requires one for some",
+			"set policy.gate = true and open the thread again, or request the review in a turn")
+		return
+	}
+	if c.p.requiresUntrusted() && !t.isGated(c.p) {
 		c.refuse(rpc.CodeRefused, "", ruleApproval, "Codex runs the commands of a review without a question, and "+c.p.approvalList()+" requires one for each",
 			"request the review in a turn, or add \"on-request\" to policy.approval")
 		return

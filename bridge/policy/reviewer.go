@@ -63,6 +63,17 @@ func (c *decider) decideReviewer([]string) {
 	}
 }
 
+// checkModelReview refuses thread/guardianReview if the policy allows no model as reviewer.
+//
+// Measured with Codex 0.169: it works on a resumed thread whose last call has no output. The
+// reviewing model runs commands in a read-only sandbox, and no hook runs for them.
+func (c *decider) checkModelReview([]string) {
+	if !slices.Contains(c.p.reviewers, "auto_review") {
+		c.refuse(rpc.CodeRefused, "", ruleReviewers, "a model would review the last action, with commands that no rule can deny, and auto_review is not in "+c.p.reviewerList(),
+			`review the action yourself, or add "auto_review" to `+ruleReviewers)
+	}
+}
+
 func (c *decider) replaceReviewer(reason string) {
 	c.setReviewer(c.p.reviewers[0], reason)
 }

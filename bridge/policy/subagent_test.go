@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
@@ -60,30 +61,36 @@ func TestAgentSettings(t *testing.T) {
 }
 
 // TestDecidePermission checks that a hook's allow counts only for MCP tools, and not if
-// policy.methods has a verdict for their approvals.
+// policy.methods has a verdict for their approvals, or if the policy denies them by now.
 func TestDecidePermission(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool, override string
+		denied         string // the tool of a rule
+		revoked        bool
 		want           policy.Verdict
 	}{
-		"a command":              {"Bash", "", policy.Deny},
-		"a patch":                {"apply_patch", "", policy.Deny},
-		"another tool":           {"request_permissions", "", policy.Deny},
-		"a server's":             {"mcp__x__y", "", policy.Pass},
-		"a server's, let":        {"mcp__x__y", "allow", policy.Pass},
-		"a server's, denied":     {"mcp__x__y", "deny", policy.Deny},
-		"a server's, for people": {"mcp__x__y", "ask", policy.Deny},
+		"a command":               {tool: "Bash", want: policy.Deny},
+		"a patch":                 {tool: "apply_patch", want: policy.Deny},
+		"another tool":            {tool: "request_permissions", want: policy.Deny},
+		"a server's":              {tool: "mcp__x__y", want: policy.Pass},
+		"a server's, let":         {tool: "mcp__x__y", override: "allow", want: policy.Pass},
+		"a server's, denied":      {tool: "mcp__x__y", override: "deny", want: policy.Deny},
+		"a server's, for people":  {tool: "mcp__x__y", override: "ask", want: policy.Deny},
+		"a server's, by a rule":   {tool: "mcp__x__y", denied: "mcp__x__*", want: policy.Deny},
+		"a server's, not by it":   {tool: "mcp__x__y", denied: "mcp__z__*", want: policy.Pass},
+		"a server's, not allowed": {tool: "mcp__x__y", revoked: true, want: policy.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := contract()
 			if test.override != "" {
 				cfg.Methods = map[string]string{"mcpServer/elicitation/request": test.override}
 			}
-			p, err := policy.New(cfg, nil)
-			if err != nil {
-				t.Fatal(err)
+			if test.denied != "" {
+				cfg.Rules = []config.Rule{{Tool: test.denied, Decision: "deny"}}
 			}
-			if d := p.DecidePermission(policy.ToolCall{Name: test.tool}); d.Verdict != test.want {
+			st := state()
+			st.ThreadRevoked = test.revoked
+			if d := compile(t, cfg).DecidePermission(policy.ToolCall{Name: test.tool}, st); d.Verdict != test.want {
 				t.Errorf("%s, want %s", d.Verdict, test.want)
 			}
 		})

@@ -153,7 +153,7 @@ func methodTable() map[string]*methodSpec {
 		"thread/inject_items":       {rules: []rule{{fields("items"), (*decider).decideInjectedItems}}, unchecked: fields("threadId")},
 		"thread/compact/start":      {unchecked: fields("threadId")},
 		"thread/goal/set":           {unchecked: fields("threadId", "objective", "origin", "status", "tokenBudget")},
-		"thread/guardianReview":     {unchecked: fields("threadId")},
+		"thread/guardianReview":     {rules: []rule{{nil, (*decider).checkModelReview}}, unchecked: fields("threadId")},
 		"thread/prediction/request": {unchecked: fields("threadId", "sourceTurnId")},
 		"thread/queue/add":          {unchecked: fields("threadId", "clientUserMessageId", "input", "responsesapiClientMetadata")},
 		"thread/queue/reorder":      {unchecked: fields("threadId", "queuedSubmissionIds")},

@@ -32,7 +32,7 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	const method = "hook/preToolUse"
 	var d Decision
 	var m rules.Match
-	asks := p.canAsk(st.Thread)
+	asks := p.canAsk(t, st.Thread)
 	if t.appliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
@@ -77,7 +77,7 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 // get after a declined question. Or Codex would not ask. line is the result of lineLeaveReason.
 func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveReason {
 	text, _ := t.Input.Get("command").Text()
-	if line.leaves() && (!p.asksEscalation || !p.canAsk(st.Thread)) {
+	if line.leaves() && (!p.asksEscalation || !p.canAsk(t, st.Thread)) {
 		return line
 	}
 	switch {
@@ -96,15 +96,25 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 		st.Files = st.patchedPaths(text, t.Cwd)
 	}
 	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
-	if !p.asksEscalation || at.rule == ruleProtected && !p.canAsk(st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
+	if !p.asksEscalation || at.rule == ruleProtected && !p.canAsk(t, st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
 		return at
 	}
 	return leaveReason{}
 }
 
-// canAsk reports whether a person can be asked about any call, by Codex or by the bridge.
-func (p *Policy) canAsk(t *Thread) bool {
-	return t != nil && (string(t.Approval) == `"untrusted"` || p.gate && string(t.Approval) != `"never"`)
+// canAsk reports whether a person can be asked about a call, by Codex or by the bridge.
+//
+// Measured with Codex 0.169: under untrusted it asks about each command and patch, except in a
+// review, which checkReview refuses. It does not ask about its own tools, nor about those that an
+// MCP server declares to be read-only.
+func (p *Policy) canAsk(t ToolCall, thread *Thread) bool {
+	switch {
+	case thread == nil || string(thread.Approval) == `"never"`:
+		return false
+	case string(thread.Approval) == `"untrusted"`:
+		return t.Name == "Bash" || t.Name == "apply_patch"
+	}
+	return p.gate
 }
 
 func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
@@ -136,6 +146,10 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
 		server, tool, _ := strings.Cut(rest, "__")
 		return p.rules.MCP(server, tool)
+	}
+	if rules.IsResourceTool(t.Name) {
+		server, _ := t.Input.Get("server").Text()
+		return p.rules.Resource(t.Name, server)
 	}
 	return p.rules.Tool(t.Name)
 }

@@ -82,3 +82,52 @@ func TestMatchesCut(t *testing.T) {
 		}
 	}
 }
+
+// Rules for the tools of an MCP server apply to Codex's tools for its resources, too, except allow
+// rules.
+func TestResource(t *testing.T) {
+	const read, list = "read_mcp_resource", "list_mcp_resources"
+	for _, test := range []struct {
+		rules        string // TOOL DECISION, the first first
+		tool, server string
+		want         Decision
+	}{
+		{"mcp deny", read, "probe", Deny},
+		{"mcp ask", read, "probe", Ask},
+		{"mcp allow", read, "probe", None},
+		{"mcp__* deny", read, "probe", Deny},
+		{"mcp__probe__* deny", read, "probe", Deny},
+		{"mcp__probe__* deny", read, " probe\t", Deny},
+		{"mcp__probe__* deny", read, "other", None},
+		{"mcp__my_probe__* deny", read, "my-probe", Deny},
+		{"mcp__probe__* allow", read, "probe", None},
+		{"mcp__probe__touch deny", read, "probe", None},
+		{"mcp__probe__read* deny", read, "probe", Deny},
+		{"mcp__probe__* deny", list, "", Deny},
+		{"mcp__prob* deny", list, " ", Deny},
+		{"mcp__probe__touch* deny", list, "", None},
+		{"mcp__probe__touch deny", list, "", None},
+		{"mcp deny", list, "", Deny},
+		{"read_mcp_resource deny", read, "probe", Deny},
+		{"read_mcp_resource deny", list, "probe", None},
+		{"read_mcp_resource allow, mcp deny", read, "probe", Allow},
+		{"* deny", read, "probe", Deny},
+		{"shell deny", read, "probe", None},
+	} {
+		var list []config.Rule
+		for one := range strings.SplitSeq(test.rules, ", ") {
+			tool, decision, _ := strings.Cut(one, " ")
+			list = append(list, config.Rule{Tool: tool, Decision: decision})
+		}
+		set, err := New([][]config.Rule{list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := set.Resource(test.tool, test.server); m.Decision != test.want {
+			t.Errorf("%s: %s of %q: %v, want %v", test.rules, test.tool, test.server, m.Decision, test.want)
+		}
+	}
+	if !IsResourceTool(read) || IsResourceTool("mcp__probe__read_mcp_resource") {
+		t.Error("the names of the tools are wrong")
+	}
+}

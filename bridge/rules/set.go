@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"iter"
+	"slices"
 
 	"codex-bridge/bridge/config"
 )
@@ -59,6 +60,13 @@ func (s *Set) Len() int {
 		n += len(s.layers[i].rules)
 	}
 	return n
+}
+
+// Asks reports whether a rule has the decision ask.
+func (s *Set) Asks() bool {
+	return slices.ContainsFunc(s.layers, func(l layer) bool {
+		return slices.ContainsFunc(l.rules, func(r rule) bool { return r.decision == Ask })
+	})
 }
 
 // certainty is how surely a rule matches.

@@ -21,7 +21,10 @@ import (
 func examineHooks(cfg *config.Config, path string) finding {
 	result, err := askServer(cfg, path, "configRequirements/read")
 	var answer struct {
-		Requirements struct{ AllowManagedHooksOnly bool }
+		Requirements struct {
+			AllowManagedHooksOnly bool
+			FeatureRequirements   map[string]bool
+		}
 	}
 	if err == nil {
 		err = json.Unmarshal(result, &answer)
@@ -36,6 +39,11 @@ func examineHooks(cfg *config.Config, path string) finding {
 	case answer.Requirements.AllowManagedHooksOnly:
 		return finding{"hooks", state, "the machine's requirements let codex run managed hooks only; codex silently drops the hooks of threads",
 			"remove allow_managed_hooks_only from requirements.toml, if you manage the machine"}
+	}
+	for _, name := range []string{"hooks", "codex_hooks"} {
+		if on, is := answer.Requirements.FeatureRequirements[name]; is && !on {
+			return finding{"hooks", state, "the machine's requirements disable codex's hooks", "remove features." + name + " from requirements.toml, if you manage the machine"}
+		}
 	}
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}

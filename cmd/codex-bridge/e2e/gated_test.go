@@ -100,8 +100,8 @@ var looseThread = map[string]any{"approvalPolicy": "never", "sandbox": "danger-f
 // Under a policy they work on a verified thread.
 func TestGatedVerified(t *testing.T) {
 	t.Parallel()
-	// If each command must ask, a review is refused: see TestReviewUnasked.
-	config := strings.Replace(policyConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
+	// If each command must ask, a review is refused: see TestReviewUnasked and TestModelReview.
+	config := strings.Replace(policyConfig, `"untrusted"`, `"untrusted", "on-request"`, 1) + "reviewers = [\"user\", \"auto_review\"]\n"
 	newWorld(t, options{config: config}).runGatedAttacks(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, proxyArgv...)
 }
 

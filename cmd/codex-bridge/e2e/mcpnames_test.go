@@ -53,3 +53,34 @@ func TestRulesOfRenamedMCPTools(t *testing.T) {
 		})
 	}
 }
+
+// A rule that denies the tools of an MCP server denies Codex's own tools for the server's resources,
+// too. Codex asks no question before it reads a resource.
+func TestRulesOfMCPResources(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		rule string // "" is the control
+		ran  bool
+	}{
+		"no rule":        {"", true},
+		"another server": {"mcp__other__*", true},
+		"every tool":     {"mcp", false},
+		"the server":     {"mcp__my-probe__*", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
+			if test.rule != "" {
+				config += fmt.Sprintf("[[policy.rule]]\ntool = %q\ndecision = \"deny\"\nreason = \"No such tool.\"\n", test.rule)
+			}
+			w := newWorld(t, options{config: config, codexConfig: mcpConfig("my-probe")})
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			questions := a.turn(thread, `CALL: read_mcp_resource {"server":" my-probe ","uri":"touch:`+w.workspace+`/touched"}`)
+			if ran := w.hasFile("workspace/touched"); ran != test.ran || len(questions) > 0 || !ran && !strings.Contains(w.lastToolOutput(), "No such tool") {
+				t.Errorf("the resource was read: %v, %d questions; the model got %q", ran, len(questions), w.lastToolOutput())
+			}
+			a.closeAndWait()
+		})
+	}
+}

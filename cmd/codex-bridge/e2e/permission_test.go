@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"codex-bridge/cmd/internal/scripted"
 )
@@ -66,6 +67,41 @@ func TestPermissionRequestAllow(t *testing.T) {
 				if w.hasFile("outside/"+name) != leaves {
 					t.Errorf("%s: ran outside the sandbox: %t; the model got %q", name, !leaves, w.lastToolOutput())
 				}
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
+// A rule that comes while a handler decides about a server's tool counts: the handler's allow does
+// not reach Codex, and the question that follows is declined.
+func TestRuleThatComesWhileAHandlerDecides(t *testing.T) {
+	t.Parallel()
+	const rule = "[[policy.rule]]\ntool = \"mcp__probe__*\"\ndecision = \"deny\"\n"
+	for name, changes := range map[string]bool{"rule": true, "no rule": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n", codexConfig: mcpConfig("probe"), mute: "the configuration changes"})
+			config := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n[hooks]\ntimeout = \"30s\"\nevents = [\"pre_tool_use\", \"permission_request\"]\n" +
+				"[[hooks.handler]]\nevent = \"permission_request\"\ntimeout = \"30s\"\ncommand = [\"/bin/sh\", \"-c\", " +
+				fmt.Sprintf("%q", "touch "+w.root+"/asked; until [ -e "+w.root+"/go ]; do sleep 0.1; done; echo '{\"decision\":\"allow\"}'") + "]\n"
+			w.write("config.toml", config+withLongGrace(config))
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(confined)
+			turn, mark := a.startTurn(thread, `CALL: mcp__probe/touch {"path":"`+w.workspace+`/touched"}`)
+			for !w.hasFile("asked") {
+				if a.ctx.Err() != nil {
+					t.Fatal("the handler does not run")
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if changes {
+				a.reconfigures(config + rule)
+			}
+			w.write("go", "")
+			a.waitTurn(thread, turn, mark)
+			if w.hasFile("workspace/touched") == changes {
+				t.Errorf("the tool ran: %t; the model got %q", !changes, w.lastToolOutput())
 			}
 			a.closeAndWait()
 		})

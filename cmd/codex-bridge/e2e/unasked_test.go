@@ -4,9 +4,11 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"codex-bridge/cmd/internal/editor"
@@ -78,6 +80,91 @@ func TestReviewUnasked(t *testing.T) {
 		if err, asked, ran := newWorld(t, options{config: config}).runReview(proxyArgv...); err != nil || len(asked) != 1 || ran {
 			t.Errorf("if the bridge asks: error %v, questions %v, ran %t", err, asked, ran)
 		}
+	}
+}
+
+// Without the gate, Codex's questions stand for those of ask rules and of escalation = "ask". It asks
+// none in a review, so the bridge refuses the review. Without such a rule the review runs.
+func TestReviewLeavesNoQuestionToCodex(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n"
+	for name, test := range map[string]struct {
+		config  string
+		refused bool
+	}{
+		"rule":       {"gate = false\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"ask\"\n", true},
+		"escalation": {"gate = false\nescalation = \"ask\"\n", true},
+		"neither":    {"gate = false\n[[policy.rule]]\ncommand = \"rm **\"\ndecision = \"deny\"\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err, asked, ran := newWorld(t, options{config: config + test.config}).runReview(proxyArgv...)
+			if (err != nil) != test.refused || err != nil && !strings.Contains(err.Message, "policy.gate") || asked != nil || ran == test.refused {
+				t.Errorf("error %v, questions %v, ran %t", err, asked, ran)
+			}
+		})
+	}
+}
+
+// Without the gate no person is asked about a tool that its server declares to be read-only, so an
+// ask rule denies it. Codex alone runs it without a question.
+func TestAskRuleOfUnaskedTool(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\ngate = false\n"
+	for name, test := range map[string]struct {
+		rule string
+		ran  bool
+	}{
+		"no rule": {"", true},
+		"rule":    {"[[policy.rule]]\ntool = \"mcp__probe__*\"\ndecision = \"ask\"\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config + test.rule, codexConfig: mcpConfig("probe")})
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+			questions := a.turn(thread, `CALL: mcp__probe/touch_it {"path":"`+w.workspace+`/touched"}`)
+			if ran := w.hasFile("workspace/touched"); ran != test.ran || len(questions) > 0 || !ran && !strings.Contains(w.lastToolOutput(), "the rule wants a question") {
+				t.Errorf("%d questions, ran: %t; the model got %q", len(questions), ran, w.lastToolOutput())
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
+// A client requests that a model reviews the last call of a thread, one without an output. No hook
+// runs for the commands of that model, so a policy without it as reviewer refuses the request.
+func TestModelReview(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\nreviewers = [%s]\n" +
+		"[[policy.rule]]\ncommand = \"cat **\"\ndecision = \"deny\"\n"
+	for reviewers, reviewed := range map[string]bool{`"user"`: false, `"user", "auto_review"`: true} {
+		t.Run(reviewers, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: fmt.Sprintf(config, reviewers)})
+			secret := w.write("secret", "A SECRET")
+			c := w.open(proxyArgv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			_, mark := c.startTurn(thread, "ESCALATE: true")
+			c.waitFor(mark, commandApproval, nil)
+			for _, pid := range w.processes() { // else Codex may still write an output, at the end of its input
+				_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
+			}
+			w.takeDown()
+
+			w.model.Add(scripted.Step{When: "APPROVAL REQUEST", Reply: scripted.Reply{scripted.Run("cat " + secret)}}, scripted.Step{
+				When: "A SECRET", Reply: scripted.Reply{scripted.Text(`{"outcome":"allow","risk_level":"low","user_authorization":"high","rationale":"ok"}`)},
+			})
+			c = w.open(proxyArgv...)
+			c.initialize(nil)
+			c.must("thread/resume", map[string]any{"threadId": thread})
+			_, err := c.Call(c.ctx, "thread/guardianReview", map[string]any{"threadId": thread})
+			if (err == nil) != reviewed || err != nil && !strings.Contains(err.Message, "policy.reviewers") || w.modelReceived("A SECRET") != reviewed {
+				t.Errorf("error %v; the model got the file: %t", err, w.modelReceived("A SECRET"))
+			}
+			c.closeAndWait()
+		})
 	}
 }
 
