@@ -180,8 +180,13 @@ func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bri
 		// configuration is read even if the decision does not need it.
 		case d.NeedsDefaults, d.Sent != nil && call.Method != "thread/start" && state.Defaults == nil:
 			defaults := g.readDefaults(ctx, d.ConfigCwd)
-			if defaults == nil {
+			if defaults == nil && d.NeedsDefaults {
 				return d
+			}
+			if defaults == nil {
+				return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+					Method: m.Method, Rule: "policy.mode", Reason: "the bridge could not read Codex's configuration", Hint: "find out why config/read fails",
+				})}
 			}
 			state.Defaults = defaults
 		default:

@@ -3,7 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest"
 )
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 func TestParse(t *testing.T) {
 	out := strings.Join([]string{

@@ -87,6 +87,9 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	go a.warnTooOld(ctx) // ends with ctx
 	a.guard.SetUntestedCodex(func() string { return untestedCodex(ctx, a.program) })
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
+	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
+		a.guard.SetKnowsBridge(func() bool { return true })
+	}
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
 	if tracer != nil {

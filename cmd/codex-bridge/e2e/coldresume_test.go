@@ -178,7 +178,11 @@ func TestChangedThreadComesBack(t *testing.T) {
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 				a.turn(thread, "RUN: true")
 				mark := a.Mark()
-				a.must("thread/settings/update", map[string]any{"threadId": thread, "cwd": inner, "sandboxPolicy": map[string]any{"type": "readOnly"}})
+				change := map[string]any{"threadId": thread, "sandboxPolicy": map[string]any{"type": "readOnly"}}
+				if alone { // the bridge refuses a folder that a command could replace
+					change["cwd"] = inner
+				}
+				a.must("thread/settings/update", change)
 				a.waitFor(mark, "thread/settings/updated", nil)
 				method := "thread/resume"
 				switch how {

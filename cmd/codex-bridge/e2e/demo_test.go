@@ -35,7 +35,7 @@ func TestDemo(t *testing.T) {
 		"ok the bridge collected 3 messages",
 		"ok the agent completed one task; the rule denied the other",
 		"ok described; the second image asked for a file, which was not written",
-		"2 requests rewritten, 7 refused",
+		"rewritten requests: 1; refused: 8.",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing in\n%s", want, out)

@@ -96,14 +96,19 @@ func sceneApproval(ctx context.Context, s *stage) error {
 }
 
 func sceneSettings(ctx context.Context, s *stage) error {
-	s.say("A client can change the settings of a thread at any time, within the policy:")
-	mark := s.editor.Mark()
-	if _, err := s.call(ctx, "thread/settings/update", object{
+	s.say("A client can change the settings of a thread at any time, within the policy. What the\npolicy forbids is refused, because clients wait for the confirmation of what they sent:")
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	_, refused := s.editor.Call(ctx, "thread/settings/update", object{
 		"threadId": s.thread, "approvalPolicy": "never", "sandboxPolicy": object{"type": "dangerFullAccess"}, "effort": "high",
-	}); err != nil {
-		return err
+	})
+	if refused == nil {
+		return errors.New("the bridge forwarded the settings")
 	}
-	if err := s.printRewrite(ctx, "thread/settings/update"); err != nil {
+	s.refused++
+	s.good("%s", refused.Message)
+	mark := s.editor.Mark()
+	if _, err := s.call(ctx, "thread/settings/update", object{"threadId": s.thread, "effort": "high"}); err != nil {
 		return err
 	}
 	m, err := s.editor.WaitFor(ctx, mark, "thread/settings/updated")
@@ -139,7 +144,7 @@ func sceneAmbiguousJSON(ctx context.Context, s *stage) error {
 
 func (s *stage) printSummary() {
 	s.say("")
-	s.say("That was codex %s: %d requests rewritten, %d refused, and all its threads\nfollowed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+	s.say("That was codex %s: rewritten requests: %d; refused: %d. All its threads\nfollowed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
 }
 
 // call sends a request and returns its response.
