@@ -266,24 +266,27 @@ editor< {"method":"turn/completed","params":{"threadId":"t1"}}
 `)
 }
 
-// If Codex answers two resumes in another order than it got them, the later request counts.
-func TestLaterOfTwoResumesCounts(t *testing.T) {
+// A resume waits for an earlier one that Codex has not answered, and is refused if that takes too long:
+// then Codex's configuration is not known either.
+func TestSecondResumeWaitsForFirst(t *testing.T) {
 	c, g, w := converse(t, gatePolicy, guard.NoRecord)
-	startThread(c, "on-request")
-	resume := func(id, approval string) {
-		c.EditorSends(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"` + approval + `","sandbox":"read-only","approvalsReviewer":"user"}}`)
-		for !strings.Contains(c.NextToCodex(1)[0], `"thread/resume"`) { // Codex may be asked for its configuration before
-		}
+	startThread(c, "untrusted")
+	resume := func(id string) {
+		c.EditorSends(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}`)
 	}
-	guard.SetCodexTimeout(g, time.Millisecond) // the second does not wait for the first
-	resume("2", "on-request")
-	resume("3", "untrusted")
-	for _, id := range []string{"3", "2"} {
-		c.Play("answer", `
-codex>  {"id":`+id+`,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
-editor< {"id":`+id+`,"result":"$resumed`+id+`"}
+	resume("2")
+	c.Play("configuration", `
+codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":"$sent"}
 `)
-	}
+	guard.SetCodexTimeout(g, time.Millisecond)
+	resume("3")
+	c.Play("refused", `
+editor< {"id":3,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/resume","rule":"policy.mode","reason":"the bridge could not read Codex's configuration","hint":"<text>"}}}
+codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":"$resumed"}
+`)
 	if !asksInPlace(t, g, w.StartFolder) {
 		t.Error("the bridge does not ask")
 	}

@@ -27,9 +27,9 @@ description = "Tells the weather."
 command = ["/bin/sh", "-c", "cat > asked; echo sunny"]
 `
 
-// What a release of Codex must do: alone, through the bridge without a configuration, and under an
-// enforced policy. cmd/bridge-releases runs it with each release (codexEnv), and docs/internals/releases.md
-// has the results. Each row is a conversation of its own.
+// TestCanary has the conversations that each release of Codex must pass: alone, through the bridge
+// without a configuration, and under an enforced policy. cmd/bridge-releases runs it with each release
+// (codexEnv), and docs/internals/releases.md has the results. Each row is a conversation of its own.
 func TestCanary(t *testing.T) {
 	t.Parallel()
 	onRequest := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
