@@ -28,6 +28,9 @@ func (p *Policy) gatesApproval(approval json.RawMessage) bool {
 // Decision.Gated points to these, so that a decision needs no allocation.
 var gatedTrue, gatedFalse = true, false
 
+// gatedReason is the reason of a change by the gate, behind another one.
+const gatedReason = "Codex is set to on-request; codex-bridge asks before each command"
+
 // applyApproval sets the approval policy of Codex for the client's approval policy to. rule and
 // reason say why to differs from the client's value; both are "" if it does not.
 func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
@@ -40,7 +43,7 @@ func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 		} else {
 			reason += "; "
 		}
-		reason += "Codex is set to on-request; codex-bridge asks before each command"
+		reason += gatedReason
 	}
 	if rule != "" {
 		c.setField("approvalPolicy", to, rule, reason)

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -20,11 +19,15 @@ func (c Change) Notice() (kind, sentence string) {
 	if c.To != nil {
 		sentence = "codex-bridge has changed " + field
 		var text string
-		if json.Unmarshal(c.To, &text) == nil && !bytes.Equal(c.From, c.To) { // equal with the gate
+		if json.Unmarshal(c.To, &text) == nil {
 			sentence += " to " + clip(text)
 		}
 	}
-	sentence += ": " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule
+	reason, gated := strings.CutSuffix(c.Reason, "; "+gatedReason)
+	if gated {
+		sentence = "codex-bridge asks before each command"
+	}
+	sentence += ": " + strings.TrimSuffix(reason, ".") + ". The setting is " + c.Rule
 	if c.Origin != "" {
 		sentence += " in " + c.Origin
 	}

@@ -20,7 +20,7 @@ func TestNotice(t *testing.T) {
 		want                          string
 	}{
 		"replaced":             {"params.approvalPolicy", "policy.approval", `"never" is not in policy.approval [untrusted]`, `"never"`, `"untrusted"`, `codex-bridge has changed approvalPolicy to untrusted: "never" is not in policy.approval [untrusted]. The setting is policy.approval in user f:3.`},
-		"replaced by the gate": {"params.approvalPolicy", "policy.approval", "r", `"on-request"`, `"on-request"`, "codex-bridge has changed approvalPolicy: r. The setting is policy.approval in user f:3."},
+		"replaced by the gate": {"params.approvalPolicy", "policy.approval", "r; Codex is set to on-request; codex-bridge asks before each command", `"never"`, `"on-request"`, "codex-bridge asks before each command: r. The setting is policy.approval in user f:3."},
 		"replaced by an object": {
 			"params.sandboxPolicy", "policy.sandbox", "r.", `{"type":"dangerFullAccess"}`, `{"type":"readOnly"}`, "codex-bridge has changed sandboxPolicy: r. The setting is policy.sandbox in user f:3.",
 		},

@@ -24,8 +24,8 @@ var forgetting = map[string]func(a *conversation, thread, config string){
 		a.waitUntil("the new policy", func() bool { return strings.Contains(a.Stderr(), "the configuration has changed") })
 	},
 	refusedResume: func(a *conversation, thread, _ string) {
-		if _, err := a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "sandbox": "read-only"}); err == nil {
-			a.t.Error("a running thread resumed with another sandbox")
+		if _, err := a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": a.root}); err == nil {
+			a.t.Error("a running thread resumed in another folder")
 		}
 	},
 	"": func(*conversation, string, string) {}, // the control
