@@ -64,7 +64,7 @@ type lineResolver struct {
 
 // spend records the work to resolve a path, and reports whether the bound is kept.
 func (r *lineResolver) spend(path string) bool {
-	if names := strings.Count(path, "/"); len(path) <= maxLinePath {
+	if names := strings.Count(path, "/"); len(path) <= maxLinePath && r.work <= maxLineWork {
 		r.work += names * names
 	}
 	return r.work <= maxLineWork
@@ -72,7 +72,7 @@ func (r *lineResolver) spend(path string) bool {
 
 // followFolder is State.follow within the bound.
 func (r *lineResolver) followFolder(path string) (string, error) {
-	if r.work > maxLineWork || !r.spend(path) {
+	if !r.spend(path) {
 		return "", errPath("there is too much to resolve")
 	}
 	return r.follow(path)
@@ -81,7 +81,7 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 // targets returns the files to which the path of a file may lead. A program may remove a name
 // before ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
 func (st State) targets(file rules.ChangedFile) (targets []string) {
-	if file.Computed || !filepath.IsAbs(file.Path) || len(file.Path) > maxLinePath {
+	if file.Computed || len(file.Path) > maxLinePath {
 		return nil
 	}
 	at, err := st.canonical(filepath.Clean(file.Path))
@@ -89,7 +89,7 @@ func (st State) targets(file rules.ChangedFile) (targets []string) {
 		targets = append(targets, at)
 	}
 	if err != nil || strings.Contains(file.Path, "..") {
-		if followed, err := st.follow(file.Path); err == nil && followed != at {
+		if followed, err := st.follow(file.Path); err == nil {
 			targets = append(targets, followed)
 		}
 	}
