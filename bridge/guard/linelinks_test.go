@@ -80,6 +80,8 @@ func TestLinesThroughLinks(t *testing.T) {
 		{"cd plain; echo W > ../gone", true, true},
 		{"echo W > /proc/self/cwd/lnk2/workflows/N", true, true},
 		{strings.Repeat("cd .;", 17) + "cd lnk2; echo W > workflows/N", true, true},
+		{"echo W > plain/deep/N; cp plain/deep/N lnk2/workf*", true, true},
+		{"for f in N; do echo W > lnk2/workflows/$f; done", true, true},
 		{"echo W > plain/N", false, false},
 		{"cd plain; echo W > N", false, false},
 		{"cd safe; echo W > ../N", false, false},

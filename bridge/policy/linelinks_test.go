@@ -25,7 +25,7 @@ func (d dangling) Canonical(p string) (string, error) {
 // a link of the workspace, in each way in which a shell and the kernel read a path.
 func TestLinesThroughLinks(t *testing.T) {
 	cfg := contract()
-	cfg.ProtectedPaths = []string{".github/workflows"}
+	cfg.ProtectedPaths = []string{".git", ".github/workflows"}
 	p := compile(t, cfg)
 	paths := dangling{links{
 		"/code/proj/to":            "sub/.github",
@@ -33,6 +33,7 @@ func TestLinesThroughLinks(t *testing.T) {
 		"/code/proj/sub/.github/l": "/code/proj/sub/other",
 		"/code/proj/gone":          "sub/.github/workflows/N",
 		"/code/proj/loop":          "loop",
+		"/code/proj/hooks":         "sub/.git/hooks",
 	}, "/code/proj/gone"}
 	file := func(size int) string { // a file below the link, with a path of that many bytes
 		path := "/code/proj/to/workflows" + strings.Repeat("/"+strings.Repeat("a", 99), 1+size/100)
@@ -45,10 +46,19 @@ func TestLinesThroughLinks(t *testing.T) {
 		"cd deep; touch ../workflows/N":                 true,
 		"cd -P deep/..; touch workflows/N":              true,
 		"cd -P deep/..; cd l; cd ..; touch workflows/N": true, // to/l is a link, too
-		"touch gone":   true,
-		"touch loop":   false,
-		"touch to/N":   false,
-		"touch deep/N": false,
+		"touch gone":              true,
+		"touch loop":              false,
+		"touch to/workflows/$x":   true,
+		"cp a to/workf*":          true,
+		"cp a deep/../workf*":     true,
+		"cp a \"to/workflows$x\"": true,
+		"touch to/$x/N":           false, // only the spelled parts count
+		"touch lin*/workflows":    false,
+		"touch deep/workf*":       false,
+		"touch hooks/$x":          false, // a computed path in .git, which Codex protects
+		"touch hooks/x":           true,
+		"touch to/N":              false,
+		"touch deep/N":            false,
 		"touch to/../workflows/N deep/../../workflows/N":          false,
 		"touch sub/../workflows/N":                                false,
 		"touch " + file(8192):                                     true,

@@ -48,7 +48,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 			continue
 		}
 		for _, at := range st.targets(file) {
-			if p.changesProtected(at, false, roots, st) {
+			if p.changesProtected(at, file.Computed, roots, st) {
 				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
@@ -79,18 +79,25 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 }
 
 // targets returns the files to which the path of a file may lead. A program may remove a name
-// before ".."; the kernel follows it if it is a link. A path that is partly unknown leads nowhere.
+// before ".."; the kernel follows it if it is a link. Of a computed path only the folder before the
+// first unknown part is resolved.
 func (st State) targets(file rules.ChangedFile) (targets []string) {
-	if file.Computed || len(file.Path) > maxLinePath {
+	path, rest := file.Path, ""
+	if file.Computed {
+		known, _, _ := strings.Cut(path, "*")
+		path = known[:strings.LastIndexByte(known, '/')+1]
+		rest = file.Path[len(path):]
+	}
+	if len(path) > maxLinePath {
 		return nil
 	}
-	at, err := st.canonical(filepath.Clean(file.Path))
+	at, err := st.canonical(filepath.Clean(path))
 	if err == nil {
-		targets = append(targets, at)
+		targets = append(targets, filepath.Join(at, rest))
 	}
-	if err != nil || strings.Contains(file.Path, "..") {
-		if followed, err := st.follow(file.Path); err == nil {
-			targets = append(targets, followed)
+	if err != nil || strings.Contains(path, "..") {
+		if followed, err := st.follow(path); err == nil {
+			targets = append(targets, filepath.Join(followed, rest))
 		}
 	}
 	return targets
