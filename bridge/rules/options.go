@@ -65,7 +65,7 @@ func optionValue(text, option string) (value string, joined, ok bool) {
 		name, value, joined = text[:i], text[i+1:], true
 	}
 	if strings.HasPrefix(option, "--") || strings.HasPrefix(option, "-o") {
-		return value, joined, len(name) > 3 && strings.HasPrefix(option, strings.ToLower(name)) && (joined || option[1] == '-')
+		return value, joined, len(name) > len("--") && strings.HasPrefix(option, strings.ToLower(name)) && (joined || option[1] == '-')
 	}
 	if value, joined = strings.CutPrefix(text, option); joined {
 		return value, value != "", true
