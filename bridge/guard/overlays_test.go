@@ -2,11 +2,13 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // keysPolicy returns an enforced policy with config_keys.
@@ -91,6 +93,49 @@ func TestRequireOverlay(t *testing.T) {
 			err := w.g.requireOverlay("thread/resume", test.id, policies{strict}, test.created)
 			if (err == nil) != test.want || (w.g.threads.verified[test.id] != nil) != test.want {
 				t.Errorf("resumed: %v, verified: %v", err, w.g.threads.verified[test.id] != nil)
+			}
+		})
+	}
+}
+
+// Before a resume, the overlays of a thread are forgotten only if Codex does not have the thread in
+// memory. Codex is asked only if a policy does not allow one of them.
+func TestOverlaysOfLoadedThread(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000a"
+	loose, strict := keysPolicy(t, "model", "web_search"), keysPolicy(t, "model")
+	for name, test := range map[string]struct {
+		opened    *policy.Policy // the policy that decided the request
+		list      string         // Codex's answer; "" if it is not asked
+		threads   []string
+		failed    bool
+		forgotten bool
+	}{
+		"the same policy":           {opened: strict},
+		"a looser policy":           {opened: loose, list: `"result":{"data":["` + id + `"],"nextCursor":null}`, threads: []string{id}},
+		"a looser one, not loaded":  {opened: loose, list: `"result":{"data":["other"],"nextCursor":null}`, threads: []string{"other"}, forgotten: true},
+		"a looser one, none loaded": {opened: loose, list: `"result":{"data":[],"nextCursor":null}`, threads: []string{}, forgotten: true},
+		"a looser one, no answer":   {opened: loose, list: `"error":{"code":-32600,"message":"no"}`, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAgentWorld(t, nil)
+			w.start()
+			w.g.threads.addOverlay(id, []*policy.Policy{test.opened}, bridge.Succeeded)
+			var loaded []string
+			var err *rpc.Error
+			done := make(chan struct{})
+			go func() {
+				loaded, err = w.g.loadedBefore(t.Context(), id, []*policy.Policy{strict})
+				close(done)
+			}()
+			if test.list != "" {
+				w.answer("thread/loaded/list", `{"limit":1000}`, test.list)
+			}
+			<-done
+			if !slices.Equal(loaded, test.threads) || (loaded == nil) != (test.threads == nil) || (err != nil) != test.failed {
+				t.Errorf("loaded: %q, %v", loaded, err)
+			}
+			if kept := len(w.g.overlays(id, false).requests) > 0; kept == test.forgotten {
+				t.Errorf("the overlay is kept: %v", kept)
 			}
 		})
 	}
