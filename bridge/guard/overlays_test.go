@@ -168,3 +168,33 @@ func TestOverlaysAreBounded(t *testing.T) {
 		t.Errorf("%d overlays are kept; all are allowed", len(s.requests))
 	}
 }
+
+// A subagent's thread that Codex has in memory may have the overlay of its parent. One that Codex
+// loads for the resume has the overlay of the request.
+func TestResumeOfSubagentBesideLooserParent(t *testing.T) {
+	const parent, child = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+	for list, opens := range map[string]bool{`["` + child + `"]`: false, `["other"]`: true} {
+		t.Run(list, func(t *testing.T) {
+			w := newAgentWorld(t, func(cfg *config.Policy) {
+				cfg.Models, cfg.Sandbox, cfg.ProjectTrust, cfg.ConfigKeys = nil, "read-only", "codex", []string{"model"}
+			})
+			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
+				`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+			w.start()
+			w.g.threads.registerEnforced(child, false)
+			w.g.threads.addOverlay(parent, []*policy.Policy{keysPolicy(t, "model", "web_search")}, bridge.Succeeded)
+			params := `{"threadId":"` + child + `","cwd":"` + w.root + `","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only"}`
+			w.c.Play("resume", `editor> {"id":2,"method":"thread/resume","params":`+params+"}\n")
+			w.answer("config/read", `"$for"`, `"result":{"config":{},"layers":[]}`)
+			w.answer("thread/loaded/list", `{"limit":1000}`, `"result":{"data":`+list+`,"nextCursor":null}`)
+			result := `{"id":2,"result":{"thread":{"id":"` + child + `"},"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"cwd":"` + w.root + `","model":"m"}}`
+			answer := result
+			if !opens {
+				answer = `{"id":2,"error":{"code":-32013,"message":"<text>","data":"$why"}}`
+			}
+			w.c.Play("response", `codex<  {"id":2,"method":"thread/resume","params":"$sent"}
+codex>  `+result+`
+editor< `+answer+"\n")
+		})
+	}
+}
