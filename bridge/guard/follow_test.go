@@ -3,6 +3,7 @@
 package guard_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,25 @@ func TestFollow(t *testing.T) {
 				}
 				os.Remove(want)
 			}
+		}
+	}
+	for size, want := range map[int]string{8192: root + "/f", 8193: ""} {
+		got, err := guard.FollowOn(guard.SystemDisk, root+strings.Repeat("/", size-len(root)-1)+"f")
+		if got != want || want == "" && (err == nil || err.Error() != "a path of 8193 bytes is longer than 8192") {
+			t.Errorf("%d bytes: %q, %v", size, got, err)
+		}
+	}
+	last := "f" // the kernel follows 40 links, one after the other
+	for n := range 41 {
+		name := fmt.Sprint("chain", n)
+		if err := os.Symlink(last, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+		last = name
+	}
+	for name, want := range map[string]string{"chain39": root + "/f", "chain40": ""} {
+		if got, err := guard.FollowOn(guard.SystemDisk, root+"/"+name); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	if got, err := guard.FollowOn(guard.SystemDisk, "a/b"); err == nil {
