@@ -25,7 +25,7 @@ func TestFollow(t *testing.T) {
 	}
 	for link, target := range map[string]string{
 		"lnk": "sub/.github/x", "lnk2": "sub/.github", "abs": root + "/sub/.github/x", "twice": "plain/../lnk", "gone": "sub/.github/workflows/new",
-		"gone2": "gone", "loop": "loop", "up": "..", "plain/there": "../lnk2",
+		"gone2": "gone", "loop": "loop", "up": "..", "plain/there": "../lnk2", "many": strings.Repeat("./", 2000) + ".",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -46,6 +46,8 @@ func TestFollow(t *testing.T) {
 		"gone2":                                "sub/.github/workflows/new",
 		"up/" + filepath.Base(root) + "/f":     "f",
 		"loop/f":                               "",
+		"many/many/f":                          "f",
+		"many/many/many/f":                     "", // more than 4,096 names
 		strings.Repeat("plain/../", 300) + "f": "f",
 		strings.Repeat("x/", 4096) + "f":       "",
 	} {
