@@ -210,27 +210,25 @@ func TestStartedCallsAreBounded(t *testing.T) {
 	if s.start(first, "a") || len(s.turns) != maxCallTurns || len(s.order) != maxCallTurns || s.turns[second] != nil {
 		t.Errorf("%d turns are kept, %d listed", len(s.turns), len(s.order))
 	}
-	for n := range 5 {
-		full := turnOf{"t", "full" + strconv.Itoa(n)}
+	var filled startedCalls
+	filled.start(turnOf{"t", "first"}, "a")
+	for n := range maxCalls/maxCallsOfTurn + 1 {
+		full := turnOf{"t", strconv.Itoa(n)}
 		for i := range maxCallsOfTurn {
-			s.start(full, strconv.Itoa(i))
+			filled.start(full, strconv.Itoa(i))
 		}
-		if s.start(full, "more") {
+		if filled.start(full, "more") {
 			t.Error("the number of ids in a turn is not limited")
 		}
 	}
-	var filled startedCalls
-	for n := range maxCalls {
-		filled.start(turnOf{"t", strconv.Itoa(n / maxCallsOfTurn)}, strconv.Itoa(n))
-	}
 	if len(filled.turns) != maxCalls/maxCallsOfTurn {
-		t.Errorf("%d turns are kept below the limit", len(filled.turns))
+		t.Errorf("%d turns are kept", len(filled.turns))
 	}
 	sum := 0
-	for _, calls := range s.turns {
+	for _, calls := range filled.turns {
 		sum += len(calls)
 	}
-	if sum != s.total || sum > maxCalls || len(s.order) != len(s.turns) {
-		t.Errorf("%d ids are kept, %d counted", sum, s.total)
+	if sum != filled.total || sum != maxCalls || len(filled.order) != len(filled.turns) {
+		t.Errorf("%d ids are kept, %d counted", sum, filled.total)
 	}
 }

@@ -108,3 +108,35 @@ func TestCallKey(t *testing.T) {
 		t.Errorf("%q and %q", callKey(long), callKey(long+"x"))
 	}
 }
+
+// The model's call says whether a command stays in the sandbox, if the thread is verified and the
+// question is about a command.
+func TestCallOfQuestion(t *testing.T) {
+	const command = "item/commandExecution/requestApproval"
+	params := value(t, `{"threadId":"t","turnId":"u","itemId":"i","command":"ls"}`)
+	for name, test := range map[string]struct {
+		method              string
+		verified, escalates bool
+		want                bool
+	}{
+		"in the sandbox":       {command, true, false, true},
+		"outside":              {command, true, true, false},
+		"an unverified thread": {command, false, false, false},
+		"another question":     {"execCommandApproval", true, false, false},
+	} {
+		w := newAgentWorld(t, nil)
+		if test.verified {
+			w.g.threads.verified = map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}}
+		}
+		call := rollout.Call{Escalation: rules.Sandboxed}
+		if test.escalates {
+			call.Escalation = rules.Escalated
+		}
+		at := turnOf{"t", "u"}
+		w.g.calls.start(at, "i")
+		w.g.calls.set(at, "i", call)
+		if got := w.g.RunsInSandbox(test.method, params); got != test.want {
+			t.Errorf("%s: it runs in the sandbox: %v", name, got)
+		}
+	}
+}

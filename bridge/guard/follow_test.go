@@ -4,6 +4,7 @@ package guard_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,7 +28,7 @@ func TestFollow(t *testing.T) {
 	}
 	for link, target := range map[string]string{
 		"lnk": "sub/.github/x", "lnk2": "sub/.github", "abs": root + "/sub/.github/x", "twice": "plain/../lnk", "gone": "sub/.github/workflows/new",
-		"gone2": "gone", "loop": "loop", "up": "..", "plain/there": "../lnk2",
+		"gone2": "gone", "loop": "loop", "up": "..", "plain/there": "../lnk2", "many": strings.Repeat("./", 2000) + ".",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -48,6 +49,8 @@ func TestFollow(t *testing.T) {
 		"gone2":                                "sub/.github/workflows/new",
 		"up/" + filepath.Base(root) + "/f":     "f",
 		"loop/f":                               "",
+		"many/many/f":                          "f",
+		"many/many/many/f":                     "", // more than 4,096 names
 		strings.Repeat("plain/../", 300) + "f": "f",
 		strings.Repeat("x/", 4096) + "f":       "",
 	} {
@@ -82,6 +85,25 @@ func TestFollow(t *testing.T) {
 	}
 	if got, err := guard.CanonicalOn(guard.SystemDisk, "/proc"); runtime.GOOS == "linux" && err != nil {
 		t.Errorf("/proc: %q, %v", got, err)
+	}
+	for size, want := range map[int]string{8192: root + "/f", 8193: ""} {
+		got, err := guard.FollowOn(guard.SystemDisk, root+strings.Repeat("/", size-len(root)-1)+"f")
+		if got != want || want == "" && (err == nil || err.Error() != "a path of 8193 bytes is longer than 8192") {
+			t.Errorf("%d bytes: %q, %v", size, got, err)
+		}
+	}
+	last := "f" // the kernel follows 40 links, one after the other
+	for n := range 41 {
+		name := fmt.Sprint("chain", n)
+		if err := os.Symlink(last, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+		last = name
+	}
+	for name, want := range map[string]string{"chain39": root + "/f", "chain40": ""} {
+		if got, err := guard.FollowOn(guard.SystemDisk, root+"/"+name); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 	if got, err := guard.FollowOn(guard.SystemDisk, "a/b"); err == nil {
 		t.Errorf("a relative path: %q", got)

@@ -86,6 +86,8 @@ func TestLinesThroughLinks(t *testing.T) {
 		{"cd here/sub/.github/workflows; echo W > N", true, true},
 		{"cd sub/.github; cd ../../here/workflows; touch N", true, true},
 		{"exec 3<> sub/.github/workflows/N; echo W > fd/3", true, true},
+		{"echo W > plain/deep/N; cp plain/deep/N lnk2/workf*", true, true},
+		{"for f in N; do echo W > lnk2/workflows/$f; done", true, true},
 		{"echo W > plain/N", false, false},
 		{"echo W > locked/N", false, true},
 		{"cat here/plain/N > plain/N", false, false},

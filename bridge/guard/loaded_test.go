@@ -5,8 +5,11 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
@@ -97,5 +100,39 @@ func TestOtherRoots(t *testing.T) {
 	one := &thread{Thread: policy.Thread{Workspace: w.root}, openResult: copyResult(doc), world: w.g.world}
 	if got := one.otherRoots(); !slices.Equal(got, []string{lib}) {
 		t.Errorf("got %q, want %q", got, []string{lib})
+	}
+}
+
+// Under enforce, a resume is refused if the folder in which its thread was opened can't be found
+// out. The folder of a verified thread is known.
+func TestResumeNeedsOriginalFolder(t *testing.T) {
+	const id = "01900000-0000-7000-8000-000000000001"
+	for name, test := range map[string]struct {
+		mode     config.Mode
+		verified bool
+		refused  bool
+	}{
+		"an unknown thread": {config.Enforce, false, true},
+		"a verified thread": {config.Enforce, true, false},
+		"not enforced":      {config.Audit, false, false},
+	} {
+		w := newAgentWorld(t, func(cfg *config.Policy) { cfg.Mode = test.mode })
+		w.start()
+		if test.verified {
+			w.g.threads.verified = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
+		}
+		m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"` + id + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // Codex answers nothing
+		j := w.g.judge(ctx, []*policy.Policy{w.g.policy.Load()}, &bridge.ClientMessage{Message: m}, nil)
+		if j.Err == nil {
+			t.Fatalf("%s: not refused", name)
+		}
+		if refused := strings.Contains(j.Err.Message, "the list of threads that Codex has loaded can't be read"); refused != test.refused {
+			t.Errorf("%s: %v", name, j.Err)
+		}
 	}
 }

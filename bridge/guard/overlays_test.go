@@ -2,11 +2,13 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // keysPolicy returns an enforced policy with config_keys.
@@ -96,6 +98,49 @@ func TestRequireOverlay(t *testing.T) {
 	}
 }
 
+// Before a resume, the overlays of a thread are forgotten only if Codex does not have the thread in
+// memory. Codex is asked only if a policy does not allow one of them.
+func TestOverlaysOfLoadedThread(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000a"
+	loose, strict := keysPolicy(t, "model", "web_search"), keysPolicy(t, "model")
+	for name, test := range map[string]struct {
+		opened    *policy.Policy // the policy that decided the request
+		list      string         // Codex's answer; "" if it is not asked
+		threads   []string
+		failed    bool
+		forgotten bool
+	}{
+		"the same policy":           {opened: strict},
+		"a looser policy":           {opened: loose, list: `"result":{"data":["` + id + `"],"nextCursor":null}`, threads: []string{id}},
+		"a looser one, not loaded":  {opened: loose, list: `"result":{"data":["other"],"nextCursor":null}`, threads: []string{"other"}, forgotten: true},
+		"a looser one, none loaded": {opened: loose, list: `"result":{"data":[],"nextCursor":null}`, threads: []string{}, forgotten: true},
+		"a looser one, no answer":   {opened: loose, list: `"error":{"code":-32600,"message":"no"}`, failed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAgentWorld(t, nil)
+			w.start()
+			w.g.threads.addOverlay(id, []*policy.Policy{test.opened}, bridge.Succeeded)
+			var loaded []string
+			var err *rpc.Error
+			done := make(chan struct{})
+			go func() {
+				loaded, err = w.g.loadedBefore(t.Context(), id, []*policy.Policy{strict})
+				close(done)
+			}()
+			if test.list != "" {
+				w.answer("thread/loaded/list", `{"limit":1000}`, test.list)
+			}
+			<-done
+			if !slices.Equal(loaded, test.threads) || (loaded == nil) != (test.threads == nil) || (err != nil) != test.failed {
+				t.Errorf("loaded: %q, %v", loaded, err)
+			}
+			if kept := len(w.g.overlays(id, false).requests) > 0; kept == test.forgotten {
+				t.Errorf("the overlay is kept: %v", kept)
+			}
+		})
+	}
+}
+
 // A set of overlays is bounded. If one is missing, nothing is allowed.
 func TestOverlaysAreBounded(t *testing.T) {
 	var s overlaySet
@@ -121,5 +166,35 @@ func TestOverlaysAreBounded(t *testing.T) {
 	other.addAll(s)
 	if s.allowedBy(all) || other.allowedBy(all) || len(s.requests) != maxOverlays {
 		t.Errorf("%d overlays are kept; all are allowed", len(s.requests))
+	}
+}
+
+// A subagent's thread that Codex has in memory may have the overlay of its parent. One that Codex
+// loads for the resume has the overlay of the request.
+func TestResumeOfSubagentBesideLooserParent(t *testing.T) {
+	const parent, child = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+	for list, opens := range map[string]bool{`["` + child + `"]`: false, `["other"]`: true} {
+		t.Run(list, func(t *testing.T) {
+			w := newAgentWorld(t, func(cfg *config.Policy) {
+				cfg.Models, cfg.Sandbox, cfg.ProjectTrust, cfg.ConfigKeys = nil, "read-only", "codex", []string{"model"}
+			})
+			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
+				`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+			w.start()
+			w.g.threads.registerEnforced(child, false)
+			w.g.threads.addOverlay(parent, []*policy.Policy{keysPolicy(t, "model", "web_search")}, bridge.Succeeded)
+			params := `{"threadId":"` + child + `","cwd":"` + w.root + `","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only"}`
+			w.c.Play("resume", `editor> {"id":2,"method":"thread/resume","params":`+params+"}\n")
+			w.answer("config/read", `"$for"`, `"result":{"config":{},"layers":[]}`)
+			w.answer("thread/loaded/list", `{"limit":1000}`, `"result":{"data":`+list+`,"nextCursor":null}`)
+			result := `{"id":2,"result":{"thread":{"id":"` + child + `"},"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"cwd":"` + w.root + `","model":"m"}}`
+			answer := result
+			if !opens {
+				answer = `{"id":2,"error":{"code":-32013,"message":"<text>","data":"$why"}}`
+			}
+			w.c.Play("response", `codex<  {"id":2,"method":"thread/resume","params":"$sent"}
+codex>  `+result+`
+editor< `+answer+"\n")
+		})
 	}
 }

@@ -99,7 +99,7 @@ func (g *Guard) decideTogether(ctx context.Context, policies []*policy.Policy, c
 	})
 }
 
-// isUnpinned reports whether Codex old started without arguments that a policy requires.
+// isUnpinned reports whether Codex was started without arguments that a policy requires.
 func (g *Guard) isUnpinned(p *policy.Policy) bool {
 	return p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 }
@@ -215,7 +215,7 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	}
 	cwd := textOf(call, "cwd")
 	if cwd == "" {
-		return nil // the folder that the bridge old started in, or that of the stored thread
+		return nil // the folder in which the bridge was started, or that of the stored thread
 	}
 	folder, err := g.world.ResolveCwd(cwd)
 	if err != nil {

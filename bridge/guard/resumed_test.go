@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/guard"
@@ -121,3 +123,63 @@ codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd
 codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 `
+
+// A feature that answers a resume itself gets the settings on which the policies decide, with the
+// config and the approval policy that the client knows.
+func TestResumedParams(t *testing.T) {
+	const read = `codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+`
+	for _, test := range []struct {
+		name, policy, params string
+		asks                 bool   // the bridge asks Codex for its configuration
+		want                 string // "" if the resume is refused
+	}{
+		{"a forbidden sandbox", gatePolicy, `"approvalPolicy":"on-request","sandbox":"danger-full-access"`, true, `"approvalPolicy":"on-request","sandbox":"read-only"`},
+		{"the bridge asks", gatePolicy, `"approvalPolicy":"untrusted","sandbox":"read-only"`, true, `"approvalPolicy":"untrusted","sandbox":"read-only"`},
+		{"the client's config", gatePolicy, `"approvalPolicy":"untrusted","sandbox":"read-only","config":{"hooks":{}}`, true, `"approvalPolicy":"untrusted","config":{"hooks":{}},"sandbox":"read-only"`},
+		{"refused", gatePolicy, `"approvalPolicy":"untrusted","sandbox":"read-only","history":[]`, false, ""},
+		{"not enforced", inMode("audit", gatePolicy), `"approvalPolicy":"never","sandbox":"danger-full-access"`, false, `"approvalPolicy":"never","sandbox":"danger-full-access"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, test.policy, guard.NoRecord)
+			c.Play("start", `
+editor> {"id":1,"method":"model/list","params":{}}
+codex<  {"id":1,"method":"model/list","params":{}}
+`)
+			m, err := rpc.ParseMessage([]byte(`{"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"` + w.StartFolder + `","approvalsReviewer":"user",` + test.params + `}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(chan string, 1)
+			go func() {
+				params, err := g.Resumed(t.Context(), m)
+				if err != nil {
+					got <- ""
+					return
+				}
+				got <- string(params.Raw())
+			}()
+			if test.asks {
+				c.Play("configuration", read)
+			}
+			var have, want any
+			text := <-got
+			if test.want == "" {
+				if text != "" {
+					t.Errorf("not refused: %s", text)
+				}
+				return
+			}
+			if err := json.Unmarshal([]byte(text), &have); err != nil {
+				t.Fatal(text, err)
+			}
+			if err := json.Unmarshal([]byte(`{"threadId":"t2","cwd":"`+w.StartFolder+`","approvalsReviewer":"user",`+test.want+`}`), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, have); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

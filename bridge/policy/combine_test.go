@@ -25,11 +25,15 @@ func TestDecideTogether(t *testing.T) {
 		cfg.Approval = []string{approval}
 		return compile(t, cfg)
 	}
-	one, two := enforced("untrusted"), enforced("on-request")
+	one, two, three := enforced("untrusted"), enforced("on-request"), enforced("never")
 	auditCfg := contract()
 	auditCfg.Mode = config.Audit
 	audit := compile(t, auditCfg)
-	const a, b = `{"id":1,"method":"turn/start","params":{"a":1}}`, `{"id":1,"method":"turn/start","params":{"b":1}}`
+	const (
+		a = `{"id":1,"method":"turn/start","params":{"a":1}}`
+		b = `{"id":1,"method":"turn/start","params":{"b":1}}`
+		c = `{"id":1,"method":"turn/start","params":{"c":1}}`
+	)
 	change := func(reason, origin string) policy.Change {
 		return policy.Change{Field: "params.a", Rule: "policy.sandbox", Reason: reason, Origin: origin}
 	}
@@ -55,6 +59,9 @@ func TestDecideTogether(t *testing.T) {
 			}
 			return decided(line)
 		}, policy.Rewrite, b, 1},
+		{"a change that leaves the message as it is", []*policy.Policy{one, two}, decided(a), func(p *policy.Policy, line string) policy.Decision {
+			return decided(line, change("x", "")) // counts once, in the first round
+		}, policy.Rewrite, a, 1},
 		{"denied by the second", []*policy.Policy{one, two}, decided(a), func(p *policy.Policy, line string) policy.Decision {
 			return policy.Decision{Verdict: policy.Deny, Err: refusal}
 		}, policy.Deny, "no", 0},
@@ -64,6 +71,15 @@ func TestDecideTogether(t *testing.T) {
 			}
 			return decided(b, change("it wants b", "file 2"))
 		}, policy.Deny, "contradict each other: it wants a; and then it wants b (file 2)", 0},
+		{"three change each other's", []*policy.Policy{one, two, three}, decided(a), func(p *policy.Policy, line string) policy.Decision {
+			switch p {
+			case one:
+				return decided(a, change("it wants a", ""))
+			case two:
+				return decided(b, change("it wants b", ""))
+			}
+			return decided(c, change("it wants c", ""))
+		}, policy.Deny, "contradict each other: it wants a; and then it wants b (policy.sandbox); make", 0},
 		{"each changes the other's, without a record", []*policy.Policy{one, two}, decided(a), func(p *policy.Policy, line string) policy.Decision {
 			if p == one {
 				return decided(a)
@@ -86,5 +102,55 @@ func TestDecideTogether(t *testing.T) {
 				t.Errorf("verdict %v, %s, %d changes", d.Verdict, got, len(d.Changes))
 			}
 		})
+	}
+}
+
+// Verify compares the response with the settings of the last policy. The bridge asks in Codex's
+// place if one policy wants that. An approval policy that an earlier policy does not compare is not
+// compared.
+func TestDecideTogetherJoinsSentSettings(t *testing.T) {
+	yes, no := true, false
+	policies := []*policy.Policy{compile(t, contract()), compile(t, contract())}
+	const with, without = `{"id":1,"method":"thread/start","params":{"approvalPolicy":"on-request"}}`, `{"id":1,"method":"thread/start","params":{}}`
+	for _, test := range []struct {
+		name                  string
+		line                  string
+		first, second         *policy.SentSettings
+		firstGated, thenGated *bool
+		approval              string
+		gated                 *bool
+	}{
+		{"both compare the approval policy", with, &policy.SentSettings{Approval: []byte(`"a"`)}, &policy.SentSettings{Approval: []byte(`"b"`)}, nil, nil, `"b"`, nil},
+		{"the first one does not", with, &policy.SentSettings{}, &policy.SentSettings{Approval: []byte(`"b"`)}, nil, nil, ``, nil},
+		{"the client omits it", without, &policy.SentSettings{}, &policy.SentSettings{Approval: []byte(`"b"`)}, nil, nil, `"b"`, nil},
+		{"the first one gates", with, &policy.SentSettings{}, &policy.SentSettings{}, &yes, &no, ``, &yes},
+		{"the second one gates", with, &policy.SentSettings{}, &policy.SentSettings{}, &no, &yes, ``, &yes},
+		{"none gates", with, &policy.SentSettings{}, &policy.SentSettings{}, &no, &no, ``, &no},
+		{"the first one sends nothing", with, nil, &policy.SentSettings{Approval: []byte(`"b"`)}, &yes, &no, `"b"`, &yes},
+		{"the second one sends nothing", with, &policy.SentSettings{Approval: []byte(`"a"`)}, nil, &yes, &no, ``, nil},
+	} {
+		first := decided(test.line)
+		first.Sent, first.Gated = test.first, test.firstGated
+		d := policy.DecideTogether(policies, first, func(_ *policy.Policy, m *rpc.Message, _ []*policy.Policy) policy.Decision {
+			e := decided(string(m.Bytes()))
+			e.Gated = test.thenGated
+			if test.second != nil {
+				sent := *test.second
+				e.Sent = &sent
+			}
+			return e
+		})
+		if d.Sent == nil {
+			if test.second != nil {
+				t.Errorf("%s: nothing is compared", test.name)
+			}
+			continue
+		}
+		if string(d.Sent.Approval) != test.approval {
+			t.Errorf("%s: approval %s, want %s", test.name, d.Sent.Approval, test.approval)
+		}
+		if got := d.Sent.Gated; (got == nil) != (test.gated == nil) || got != nil && *got != *test.gated {
+			t.Errorf("%s: gated %v", test.name, got)
+		}
 	}
 }

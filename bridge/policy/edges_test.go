@@ -392,3 +392,24 @@ func TestReasonForTrustedSubfolder(t *testing.T) {
 		t.Errorf("%+v, %v", d.Changes, d.Err)
 	}
 }
+
+// TestOverlayKeepsAllowedEffort checks that an overlay keeps the client's value of a key that the
+// bridge would add to an overlay without it.
+func TestOverlayKeepsAllowedEffort(t *testing.T) {
+	cfg := contract()
+	cfg.Efforts = []string{"low", "high"}
+	p := compile(t, cfg)
+	st := state()
+	st.Defaults = &policy.Defaults{Effort: "xhigh"}
+	for overlay, want := range map[string]string{
+		`{}`:                                  `"config":{"model_reasoning_effort":"low"}`,
+		`{"model_reasoning_effort":"high"}`:   `"config":{"model_reasoning_effort":"high"}`,
+		`{"model_reasoning_effort":"xhigh"}`:  `"config":{"model_reasoning_effort":"low"}`,
+		`{"model_reasoning_effort":["high"]}`: `"config":{"model_reasoning_effort":"low"}`,
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","config":`+overlay+`}}`), st)
+		if !strings.Contains(string(d.Message), want) {
+			t.Errorf("%s: Codex gets %s, %v", overlay, d.Message, d.Err)
+		}
+	}
+}

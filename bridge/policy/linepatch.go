@@ -55,7 +55,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + file.Path + ": " + err.Error()}
 		}
 		for _, at := range targets {
-			if p.changesProtected(at, false, roots, st) {
+			if p.changesProtected(at, file.Computed, roots, st) {
 				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
@@ -71,7 +71,7 @@ type lineResolver struct {
 
 // spend records the work to resolve a path, and reports whether the bound is kept.
 func (r *lineResolver) spend(path string) bool {
-	if names := strings.Count(path, "/"); len(path) <= maxLinePath {
+	if names := strings.Count(path, "/"); len(path) <= maxLinePath && r.work <= maxLineWork {
 		r.work += names * names
 	}
 	return r.work <= maxLineWork
@@ -79,32 +79,43 @@ func (r *lineResolver) spend(path string) bool {
 
 // followFolder is State.follow within the bound.
 func (r *lineResolver) followFolder(path string) (string, error) {
-	if r.work > maxLineWork || !r.spend(path) {
+	if !r.spend(path) {
 		return "", PathError("there is too much to resolve")
 	}
-	return r.follow(path)
+	at, err := r.follow(path)
+	if err != nil && !errors.As(err, new(PathError)) {
+		return path, nil // no shell can change to it
+	}
+	return at, err
 }
 
 // targets returns the files to which the path of a file may lead. A program may remove a name
-// before ".."; the kernel follows it if it is a link. A path that is partly unknown, or that can't be
-// opened, leads nowhere. The error is a PathError: the path may lead to any file.
+// before ".."; the kernel follows it if it is a link. Of a computed path only the folder before the
+// first unknown part is resolved. A path that can't be opened leads nowhere. The error is a PathError:
+// the path may lead to any file.
 func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
-	if file.Computed || !filepath.IsAbs(file.Path) || len(file.Path) > maxLinePath {
+	path, rest := file.Path, ""
+	if file.Computed {
+		known, _, _ := strings.Cut(path, "*")
+		path = known[:strings.LastIndexByte(known, '/')+1]
+		rest = file.Path[len(path):]
+	}
+	if !filepath.IsAbs(path) || len(path) > maxLinePath {
 		return nil, nil
 	}
 	var unknown PathError
-	at, err := st.canonical(filepath.Clean(file.Path))
+	at, err := st.canonical(filepath.Clean(path))
 	switch {
 	case err == nil:
-		targets = append(targets, at)
+		targets = append(targets, filepath.Join(at, rest))
 	case errors.As(err, &unknown):
 		return nil, unknown
 	}
-	if err != nil || strings.Contains(file.Path, "..") {
-		followed, err := st.follow(file.Path)
+	if err != nil || strings.Contains(path, "..") {
+		followed, err := st.follow(path)
 		switch {
-		case err == nil && followed != at:
-			targets = append(targets, followed)
+		case err == nil:
+			targets = append(targets, filepath.Join(followed, rest))
 		case errors.As(err, &unknown):
 			return nil, unknown
 		}

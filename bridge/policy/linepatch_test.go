@@ -167,6 +167,9 @@ func TestLinesThatMoveTheTopOfTheWorkspace(t *testing.T) {
 // bound, the line leaves the sandbox if the policy protects paths that Codex does not.
 func TestWorkOfLine(t *testing.T) {
 	long := strings.Repeat("a/", 1500)
+	path := func(names, size int) string { // an absolute path
+		return strings.Repeat("/a", names-1) + "/" + strings.Repeat("a", size-2*names+1)
+	}
 	for _, test := range []struct {
 		line      string
 		protected string
@@ -178,6 +181,12 @@ func TestWorkOfLine(t *testing.T) {
 		{"touch " + long + "x " + long + "y", ".git", false},
 		{"cd " + long + "; cd ..; touch x", ".github/workflows", true},
 		{"cd " + strings.Repeat("a/", 100) + "; cd ..; touch x", ".github/workflows", false},
+		{"touch " + path(2048, 8192), ".github/workflows", false},
+		{"touch " + path(2049, 8192), ".github/workflows", true},
+		{"touch " + path(4000, 8192), ".github/workflows", true},
+		{"touch " + path(4000, 8193), ".github/workflows", false}, // the kernel opens no such path
+		{"touch " + path(2049, 8192) + " sub/.git/x", ".git", true},
+		{"touch /code/proj/way" + path(2045, 8000), ".vscode", true}, // way is a link
 	} {
 		cfg := config.Default().Policy
 		cfg.Mode, cfg.Sandbox, cfg.ProtectedPaths = config.Enforce, "workspace-write", []string{test.protected}
@@ -195,6 +204,12 @@ func TestWorkOfLine(t *testing.T) {
 // decideLine decides a command in the sandbox of a workspace-write thread.
 func decideLine(t *testing.T, p *policy.Policy, line string) policy.Decision {
 	t.Helper()
+	return decideLineIn(t, p, disk, line)
+}
+
+// decideLineIn is decideLine in a file system.
+func decideLineIn(t *testing.T, p *policy.Policy, paths policy.Paths, line string) policy.Decision {
+	t.Helper()
 	command, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +219,7 @@ func decideLine(t *testing.T, p *policy.Policy, line string) policy.Decision {
 		t.Fatal(err)
 	}
 	st := state()
-	st.Escalation = rules.Sandboxed
+	st.Paths, st.Escalation = paths, rules.Sandboxed
 	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
 	return p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
 }

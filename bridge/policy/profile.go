@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -179,15 +180,7 @@ func (c *decider) keepLoadedProfile() bool {
 }
 
 // openingFolder returns the folder in which the thread opens; "" if unknown.
-func (c *decider) openingFolder() string {
-	switch t := c.st.Thread; {
-	case c.workspace != "":
-		return c.workspace
-	case t != nil && c.st.LoadedProfile != nil && !c.spec.startsThread:
-		return t.Workspace // a turn may have moved Codex to another folder
-	}
-	return c.st.ThreadFolder
-}
+func (c *decider) openingFolder() string { return cmp.Or(c.workspace, c.st.ThreadFolder) }
 
 // defineProfile adds the profile to the overlay if a path needs it.
 func (c *decider) defineProfile() {

@@ -89,7 +89,9 @@ func TestTooManyWordsAreNotAllowed(t *testing.T) {
 // A rule that allows a wrapper does not allow an unknown program behind it.
 func TestUnknownCommandsOfWrappersAreNotAllowed(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "parallel **", Decision: "allow"}, {Command: "sudo **", Decision: "allow"}})
-	for line, want := range map[string]rules.Decision{"parallel ls": rules.None, "sudo -s": rules.None, "sudo -n ls": rules.Allow} {
+	for line, want := range map[string]rules.Decision{
+		"parallel ls": rules.None, "sudo -s": rules.None, "sudo -n ls": rules.Allow, "sudo -n bash": rules.None, "sudo -n nice bash": rules.None, "sudo -n nice ls": rules.Allow,
+	} {
 		if m := s.Shell(line, "bash", rules.Sandboxed, dirs); m.Decision != want {
 			t.Errorf("%s: %s", line, printed(m))
 		}

@@ -84,7 +84,7 @@ func (r *reader) isFileName(w *word) bool {
 		// $dir/setup.sh is a file in any folder.
 		_, base := path.Split(w.suffix)
 		return base != w.suffix && !isInputName(base) && !processNames[FoldCase(base)]
-	case w.kind != known || w.text == "" || w.text == "-" || isInputName(path.Base(w.text)):
+	case w.kind != known || w.text == "-" || isInputName(path.Base(w.text)):
 		return false
 	case path.IsAbs(w.text):
 		return !isInDevices(w.text)

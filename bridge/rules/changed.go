@@ -39,13 +39,13 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyF
 	}
 	anyFile = l.tooLong
 	add := func(w word) {
-		if anyFile = anyFile || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !anyFile {
+		if anyFile = anyFile || w.isUnexpanded(); !anyFile {
 			c.add(w)
 			anyFile = c.isFull()
 		}
 	}
 	for _, w := range l.accesses {
-		if w.read && w.target.lists == nil && !w.target.underHome {
+		if w.read {
 			c.reads = append(c.reads, w.target)
 		}
 	}

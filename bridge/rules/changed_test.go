@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,6 +104,8 @@ func TestChangedFiles(t *testing.T) {
 		"cd; touch b":                     {part("/w/b"), part("/home/ada/b")},
 		"cd ~/a; touch b":                 {part("/w/b"), part("/home/ada/a/b")},
 		"cd a; cd a; touch b":             {part("/w/b"), part("/w/a/b"), part("/w/a/a/b")},
+		"cd a a; touch b":                 {part("/w/b"), part("/w/a/b")}, // a shell enters one of them
+		"cd a* a*; touch b":               {part("/w/b"), part("/w/a*/b"), part("/w/a*/a*/b")},
 		"find . -execdir touch b ;":       {part("/w/b"), part("/w/*/b")},
 		"env -C a touch b":                {whole("/w/b"), whole("/w/a/b")},
 		"env -iCa touch b":                {whole("/w/b"), whole("/w/a/b")},
@@ -170,6 +173,60 @@ func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 	}
 }
 
+// A line may be in the folder to which a link leads. Behind a link, ".." is a folder that the line
+// does not spell.
+func TestChangedFilesBehindLinks(t *testing.T) {
+	links := dirsOfW
+	links.Follow = func(path string) (string, error) {
+		if path == "/w/proc" {
+			return "", errors.New("the link leads each process elsewhere")
+		}
+		return strings.NewReplacer("/w/link/..", "/other", "/w/link", "/other/folder").Replace(path), nil
+	}
+	for line, want := range map[string][]string{
+		"cd link; touch a":          {"/w/a", "/w/link/a", "/other/folder/a"},
+		"cd link/..; touch a":       {"/w/a", "/other/a"},
+		"cd link; cd sub; touch a":  {"/w/a", "/w/link/a", "/other/folder/a", "/w/link/sub/a", "/other/folder/sub/a", "/w/sub/a"},
+		"cd proc; touch /a":         {"/a"},
+		"env -C link touch a":       {"/w/a", "/w/link/a", "/other/folder/a"},
+		"cd li*; touch a":           {"/w/a", "/w/li*/a"},
+		"cd /link; touch a /link/b": {"/w/a", "/link/a", "/link/b"},
+	} {
+		var got []string
+		for _, file := range changed(line, "bash", links) {
+			got = append(got, file.Path)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", line, diff)
+		}
+	}
+	for _, line := range []string{"cd proc; touch a", "cd proc; cd ..; touch a", "cd sub; cd ../proc/x; touch a"} {
+		if _, anyFile := rules.ChangedFiles(line, "bash", links); anyFile != !strings.Contains(line, "proc/x") {
+			t.Errorf("%s: any file: %v", line, anyFile)
+		}
+	}
+}
+
+// The paths of the files have 4 MiB at most, and the path of a folder 8,192 bytes.
+func TestChangedFilesWithLongPaths(t *testing.T) {
+	const folder = 8190
+	dirs := rules.Dirs{Cwd: "/" + strings.Repeat("a", folder-1)} // a file in it has a path of 8,192 bytes
+	for n, want := range map[int]bool{512: false, 513: true} {
+		files, anyFile := rules.ChangedFiles("touch"+strings.Repeat(" x", n-1)+" y", "bash", dirs)
+		last := slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return strings.HasSuffix(f.Path, "/y") })
+		if anyFile != want || last == want {
+			t.Errorf("%d files: any file %v, the last one %v", n, anyFile, last)
+		}
+	}
+	for n, want := range map[int]bool{8192: false, 8193: true} {
+		if _, anyFile := rules.ChangedFiles("cd "+strings.Repeat("a", n-len("/w/"))+"; touch x", "bash", dirsOfW); anyFile != want {
+			t.Errorf("a folder of %d bytes: any file %v", n, anyFile)
+		}
+	}
+}
+
 var dirsOfW = rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"}
 
 // changed returns ChangedFiles, or nil if the line is too long.
@@ -229,6 +286,12 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"more of the last":       {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 91) + " a/b x[yz]", unread},
 		"inputs of a device":     {strings.Repeat("a < b;", 200) + "tee /proc" + strings.Repeat("/0", 2000), unread},
 		"texts of 256 KiB":       {strings.Repeat("eval ", 3) + "touch a/b " + strings.Repeat("x", 60<<10), read},
+		"exactly 256 KiB":        {"touch a/b; eval" + strings.Repeat(" ", 9) + "eval eval eval ls " + strings.Repeat("x", 52412), read},
+		"one more byte":          {"touch a/b; eval" + strings.Repeat(" ", 10) + "eval eval eval ls " + strings.Repeat("x", 52412), unread},
+		"4096 words with a list": {"touch a/b; ls" + strings.Repeat(" x", 3839) + " {" + strings.Repeat("x,", 255) + "x}", read},
+		"4097 words with a list": {"touch a/b; ls" + strings.Repeat(" x", 3840) + " {" + strings.Repeat("x,", 255) + "x}", unread},
+		"a text behind 2000":     {"touch a/b;" + strings.Repeat("ls;", 1998) + "eval ''", read},
+		"a text behind 2001":     {"touch a/b;" + strings.Repeat("ls;", 1999) + "eval ''", unread},
 		"longer texts":           {strings.Repeat("eval ", 5) + "touch a/b " + strings.Repeat("x", 60<<10), unread},
 		"lists in four texts":    {listsInTexts(4), read},
 		"lists in five texts":    {listsInTexts(5), unread},

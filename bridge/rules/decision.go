@@ -49,7 +49,8 @@ type Dirs struct {
 	// of a redirection.
 	Resolve func(path string) (string, error)
 	// Follow resolves an absolute path as the kernel does: name by name, so that ".." behind a link
-	// is the folder above the link's target. ChangedFiles uses it for folders; it may be nil.
+	// is the folder above the link's target. After an error it may be any path. ChangedFiles uses it
+	// for folders; it may be nil.
 	Follow func(path string) (string, error)
 }
 

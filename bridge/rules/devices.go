@@ -72,9 +72,7 @@ func (c *changedFiles) addDevice(file string) {
 				if c.isFull() {
 					return
 				}
-				w.text = strings.TrimSuffix(w.text+"/"+rest, "/")
-				w.template = strings.TrimSuffix(w.template+"/"+rest, "/")
-				c.add(w)
+				c.add(w.below(rest))
 			}
 		}
 	}

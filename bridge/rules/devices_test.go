@@ -73,10 +73,20 @@ func TestChangedFilesBelowProc(t *testing.T) {
 		"exec 3< a/b; echo x > /dev/fd/3":        "/w/a/b",
 		"exec 3< $x/a/b; echo x > /dev/fd/3":     "*/a/b",
 		"tee /proc/self/fd/0 < /dev/stdin < a/b": "/w/a/b",
+		"exec 3< ~/a; echo x > /dev/fd/3":        "/home/ada/a",
+		"exec 3< ~/a; echo x > /dev/fd/3/b":      "/home/ada/a/b",
+		"exec 3< [a]/b; echo x > /dev/fd/3":      "/w/*/b",
+		"exec 3< [a]; echo x > /dev/fd/3/b":      "/w/*/b",
+		"exec 3< {a,c}/b; echo x > /dev/fd/3":    "/w/a/b", // zsh opens both
 	} {
 		files := changed(line, "bash", dirsOfW)
 		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
 			t.Errorf("%s: no %s in %v", line, want, files)
+		}
+	}
+	for _, file := range changed("exec 3< a; cat <&3; echo x > /dev/fd/3", "bash", dirsOfW) {
+		if file.Path == "/w/3" {
+			t.Error("the number of a descriptor counts as a file")
 		}
 	}
 	for _, line := range []string{"cat < a/b > /dev/null", "cat < a/b > /dev/tty", "cat < a/b > /dev/stderr", "cat < a/b", "tee /dev/null < a/b"} {

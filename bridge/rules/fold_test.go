@@ -23,6 +23,17 @@ func TestFoldCase(t *testing.T) {
 	}
 }
 
+// A part of a name is folded like the whole name, so that a folder is a prefix of its files.
+func TestFoldCaseOfParts(t *testing.T) {
+	for c := byte(0); c < 0x80; c++ {
+		for _, rest := range []string{"x", "/\u00e9", "\u017f", "\x80"} {
+			if got, want := rules.FoldCase(string(c)+rest), rules.FoldCase(string(c))+rules.FoldCase(rest); got != want {
+				t.Errorf("%q before %q: %q, want %q", c, rest, got, want)
+			}
+		}
+	}
+}
+
 // A disk that ignores case finds a program by each of these names.
 func TestNamesInAnyCase(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "sudo **", Decision: "deny"}, {Command: "kill* **", Decision: "deny"}})

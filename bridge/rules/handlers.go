@@ -271,12 +271,10 @@ func handleGit(r *reader, n *node, c readContext) {
 		if before := n.words[i-1].text; before == "-c" || before == "--config-env" {
 			key, given = w.knownPrefix(), true
 		}
-		if given && strings.HasPrefix(w.knownPrefix(), "-c") {
-			joined := *w
-			joined.text, joined.prefix = strings.TrimPrefix(w.text, "-c"), strings.TrimPrefix(w.prefix, "-c")
-			r.addGitConfig(n, joined, c)
-		} else if given {
-			r.addGitConfig(n, *w, c)
+		if given {
+			setting := *w // perhaps joined to -c
+			setting.text, setting.prefix = strings.TrimPrefix(w.text, "-c"), strings.TrimPrefix(w.prefix, "-c")
+			r.addGitConfig(n, setting, c)
 		}
 		key = strings.ToLower(key)
 		common := min(len(key), len(aliasKey))

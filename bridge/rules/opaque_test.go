@@ -46,6 +46,7 @@ var opaqueLines = []struct{ shell, line string }{
 	{"bash", "PS4='$(echo W > secret/f)'; set -x; ls"},
 	{"bash", "PS4='$(echo W > secret/f)' bash -x a.sh"},
 	{"bash", "read PS4 < secret/f; set -x; ls"},
+	{"bash", "for PS4 in '$(echo W > secret/f)'; do set -x; ls; done"},
 	{"bash", "x='a[$(echo W > secret/f)]'; echo $((x))"},
 	{"bash", "x='a[$(echo W > secret/f)]'; [ \"$x\" -eq 1 ]"},
 	{"bash", "x='$(echo W > secret/f)'; echo ${x@P}"},

@@ -31,7 +31,29 @@ var commandOptions = map[string][]string{
 
 // handleCommandOptions handles programs that run the values of options.
 func handleCommandOptions(r *reader, n *node, c readContext) {
-	r.addOptionCommands(n, c, commandOptions[n.words[0].key()])
+	key := n.words[0].key()
+	if len(n.words) > 1 && (key == "tar" || key == "gtar") && !n.words[1].mayBeOption() {
+		r.addOldTarOptions(n, c)
+	}
+	r.addOptionCommands(n, c, commandOptions[key])
+}
+
+// tarValueLetters are the options of tar that take a value.
+const tarValueLetters = "bCfFgHIKLNTVX"
+
+// addOldTarOptions adds the commands of options without a dash, as in tar cIf COMMAND FILE. Their
+// values follow in the order of the letters.
+func (r *reader) addOldTarOptions(n *node, c readContext) {
+	at := 2
+	for _, letter := range n.words[1].text {
+		if at == len(n.words) || !strings.ContainsRune(tarValueLetters, letter) {
+			continue
+		}
+		if letter == 'I' || letter == 'F' {
+			r.addCommandText(n, n.words[at], c)
+		}
+		at++
+	}
 }
 
 // addOptionCommands adds the commands in the values of the options.
@@ -65,13 +87,21 @@ func optionValue(text, option string) (value string, joined, ok bool) {
 		name, value, joined = text[:i], text[i+1:], true
 	}
 	if strings.HasPrefix(option, "--") || strings.HasPrefix(option, "-o") {
-		return value, joined, len(name) > 3 && strings.HasPrefix(option, strings.ToLower(name)) && (joined || option[1] == '-')
+		return value, joined, len(name) > len("--") && strings.HasPrefix(option, strings.ToLower(name)) && (joined || option[1] == '-')
 	}
 	if value, joined = strings.CutPrefix(text, option); joined {
 		return value, value != "", true
 	}
-	// The option may follow others in one word, as in tar -xI.
-	return "", false, len(option) == 2 && len(text) > 2 && text[0] == '-' && text[1] != '-' && strings.HasSuffix(text, option[1:])
+	// The option may follow others in one word, as in tar -xI. A value in the same word counts only if
+	// it has a space: the letter may also be part of another option's value.
+	if len(option) != 2 || len(text) < 2 || text[0] != '-' || text[1] == '-' {
+		return "", false, false
+	}
+	if strings.HasSuffix(text, option[1:]) {
+		return "", false, true
+	}
+	_, value, ok = strings.Cut(text, option[1:])
+	return value, true, ok && strings.Contains(value, " ")
 }
 
 // addCommandText adds the command in a text, such as the value of an option. Behind exec=, as in tar,

@@ -72,16 +72,8 @@ func readLine(command, shell string, dirs Dirs) *line {
 // changesFolderOfPatch reports whether Codex may apply a patch in another folder than that of the
 // line. Codex also reads cd where a shell does not, as in "cd<vertical tab>sub".
 func changesFolderOfPatch(command string) bool {
-	head, _, _ := cutLast(command, patchStart)
+	head := command[:max(strings.LastIndex(command, patchStart), 0)]
 	return AppliesPatch(command) && strings.Contains(unquote.Replace(head), "cd")
-}
-
-// cutLast cuts s around the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // runAsPatchFlag makes Codex's program apply the patch in the next word.

@@ -79,3 +79,19 @@ func TestChangedFilesOfPatches(t *testing.T) {
 		}
 	}
 }
+
+// Codex applies a patch under three names. A line without the start of a patch applies none.
+func TestAppliesPatch(t *testing.T) {
+	for line, want := range map[string]bool{
+		"apply_patch '" + patchOfA + "'":                      true,
+		"applypatch '" + patchOfA + "'":                       true,
+		"codex --codex-run-as-apply-patch '" + patchOfA + "'": true,
+		"'apply'_pat\\ch '" + patchOfA + "'":                  true,
+		"git apply '" + patchOfA + "'":                        false,
+		"apply_patch < p":                                     false,
+	} {
+		if got := rules.AppliesPatch(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}

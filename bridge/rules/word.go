@@ -53,6 +53,20 @@ func (w *word) alternatives() []string {
 	return w.lists.alternatives
 }
 
+// below returns the word of the file rest in the folder that the word names.
+func (w word) below(rest string) word {
+	join := func(folder string) string { return strings.TrimSuffix(folder+"/"+rest, "/") }
+	w.text, w.template, w.suffix = join(w.text), join(w.template), join(w.suffix)
+	if list := w.alternatives(); list != nil {
+		lists := expansion{braces: w.lists.braces}
+		for _, one := range list {
+			lists.alternatives = append(lists.alternatives, join(one))
+		}
+		w.lists = &lists
+	}
+	return w
+}
+
 func literal(text string) word { return word{text: text} }
 
 // literals returns the words of an argument vector.
