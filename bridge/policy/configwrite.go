@@ -55,6 +55,7 @@ var keyPathName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+|"(?:[^"\\\x00-\x1f\x7f]
 // Bounds of a write. Measured with Codex 0.169: it writes a table in 200 others, and cannot read its
 // configuration again.
 const (
+	maxConfigEdits = 100     // of a request
 	maxKeyPath     = 8 << 10 // bytes
 	maxKeyNames    = 8
 	maxConfigValue = 64 << 10 // bytes of JSON
@@ -116,6 +117,9 @@ func (c *decider) decideConfigEdits([]string) {
 	}
 	n := 0
 	for edit := range edits.Elements() {
+		if n == maxConfigEdits {
+			c.refuse(rpc.CodeRefused, "params.edits", ruleMethods, "there are more than "+strconv.Itoa(n)+" edits", "send them in several requests")
+		}
 		if c.err == nil {
 			c.decideConfigEdit("params.edits["+strconv.Itoa(n)+"]", edit)
 		}
