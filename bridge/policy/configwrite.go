@@ -52,16 +52,36 @@ var configKeys = []configKey{
 // are escaped. Measured with Codex 0.169: it reads these, and no others, in the same way.
 var keyPathName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+|"(?:[^"\\\x00-\x1f\x7f]|\\\\)*")`)
 
-// parseKeyPath returns the names of a key path; false if Codex may read other names.
+// Bounds of a write. Measured with Codex 0.169: it writes a table in 200 others, and cannot read its
+// configuration again.
+const (
+	maxConfigEdits = 100     // of a request
+	maxKeyPath     = 8 << 10 // bytes
+	maxKeyNames    = 8
+	maxConfigValue = 64 << 10 // bytes of JSON
+)
+
+// plainNumber is a number that Codex writes as a number. Measured with Codex 0.169: it writes 1e400
+// as a table.
+var plainNumber = regexp.MustCompile(`^-?[0-9]{1,15}$`)
+
+// parseKeyPath returns the names of a key path; false if Codex may read other names, or could not
+// read its configuration again.
 func parseKeyPath(path string) (names []string, ok bool) {
+	if len(path) > maxKeyPath {
+		return nil, false
+	}
 	for {
 		name := keyPathName.FindString(path)
-		if name == "" {
+		if name == "" || len(names) == maxKeyNames {
 			return nil, false
 		}
 		path = path[len(name):]
 		if name[0] == '"' {
 			name = strings.ReplaceAll(name[1:len(name)-1], `\\`, `\`)
+		}
+		if strings.HasPrefix(name, "$") {
+			return nil, false // Codex's decoders have private names, after which config/read fails
 		}
 		names = append(names, name)
 		if path == "" {
@@ -97,6 +117,9 @@ func (c *decider) decideConfigEdits([]string) {
 	}
 	n := 0
 	for edit := range edits.Elements() {
+		if n == maxConfigEdits {
+			c.refuse(rpc.CodeRefused, "params.edits", ruleMethods, "there are more than "+strconv.Itoa(n)+" edits", "send them in several requests")
+		}
 		if c.err == nil {
 			c.decideConfigEdit("params.edits["+strconv.Itoa(n)+"]", edit)
 		}
@@ -115,7 +138,7 @@ func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
 	}
 	value := edit.Get("value")
 	if !isPlainConfigValue(value) {
-		c.refuse(rpc.CodeRefused, at+".value", ruleMethods, "the value of "+path+" is "+value.Kind().String(), "send null, a text, number or boolean, or a list of texts")
+		c.refuse(rpc.CodeRefused, at+".value", ruleMethods, "the value of "+path+" is "+formatValue(value), "send null, a text, whole number or boolean, or a list of texts, of at most 64 KiB")
 		return
 	}
 	if allowed := configKeys[i].allowed; allowed != nil {
@@ -125,18 +148,22 @@ func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
 	}
 }
 
-// isPlainConfigValue reports whether a value has no keys of its own.
+// isPlainConfigValue reports whether Codex writes a value without keys of its own.
 func isPlainConfigValue(v rpc.Value) bool {
 	switch v.Kind() {
-	case rpc.Null, rpc.String, rpc.Number, rpc.Bool:
+	case rpc.Null, rpc.Bool:
 		return true
+	case rpc.String:
+		return len(v.Raw()) <= maxConfigValue
+	case rpc.Number:
+		return plainNumber.Match(v.Raw())
 	case rpc.Array:
 		for e := range v.Elements() {
 			if e.Kind() != rpc.String {
 				return false
 			}
 		}
-		return true
+		return len(v.Raw()) <= maxConfigValue
 	}
 	return false
 }

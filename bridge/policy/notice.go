@@ -15,6 +15,7 @@ func (c Change) Notice() (kind, sentence string) {
 	if names := strings.SplitN(field, ".", 4); names[0] == "config" && len(names) == 4 {
 		field = strings.Join(names[:3], ".") // one server, not each of its members
 	}
+	field = clip(field) // the client chooses the names of config
 	sentence = "codex-bridge has removed " + field
 	if c.To != nil {
 		sentence = "codex-bridge has changed " + field

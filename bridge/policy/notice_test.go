@@ -41,6 +41,10 @@ func TestNotice(t *testing.T) {
 			t.Errorf("%s: %q, %q, want %q", name, kind, got, test.want)
 		}
 	}
+	long := policy.Change{Field: "params.config." + strings.Repeat("x", 1<<20), Rule: "policy.config_keys", From: raw("1")}
+	if kind, text := long.Notice(); len(kind) > 300 || len(text) > 400 {
+		t.Errorf("%d and %d bytes for a long name", len(kind), len(text))
+	}
 	one := policy.Change{Field: "params.environments[3].cwd", Rule: "policy.writable_roots", From: raw("1")}
 	other := policy.Change{Field: "params.environments[4].cwd", Rule: "policy.writable_roots", From: raw("1")}
 	a, _ := one.Notice()

@@ -174,6 +174,9 @@ func (c *changedFiles) isFull() bool { return len(c.files) > maxOperands || c.by
 
 // addAbsolute adds a file whose path starts with a folder.
 func (c *changedFiles) addAbsolute(file ChangedFile) {
+	if !file.Computed && !c.line.opensDescriptor && isOutput(file.Path) {
+		return // the command's own output, which the line has not opened
+	}
 	if !file.Computed && c.line.isOtherFile(file.Path) {
 		c.addDevice(file.Path)
 		return

@@ -20,7 +20,7 @@ var commandOptions = map[string][]string{
 	"ssh":       {"-oproxycommand", "-olocalcommand", "-oknownhostscommand"},
 	"scp":       {"-oproxycommand", "-S"},
 	"sftp":      {"-oproxycommand", "-S"},
-	"rg":        {"--pre"},
+	"rg":        {"--pre", "--hostname-bin"},
 	"fzf":       {"--preview"},
 	"man":       {"--pager", "-P"},
 	"bat":       {"--pager"},

@@ -110,6 +110,33 @@ func TestKeyPathsOfCodex(t *testing.T) {
 	c.closeAndWait()
 }
 
+// No write leaves a configuration that Codex or the bridge can't read again, so that no thread opens.
+func TestConfigWritesStayReadable(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"bridge": proxyArgv, "control": {codexPath, "app-server"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n"})
+			c := w.newAcceptingEditor(argv...)
+			before := w.read("home/config.toml")
+			for _, one := range []map[string]any{
+				edit("notice"+strings.Repeat(".a", 200), true),
+				edit(`projects."$serde_json::private::RawValue".trust_level`, "untrusted"),
+				edit(`projects."$__toml_private_datetime".trust_level`, "untrusted"),
+				edit(`notice.model_migrations."$serde_json::private::RawValue"`, "no JSON"),
+			} {
+				_, err := c.Call(c.ctx, "config/value/write", one)
+				_, unread := c.Call(c.ctx, "config/read", map[string]any{})
+				if refused := name == "bridge"; (err != nil) != refused || (unread == nil) != refused {
+					t.Errorf("%.60v: %v, then config/read: %v", one["keyPath"], err, unread)
+				}
+				w.write("home/config.toml", before)
+			}
+			c.closeAndWait()
+		})
+	}
+}
+
 // A new thread has the model that a client has stored, although the bridge lets Codex reload nothing.
 func TestNewThreadHasStoredModel(t *testing.T) {
 	t.Parallel()

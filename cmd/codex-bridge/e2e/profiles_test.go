@@ -142,3 +142,25 @@ func TestACPUnderProfile(t *testing.T) {
 		})
 	}
 }
+
+// Under careful, a search asks if its options run a program or write a file.
+func TestCarefulAsksAboutOptionsThatDoMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "# the profile follows\n"})
+	text, _, _ := w.runCommand("init", "--profile", "careful", "--stdout")
+	w.write("config.toml", strings.Replace(text, `sandbox = "read-only"`, `sandbox = "workspace-write"`, 1))
+	w.git("workspace", "init", "-q", "-b", "main")
+	w.write("workspace/text", "hello\n")
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"sandbox": "workspace-write"})
+	for line, want := range map[string]int{
+		"rg --pretty hello text": 0, "git diff": 0,
+		"rg --pre ./run.sh hello text": 1, "rg --pre=./run.sh hello text": 1, "rg --hostname-bin ./run.sh hello text": 1,
+		"git diff --output=made": 1, "git log '--output' made": 1,
+	} {
+		if asked := a.turnWith(thread, "RUN: "+line, nil); len(asked) != want {
+			t.Errorf("%s: the questions %q, want %d", line, asked, want)
+		}
+	}
+	a.closeAndWait()
+}
