@@ -106,8 +106,11 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 	})
 }
 
-// warnAfter sends the client a configWarning after a response.
+// warnAfter sends the client a configWarning after a response. Codex's own ones always have details.
 func (g *Guard) warnAfter(a *bridge.ServerResponse, params map[string]any) {
+	if _, ok := params["details"]; !ok {
+		params["details"] = nil
+	}
 	if !g.peer.OptedOut(configWarning) {
 		a.AfterSent(func() { g.peer.Notify(configWarning, params) })
 	}

@@ -19,9 +19,9 @@ codex<  {"id":$id,"method":"thread/start","params":"$params$id"}
 codex>  {"id":$id,"result":{"thread":{"id":"$thread"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
 editor< {"id":$id,"result":"$result$id"}
 `
-	const notices = `editor< {"method":"configWarning","params":{"summary":"$1"}}
-editor< {"method":"configWarning","params":{"summary":"$2"}}
-editor< {"method":"configWarning","params":{"summary":"$3"}}
+	const notices = `editor< {"method":"configWarning","params":{"summary":"$1","details":null}}
+editor< {"method":"configWarning","params":{"summary":"$2","details":null}}
+editor< {"method":"configWarning","params":{"summary":"$3","details":null}}
 `
 	const turn = `
 editor> {"id":$id,"method":"turn/start","params":{"threadId":"$thread","input":[],"approvalPolicy":"never"}}

@@ -42,3 +42,23 @@ func TestOlderCodexIsLoggedWithoutEnforce(t *testing.T) {
 		})
 	}
 }
+
+// An older Codex is no fault unless the policy is enforced. Its sandbox is not tried: the command for
+// that has another name.
+func TestDoctorOfOlderCodex(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
+	for mode, want := range map[string]string{"off": "ok      codex", "audit": "ok      codex", "enforce": "broken  codex"} {
+		user := filepath.Join(onlyState(t), "config.toml")
+		body := "[codex]\ncommand = \"" + codexOf(t, "0.125.0") + "\"\n[policy]\nmode = \"" + mode + "\"\n"
+		if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("CODEX_BRIDGE_CONFIG", user)
+		out, _, _ := commandLine(t, "doctor")
+		if !strings.Contains(out, want) || !strings.Contains(out, "0.166.0 or later is needed") || strings.Contains(out, "sandbox   ") {
+			t.Errorf("%s:\n%s", mode, out)
+		}
+	}
+}
