@@ -95,8 +95,11 @@ func try(ctx context.Context, root, version string) (result, error) {
 		return result{}, fmt.Errorf("npm install: %w\n%s", err, out)
 	}
 	native, err := filepath.Glob(filepath.Join(folder, "node_modules", "@openai", "codex-*", "vendor", "*", "*", "codex"))
-	if err != nil || len(native) != 1 {
-		return result{}, fmt.Errorf("the package has %d programs, %v", len(native), err)
+	if err != nil {
+		return result{}, err
+	}
+	if len(native) != 1 {
+		return result{}, fmt.Errorf("the package has %d programs", len(native))
 	}
 	test := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-run", "^TestCanary$", "./cmd/codex-bridge/e2e")
 	test.Dir = root
