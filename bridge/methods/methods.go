@@ -2,8 +2,7 @@
 // enforcing policy forwards, checks or refuses it. A method without a row is unknown. The
 // package has no knowledge of a particular policy.
 //
-// Tests compare the rows with the schema that Codex itself prints (testdata/schema, `make
-// schema`). The data does not change, so all functions may be called concurrently.
+// Tests compare the rows with the schema that Codex itself prints (schema.json, `make schema`). The data does not change, so all functions may be called concurrently.
 package methods
 
 import "fmt"

@@ -18,13 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write docs/reference/methods.md")
 
-const schemaDir = "../../testdata/schema/"
-
 // measured returns the schema of the Codex that the rows are for.
 func measured(t *testing.T) *codex.Protocol {
 	t.Helper()
 	var p codex.Protocol
-	read(t, schemaDir+methods.Measured+".json", &p)
+	read(t, "schema.json", &p)
 	if p.Version != methods.Measured {
 		t.Fatalf("the file is of version %s", p.Version)
 	}
@@ -216,7 +214,7 @@ func TestSideText(t *testing.T) {
 // Methods of older versions only are unknown on purpose: a new row for one changes this list.
 func TestOlderVersions(t *testing.T) {
 	var versions map[string]map[string][]string
-	read(t, schemaDir+"methods-by-version.json", &versions)
+	read(t, "../../testdata/schema/methods-by-version.json", &versions)
 	sides := map[string]methods.Side{
 		"ClientRequest":      methods.ClientRequest,
 		"ServerRequest":      methods.ServerRequest,

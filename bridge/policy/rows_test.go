@@ -19,7 +19,7 @@ var legacy = []string{"persistExtendedHistory", "personality"}
 // checked fields, that their row names these, and that every field of Codex's schema is checked or
 // known. A new field breaks this test.
 func TestJudgedFields(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/schema/" + methods.Measured + ".json")
+	text, err := os.ReadFile("../methods/schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ var more = map[string][]string{
 }
 
 var clientMethods = sync.OnceValues(func() ([]string, map[string][]string) {
-	text, err := os.ReadFile("../../testdata/schema/" + methods.Measured + ".json")
+	text, err := os.ReadFile("../methods/schema.json")
 	if err != nil {
 		panic(err)
 	}

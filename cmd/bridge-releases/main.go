@@ -164,6 +164,8 @@ const head = `# Releases of Codex
 
 Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). It needs ` + "`hooks/list`" + ` with a thread's id to see that its hooks are in force.
 
+` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one, and proposes a verdict for each new method. With a newer Codex, an enforced bridge tells the user and the decision log once.
+
 release | Codex alone | without a configuration | enforced
 ---|---|---|---
 `

@@ -1,5 +1,5 @@
 // Command bridge-schema compares the method table with the installed Codex. It makes Codex print
-// the schema of its protocol, stores the names in testdata/schema/VERSION.json and the forms of a
+// the schema of its protocol, stores the names in bridge/methods/schema.json and the forms of a
 // client's messages in bridge/shape/codex.json, and writes docs/reference/methods.md from the
 // table.
 //
@@ -53,7 +53,7 @@ func run(root string) error {
 	if err := enc.Encode(p); err != nil {
 		return err
 	}
-	if err := write(filepath.Join(root, "testdata", "schema", p.Version+".json"), text.Bytes()); err != nil {
+	if err := write(filepath.Join(root, "bridge", "methods", "schema.json"), text.Bytes()); err != nil {
 		return err
 	}
 	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {

@@ -13,6 +13,11 @@ import (
 )
 
 type methodsCmd struct {
+	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex, its class, its verdict under your configuration, and the reason."`
+	Diff methodsDiffCmd `cmd:"" help:"Compare another Codex with the tested one: new and gone methods and fields, with a proposed verdict. The exit status is 1 if there are any."`
+}
+
+type methodsListCmd struct {
 	JSON    bool   `help:"Print JSON." name:"json"`
 	Side    string `help:"Only the methods of a side: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
 	Class   string `help:"Only the methods of a class: ${enum}." enum:"thread,turn,model-work,execute,file-write,file-read,configuration,extension,account,remote,state,read,unknown,all" default:"all"`
@@ -34,7 +39,7 @@ type methodRow struct {
 	Origin  string          `json:"origin,omitempty"` // of the override
 }
 
-func (c methodsCmd) Run(out io.Writer) error {
+func (c methodsListCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
 	if err != nil {
 		return err
@@ -62,7 +67,7 @@ func (c methodsCmd) Run(out io.Writer) error {
 	return w.err
 }
 
-func (c methodsCmd) wants(r methodRow) bool {
+func (c methodsListCmd) wants(r methodRow) bool {
 	is := func(flag, value string) bool {
 		return flag == "all" || flag == strings.ReplaceAll(value, " ", "-")
 	}

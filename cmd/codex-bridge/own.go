@@ -20,7 +20,7 @@ type cli struct {
 	Init       initCmd       `cmd:"" help:"Write a commented configuration. It never overwrites a file."`
 	Policy     policyCmd     `cmd:"" help:"Explain and test the policy."`
 	Doctor     doctorCmd     `cmd:"" help:"Check Codex, the configuration and the folders: one line per check, with a suggested fix."`
-	Methods    methodsCmd    `cmd:"" help:"List every method of Codex, its class, its verdict under your configuration, and the reason."`
+	Methods    methodsCmd    `cmd:"" help:"List the methods of Codex, or compare those of another Codex."`
 	Decisions  decisionsCmd  `cmd:"" help:"Show and verify the decision log."`
 	Grants     grantsCmd     `cmd:"" help:"Show and revoke remembered approvals."`
 	Tools      toolsCmd      `cmd:"" help:"Show your tools, and try one without a model."`

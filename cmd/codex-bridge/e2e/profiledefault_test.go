@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/methods"
 	"codex-bridge/cmd/internal/editor"
 )
 
@@ -20,7 +19,7 @@ const profileDefaultConfig = "[policy]\napproval = [\"on-request\"]\nsandbox = \
 // threadMethods returns the requests of a client that have a threadId, with all their fields.
 func threadMethods(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../testdata/schema/" + methods.Measured + ".json")
+	text, err := os.ReadFile("../../../bridge/methods/schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
