@@ -46,6 +46,13 @@ func (c *Chain) SetConfig(h config.Hooks) { c.hooks.Store(&h) }
 func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	h := c.hooks.Load()
 	v, person := c.decide(ctx, h, call)
+	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && person == nil && len(c.steps(h, call.Event)) > 0 {
+		if now, denied := c.applyRules(ctx, withInput(call, v.Input)); denied { // they may have changed while a handler ran
+			v = now
+		} else {
+			person = now.person
+		}
+	}
 	if person != nil {
 		v = c.askPerson(ctx, withInput(call, v.Input), v, person)
 		if v.Decision != hook.Deny { // the rules may have changed in the meantime

@@ -251,3 +251,40 @@ func TestPermitsTurnsAllowIntoNoOpinion(t *testing.T) {
 		})
 	}
 }
+
+// The rules of the moment count: those that come while a handler runs deny its call, or have a person
+// asked.
+func TestRulesThatComeWhileAHandlerRuns(t *testing.T) {
+	for name, test := range map[string]struct {
+		then handlers.Ruling
+		want hook.Answer
+	}{
+		"none":   {},
+		"denies": {handlers.Ruling{Refusal: "a new rule"}, hook.Answer{Decision: hook.Deny, Reason: "a new rule"}},
+		"asks": {
+			handlers.Ruling{Person: func(context.Context, *hook.Call) hook.Answer {
+				return hook.Answer{Decision: hook.Deny, Reason: "the person"}
+			}},
+			hook.Answer{Decision: hook.Deny, Reason: "the person"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := false
+			c := handlers.New(handlers.Options{
+				Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+					ran = true
+					return nil, nil
+				}),
+				Rules: func(context.Context, *hook.Call) handlers.Ruling {
+					if ran {
+						return test.then
+					}
+					return handlers.Ruling{}
+				},
+			})
+			if diff := cmp.Diff(test.want, c.Answer(t.Context(), call(t, hook.PreToolUse, nil))); diff != "" || !ran {
+				t.Errorf("the handler ran: %v\n%s", ran, diff)
+			}
+		})
+	}
+}
