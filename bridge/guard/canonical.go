@@ -38,7 +38,7 @@ const maxPath = 4096
 func canonical(d disk, path string) (string, error) {
 	switch {
 	case len(path) > maxPath:
-		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), maxPath)
+		return "", tooLongError(path, maxPath)
 	case !filepath.IsAbs(path):
 		return "", errors.New("not an absolute path: " + path)
 	}
@@ -55,8 +55,10 @@ func canonical(d disk, path string) (string, error) {
 	switch {
 	case err == nil:
 		return withStoredNames(d, resolved)
+	case errors.Is(err, fs.ErrPermission):
+		return "", errUnreadable
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", err // a loop of links, or an unreadable folder
+		return "", err // a loop of links
 	}
 	// If a folder is missing, everything in it is. So a binary search finds the longest part that
 	// exists.
@@ -103,7 +105,15 @@ const (
 	maxFollowed = 4096
 	errInProc   = policy.PathError("it leads through /proc, where each process finds other files")
 	errTooMany  = policy.PathError("it has too many names or links")
+	// A command can make its folder readable before it opens the file.
+	errUnreadable = policy.PathError("the bridge may not read one of its folders")
 )
+
+// tooLongError is the error for a path that has more than limit bytes. A command that is in one of
+// its folders may still open the file.
+func tooLongError(path string, limit int) error {
+	return policy.PathError(fmt.Sprintf("a path of %d bytes is longer than %d", len(path), limit))
+}
 
 // isInProc reports whether a clean path is below /proc. There, links such as cwd lead each process
 // elsewhere, and in a sandbox the numbers are those of other processes.
@@ -114,7 +124,7 @@ func isInProc(path string) bool { return strings.HasPrefix(path, "/proc/") }
 func walk(d disk, path string) (string, error) {
 	switch {
 	case len(path) > 2*maxPath: // a folder, and a path in it
-		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), 2*maxPath)
+		return "", tooLongError(path, 2*maxPath)
 	case !filepath.IsAbs(path):
 		return "", errors.New("not an absolute path: " + path)
 	}
@@ -136,11 +146,17 @@ func walk(d disk, path string) (string, error) {
 		if name == "." || name == ".." {
 			continue
 		}
-		if isInProc(at) {
+		switch {
+		case isInProc(at):
 			return "", errInProc
+		case len(at) > maxPath:
+			return "", tooLongError(at, maxPath)
 		}
 		target, err := d.ReadLink(at)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return "", errUnreadable
+		case err != nil:
 			continue
 		}
 		links++

@@ -5,6 +5,7 @@ package guard_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -110,5 +111,42 @@ func TestFollow(t *testing.T) {
 	}
 	if got, err := guard.FollowOn(guard.SystemDisk, "/"); err != nil || got != "/" {
 		t.Errorf("the root: %q, %v", got, err)
+	}
+}
+
+// closedDisk is the system's disk with one folder that the bridge may not read.
+type closedDisk struct {
+	guard.Disk
+	folder string
+}
+
+func (d closedDisk) Resolve(path string) (string, error) {
+	if strings.HasPrefix(path, d.folder+"/") {
+		return "", &fs.PathError{Op: "lstat", Path: path, Err: fs.ErrPermission}
+	}
+	return d.Disk.Resolve(path)
+}
+
+func (d closedDisk) ReadLink(path string) (string, error) {
+	if strings.HasPrefix(path, d.folder+"/") {
+		return "", &fs.PathError{Op: "readlink", Path: path, Err: fs.ErrPermission}
+	}
+	return d.Disk.ReadLink(path)
+}
+
+// A command can make a folder readable before it opens a file behind a link in it.
+func TestFollowInUnreadableFolder(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := closedDisk{guard.SystemDisk, root + "/closed"}
+	for _, path := range []string{"closed/lnk", "closed/lnk/f", "closed/lnk/../../f"} {
+		if got, err := guard.FollowOn(d, root+"/"+path); !errors.As(err, new(policy.PathError)) {
+			t.Errorf("follow of %s: %q, %v", path, got, err)
+		}
+	}
+	if got, err := guard.CanonicalOn(d, root+"/closed/lnk"); !errors.As(err, new(policy.PathError)) {
+		t.Errorf("canonical: %q, %v", got, err)
 	}
 }

@@ -127,3 +127,35 @@ func TestLinesThroughLinks(t *testing.T) {
 		_ = os.Remove(filepath.Join(root, "sub/.github/N"))
 	}
 }
+
+// A command can open a file by a relative name where the file's whole path is longer than the kernel
+// reads. Then the bridge can't find out to which file a link leads.
+func TestLinesInDeepFolders(t *testing.T) {
+	w := world(t)
+	p := load(t, "[policy]\nmode = \"enforce\"\nsandbox = \"workspace-write\"\nescalation = \"deny\"\nprotected_paths = [\".git\", \".github/workflows\"]\n")
+	w.Escalation = rules.Sandboxed
+	w.Thread = &policy.Thread{ID: "t1", Workspace: w.StartFolder, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}
+	deep := strings.Repeat(strings.Repeat("a", 199)+"/", 12)
+	name := strings.Repeat("b/", 2000)
+	for line, denied := range map[string]bool{
+		"cd " + deep + "; echo W > f":                                            false,
+		"cd " + deep + "; cd " + deep + "; echo W > lnk/workflows/N":             true,
+		"cd " + deep + "; cd " + deep + "lnk; echo W > workflows/N":              true,
+		"cd " + deep + "; echo W > " + deep + "lnk/workflows/N":                  true,
+		"cd " + deep + "; cd " + deep + "lnk; echo W > ../workflows/N":           true,
+		"cd " + deep + "; cd " + deep + "; echo W > " + name + "lnk/workflows/N": true,
+	} {
+		command, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, err := rpc.ParseValue(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: w.StartFolder, Input: input.Root()}, w)
+		if (d.Verdict == policy.Deny) != denied {
+			t.Errorf("a line of %d bytes, …%s: %v, %v", len(line), line[len(line)-30:], d.Verdict, d.Err)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func TestLinesThroughLinks(t *testing.T) {
 		"touch to/../workflows/N deep/../../workflows/N":          false,
 		"touch sub/../workflows/N":                                false,
 		"touch " + file(8192):                                     true,
-		"touch " + file(8193):                                     false, // the kernel opens no such path
+		"touch " + file(8193):                                     true, // the line may be in one of its folders
 		"rm -rf \"$out/.github/x\" \"/code/proj/$out/workflows\"": false,
 	} {
 		if d := decideLineIn(t, p, paths, line); (d.Verdict == policy.Deny) != denied {

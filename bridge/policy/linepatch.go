@@ -18,8 +18,7 @@ const (
 	// maxLineWork bounds the work to resolve the paths of a command line: the sum of the squares of
 	// the numbers of names. 4,096 paths of 30 names need less, and 2^22 take a few seconds.
 	maxLineWork = 1 << 22
-	// maxLinePath bounds the paths that are resolved. The kernel opens no longer one: a folder and a
-	// name in it have 4,096 bytes each.
+	// maxLinePath bounds the paths that are resolved. A longer one may lead to any file.
 	maxLinePath = 8192
 )
 
@@ -52,7 +51,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 		}
 		targets, err := st.targets(file)
 		if err != nil && protectsMore {
-			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + file.Path + ": " + err.Error()}
+			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + argText(file.Path) + ": " + err.Error()}
 		}
 		for _, at := range targets {
 			if p.changesProtected(at, file.Computed, roots, st) {
@@ -100,8 +99,11 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 		path = known[:strings.LastIndexByte(known, '/')+1]
 		rest = file.Path[len(path):]
 	}
-	if !filepath.IsAbs(path) || len(path) > maxLinePath {
+	switch {
+	case !filepath.IsAbs(path):
 		return nil, nil
+	case len(path) > maxLinePath:
+		return nil, PathError("it is too long")
 	}
 	var unknown PathError
 	at, err := st.canonical(filepath.Clean(path))

@@ -184,7 +184,7 @@ func TestWorkOfLine(t *testing.T) {
 		{"touch " + path(2048, 8192), ".github/workflows", false},
 		{"touch " + path(2049, 8192), ".github/workflows", true},
 		{"touch " + path(4000, 8192), ".github/workflows", true},
-		{"touch " + path(4000, 8193), ".github/workflows", false}, // the kernel opens no such path
+		{"touch " + path(4000, 8193), ".github/workflows", true}, // the line may be in one of its folders
 		{"touch " + path(2049, 8192) + " sub/.git/x", ".git", true},
 		{"touch /code/proj/way" + path(2045, 8000), ".vscode", true}, // way is a link
 	} {

@@ -70,7 +70,7 @@ func (s *Set) Resource(name, server string) Match {
 	ofServer := matchMCP(server, name)
 	if server == "" {
 		ofServer = func(r *rule) certainty {
-			if r.allMCP || isServerGlob(r.source.Tool) {
+			if r.allMCP || isServerGlob(r.source.Tool, name) {
 				return possibleMatch
 			}
 			return noMatch
@@ -85,10 +85,22 @@ func (s *Set) Resource(name, server string) Match {
 	})
 }
 
-// isServerGlob reports whether a pattern may match all tools of an MCP server.
-func isServerGlob(pattern string) bool {
-	rest, ok := strings.CutPrefix(pattern, "mcp__")
-	return ok && strings.HasSuffix(rest, "*") && (strings.HasSuffix(rest, "__*") || !strings.Contains(rest, "__"))
+// isServerGlob reports whether a pattern may match a tool with that name of some MCP server, also if
+// it names the server.
+func isServerGlob(pattern, tool string) bool {
+	begin := pattern
+	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
+		begin = pattern[:i]
+	}
+	rest, ofServers := strings.CutPrefix(begin, "mcp__")
+	if !ofServers && !strings.HasPrefix("mcp__", begin) {
+		return false
+	}
+	rest += pattern[len(begin):]
+	if i := strings.LastIndex(rest, "__"); i >= 0 && config.Match(rest[i+len("__"):], tool) {
+		return true
+	}
+	return strings.HasSuffix(rest, "*") && !strings.Contains(rest, "__") || strings.ContainsAny(rest, `{\`) && strings.Contains(rest, "*")
 }
 
 // mcpHash matches the hash that Codex puts behind the name of a server or a tool.
