@@ -237,7 +237,7 @@ func (c *Conversation) step(verb, text string) error {
 			if !ok {
 				return fmt.Errorf("%s receives nothing more", s.name)
 			}
-			if got = strings.TrimSuffix(got, "\n"); isUnexpectedNotice(text, got) {
+			if got = strings.TrimSuffix(got, "\n"); isUnexpectedNotice(text, got) || s == &c.codex && c.answersConfigRead(text, got) {
 				return c.step(verb, text)
 			}
 			if strings.HasSuffix(verb, "=") {
@@ -259,6 +259,21 @@ func (c *Conversation) step(verb, text string) error {
 func isUnexpectedNotice(want, got string) bool {
 	const notice = `"method":"configWarning"`
 	return strings.Contains(got, notice) && !strings.Contains(want, notice)
+}
+
+// answersConfigRead answers the bridge's question for Codex's configuration if a script has another
+// line in its place: the configuration is empty.
+func (c *Conversation) answersConfigRead(want, got string) bool {
+	const question = `"method":"config/read"`
+	if !strings.Contains(got, question) || strings.Contains(want, question) {
+		return false
+	}
+	var m struct{ ID json.RawMessage }
+	if json.Unmarshal([]byte(got), &m) != nil {
+		return false
+	}
+	_, err := fmt.Fprintf(c.codex.w, `{"id":%s,"result":{"config":{},"layers":[]}}`+"\n", m.ID)
+	return err == nil
 }
 
 // replaceNames replaces bound names by their values.

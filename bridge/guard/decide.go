@@ -176,9 +176,10 @@ func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bri
 			if !g.readFolder(ctx, call, state) {
 				return d
 			}
-		// Measured: Codex can use its own default for a field that a resume or fork omits. So its
-		// configuration is read even if the decision does not need it.
-		case d.NeedsDefaults, d.Sent != nil && call.Method != "thread/start" && state.Defaults == nil:
+		// Measured: Codex can use its own default for a field that a resume or fork omits, and some
+		// configuration of the machine wins over the thread's. So it is read even if the decision does
+		// not need it.
+		case d.NeedsDefaults, d.Sent != nil && state.Defaults == nil:
 			defaults := g.readDefaults(ctx, d.ConfigCwd)
 			if defaults == nil && d.NeedsDefaults {
 				return d

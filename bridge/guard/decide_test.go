@@ -122,7 +122,9 @@ editor< {"id":1,"result":{}}
 `)
 				return
 			}
-			c.Play("start", start+`editor< {"id":2,"error":{"code":-32013,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"<text>","hint":"<text>"}}}
+			c.Play("start", start+`codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+editor< {"id":2,"error":{"code":-32013,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"<text>","hint":"<text>"}}}
 `)
 		})
 	}
@@ -418,5 +420,17 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thre
 codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
 codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 codex<  {"id":1,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only","config":"$overlay"}}
+`)
+}
+
+// A thread/start that names everything opens no thread if Codex's configuration can't be read: parts
+// of it win over the request.
+func TestStartNeedsConfiguration(t *testing.T) {
+	c, _, _ := converse(t, readOnlyPolicy, guard.NoRecord)
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","error":{"code":-32600,"message":"broken"}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"the bridge could not read Codex's configuration","hint":"<text>"}}}
 `)
 }

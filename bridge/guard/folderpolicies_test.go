@@ -84,6 +84,8 @@ func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
 	g.SetFolderPolicies(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","hint":"<text>"}}}
 editor> {"id":2,"method":"model/list","params":{}}
 codex<  {"id":2,"method":"model/list","params":{}}

@@ -89,6 +89,8 @@ func TestNoRecordNoAction(t *testing.T) {
 	c.Bind("start", w.StartFolder)
 	c.Play("no record", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"store","reason":"<text>","hint":"<text>"}}}
 editor> {"id":2,"method":"model/list","params":{}}
 codex<= {"id":2,"method":"model/list","params":{}}
