@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -64,5 +65,37 @@ editor< {"id":0,"result":{}}
 				t.Errorf("a second notice: %s", line)
 			}
 		})
+	}
+}
+
+// One message has up to eight notices, and one with the number of the others.
+func TestNoticesOfOneMessageAreBounded(t *testing.T) {
+	for n, more := range map[int]string{7: "", 8: "", 9: "changed 1 more settings", 12: "changed 4 more settings"} {
+		w := world(t)
+		c := bridgetest.Start(t, guard.New(load(t, "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\ngate = false\nproject_trust = \"codex\"\n"), w, guard.NoRecord, slog.New(slog.DiscardHandler)))
+		servers := make([]string, n)
+		for i := range servers {
+			servers[i] = fmt.Sprintf(`"s%d":{"command":"x"}`, i)
+		}
+		c.Play("opened", strings.NewReplacer("$cwd", w.StartFolder, "$servers", strings.Join(servers, ",")).Replace(`
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user","config":{"mcp_servers":{$servers}}}}
+codex<  {"id":1,"method":"thread/start","params":"$params"}
+codex>  {"id":1,"result":{"thread":{"id":"t"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
+editor< {"id":1,"result":"$result"}
+`))
+		c.EditorSends(`{"id":2,"method":"model/list","params":{}}`)
+		c.CodexSends(`{"id":2,"result":{}}`)
+		removed, last := 0, ""
+		for line := range c.EditorReceives() {
+			if strings.HasPrefix(line, `{"id":2,`) {
+				break
+			}
+			if last = line; strings.Contains(line, "has removed config.mcp_servers.s") {
+				removed++
+			}
+		}
+		if removed != min(n, 8) || !strings.Contains(last, more) || more == "" && !strings.Contains(last, "has removed") {
+			t.Errorf("%d changes: %d notices, the last one %s", n, removed, last)
+		}
 	}
 }

@@ -74,3 +74,16 @@ func TestThreadOpensWhileFoldersChange(t *testing.T) {
 		}
 	}
 }
+
+// A notice is new once. A full set takes no other.
+func TestNoticeSetIsBounded(t *testing.T) {
+	var set noticeSet
+	for i := range maxNotices {
+		if !set.add(fmt.Sprint(i)) {
+			t.Fatalf("notice %d is not new", i)
+		}
+	}
+	if set.add("0") || set.add("other") || len(set.sent) != maxNotices {
+		t.Errorf("a full set takes more: %d", len(set.sent))
+	}
+}

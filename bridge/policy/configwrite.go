@@ -128,10 +128,10 @@ func (c *decider) decideConfigEdits([]string) {
 }
 
 func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
-	path, isText := edit.Get("keyPath").Text()
+	path, _ := edit.Get("keyPath").Text()
 	names, ok := parseKeyPath(path)
 	i := slices.IndexFunc(configKeys, func(k configKey) bool { return k.matches(names) })
-	if !isText || !ok || i < 0 {
+	if !ok || i < 0 {
 		c.refuse(rpc.CodeRefused, at+".keyPath", ruleMethods, formatValue(edit.Get("keyPath"))+" is not one of the keys that clients may write",
 			"change Codex's config.toml in an editor, or use a setting of the thread")
 		return
@@ -200,9 +200,9 @@ func (c *decider) decideConfigFile([]string) {
 	if isUnset(v) {
 		return
 	}
-	own := filepath.Join(c.st.CodexHome, "config.toml")
-	at, err := c.st.canonical(textOf(v))
-	if want, known := c.st.canonical(own); c.st.CodexHome == "" || err != nil || known != nil || at != want {
+	at, _ := c.st.canonical(textOf(v))
+	own, err := c.st.canonical(filepath.Join(c.st.CodexHome, "config.toml")) // an error without CodexHome
+	if err != nil || at != own {
 		c.refuse(rpc.CodeRefused, "params.filePath", ruleMethods, formatValue(v)+" is not the user's configuration", "omit filePath")
 		return
 	}

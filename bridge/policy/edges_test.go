@@ -182,22 +182,28 @@ func TestReservedProfile(t *testing.T) {
 // over a value that the thread needs.
 func TestManagedConfiguration(t *testing.T) {
 	const file, mdm, user = "legacyManagedConfigTomlFromFile", "legacyManagedConfigTomlFromMdm", "user"
-	for _, test := range []struct {
-		layer, config, trust, refused string
-	}{
-		{file, `{"features":{"hooks":false}}`, "user", "features.hooks"},
-		{mdm, `{"features":{"codex_hooks":false}}`, "user", "features.codex_hooks"},
-		{file, `{"features":{"hooks":true,"plugins":false}}`, "user", ""},
-		{file, `{"features":{"hooks":null}}`, "user", ""},
-		{user, `{"features":{"hooks":false}}`, "user", ""},
-		{file, `{"hooks":{"PreToolUse":[]}}`, "user", ""},
-		{file, `{"features":{"skill_mcp_dependency_install":true}}`, "user", "features.skill_mcp_dependency_install"},
-		{file, `{"features":{"skill_mcp_dependency_install":false}}`, "user", ""},
-		{file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`, "never", "projects"},
-		{file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`, "user", ""},
-		{file, `{"projects":{"/code/other":{"trust_level":"untrusted"}}}`, "never", ""},
+	layer := func(kind, config string) string { return `{"name":{"type":"` + kind + `"},"config":` + config + `}` }
+	const off, on = `{"features":{"hooks":false}}`, `{"features":{"hooks":true}}`
+	for _, test := range []struct{ layers, trust, refused string }{
+		{layer(file, `{"features":{"hooks":false}}`), "user", "features.hooks"},
+		{layer(mdm, `{"features":{"codex_hooks":false}}`), "user", "features.codex_hooks"},
+		{layer(file, `{"features":{"hooks":true,"plugins":false}}`), "user", ""},
+		{layer(file, `{"features":{"hooks":null}}`), "user", ""},
+		{layer(user, `{"features":{"hooks":false}}`), "user", ""},
+		{layer(file, `{"hooks":{"PreToolUse":[]}}`), "user", ""},
+		{layer(file, `{"features":{"skill_mcp_dependency_install":true}}`), "user", "features.skill_mcp_dependency_install"},
+		{layer(file, `{"features":{"skill_mcp_dependency_install":false}}`), "user", ""},
+		{layer(file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`), "never", "projects"},
+		{layer(file, `{"projects":{"/code/other":{"trust_level":"trusted"}}}`), "user", ""},
+		{layer(file, `{"projects":{"/code/other":{"trust_level":"untrusted"}}}`), "never", ""},
+		{layer(file, on) + "," + layer(mdm, off), "user", ""}, // the first one wins
+		{layer(file, off) + "," + layer(mdm, on), "user", "features.hooks"},
+		{layer(file, `{"features":{"hooks":null}}`) + "," + layer(mdm, off), "user", "features.hooks"},
+		{layer(user, on) + "," + layer(file, off), "user", "features.hooks"},
+		{layer(file, `{"features":{"later":true}}`), "user", ""},
+		{layer(file, `{"projects":{}}`), "never", ""},
 	} {
-		defaults, err := policy.ParseDefaults(value(t, `{"config":{},"layers":[{"name":{"type":"`+test.layer+`"},"config":`+test.config+`}]}`))
+		defaults, err := policy.ParseDefaults(value(t, `{"config":{},"layers":[`+test.layers+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +212,8 @@ func TestManagedConfiguration(t *testing.T) {
 		st := state()
 		st.Defaults = defaults
 		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"read-only"}}`), st)
-		if refused := d.Err != nil && strings.Contains(d.Err.Message, "managed_config.toml of this machine sets "+test.refused+","); refused != (test.refused != "") {
-			t.Errorf("%s %s, %s: %v", test.layer, test.config, test.trust, d.Err)
+		if (d.Err != nil) != (test.refused != "") || d.Err != nil && !strings.Contains(d.Err.Message, "managed_config.toml of this machine sets "+test.refused+",") {
+			t.Errorf("%s, %s: %v", test.layers, test.trust, d.Err)
 		}
 	}
 }

@@ -109,6 +109,23 @@ func TestLostOverridesAreRefused(t *testing.T) {
 	}
 }
 
+// TestHintForLostOverride checks which key the hint names: a provider, or the key of the table.
+func TestHintForLostOverride(t *testing.T) {
+	p := argsPolicy(t, "config_keys = []")
+	for arg, want := range map[string]string{
+		`model_providers={x={base_url="y"}}`:   "model_providers.x",
+		`model_providers.x.base_url="y"`:       "model_providers.x",
+		`model_providers.x="y"`:                "model_providers.x",
+		`model_providers="y"`:                  "model_providers",
+		`openai_base_url.x="y"`:                "openai_base_url",
+		`shell_environment_policy.exclude.x=1`: "shell_environment_policy.exclude",
+	} {
+		if d := p.DecideArgs([]string{"-c", arg, "app-server"}, 0); d.Err == nil || !strings.Contains(d.Err.Hint, "add "+want+" to") {
+			t.Errorf("%s: %v, want a hint to add %s", arg, d.Err, want)
+		}
+	}
+}
+
 func TestOverridesOfOneCommandLine(t *testing.T) {
 	p := argsPolicy(t, "config_keys = []")
 	for _, c := range []struct {

@@ -137,3 +137,27 @@ func TestResource(t *testing.T) {
 		t.Error("the names of the tools are wrong")
 	}
 }
+
+// TestAsks checks that a rule of any layer asks.
+func TestAsks(t *testing.T) {
+	deny, ask := config.Rule{Tool: "shell", Command: "a", Decision: "deny"}, config.Rule{Tool: "mcp", Decision: "ask"}
+	for _, test := range []struct {
+		layers [][]config.Rule
+		want   bool
+	}{
+		{nil, false},
+		{[][]config.Rule{{deny}}, false},
+		{[][]config.Rule{{ask}}, true},
+		{[][]config.Rule{{deny, ask}}, true},
+		{[][]config.Rule{{deny}, {}, {ask}}, true},
+		{[][]config.Rule{{deny}, {deny}}, false},
+	} {
+		set, err := New(test.layers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := set.Asks(); got != test.want {
+			t.Errorf("%+v: %v", test.layers, got)
+		}
+	}
+}
