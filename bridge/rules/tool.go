@@ -92,8 +92,9 @@ func isServerGlob(pattern, tool string) bool {
 	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {
 		begin = pattern[:i]
 	}
-	rest, ofServers := strings.CutPrefix(begin, "mcp__")
-	if !ofServers && !strings.HasPrefix("mcp__", begin) {
+	const prefix = "mcp__"
+	rest, ofServers := strings.CutPrefix(begin, prefix)
+	if !ofServers && begin != prefix[:min(len(begin), len(prefix))] {
 		return false
 	}
 	rest += pattern[len(begin):]
