@@ -100,6 +100,7 @@ editor< {"id":1,"result":"$result"}
 // sentNotices returns the notices that the client has got since the last played line.
 func sentNotices(c *bridgetest.Conversation) (notices []string) {
 	c.EditorSends(`{"id":99,"method":"model/list","params":{}}`)
+	<-c.CodexReceives()
 	c.CodexSends(`{"id":99,"result":{}}`)
 	for line := range c.EditorReceives() {
 		if strings.HasPrefix(line, `{"id":99,`) {
@@ -117,9 +118,7 @@ func openReadOnly(c *bridgetest.Conversation, cwd, config, answer string) []stri
 	c.EditorSends(`{"id":1,"method":"thread/start","params":{"cwd":"` + cwd + `","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user","config":` + config + `}}`)
 	<-c.CodexReceives()
 	c.CodexSends(`{"id":1,` + strings.ReplaceAll(answer, "$cwd", cwd) + `}`)
-	notices := sentNotices(c)
-	<-c.CodexReceives() // model/list
-	return notices
+	return sentNotices(c)
 }
 
 const (
@@ -173,6 +172,9 @@ func TestNoticeOfUntestedCodex(t *testing.T) {
 		g := guard.New(load(t, readOnlyPolicy), w, b, slog.New(slog.NewTextHandler(&log, nil)))
 		g.SetUntestedCodex(func() string { return test.sentence })
 		c := bridgetest.Start(t, g)
+		if early := append(sentNotices(c), sentNotices(c)...); len(early) > 0 {
+			t.Errorf("%s: before a thread is opened: %q", name, early)
+		}
 		var got []string
 		for i, answer := range []string{refusedByCodex, openedReadOnly, openedReadOnly} {
 			notices := openReadOnly(c, w.StartFolder, `{}`, answer)
