@@ -58,11 +58,14 @@ func TestOwnMethodIsDeniedBySession(t *testing.T) {
 	opens(c, "thread/start", "t1", "on-request")
 	g.SetPolicy(load(t, loosePolicy))
 	opens(c, "thread/start", "t2", "on-request")
-	for session, refused := range map[string]bool{"kept": true, "new": false, "none": false, "broken": true} {
+	for params, refused := range map[string]bool{
+		`"sessionKey":"kept"`: true, `"sessionKey":"new"`: false, `"sessionKey":"none"`: false, `"sessionKey":"broken"`: true,
+		`"threadId":"t1","sessionKey":"new"`: true, `"threadId":"t2","sessionKey":"broken"`: false, // the thread counts
+	} {
 		want := `"result":{}`
 		if refused {
 			want = `"error":{"code":-32010,"message":"<text>","data":"$data"}`
 		}
-		c.Play(session, `editor> {"id":9,"method":"bridge/echo","params":{"sessionKey":"`+session+`"}}`+"\neditor< {\"id\":9,"+want+"}\n")
+		c.Play(params, `editor> {"id":9,"method":"bridge/echo","params":{`+params+"}}\neditor< {\"id\":9,"+want+"}\n")
 	}
 }

@@ -1,6 +1,8 @@
 package guard_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -83,19 +85,109 @@ codex<  {"id":1,"method":"thread/start","params":"$params"}
 codex>  {"id":1,"result":{"thread":{"id":"t"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
 editor< {"id":1,"result":"$result"}
 `))
-		c.EditorSends(`{"id":2,"method":"model/list","params":{}}`)
-		c.CodexSends(`{"id":2,"result":{}}`)
 		removed, last := 0, ""
-		for line := range c.EditorReceives() {
-			if strings.HasPrefix(line, `{"id":2,`) {
-				break
-			}
+		for _, line := range sentNotices(c) {
 			if last = line; strings.Contains(line, "has removed config.mcp_servers.s") {
 				removed++
 			}
 		}
 		if removed != min(n, 8) || !strings.Contains(last, more) || more == "" && !strings.Contains(last, "has removed") {
 			t.Errorf("%d changes: %d notices, the last one %s", n, removed, last)
+		}
+	}
+}
+
+// sentNotices returns the notices that the client has got since the last played line.
+func sentNotices(c *bridgetest.Conversation) (notices []string) {
+	c.EditorSends(`{"id":99,"method":"model/list","params":{}}`)
+	<-c.CodexReceives()
+	c.CodexSends(`{"id":99,"result":{}}`)
+	for line := range c.EditorReceives() {
+		if strings.HasPrefix(line, `{"id":99,`) {
+			break
+		}
+		if strings.Contains(line, `"configWarning"`) {
+			notices = append(notices, line)
+		}
+	}
+	return notices
+}
+
+// openReadOnly requests a thread with an overlay, and answers as Codex. It returns the notices.
+func openReadOnly(c *bridgetest.Conversation, cwd, config, answer string) []string {
+	c.EditorSends(`{"id":1,"method":"thread/start","params":{"cwd":"` + cwd + `","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user","config":` + config + `}}`)
+	<-c.CodexReceives()
+	c.CodexSends(`{"id":1,` + strings.ReplaceAll(answer, "$cwd", cwd) + `}`)
+	return sentNotices(c)
+}
+
+const (
+	openedReadOnly = `"result":{"thread":{"id":"t"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}`
+	refusedByCodex = `"error":{"code":-32600,"message":"no"}`
+)
+
+// A client that has disabled configWarning gets no notice of a change, nor does one that knows the
+// bridge. A request that Codex refuses has none either.
+func TestWhoGetsNoticesOfChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		optOut, answer string
+		knows          bool
+		want           int
+	}{
+		"listens": {`[]`, openedReadOnly, false, 1},
+		"deaf":    {`["configWarning"]`, openedReadOnly, false, 0},
+		"knows":   {`[]`, openedReadOnly, true, 0},
+		"refused": {`[]`, refusedByCodex, false, 0},
+	} {
+		w := world(t)
+		g := guard.New(load(t, readOnlyPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+		g.SetKnowsBridge(func() bool { return test.knows })
+		c := bridgetest.Start(t, g)
+		c.EditorSends(`{"id":0,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":` + test.optOut + `}}}`)
+		<-c.CodexReceives()
+		c.CodexSends(`{"id":0,"result":{}}`)
+		<-c.EditorReceives()
+		if got := openReadOnly(c, w.StartFolder, `{"mcp_servers":{"x":{"command":"y"}}}`, test.answer); len(got) != test.want {
+			t.Errorf("%s: got %q, want %d", name, got, test.want)
+		}
+	}
+}
+
+// The user and the decision log learn once, with the first thread that Codex opens, that the bridge
+// was not tested with this Codex.
+func TestNoticeOfUntestedCodex(t *testing.T) {
+	const sentence = "not tested with this Codex"
+	for name, test := range map[string]struct {
+		sentence string
+		failure  error // of the decision log
+		want     int
+	}{
+		"untested":   {sentence, nil, 1},
+		"tested":     {"", nil, 0},
+		"not logged": {sentence, errors.New("disk full"), 1},
+	} {
+		var log bytes.Buffer
+		b := &book{err: test.failure}
+		w := world(t)
+		g := guard.New(load(t, readOnlyPolicy), w, b, slog.New(slog.NewTextHandler(&log, nil)))
+		g.SetUntestedCodex(func() string { return test.sentence })
+		c := bridgetest.Start(t, g)
+		if early := append(sentNotices(c), sentNotices(c)...); len(early) > 0 {
+			t.Errorf("%s: before a thread is opened: %q", name, early)
+		}
+		var got []string
+		for i, answer := range []string{refusedByCodex, openedReadOnly, openedReadOnly} {
+			notices := openReadOnly(c, w.StartFolder, `{}`, answer)
+			if got = append(got, notices...); i == 0 && len(notices) > 0 {
+				t.Errorf("%s: a refused thread has %q", name, notices)
+			}
+		}
+		if len(got) != test.want || test.want > 0 && !strings.Contains(got[0], `"summary":"`+sentence+`"`) {
+			t.Errorf("%s: got %q, want %d", name, got, test.want)
+		}
+		failed := strings.Contains(log.String(), "can't be written to the decision log")
+		if failed != (test.failure != nil) || test.failure == nil && len(b.entries) != test.want {
+			t.Errorf("%s: logged %+v\n%s", name, b.entries, log.String())
 		}
 	}
 }

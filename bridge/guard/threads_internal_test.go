@@ -87,3 +87,18 @@ func TestNoticeSetIsBounded(t *testing.T) {
 		t.Errorf("a full set takes more: %d", len(set.sent))
 	}
 }
+
+// The consent of a hook reaches Codex in a verified thread, and not in one that was revoked.
+func TestPermitsNoCallOfARevokedThread(t *testing.T) {
+	for _, verified := range []bool{true, false} {
+		w := newAgentWorld(t, nil)
+		w.g.threads.openedByClient = map[string]bool{"t": true}
+		if verified {
+			w.g.threads.verified = map[string]*thread{"t": {Thread: *w.thread}}
+		}
+		use := policy.ToolCall{Name: "mcp__x__y", Input: value(t, `{}`)}
+		if got := w.g.Permits(t.Context(), "t", "u", use, nil); got != verified {
+			t.Errorf("verified %t: permits %t", verified, got)
+		}
+	}
+}
