@@ -116,7 +116,7 @@ func sentNotices(c *bridgetest.Conversation) (notices []string) {
 // openReadOnly requests a thread with an overlay, and answers as Codex. It returns the notices.
 func openReadOnly(c *bridgetest.Conversation, cwd, config, answer string) []string {
 	c.EditorSends(`{"id":1,"method":"thread/start","params":{"cwd":"` + cwd + `","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user","config":` + config + `}}`)
-	<-c.CodexReceives()
+	c.Play("open", `codex<  {"id":1,"method":"thread/start","params":"$sent"}`)
 	c.CodexSends(`{"id":1,` + strings.ReplaceAll(answer, "$cwd", cwd) + `}`)
 	return sentNotices(c)
 }
