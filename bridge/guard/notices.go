@@ -87,6 +87,7 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 	if g.untested == nil || call.Kind != rpc.Request {
 		return
 	}
+	method := call.Method // the parser reuses the message
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if !a.Result().Exists() || !g.notices.add("untested") {
 			return
@@ -97,7 +98,7 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 		}
 		g.log.Warn(text)
 		err := g.recorder.Append(context.Background(), store.Decision{
-			Time: time.Now(), Client: g.clientName(), Method: call.Method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text,
+			Time: time.Now(), Client: g.clientName(), Method: method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text,
 		})
 		if err != nil {
 			g.log.Error("a notice can't be written to the decision log", "error", err)

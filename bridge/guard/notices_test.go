@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
@@ -166,7 +167,7 @@ func TestNoticeOfUntestedCodex(t *testing.T) {
 		"tested":     {"", nil, 0},
 		"not logged": {sentence, errors.New("disk full"), 1},
 	} {
-		var log bytes.Buffer
+		var log lockedLog
 		b := &book{err: test.failure}
 		w := world(t)
 		g := guard.New(load(t, readOnlyPolicy), w, b, slog.New(slog.NewTextHandler(&log, nil)))
@@ -185,9 +186,29 @@ func TestNoticeOfUntestedCodex(t *testing.T) {
 		if len(got) != test.want || test.want > 0 && !strings.Contains(got[0], `"summary":"`+sentence+`"`) {
 			t.Errorf("%s: got %q, want %d", name, got, test.want)
 		}
+		b.mu.Lock()
 		failed := strings.Contains(log.String(), "can't be written to the decision log")
 		if failed != (test.failure != nil) || test.failure == nil && len(b.entries) != test.want {
 			t.Errorf("%s: logged %+v\n%s", name, b.entries, log.String())
 		}
+		b.mu.Unlock()
 	}
+}
+
+// lockedLog is a log that may be read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedLog) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
