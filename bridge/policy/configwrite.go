@@ -110,9 +110,8 @@ func (c *decider) decideConfigValue([]string) { c.decideConfigEdit("params", c.p
 
 // decideConfigEdits checks the edits of config/batchWrite. Codex makes all of them or none.
 func (c *decider) decideConfigEdits([]string) {
-	edits := c.params.Get("edits")
-	if edits.Kind() != rpc.Array {
-		c.refuse(rpc.CodeInvalidParams, "params.edits", ruleProtocol, "edits is "+edits.Kind().String(), "send an array of edits")
+	edits, ok := c.requireArray("edits", "edits")
+	if !ok {
 		return
 	}
 	n := 0

@@ -230,6 +230,15 @@ func (c *decider) ensurePatch() *rpc.Patch {
 	return c.patch
 }
 
+// requireArray returns an array of params. It refuses the message if the field is something else.
+func (c *decider) requireArray(field, elements string) (v rpc.Value, ok bool) {
+	if v = c.params.Get(field); v.Kind() != rpc.Array {
+		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, field+" is "+v.Kind().String(), "send an array of "+elements)
+		return v, false
+	}
+	return v, true
+}
+
 // refuse ends the decision with an error.
 func (c *decider) refuse(code rpc.Code, field, rule, reason, hint string) {
 	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.originOrDefault(rule), Hint: hint})

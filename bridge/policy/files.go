@@ -46,9 +46,8 @@ func (c *decider) decideReadPath([]string) {
 // decideSearchRoots checks the folders of a file search or of extra skills.
 func (c *decider) decideSearchRoots(fields []string) {
 	field := fields[0]
-	v := c.params.Get(field)
-	if v.Kind() != rpc.Array {
-		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, field+" is "+v.Kind().String(), "send an array of folders")
+	v, ok := c.requireArray(field, "folders")
+	if !ok {
 		return
 	}
 	readable := c.readableFolders()

@@ -9,9 +9,8 @@ import (
 // decideInjectedItems lets a client add messages to the model's context, as a turn's input and the
 // instructions of a thread do. Other items would show calls and results that never were.
 func (c *decider) decideInjectedItems([]string) {
-	items := c.params.Get("items")
-	if items.Kind() != rpc.Array {
-		c.refuse(rpc.CodeInvalidParams, "params.items", ruleProtocol, "items is "+items.Kind().String(), "send an array of items")
+	items, ok := c.requireArray("items", "items")
+	if !ok {
 		return
 	}
 	n := 0

@@ -80,7 +80,7 @@ func TestStrictest(t *testing.T) {
 	}
 }
 
-// The folders of two policies have in common what is in a folder of each.
+// A folder counts under two policies if each of them has it, or a folder above it.
 func TestIntersectFolders(t *testing.T) {
 	for _, test := range []struct{ a, b, want string }{
 		{"/a", "/a", "/a"},
