@@ -155,7 +155,7 @@ func numbers(version string) (list []int, rest string) {
 // CheckVersion returns an error if version is lower than minimum.
 func CheckVersion(version, minimum string) error {
 	if CompareVersions(version, minimum) < 0 {
-		return fmt.Errorf("codex is %s; %s or later is needed: update it, or lower codex.min_version", version, minimum)
+		return fmt.Errorf("codex is %s; %s or later is needed: update it", version, minimum)
 	}
 	return nil
 }

@@ -160,9 +160,9 @@ func (r result) row() string {
 
 const head = `# Releases of Codex
 
-` + "`make releases`" + ` installs each of the last stable releases from npm and runs the same short conversations with it: a turn, an approval, a patch, an escalation, the sandbox, resume and fork. Under an enforced policy it also tries a deny rule, a hook that fails, full access and a tool of the host. The model is a local stand-in. [TestCanary](../../cmd/codex-bridge/e2e/canary_test.go) has the rows.
+` + "`make releases`" + ` installs each of the last stable releases from npm and runs the same short conversations with it: a turn, an approval, a patch, an escalation, the sandbox, resume and fork. Under an enforced policy it also tries a deny rule, a hook that fails, full access, a command in another folder and a tool of the host. The model is a local stand-in. [TestCanary](../../cmd/codex-bridge/e2e/canary_test.go) has the rows.
 
-Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). It needs ` + "`hooks/list`" + ` with a thread's id to see that its hooks are in force.
+Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). Measured with 0.159 to 0.165, two things that it needs are missing. ` + "`hooks/list`" + ` takes no thread, so it does not show whether the hooks are in force. A command's hook has the thread's folder instead of the command's, so rules and protected paths miss commands with a ` + "`workdir`" + `.
 
 ` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one, and proposes a verdict for each new method. With a newer Codex, an enforced bridge tells the user and the decision log once.
 

@@ -83,7 +83,7 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 		return err
 	}
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
-	a.guard.SetCodexCheck(func(ctx context.Context) error { return a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion) })
+	a.guard.SetCodexCheck(func(ctx context.Context) error { return a.program.RequireVersion(ctx, enforceable(a.cfg)) })
 	go a.warnTooOld(ctx) // ends with ctx
 	a.guard.SetUntestedCodex(func() string { return untestedCodex(ctx, a.program) })
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
@@ -134,6 +134,20 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	})
 	a.addRecorders(tracer, report, line)
 	return nil
+}
+
+// enforceable returns the oldest Codex with which a policy is enforced. A lower codex.min_version does
+// not count.
+//
+// Measured: before 0.166.0 hooks/list takes no thread, so it does not show whether the bridge's hooks
+// are in force. The hook of a shell command also has the folder of the thread instead of the one in
+// which the command runs.
+func enforceable(cfg *config.Config) string {
+	oldest := config.Default().Codex.MinVersion
+	if codex.CompareVersions(cfg.Codex.MinVersion, oldest) < 0 {
+		return oldest
+	}
+	return cfg.Codex.MinVersion
 }
 
 // untestedCodex returns a sentence for the user if Codex is newer than the tested one; "" otherwise.

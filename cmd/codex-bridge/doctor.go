@@ -195,8 +195,8 @@ func examineCodex(cfg *config.Config) []finding {
 	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil && cfg.Policy.Mode != config.Enforce:
 		found.Detail += "; " + cfg.Codex.MinVersion + " or later is needed for an enforced policy"
 		return []finding{found} // its commands may have other names
-	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil:
-		found.State, found.Detail = broken, codex.CheckVersion(version, cfg.Codex.MinVersion).Error()
+	case cfg.Policy.Mode == config.Enforce && codex.CheckVersion(version, enforceable(cfg)) != nil:
+		found.State, found.Detail = broken, codex.CheckVersion(version, enforceable(cfg)).Error()
 		return []finding{found}
 	case codex.CompareVersions(version, methods.Measured) > 0:
 		found.State, found.Hint = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)

@@ -49,16 +49,19 @@ func TestDoctorOfOlderCodex(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	for mode, want := range map[string]string{"off": "ok      codex", "audit": "ok      codex", "enforce": "broken  codex"} {
+	for _, c := range []struct{ mode, minimum, want string }{
+		{"off", "", "ok      codex"}, {"audit", "", "ok      codex"}, {"enforce", "", "broken  codex"},
+		{"enforce", "0.125.0", "broken  codex"}, // a lower minimum does not count
+	} {
 		user := filepath.Join(onlyState(t), "config.toml")
-		body := "[codex]\ncommand = \"" + codexOf(t, "0.125.0") + "\"\n[policy]\nmode = \"" + mode + "\"\n"
+		body := "[codex]\nmin_version = \"" + c.minimum + "\"\ncommand = \"" + codexOf(t, "0.125.0") + "\"\n[policy]\nmode = \"" + c.mode + "\"\n"
 		if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("CODEX_BRIDGE_CONFIG", user)
 		out, _, _ := commandLine(t, "doctor")
-		if !strings.Contains(out, want) || !strings.Contains(out, "0.166.0 or later is needed") || strings.Contains(out, "sandbox   ") {
-			t.Errorf("%s:\n%s", mode, out)
+		if !strings.Contains(out, c.want) || !strings.Contains(out, "0.166.0 or later is needed") || strings.Contains(out, "sandbox   ") {
+			t.Errorf("%s %s:\n%s", c.mode, c.minimum, out)
 		}
 	}
 }

@@ -22,6 +22,10 @@ command = "touch forbidden"
 decision = "deny"
 reason = "Not this file."
 
+[[policy.rule]]
+command = "./allowed.sh"
+decision = "allow"
+
 [tools.weather]
 description = "Tells the weather."
 command = ["/bin/sh", "-c", "cat > asked; echo sunny"]
@@ -96,6 +100,12 @@ func TestCanary(t *testing.T) {
 			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
 			a.turn(fork, "RUN: touch made")
 			expectFiles(t, w, "made", true)
+		}},
+		{"working folder", "enforced", func(t *testing.T, w *world, a *acceptingEditor, _ []string) {
+			w.write("workspace/deeper/allowed.sh", "#!/bin/sh\ntouch made\n")
+			if asked := a.turn(a.thread(untrusted), `CALL: exec_command {"cmd":"./allowed.sh","workdir":"deeper"}`); len(asked) != 1 {
+				t.Errorf("asked %q: the rule is about the program of another folder", asked)
+			}
 		}},
 		{"tools", "enforced", func(t *testing.T, w *world, a *acceptingEditor, _ []string) {
 			a.turn(a.thread(onRequest), `CALL: weather {}`)
