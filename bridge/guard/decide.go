@@ -79,6 +79,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)
 	}
 	if d.Sent != nil && p.Mode() == config.Enforce {
+		g.warnAtStart(call)
 		g.warnUntested(call)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {

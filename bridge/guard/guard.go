@@ -35,6 +35,7 @@ type Guard struct {
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
+	startNotices          []string                                    // set by SetStartNotices
 	codexCheck            func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
 	untested              func() string                               // set by SetUntestedCodex; nil: Codex is tested
 	folderPolicy          func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
@@ -50,6 +51,10 @@ type Guard struct {
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
 // not tested; "" for others. Call it before the conversation starts.
 func (g *Guard) SetUntestedCodex(f func() string) { g.untested = f }
+
+// SetStartNotices sets sentences for the user, which the client gets once, after the first thread has
+// opened. Call it before the conversation starts.
+func (g *Guard) SetStartNotices(sentences []string) { g.startNotices = sentences }
 
 // SetKnowsBridge sets the function that reports whether the client gets bridge/policy/applied. Call it
 // before the conversation starts.

@@ -81,6 +81,28 @@ func (g *Guard) warnChanged(call *bridge.ClientMessage, changes []policy.Change)
 	})
 }
 
+// warnAtStart tells the user the sentences of SetStartNotices, once: clients may drop what they get
+// before a thread is open.
+func (g *Guard) warnAtStart(call *bridge.ClientMessage) {
+	if len(g.startNotices) == 0 || call.Kind != rpc.Request {
+		return
+	}
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if !a.Result().Exists() || !g.notices.add("start") {
+			return
+		}
+		for i, sentence := range g.startNotices {
+			if i == maxNoticesOnce {
+				sentence = "codex-bridge has removed " + strconv.Itoa(len(g.startNotices)-i) + " more arguments; codex-bridge decisions lists them."
+			}
+			g.warnAfter(a, map[string]any{"summary": sentence})
+			if i == maxNoticesOnce {
+				return
+			}
+		}
+	})
+}
+
 // warnUntested tells the user, and the decision log, once that this bridge was not tested with the
 // Codex that has opened a thread.
 func (g *Guard) warnUntested(call *bridge.ClientMessage) {

@@ -36,6 +36,11 @@ func (c Change) Notice() (kind, sentence string) {
 	return kind, sentence + "."
 }
 
+// Notice returns a sentence for the user about a removed flag; origin is the place of its rule.
+func (c ArgChange) Notice(origin string) string {
+	return "codex-bridge has removed " + clip(c.Flag) + " from the command line: " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule + " in " + origin + "."
+}
+
 // restricts reports whether the change replaces or removes a value that the policy does not allow.
 func (c Change) restricts() bool {
 	switch c.Rule {

@@ -21,14 +21,15 @@ type refusedArgs struct{ problem string }
 func (e *refusedArgs) Error() string { return e.problem }
 
 // applyArgsPolicy returns the arguments that Codex gets under this configuration, after it
-// recorded the decision. The first fromConfig arguments come from the configuration.
-func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record guard.Recorder, log *slog.Logger) ([]string, error) {
+// recorded the decision, and a sentence for the user about each removed one. The first fromConfig
+// arguments come from the configuration.
+func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record guard.Recorder, log *slog.Logger) (allowed, notices []string, err error) {
 	if cfg.Policy.Mode == config.Off {
-		return args, nil
+		return args, nil, nil
 	}
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
-		return nil, &refusedArgs{err.Error()}
+		return nil, nil, &refusedArgs{err.Error()}
 	}
 	d := p.DecideArgs(args, fromConfig)
 	text := "removed from the command line"
@@ -47,16 +48,19 @@ func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record g
 		if err != nil {
 			log.Error("a decision can't be written to the decision log", "error", err)
 		}
-		return args, nil
+		return args, nil, nil
 	case d.Err != nil:
-		return nil, &refusedArgs{describeRefusal(cfg, d.Err)}
+		return nil, nil, &refusedArgs{describeRefusal(cfg, d.Err)}
 	case err != nil:
-		return nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
+		return nil, nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
+	}
+	for _, c := range d.Changes {
+		notices = append(notices, c.Notice(origin(cfg, c.Rule)))
 	}
 	if argv.Parse(d.Args).Proxy {
-		return append(slices.Clip(d.Args), p.PinArgs()...), nil
+		return append(slices.Clip(d.Args), p.PinArgs()...), notices, nil
 	}
-	return d.Args, nil
+	return d.Args, notices, nil
 }
 
 // recordArgs writes the decision about a command line to the decision log.

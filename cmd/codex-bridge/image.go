@@ -79,7 +79,7 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 	if err != nil {
 		return codex.Command{}, err
 	}
-	args, err := applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
+	args, _, err := applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
 	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
 }
 

@@ -57,12 +57,13 @@ func runAsCodex(args []string) error {
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
 	record := newLedger(cfg)
-	if command.Args, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
+	var notices []string
+	if command.Args, notices, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
 	if argv.Parse(command.Args).Proxy {
 		warnInvalid(cfg, logger(cfg))
-		return proxy(cfg, command, record)
+		return proxy(cfg, command, notices, record)
 	}
 	if err := cfg.WorkspaceError(); err != nil {
 		return err // no thread request follows that could be refused

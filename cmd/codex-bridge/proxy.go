@@ -13,8 +13,8 @@ import (
 )
 
 // proxy runs the real app-server behind the bridge. On success it ends this process with
-// the exit status of the app-server.
-func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
+// the exit status of the app-server. The user reads notices after the first thread has opened.
+func proxy(cfg *config.Config, command codex.Command, notices []string, record *ledger) error {
 	log := logger(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -22,6 +22,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	if err != nil {
 		return err
 	}
+	a.guard.SetStartNotices(notices)
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		a.close(ctx)

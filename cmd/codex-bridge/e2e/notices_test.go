@@ -32,3 +32,26 @@ func TestUserReadsWhatWasRemoved(t *testing.T) {
 	}
 	c.closeAndWait()
 }
+
+// The user reads which arguments of the editor were removed, once, without their values.
+func TestUserReadsWhichArgumentsWereRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\napproval = [\"on-request\"]\n"})
+	argv := []string{proxyArgv[0], "-c", `mcp_servers.files.command="secret-word"`, "-c", `model="gpt-5.5"`}
+	c := w.newAcceptingEditor(append(argv, proxyArgv[1:]...)...)
+	mark := c.Mark()
+	for range 2 {
+		c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
+	}
+	c.closeAndWait()
+	var notices []string
+	for _, m := range c.Messages()[mark:] {
+		if text := m.Param("summary"); m.Method == "configWarning" && strings.Contains(text, "codex-bridge") {
+			notices = append(notices, text)
+		}
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "-c mcp_servers.files.command from the command line") ||
+		!strings.Contains(notices[0], "policy.config_keys") || strings.Contains(notices[0], "secret-word") {
+		t.Errorf("the user reads %q", notices)
+	}
+}
