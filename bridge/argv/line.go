@@ -1,5 +1,9 @@
 package argv
 
+import (
+	"slices"
+)
+
 // Line is a parsed argument list, without the program's name.
 type Line struct {
 	Args []string
@@ -13,6 +17,8 @@ type Line struct {
 	// Proxy reports `codex app-server` on stdio, which the bridge runs as a proxy. Every other
 	// line is passed to Codex.
 	Proxy bool
+	// CommandAt is the index of Command in Args; 0 without a command.
+	CommandAt int
 	// Info reports a request for help, the version or a completion script.
 	Info bool
 	// Items are the arguments before the command, in order; for an app-server, also those after
@@ -50,4 +56,21 @@ func (l Line) allKnown() bool {
 		}
 	}
 	return true
+}
+
+// interactive are the commands that open Codex's terminal interface.
+var interactive = []string{"", "resume", "fork", "agents"}
+
+// Interactive reports whether Codex opens its terminal interface. It is then a client of an
+// app-server: its own, or the one that --remote names.
+func (l Line) Interactive() bool { return !l.Info && slices.Contains(interactive, l.Command) }
+
+// WithRemote returns the arguments of an interactive Codex that uses the app-server at this address.
+// more are further flags.
+func (l Line) WithRemote(address string, more ...string) []string {
+	at := l.CommandAt
+	if l.Command != "" {
+		at++
+	}
+	return slices.Concat(l.Args[:at], []string{"--remote", address}, more, l.Args[at:])
 }

@@ -42,7 +42,7 @@ func Parse(args []string) Line {
 			arg = full
 		}
 		if slices.Contains(commands, arg) {
-			l.Command = arg
+			l.Command, l.CommandAt = arg, i
 			l.parseRest(i + 1)
 			return l
 		}

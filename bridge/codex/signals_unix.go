@@ -24,6 +24,9 @@ func Signals() <-chan os.Signal {
 	return stop
 }
 
+// isFromTerminal reports whether a terminal sends this signal to all processes in the foreground.
+func isFromTerminal(sig os.Signal) bool { return sig == syscall.SIGINT || sig == syscall.SIGQUIT }
+
 // IsTermination reports whether Codex should exit soon after this signal.
 func IsTermination(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
 

@@ -12,6 +12,9 @@ func Signals() <-chan os.Signal {
 	return stop
 }
 
+// isFromTerminal reports whether a terminal sends this signal to all processes of a console.
+func isFromTerminal(os.Signal) bool { return true }
+
 // IsTermination reports whether Codex should exit soon after this signal.
 func IsTermination(os.Signal) bool { return true }
 

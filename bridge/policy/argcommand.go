@@ -13,9 +13,6 @@ import (
 
 const ruleCommands = "policy.commands"
 
-// Terminal is the name in policy.commands for Codex without a subcommand, its terminal interface.
-const Terminal = "tui"
-
 // bypassing are the commands that serve or reach an app-server without this policy. A pattern for
 // every command does not include them.
 var bypassing = []string{"remote-control", "stdio-to-uds"}
@@ -78,8 +75,8 @@ func (c *argsDecider) decideCommand() {
 	}
 	switch {
 	case c.err != nil:
-	case c.line.Command == "":
-		c.decideTerminal()
+	case c.line.Interactive():
+		c.decideInteractive()
 	case c.line.Command == argv.AppServer:
 		c.requireNamed(words, 2, "it would start or reach an app-server without this policy")
 	case slices.Contains(bypassing, c.line.Command):
@@ -108,14 +105,33 @@ func (c *argsDecider) requireNamed(words []string, least int, reason string) {
 	}
 }
 
-// decideTerminal checks Codex without a command. A single word is a prompt in Codex 0.169. Another
-// version may read it as a command, as mcp-server was, so the policy must allow it as both.
-func (c *argsDecider) decideTerminal() {
-	c.requireAllowed([]string{Terminal}, "Codex without a command ("+Terminal+")")
+// terminalFlags are those of Codex's terminal interface that need no check: it sends the folder, the
+// images and what a profile says to the app-server, and takes no --add-dir and --worktree with
+// --remote (measured with Codex 0.169).
+var terminalFlags = []string{"--cd", "--image", "--profile", "--add-dir", "--worktree"}
+
+// decideInteractive checks Codex's terminal interface, which the bridge connects to an app-server
+// under this policy (see argv.Line.WithRemote). A single word is a prompt in Codex 0.169. Another
+// version may read it as a command, as mcp-server was, so the policy must allow it as one.
+func (c *argsDecider) decideInteractive() {
 	for _, item := range c.line.Items {
-		if item.Name == "" && !strings.ContainsAny(item.Value, " \t\n") && item.At >= c.ownArgs {
+		switch {
+		case item.At < c.ownArgs:
+		case item.Name != "" && !slices.Contains(terminalFlags, item.Name):
+			if c.checkUnderstood(item); c.err == nil {
+				c.decideFlag(item)
+			}
+		case item.Name == "" && c.line.Command == "" && !strings.ContainsAny(item.Value, " \t\n"):
 			c.requireAllowed([]string{item.Value}, "codex "+argText(item.Value)+", which another version of Codex may read as a command,")
-			return
+		}
+	}
+	for _, arg := range c.line.Args[c.ownArgs:] { // also after the command, where they are not parsed
+		name, _, _ := strings.Cut(arg, "=")
+		switch {
+		case strings.HasPrefix(name, "--remote"):
+			c.refuse(argText(name), ruleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
+		case strings.HasPrefix(name, "--dangerously"), name == "--yolo":
+			c.refuse(argText(name), ruleMode, "it disables Codex's protection", "remove it")
 		}
 	}
 }

@@ -61,7 +61,8 @@ func runAsCodex(args []string) error {
 	if command.Args, notices, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
-	if argv.Parse(command.Args).Proxy {
+	line := argv.Parse(command.Args)
+	if line.Proxy {
 		warnInvalid(cfg, logger(cfg))
 		return proxy(cfg, command, notices, record)
 	}
@@ -70,6 +71,9 @@ func runAsCodex(args []string) error {
 	}
 	if err := record.Close(); err != nil {
 		return err
+	}
+	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
+		return interactive(cfg, line, command)
 	}
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {

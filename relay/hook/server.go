@@ -64,30 +64,42 @@ func Listen(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := makePrivateFolder(o.Folder); err != nil {
-		return nil, err
-	}
-	removeStaleFolders(o.Folder)
-	name := strings.ToLower(rand.Text()[:12])
-	s := &Server{options: o, folder: filepath.Join(o.Folder, startingPrefix+name[len(startingPrefix):]), tokens: newTokens(), conns: map[net.Conn]struct{}{}}
-	if err := os.Mkdir(s.folder, 0o700); err != nil {
-		return nil, err
-	}
-	if err := writeTokens(s.tokens, filepath.Join(s.folder, ask.TokenName)); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(s.folder))
-	}
+	s := &Server{options: o, tokens: newTokens(), conns: map[net.Conn]struct{}{}}
 	var err error
-	if s.listener, err = listen(s.Socket()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(s.folder))
+	s.listener, s.folder, err = listenIn(o.Folder, func(folder string) error {
+		return writeTokens(s.tokens, filepath.Join(folder, ask.TokenName))
+	})
+	if err != nil {
+		return nil, err
 	}
-	made := filepath.Join(o.Folder, name+string(ask.PIDSeparator)+strconv.Itoa(os.Getpid()))
-	if err := os.Rename(s.folder, made); err != nil {
-		return nil, errors.Join(err, s.listener.Close(), os.RemoveAll(s.folder))
-	}
-	s.folder = made
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.wg.Go(s.accept)
 	return s, nil
+}
+
+// listenIn creates a private folder below parent, has fill write files into it, and listens on a
+// socket in it. It removes the folders whose listener has died.
+func listenIn(parent string, fill func(folder string) error) (l net.Listener, folder string, err error) {
+	if err := makePrivateFolder(parent); err != nil {
+		return nil, "", err
+	}
+	removeStaleFolders(parent)
+	name := strings.ToLower(rand.Text()[:12])
+	starting := filepath.Join(parent, startingPrefix+name[len(startingPrefix):])
+	if err := os.Mkdir(starting, 0o700); err != nil {
+		return nil, "", err
+	}
+	if err := fill(starting); err != nil {
+		return nil, "", errors.Join(err, os.RemoveAll(starting))
+	}
+	if l, err = listen(filepath.Join(starting, socketName)); err != nil {
+		return nil, "", errors.Join(err, os.RemoveAll(starting))
+	}
+	folder = filepath.Join(parent, name+string(ask.PIDSeparator)+strconv.Itoa(os.Getpid()))
+	if err := os.Rename(starting, folder); err != nil {
+		return nil, "", errors.Join(err, l.Close(), os.RemoveAll(starting))
+	}
+	return l, folder, nil
 }
 
 // Socket returns the path of the socket; on Windows, of the file with the address.

@@ -96,8 +96,19 @@ func checkPeerIsBridge(fd int, socket string) error {
 
 // WithShortPath calls do with a path of the socket that is at most maxSocketPath long.
 func WithShortPath(socket string, do func(string) error) error {
-	if len(socket) <= maxSocketPath {
-		return do(socket)
+	path, release, err := ShortPath(socket)
+	if err != nil {
+		return err
 	}
-	return withDescriptorPath(socket, do)
+	defer release()
+	return do(path)
+}
+
+// ShortPath returns a path of the socket that is at most maxSocketPath long, for any process of this
+// user, until the caller calls release.
+func ShortPath(socket string) (path string, release func(), err error) {
+	if len(socket) <= maxSocketPath {
+		return socket, func() {}, nil
+	}
+	return descriptorPath(socket)
 }

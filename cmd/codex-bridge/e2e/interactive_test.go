@@ -1,0 +1,222 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// screen is a program on a terminal of its own.
+type screen struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu     sync.Mutex
+	output bytes.Buffer // all that was written, without interpretation
+	done   chan struct{}
+}
+
+// dialogs are what Codex's user answers before the first prompt is sent.
+var dialogs = map[string]string{"Use existing model": "2", "Trust and continue": "\r"}
+
+// answers are what a terminal says to the questions of programs.
+var answers = map[string]string{
+	"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?1;2c",
+	"\x1b]10;?\x1b\\": "\x1b]10;rgb:ffff/ffff/ffff\x1b\\", "\x1b]11;?\x1b\\": "\x1b]11;rgb:0000/0000/0000\x1b\\",
+}
+
+func (w *world) newScreen(argv ...string) *screen {
+	w.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = w.workspace, append(w.env, "TERM=xterm-256color")
+	user, program := terminal(w.t)
+	if err := unix.IoctlSetWinsize(int(user.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
+		w.t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	program.Close()
+	term := &screen{t: w.t, cmd: cmd, tty: user, done: make(chan struct{})}
+	go term.read()
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-term.done
+		if w.t.Failed() {
+			w.t.Logf("the terminal got:\n%s", visible(term.text()))
+		}
+	})
+	return term
+}
+
+func (term *screen) read() {
+	defer close(term.done)
+	part, open := make([]byte, 64<<10), maps.Clone(dialogs)
+	for {
+		n, err := term.tty.Read(part)
+		term.mu.Lock()
+		term.output.Write(part[:n])
+		term.mu.Unlock()
+		for question, answer := range answers {
+			if bytes.Contains(part[:n], []byte(question)) {
+				term.write(answer)
+			}
+		}
+		for dialog, key := range open {
+			if strings.Contains(visible(term.text()), dialog) {
+				delete(open, dialog)
+				time.AfterFunc(time.Second, func() { term.write(key) })
+			}
+		}
+		if err != nil {
+			_ = term.cmd.Wait()
+			return
+		}
+	}
+}
+
+// quit ends the program as kill does, and waits.
+func (term *screen) quit() {
+	term.t.Helper()
+	_ = term.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-term.done:
+	case <-time.After(20 * time.Second):
+		term.t.Error("the program does not end")
+	}
+}
+
+func (term *screen) write(text string) { _, _ = term.tty.WriteString(text) }
+
+func (term *screen) text() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return term.output.String()
+}
+
+var controls = regexp.MustCompile("\x1b(\\][^\x07\x1b]*(\x07|\x1b\\\\)|\\[[0-9;?<>=]*[A-Za-z])")
+
+// visible returns the end of an output without the terminal's controls, which become line ends.
+func visible(output string) string {
+	lines := strings.Split(controls.ReplaceAllString(output, "\n"), "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return strings.TrimSpace(line) == "" || strings.IndexFunc(line, func(r rune) bool { return r >= 0x2800 && r < 0x2900 }) >= 0
+	})
+	return strings.Join(lines[max(0, len(lines)-80):], "\n")
+}
+
+// waitUntil waits for a condition, and fails the test if the program ends before.
+func (term *screen) waitUntil(what string, is func() bool) {
+	term.t.Helper()
+	for late := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-term.done:
+			if is() {
+				return
+			}
+			term.t.Fatalf("the program ended without: %s", what)
+		default:
+		}
+		if time.Now().After(late) {
+			term.t.Fatalf("not seen: %s", what)
+		}
+	}
+}
+
+const terminalPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\ncommands = []\n"
+
+// The terminal interface runs under the policy: it can't ask for more, neither by flags nor in a
+// later session.
+func TestTerminalInterfaceUnderPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+	for _, argv := range [][]string{
+		{"-s", "workspace-write", "-a", "never", "-c", `sandbox_mode="danger-full-access"`, "--", "RUN: touch ../outside; touch first"},
+		{"resume", "--last", "RUN: touch ../outside; touch second"},
+		{"fork", "--last", "RUN: touch ../outside; touch third"},
+	} {
+		term := w.newScreen(append([]string{proxyPath}, argv...)...)
+		made := argv[len(argv)-1][len("RUN: touch ../outside; touch "):]
+		term.waitUntil("the command has run", func() bool { return w.workspaceHasFile(made) })
+		if w.hasFile("outside") {
+			t.Errorf("%q wrote a file outside the workspace", argv)
+		}
+		term.quit()
+	}
+	out, _, _ := w.runCommand("decisions", "list")
+	if !strings.Contains(out, "thread/start") || !strings.Contains(out, "thread/resume") || !strings.Contains(out, "thread/fork") {
+		t.Errorf("decisions:\n%s", out)
+	}
+}
+
+// Without the bridge the same flags reach outside the workspace.
+func TestTerminalInterfaceControl(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{mute: "the client is Codex's own"})
+	term := w.newScreen(codexPath, "--no-daemon", "-s", "danger-full-access", "-a", "never", "RUN: touch ../outside; touch first")
+	term.waitUntil("the command has run", func() bool { return w.hasFile("outside") })
+	term.quit()
+}
+
+// The user of the terminal interface is asked about what leaves the sandbox, and answers there.
+func TestTerminalInterfaceAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy + "escalation = \"ask\"\n"})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "ESCALATE: touch ../outside")
+	term.waitUntil("the question", func() bool { return strings.Contains(visible(term.text()), "Yes, proceed") })
+	if w.hasFile("outside") {
+		t.Error("the command ran before the answer")
+	}
+	time.Sleep(time.Second) // a dialog takes no key at once
+	term.write("y")
+	term.waitUntil("the command has run", func() bool { return w.hasFile("outside") })
+	term.quit()
+}
+
+// Flags that would pass the policy by end the start with a hint.
+func TestTerminalInterfaceRefusals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: terminalPolicy})
+	for _, argv := range [][]string{{"--remote", "unix:///x"}, {"resume", "--remote=ws://127.0.0.1:1"}, {"--yolo"}, {"fork", "--dangerously-bypass-hook-trust"}} {
+		if _, text, code := w.runShell("", argv...); code != 2 || !strings.Contains(text, "remove it") {
+			t.Errorf("%q ends with %d: %s", argv, code, text)
+		}
+	}
+}
+
+// When the bridge is killed, or the terminal goes away, nothing that it started goes on.
+func TestTerminalInterfaceEnds(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(term *screen){
+		"kill":   func(term *screen) { _ = term.cmd.Process.Kill() },
+		"hangup": func(term *screen) { term.tty.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+			term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
+			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
+			end(term)
+			for late := time.Now().Add(10 * time.Second); len(w.processes()) > 0; time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatalf("still running: %v", w.processes())
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/child"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/hook"
+	"codex-bridge/serve"
+)
+
+const (
+	// maxConnections is how many conversations Codex's terminal interface may have at once. Codex
+	// 0.169 has three, and ends two of them after initialize.
+	maxConnections = 16
+	// terminalLogName is the name of the log in the state folder: stderr is the terminal.
+	terminalLogName = "terminal.log"
+	// tokenEnv is the variable with the token of the connection, on Windows.
+	tokenEnv = "CODEX_BRIDGE_TOKEN"
+)
+
+// interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
+// socket, and each of its connections gets an app-server behind the policy. On success it ends this
+// process with Codex's exit status.
+func interactive(cfg *config.Config, line argv.Line, command codex.Command) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	program := codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
+	if err := program.RequireVersion(ctx, enforceable(cfg)); err != nil {
+		return err
+	}
+	file, err := store.OpenLog(terminalLogName)
+	if err != nil {
+		return fmt.Errorf("the log of Codex's terminal interface can't be written: %w", err)
+	}
+	defer file.Close()
+	tail := new(logTail)
+	log := io.MultiWriter(file, tail)
+	handler := slog.NewTextHandler(log, nil)
+	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
+	if err != nil {
+		return err
+	}
+	listener, err := hook.ListenPrivate(folder, slog.New(handler))
+	if err != nil {
+		return fmt.Errorf("the socket for Codex's terminal interface can't be opened: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	endpoint := listener.Endpoint()
+	server := serve.New(serve.Options{
+		Start: func() (serve.Conversation, error) {
+			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", os.Environ(), log)
+			if err != nil {
+				return nil, err
+			}
+			return appServerProcess{c, 2 * time.Duration(cfg.Codex.ShutdownGrace)}, nil
+		},
+		Token: endpoint.Token, MaxMessage: int64(cfg.Codex.MaxMessage), MaxConnections: maxConnections, Log: slog.New(handler),
+	})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }() // ends with server.Close
+	command.Args = line.WithRemote(endpoint.Address)
+	if endpoint.Token != "" {
+		command.Args = line.WithRemote(endpoint.Address, "--remote-auth-token-env", tokenEnv)
+		command.Env = append(command.Env, tokenEnv+"="+endpoint.Token)
+	}
+	state, err := codex.RunInForeground(command, codex.Signals())
+	err = errors.Join(err, server.Close(), <-served, listener.Close())
+	if err != nil {
+		return err
+	}
+	if state.Exited() && !state.Success() {
+		fmt.Fprint(os.Stderr, tail.String())
+	}
+	codex.ExitLike(state) // ends the process
+	return nil
+}
+
+// appServerProcess is the conversation of one connection: a bridge of its own.
+type appServerProcess struct {
+	*child.Session
+	grace time.Duration
+}
+
+// Close implements serve.Conversation. The bridge ends its Codex within the grace.
+func (p appServerProcess) Close() error { return p.End(context.Background(), p.grace) }
+
+// overrides returns the overrides of Codex's configuration before the command, which its app-server
+// would get without --remote. The first fromConfig arguments are those of every app-server.
+func overrides(line argv.Line, fromConfig int) (args []string) {
+	for _, item := range line.Items {
+		if item.At >= fromConfig && slices.Contains([]string{"--config", "--enable", "--disable"}, item.Name) {
+			args = append(args, item.Name, item.Value)
+		}
+	}
+	return args
+}

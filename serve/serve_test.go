@@ -1,0 +1,230 @@
+package serve_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"codex-bridge/serve"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// conversation is one whose other end is the test.
+type conversation struct {
+	io.Reader // what the client gets
+	io.Writer // what the client sends
+	closed    chan struct{}
+	end       func()
+}
+
+func (c *conversation) Close() error {
+	c.end()
+	close(c.closed)
+	return nil
+}
+
+// server is a running server, with the lines of its only conversation.
+type server struct {
+	url     string
+	lines   *bufio.Reader // from the client
+	replies io.WriteCloser
+	closed  chan struct{} // when the conversation has ended
+	close   func()
+}
+
+func start(t *testing.T, o serve.Options) *server {
+	t.Helper()
+	fromClient, sent := io.Pipe()
+	got, toClient := io.Pipe()
+	s := &server{lines: bufio.NewReaderSize(fromClient, 1<<20), replies: toClient, closed: make(chan struct{})}
+	if o.Start == nil {
+		o.Start = func() (serve.Conversation, error) {
+			return &conversation{got, sent, s.closed, func() { sent.Close(); toClient.Close() }}, nil
+		}
+	}
+	o.Log = slog.New(slog.DiscardHandler)
+	if o.MaxMessage == 0 {
+		o.MaxMessage, o.MaxConnections = 1<<20, 2
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "ws://" + l.Addr().String()
+	one := serve.New(o)
+	served := make(chan error, 1)
+	go func() { served <- one.Serve(l) }()
+	s.close = sync.OnceFunc(func() {
+		fromClient.Close()
+		if err := one.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *server) dial(t *testing.T, o *websocket.DialOptions) *websocket.Conn {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), s.url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetReadLimit(-1)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	return conn
+}
+
+func (s *server) line(t *testing.T) string {
+	t.Helper()
+	line, err := s.lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+// Each text message is one line, whatever line ends it has; other messages are none.
+func TestMessagesBecomeLines(t *testing.T) {
+	s := start(t, serve.Options{})
+	conn := s.dial(t, nil)
+	for _, m := range []struct {
+		kind websocket.MessageType
+		text string
+	}{
+		{websocket.MessageBinary, `{"id":0}`}, {websocket.MessageText, " \n"}, {websocket.MessageText, ""},
+		{websocket.MessageText, "{\"id\":1,\n\"method\":\r\"m\"}\n"}, {websocket.MessageText, `{"id":2}`},
+	} {
+		if err := conn.Write(t.Context(), m.kind, []byte(m.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{`{"id":1, "method": "m"} `, `{"id":2}`} {
+		if got := s.line(t); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Each line is one text message, also a long one.
+func TestLinesBecomeMessages(t *testing.T) {
+	s := start(t, serve.Options{})
+	conn := s.dial(t, nil)
+	long := bytes.Repeat([]byte("x"), 3<<20)
+	go func() {
+		for _, line := range [][]byte{[]byte(`{"id":1}`), long, []byte("{}")} {
+			_, _ = s.replies.Write(append(line[:len(line):len(line)], '\n'))
+		}
+	}()
+	for _, want := range []string{`{"id":1}`, string(long), "{}"} {
+		kind, got, err := conn.Read(t.Context())
+		if err != nil || kind != websocket.MessageText || string(got) != want {
+			t.Fatalf("%v, %d bytes, %v; want %d", kind, len(got), err, len(want))
+		}
+	}
+}
+
+// The conversation ends with its client, and the client's connection with its conversation.
+func TestBothEnd(t *testing.T) {
+	s := start(t, serve.Options{})
+	conn := s.dial(t, nil)
+	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Error(err)
+	}
+	<-s.closed
+	if _, err := s.lines.ReadByte(); err != io.EOF {
+		t.Errorf("after the last line: %v", err)
+	}
+
+	s = start(t, serve.Options{})
+	conn = s.dial(t, nil)
+	s.replies.Close()
+	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("%v", err)
+	}
+	<-s.closed
+}
+
+// A message above the limit ends its connection.
+func TestTooLongMessage(t *testing.T) {
+	s := start(t, serve.Options{MaxMessage: 100, MaxConnections: 1})
+	conn := s.dial(t, nil)
+	_ = conn.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 101))
+	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		t.Errorf("%v", err)
+	}
+	<-s.closed
+}
+
+// A client without the token, of a web page, on another path, or beyond the limit gets no
+// connection.
+func TestRefusedConnections(t *testing.T) {
+	s := start(t, serve.Options{Token: "secret", MaxMessage: 100, MaxConnections: 1})
+	right := http.Header{"Authorization": {"Bearer secret"}}
+	for name, c := range map[string]struct {
+		path   string
+		header http.Header
+		status int
+	}{
+		"no token":     {"/", nil, http.StatusUnauthorized},
+		"wrong token":  {"/", http.Header{"Authorization": {"Bearer secreT"}}, http.StatusUnauthorized},
+		"web page":     {"/rpc", http.Header{"Authorization": {"Bearer secret"}, "Origin": {"https://example.org"}}, http.StatusForbidden},
+		"another path": {"/other", right, http.StatusNotFound},
+	} {
+		_, response, err := websocket.Dial(t.Context(), s.url+c.path, &websocket.DialOptions{HTTPHeader: c.header})
+		if err == nil || response == nil || response.StatusCode != c.status {
+			t.Errorf("%s: %v, %v", name, response, err)
+		}
+	}
+	s.dial(t, &websocket.DialOptions{HTTPHeader: right})
+	if _, response, err := websocket.Dial(t.Context(), s.url+"/rpc", &websocket.DialOptions{HTTPHeader: right}); err == nil || response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a second connection: %v, %v", response, err)
+	}
+}
+
+// A client whose conversation can't be started is told so.
+func TestFailedStart(t *testing.T) {
+	s := start(t, serve.Options{Start: func() (serve.Conversation, error) { return nil, errors.New("no") }})
+	_, _, err := s.dial(t, nil).Read(t.Context())
+	if websocket.CloseStatus(err) != websocket.StatusInternalError || !strings.Contains(err.Error(), "can't start") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Close ends conversations whose clients neither read nor send.
+func TestCloseEndsAll(t *testing.T) {
+	s := start(t, serve.Options{})
+	s.dial(t, nil)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for {
+			if _, err := s.replies.Write(append(bytes.Repeat([]byte("x"), 1<<20), '\n')); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-written:
+		t.Error("a client that does not read gets everything")
+	case <-time.After(300 * time.Millisecond):
+	}
+	s.close()
+	<-written
+}
