@@ -47,11 +47,11 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), schemaTime+20*time.Second)
 	defer cancel()
-	p, err := codex.LoadProtocol(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
+	p, err := codex.LoadMethods(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
 	if err != nil {
 		return fmt.Errorf("the schema of %s can't be read: %w", path, err)
 	}
-	var tested codex.Protocol
+	var tested codex.Release
 	if err := json.Unmarshal(methods.Schema, &tested); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 }
 
 // compareProtocols returns the differences, sorted by side, method and field.
-func compareProtocols(tested, other *codex.Protocol) []methodChange {
+func compareProtocols(tested, other *codex.Release) []methodChange {
 	changes := []methodChange{}
 	for _, side := range methods.Sides() {
 		names := append(tested.Names(side), other.Names(side)...)

@@ -13,8 +13,8 @@ import (
 // A new method gets the row of the most similar one as a proposal, and a stricter one of two that
 // are equally similar.
 func TestCompareProtocols(t *testing.T) {
-	var tested, other codex.Protocol
-	for _, p := range []*codex.Protocol{&tested, &other} {
+	var tested, other codex.Release
+	for _, p := range []*codex.Release{&tested, &other} {
 		if err := json.Unmarshal(methods.Schema, p); err != nil {
 			t.Fatal(err)
 		}
