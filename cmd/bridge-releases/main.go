@@ -164,7 +164,7 @@ const head = `# Releases of Codex
 
 Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). It needs ` + "`hooks/list`" + ` with a thread's id to see that its hooks are in force.
 
-` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one, and proposes a verdict for each new method. With a newer Codex, an enforced bridge tells the user and the decision log once.
+` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one: methods, fields, enum values, hook events, requirements, features, flags and configuration keys. Each new name has a proposed verdict; ` + "`" + `--patch` + "`" + ` prints a patch for ` + "`" + `git apply` + "`" + `. Configuration keys are read from Codex for Linux only. With a newer Codex, an enforced bridge tells the user and the decision log once.
 
 release | Codex alone | without a configuration | enforced
 ---|---|---|---

@@ -1,6 +1,7 @@
 // Command bridge-schema compares the tables of methods and features with the installed Codex. It
 // stores the names that Codex has in bridge/methods/schema.json and the forms of a client's messages
-// in bridge/shape/codex.json, and writes docs/reference/methods.md from the table.
+// in bridge/shape/codex.json, and writes docs/reference/methods.md from the table. Like
+// `codex-bridge methods diff`, it prints the new names, each with a proposal.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
 //
@@ -24,6 +25,7 @@ import (
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/cmd/internal/releasediff"
 )
 
 func main() {
@@ -51,6 +53,13 @@ func run(root string) error {
 	tested, err := codex.Tested()
 	if err != nil {
 		return err
+	}
+	changes, err := releasediff.Compare(tested, r)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		fmt.Println(c)
 	}
 	r.FillFrom(tested)
 	text, err := r.Encode()
