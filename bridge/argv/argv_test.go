@@ -1,10 +1,12 @@
 package argv_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/codex"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,6 +94,31 @@ func TestParse(t *testing.T) {
 }
 
 // Items of an argument list.
+// The tables have the flags of Codex's completion script, with and without a value.
+func TestFlagsAreCurrent(t *testing.T) {
+	tested, err := codex.Tested()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, flags := range tested.Flags {
+		for _, flag := range flags {
+			args := []string{strings.TrimSuffix(flag, "="), "app-server"}
+			if command == "codex app-server" {
+				slices.Reverse(args)
+			}
+			line := argv.Parse(args)
+			if line.Info { // --help and --version
+				continue
+			}
+			// A flag with a value takes the command as its value, or lacks one.
+			takes := len(line.Items) != 1 || line.Items[0].Len == 2 || line.Items[0].State == argv.Invalid
+			if unknown := slices.ContainsFunc(line.Items, func(i argv.Item) bool { return i.State == argv.Unknown }); unknown || takes != strings.HasSuffix(flag, "=") {
+				t.Errorf("%s %s: %+v", command, flag, line)
+			}
+		}
+	}
+}
+
 func TestItems(t *testing.T) {
 	for _, c := range []struct {
 		args string

@@ -1,9 +1,15 @@
 package argv
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 )
+
+// Source is this file, for patches to its tables.
+//
+//go:embed flags.go
+var Source string
 
 // flagSpec describes one flag.
 type flagSpec struct {

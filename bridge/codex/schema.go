@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,28 +15,6 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Protocol has the methods of one Codex, by side and method.
-type Protocol struct {
-	Version string                                  `json:"version"`
-	Methods map[methods.Side]map[string]MethodShape `json:"methods"`
-}
-
-// MethodShape has the names of the members of a method's params, and of a server request's
-// response. They are sorted, and include all variants.
-type MethodShape struct {
-	Experimental bool     `json:"experimental,omitempty"`
-	Params       []string `json:"params"`
-	// ExperimentalParams are those of Params that Codex accepts only from a client with the
-	// capability experimentalApi.
-	ExperimentalParams []string `json:"experimentalParams,omitempty"`
-	Answer             []string `json:"answer,omitempty"`
-}
-
-// Names returns the methods of a side, sorted.
-func (p *Protocol) Names(side methods.Side) []string {
-	return slices.Sorted(maps.Keys(p.Methods[side]))
-}
-
 // schemaFiles are the files of the JSON schema that list the methods.
 var schemaFiles = map[methods.Side]string{
 	methods.ClientRequest:      "ClientRequest.json",
@@ -46,23 +23,29 @@ var schemaFiles = map[methods.Side]string{
 	methods.ServerNotification: "ServerNotification.json",
 }
 
-// LoadProtocol runs Codex to get its version and its JSON schema, with and without experimental
-// methods, in a temporary folder. c.Args go before Codex's command.
-func LoadProtocol(ctx context.Context, c Command) (*Protocol, error) {
+// LoadMethods runs Codex to get its version and its JSON schema, with and without experimental
+// methods, in a temporary folder. c.Args go before Codex's command. Of the release it returns only
+// the version and the methods.
+func LoadMethods(ctx context.Context, c Command) (*Release, error) {
+	return withTempDir(func(dir string) (*Release, error) { return loadMethods(ctx, c, dir) })
+}
+
+// withTempDir calls load with a temporary folder and removes the folder.
+func withTempDir(load func(dir string) (*Release, error)) (*Release, error) {
 	dir, err := os.MkdirTemp("", "codex-bridge-schema-")
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadProtocol(ctx, c, dir)
-	return p, errors.Join(err, os.RemoveAll(dir))
+	r, err := load(dir)
+	return r, errors.Join(err, os.RemoveAll(dir))
 }
 
-func loadProtocol(ctx context.Context, c Command, dir string) (*Protocol, error) {
+func loadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
 	version, err := c.version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Protocol{Version: version}
+	p := &Release{Version: version}
 	full, stable := filepath.Join(dir, "full"), filepath.Join(dir, "stable")
 	if err := c.WriteSchema(ctx, full); err != nil {
 		return nil, err
@@ -88,8 +71,8 @@ func (c Command) WriteSchema(ctx context.Context, dir string) error {
 }
 
 // markExperimental marks methods and params that the schema without experimental methods lacks.
-func (p *Protocol) markExperimental(plain map[methods.Side]map[string]MethodShape) {
-	for side, list := range p.Methods {
+func (r *Release) markExperimental(plain map[methods.Side]map[string]MethodShape) {
+	for side, list := range r.Methods {
 		for name, shape := range list {
 			stable, ok := plain[side][name]
 			if !ok {

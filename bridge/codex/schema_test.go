@@ -38,6 +38,8 @@ case "$*" in
 --version) cat %[1]q/version ;;
 "app-server generate-json-schema --experimental --out "*) cp -r %[1]q/full "$5" ;;
 "app-server generate-json-schema --out "*) cp -r %[1]q/stable "$4" ;;
+"features list") cat %[1]q/features ;;
+"completion bash") cat %[1]q/completion ;;
 *) echo "what is $*" >&2; exit 3 ;;
 esac
 `, dir)
@@ -76,12 +78,12 @@ func schemaFiles() map[string]string {
 	return files
 }
 
-func TestLoadProtocol(t *testing.T) {
-	got, err := codex.LoadProtocol(t.Context(), printer(t, schemaFiles()))
+func TestLoadMethods(t *testing.T) {
+	got, err := codex.LoadMethods(t.Context(), printer(t, schemaFiles()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &codex.Protocol{Version: "7.8.9", Methods: map[methods.Side]map[string]codex.MethodShape{
+	want := &codex.Release{Version: "7.8.9", Methods: map[methods.Side]map[string]codex.MethodShape{
 		methods.ClientRequest: {
 			"a/one":  {Params: []string{"x", "y"}, ExperimentalParams: []string{"y"}},
 			"b/two":  {Params: []string{"p", "q"}, Experimental: true},
@@ -100,7 +102,7 @@ func TestLoadProtocol(t *testing.T) {
 }
 
 // An unknown form of schema must be an error, and not a schema with fewer methods.
-func TestLoadProtocolErrors(t *testing.T) {
+func TestLoadMethodsErrors(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"version", "hello\n", "expected a version"},
 		{"full/ClientRequest.json", `{"oneOf": []}`, "names no method"},
@@ -112,24 +114,24 @@ func TestLoadProtocolErrors(t *testing.T) {
 	} {
 		files := schemaFiles()
 		files[c.file] = c.text
-		if p, err := codex.LoadProtocol(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := codex.LoadMethods(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v, %v, want %q", c.file, c.text, p, err, c.want)
 		}
 	}
 	files := schemaFiles()
 	delete(files, "full/ServerRequest.json")
-	if _, err := codex.LoadProtocol(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
+	if _, err := codex.LoadMethods(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
 		t.Errorf("without ServerRequest.json: %v", err)
 	}
 	c := printer(t, schemaFiles())
 	c.Args = []string{"--before"}
-	if _, err := codex.LoadProtocol(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
+	if _, err := codex.LoadMethods(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
 		t.Errorf("a codex that fails: %v", err)
 	}
 }
 
 // A Codex that does not end is killed with its context.
-func TestLoadProtocolEndsWithContext(t *testing.T) {
+func TestLoadMethodsEndsWithContext(t *testing.T) {
 	dir := t.TempDir()
 	script, started := filepath.Join(dir, "codex"), filepath.Join(dir, "started")
 	if err := unix.Mkfifo(started, 0o600); err != nil {
@@ -144,7 +146,7 @@ func TestLoadProtocolEndsWithContext(t *testing.T) {
 		_, _ = os.ReadFile(started) // until the script runs
 		cancel()
 	}()
-	if _, err := codex.LoadProtocol(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
+	if _, err := codex.LoadMethods(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was given up", err)
 	}
 }

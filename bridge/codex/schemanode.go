@@ -36,12 +36,17 @@ type schemaNode struct {
 
 // UnmarshalJSON parses a schema. true and false are schemas without members.
 func (n *schemaNode) UnmarshalJSON(text []byte) error {
+	type plain schemaNode
+	return unmarshalSchema(text, (*plain)(n))
+}
+
+// unmarshalSchema parses a schema into node, which has no names if the schema is true or false.
+func unmarshalSchema[T any](text []byte, node *T) error {
 	if s := string(text); s == "true" || s == "false" {
-		*n = schemaNode{}
+		*node = *new(T)
 		return nil
 	}
-	type plain schemaNode
-	return json.Unmarshal(text, (*plain)(n))
+	return json.Unmarshal(text, node)
 }
 
 // members returns the names of the members that a value may have, sorted.

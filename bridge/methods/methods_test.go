@@ -19,9 +19,9 @@ import (
 var update = flag.Bool("update", false, "write docs/reference/methods.md")
 
 // measured returns the schema of the Codex that the rows are for.
-func measured(t *testing.T) *codex.Protocol {
+func measured(t *testing.T) *codex.Release {
 	t.Helper()
-	var p codex.Protocol
+	var p codex.Release
 	read(t, "schema.json", &p)
 	if p.Version != methods.Measured {
 		t.Fatalf("the file is of version %s", p.Version)
@@ -105,6 +105,33 @@ func TestRowsAreValid(t *testing.T) {
 		if !slices.IsSorted(row.Fields) {
 			t.Errorf("%s: fields out of order: %q", name, row.Fields)
 		}
+	}
+}
+
+// All rows of features are valid, and sorted by name.
+func TestFeaturesAreValid(t *testing.T) {
+	features, err := methods.Features()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for _, f := range features {
+		if f.Name <= last {
+			t.Errorf("%s: twice, or out of order after %s", f.Name, last)
+		}
+		last = f.Name
+		if !slices.Contains([]string{"pinned", "judged", "user", "none"}, f.Control) || f.Default != "true" && f.Default != "false" {
+			t.Errorf("invalid row: %s", f)
+		}
+		if f.Why == "" || strings.Contains(f.Why, "TODO") {
+			t.Errorf("%s: not judged: %q", f.Name, f.Why)
+		}
+		if !strings.Contains(methods.FeatureTable, "\n"+f.String()+"\n") {
+			t.Errorf("String returns %q", f)
+		}
+	}
+	if len(features) < 200 {
+		t.Errorf("only %d features", len(features))
 	}
 }
 

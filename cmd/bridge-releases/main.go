@@ -164,7 +164,7 @@ const head = `# Releases of Codex
 
 Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). Measured with 0.159 to 0.165, two things that it needs are missing. ` + "`hooks/list`" + ` takes no thread, so it does not show whether the hooks are in force. A command's hook has the thread's folder instead of the command's, so rules and protected paths miss commands with a ` + "`workdir`" + `.
 
-` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one, and proposes a verdict for each new method. With a newer Codex, an enforced bridge tells the user and the decision log once.
+` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one: methods, fields, enum values, hook events, requirements, features, flags and configuration keys. Each new name has a proposed verdict; ` + "`" + `--patch` + "`" + ` prints a patch for ` + "`" + `git apply` + "`" + `. Configuration keys are read from Codex for Linux only. With a newer Codex, an enforced bridge tells the user and the decision log once.
 
 release | Codex alone | without a configuration | enforced
 ---|---|---|---

@@ -1,28 +1,31 @@
-// Command bridge-schema compares the method table with the installed Codex. It makes Codex print
-// the schema of its protocol, stores the names in bridge/methods/schema.json and the forms of a
-// client's messages in bridge/shape/codex.json, and writes docs/reference/methods.md from the
-// table.
+// Command bridge-schema compares the tables of methods and features with the installed Codex. It
+// stores the names that Codex has in bridge/methods/schema.json and the forms of a client's messages
+// in bridge/shape/codex.json, and writes docs/reference/methods.md from the table. Like
+// `codex-bridge methods diff`, it prints the new names, each with a proposal.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
 //
-// It exits with status 1 and a list if Codex has a name without a row, or a row has a name that
-// Codex lacks. It still writes the files, which show new names.
+// It exits with status 1 and a list if Codex has a method or feature without a row, or a row has a
+// name that Codex lacks. It still writes the files, which show new names.
 package main
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/cmd/internal/releasediff"
 )
 
 func main() {
@@ -41,28 +44,38 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	p, err := codex.LoadProtocol(ctx, codex.Command{Path: path})
+	r, err := codex.LoadRelease(ctx, codex.Command{Path: path})
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(p); err != nil {
+	tested, err := codex.Tested()
+	if err != nil {
 		return err
 	}
-	if err := write(filepath.Join(root, "bridge", "methods", "schema.json"), text.Bytes()); err != nil {
+	changes, err := releasediff.Compare(tested, r)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		fmt.Println(c)
+	}
+	r.FillFrom(tested)
+	text, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(root, "bridge", "methods", "schema.json"), text); err != nil {
 		return err
 	}
 	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
-	if err := writeShapes(ctx, root, codex.Command{Path: path}, p.Version); err != nil {
+	if err := writeShapes(ctx, root, codex.Command{Path: path}, r.Version); err != nil {
 		return err
 	}
-	return check(p)
+	return check(tested, r)
 }
 
 // writeShapes writes the forms of the client's messages.
@@ -86,19 +99,38 @@ func writeShapes(ctx context.Context, root string, c codex.Command, version stri
 	return write(filepath.Join(root, "bridge", "shape", "codex.json"), text)
 }
 
-// check returns the differences between the table and Codex.
-func check(p *codex.Protocol) error {
+// check returns the differences between the tables and Codex, and the parts that could not be read.
+// The keys of the configuration can be read on Linux only.
+func check(tested, r *codex.Release) error {
 	var faults []error
-	if p.Version != methods.Measured {
-		faults = append(faults, fmt.Errorf("Codex has version %s; methods.Measured is %s", p.Version, methods.Measured))
+	for _, part := range slices.Sorted(maps.Keys(r.Unread)) {
+		if part == codex.PartConfigKeys && runtime.GOOS != "linux" {
+			continue
+		}
+		faults = append(faults, fmt.Errorf("the %s of Codex %s can't be read: %s", part, r.Version, r.Unread[part]))
+	}
+	if r.Version != methods.Measured {
+		faults = append(faults, fmt.Errorf("Codex has version %s; methods.Measured is %s", r.Version, methods.Measured))
 	}
 	for _, side := range methods.Sides() {
-		unknown, gone := methods.Diff(side, p.Names(side))
+		unknown, gone := methods.Diff(side, r.Names(side))
 		for _, name := range unknown {
 			faults = append(faults, fmt.Errorf("%s %s: no row; add one to bridge/methods", side, name))
 		}
 		for _, name := range gone {
-			faults = append(faults, fmt.Errorf("%s %s: Codex %s does not have it; remove the row", side, name, p.Version))
+			faults = append(faults, fmt.Errorf("%s %s: Codex %s does not have it; remove the row", side, name, r.Version))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Features)) {
+		if was, is := tested.Features[name], r.Features[name]; was == "" {
+			faults = append(faults, fmt.Errorf("feature %s: no row; add one to bridge/methods/features.txt", name))
+		} else if was != is {
+			faults = append(faults, fmt.Errorf("feature %s: it is %s, and %s in bridge/methods/features.txt", name, is, was))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tested.Features)) {
+		if r.Features != nil && r.Features[name] == "" {
+			faults = append(faults, fmt.Errorf("feature %s: Codex %s does not have it; remove the row", name, r.Version))
 		}
 	}
 	return errors.Join(faults...)

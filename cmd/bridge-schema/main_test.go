@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,7 +56,13 @@ func TestFilesAreCurrent(t *testing.T) {
 }
 
 func TestCheckListsDifferences(t *testing.T) {
-	p := &codex.Protocol{Version: "1.2.3", Methods: map[methods.Side]map[string]codex.MethodShape{}}
+	tested, err := codex.Tested()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &codex.Release{Features: maps.Clone(tested.Features)}
+	p.Version, p.Methods = "1.2.3", map[methods.Side]map[string]codex.MethodShape{}
+	p.Unread = map[codex.Part]string{codex.PartFlags: "no script"}
 	for _, side := range methods.Sides() {
 		p.Methods[side] = make(map[string]codex.MethodShape)
 		for _, name := range methods.Names(side) {
@@ -64,14 +71,20 @@ func TestCheckListsDifferences(t *testing.T) {
 	}
 	delete(p.Methods[methods.ServerRequest], "currentTime/read")
 	p.Methods[methods.ClientRequest]["thread/teleport"] = codex.MethodShape{}
-	err := check(p)
+	p.Features["hooks"], p.Features["teleport"] = "stable false", "stable true"
+	delete(p.Features, "apps")
+	err = check(tested, p)
 	if err == nil {
 		t.Fatal("check found no difference")
 	}
 	want := []string{
+		"the flags of Codex 1.2.3 can't be read: no script",
 		"Codex has version 1.2.3; methods.Measured is " + methods.Measured,
 		"client request thread/teleport: no row; add one to bridge/methods",
 		"server request currentTime/read: Codex 1.2.3 does not have it; remove the row",
+		"feature hooks: it is stable false, and stable true in bridge/methods/features.txt",
+		"feature teleport: no row; add one to bridge/methods/features.txt",
+		"feature apps: Codex 1.2.3 does not have it; remove the row",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

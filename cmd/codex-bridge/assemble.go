@@ -156,7 +156,7 @@ func untestedCodex(ctx context.Context, program *codex.Program) string {
 	if err != nil || codex.CompareVersions(version, methods.Measured) <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("Codex %s is newer than %s, with which this codex-bridge was tested: methods that it does not know are refused, and their new fields removed (policy.unknown_methods). codex-bridge doctor lists them.", version, methods.Measured)
+	return fmt.Sprintf("Codex %s is newer than %s, with which this codex-bridge was tested. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them.", version, methods.Measured)
 }
 
 // warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an

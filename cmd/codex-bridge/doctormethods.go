@@ -21,7 +21,7 @@ const schemaTime = 20 * time.Second
 // [policy.methods], with the method table.
 func examineMethods(cfg *config.Config, path, version string) []finding {
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(methods.Rows()), version), ""}
-	var p codex.Protocol
+	var p codex.Release
 	if version != methods.Measured {
 		p, table = compareMethods(cfg, path, version)
 	}
@@ -41,15 +41,15 @@ func examineMethods(cfg *config.Config, path, version string) []finding {
 }
 
 // compareMethods compares the methods of a Codex version other than the tested one.
-func compareMethods(cfg *config.Config, path, version string) (codex.Protocol, finding) {
+func compareMethods(cfg *config.Config, path, version string) (codex.Release, finding) {
 	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
 	defer cancel()
-	p, err := codex.LoadProtocol(ctx, codex.Command{
+	p, err := codex.LoadMethods(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
 	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
 	if err != nil {
-		return codex.Protocol{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
+		return codex.Release{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
 	}
 	var news []string
 	fromClient := false

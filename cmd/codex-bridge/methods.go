@@ -14,7 +14,7 @@ import (
 
 type methodsCmd struct {
 	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex, its class, its verdict under your configuration, and the reason."`
-	Diff methodsDiffCmd `cmd:"" help:"Compare another Codex with the tested one: new and gone methods and fields, with a proposed verdict. The exit status is 1 if there are any."`
+	Diff methodsDiffCmd `cmd:"" help:"Compare all names of another Codex with those of the tested one, with a proposed verdict for each new one. The exit status is 1 if there are differences."`
 }
 
 type methodsListCmd struct {

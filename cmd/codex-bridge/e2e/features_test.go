@@ -14,7 +14,7 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Every feature of the installed Codex has a row in testdata/features with its stage and default.
+// Every feature of the installed Codex has a row in bridge/methods/features.txt with its stage and default.
 // Decide about a new feature, or one that is on by default: see docs/internals/doors.md.
 func TestFeaturesHaveRows(t *testing.T) {
 	t.Parallel()
@@ -25,23 +25,15 @@ func TestFeaturesHaveRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join("../../../testdata/features", methods.Measured+".txt"))
+	features, err := methods.Features()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, kept := map[string]string{}, []string(nil)
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		row := strings.Split(strings.TrimSpace(line), " | ")
-		if len(row) != 5 || row[4] == "" || !slices.Contains([]string{"pinned", "judged", "user", "none"}, row[3]) {
-			t.Errorf("invalid row: %q", line)
-			continue
-		}
-		rows[row[0]] = row[1] + " " + row[2]
-		if row[3] == "pinned" {
-			kept = append(kept, row[0])
+	for _, f := range features {
+		rows[f.Name] = f.Stage + " " + f.Default
+		if f.Control == "pinned" {
+			kept = append(kept, f.Name)
 		}
 	}
 	if !slices.Equal(kept, pinned) {

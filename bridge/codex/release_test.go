@@ -1,0 +1,150 @@
+//go:build unix
+
+package codex_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/codex"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	bundle = `{"definitions": {
+		"ClientRequest": {"oneOf": [
+			{"properties": {"method": {"enum": ["a/one"]}, "params": {"anyOf": [{"$ref": "#/definitions/v2/OneParams"}, {"type": "null"}]}}}]},
+		"ClientNotification": {"oneOf": [{"properties": {"method": {"enum": ["n"]}}}]},
+		"ServerNotification": {"oneOf": [{"properties": {"method": {"enum": ["n"]}, "params": {"$ref": "#/definitions/v2/Sent"}}}]},
+		"ServerRequest": {"oneOf": [{"properties": {"method": {"enum": ["s/ask"]}, "params": {"$ref": "#/definitions/AskParams"}}}]},
+		"AskParams": {"properties": {"what": true}},
+		"AskResponse": {"properties": {"answer": {"$ref": "#/definitions/v2/Answer"}}},
+		"v2": {
+			"OneParams": {"properties": {"x": {"items": {"$ref": "#/definitions/v2/Item"}}, "mode": {"enum": ["b", "a", null]}}},
+			"Item": {"oneOf": [
+				{"properties": {"type": {"enum": ["text"]}, "text": true}},
+				{"properties": {"type": {"enum": ["image"]}, "of": {"$ref": "#/definitions/v2/Item"}}}]},
+			"Answer": {"properties": {"scope": {"properties": {"inner": true}}}},
+			"Asks": {"oneOf": [{"enum": ["never"]}, {"properties": {"granular": true}, "required": ["granular"], "additionalProperties": false}]},
+			"NoStrings": {"oneOf": [{"properties": {"only": true}, "required": ["only"]}]},
+			"HookEventName": {"enum": ["stop", "interrupt"]},
+			"Sent": {"properties": {"s": true}},
+			"ConfigRequirements": {"properties": {"network": {"anyOf": [{"$ref": "#/definitions/v2/Network"}, {"type": "null"}]}}},
+			"Network": {"properties": {"enabled": true, "self": {"additionalProperties": {"$ref": "#/definitions/v2/Network"}}}}}}}`
+	features   = "hooks            stable             true\nnew_thing   under development  false\n"
+	completion = `    case "${cmd}" in
+        codex)
+            opts="-c --config --yes [PROMPT] app-server help"
+            case "${prev}" in
+                --config)
+                    return 0
+                    ;;
+                -c)
+                    ;;
+            esac
+            ;;
+        codex__app__server)
+            opts="--listen daemon"
+                --listen)
+            ;;
+        codex__exec)
+            opts="--color"
+                --color)
+`
+)
+
+func TestLoadRelease(t *testing.T) {
+	files := schemaFiles()
+	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = bundle, features, completion
+	c := printer(t, files)
+	got, err := codex.LoadRelease(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &codex.Release{
+		Version: "7.8.9",
+		Methods: got.Methods, // see TestLoadMethods
+		Types:   map[string][]string{"Item": {"of", "text", "type"}, "Answer": {"scope", "scope.inner"}},
+		Enums: map[string][]string{
+			"OneParams.mode": {"a", "b"}, "Item.type": {"image", "text"}, "Asks": {"granular", "never"},
+			"HookEventName": {"interrupt", "stop"},
+		},
+		Requirements: map[string][]string{"ConfigRequirements": {"network"}, "Network": {"enabled", "self"}},
+		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}},
+		Features:     map[string]string{"hooks": "stable true", "new_thing": "under development false"},
+		Unread:       map[codex.Part]string{codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	text, err := got.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoded codex.Release
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	want.Features, want.Unread, want.ConfigKeys = nil, nil, []string{}
+	if diff := cmp.Diff(*want, decoded); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(string(text), "\n\"a/one\": {\"params\":[\"x\",\"y\"],\"experimentalParams\":[\"y\"]},\n") {
+		t.Errorf("a method has not a line of its own:\n%s", text)
+	}
+}
+
+// A part in an unknown form is missing with a reason. It must not look like a release with fewer
+// names.
+func TestLoadReleaseReportsUnreadParts(t *testing.T) {
+	files := schemaFiles()
+	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = `{"definitions": {}}`, "none\n", "complete -F _codex\n"
+	got, err := codex.LoadRelease(t.Context(), printer(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[codex.Part]string{
+		codex.PartTypes: "no type ConfigRequirements", codex.PartFeatures: "names no feature", codex.PartFlags: "no flags of codex",
+		codex.PartConfigKeys: "not a Linux program",
+	} {
+		if !strings.Contains(got.Unread[part], want) {
+			t.Errorf("%s: %q, want %q", part, got.Unread[part], want)
+		}
+	}
+	got.FillFrom(&codex.Release{Enums: map[string][]string{"A": {"b"}}, Flags: map[string][]string{"codex": {"-c"}}, ConfigKeys: []string{"model"}})
+	if len(got.Enums)*len(got.Flags)*len(got.ConfigKeys) != 1 {
+		t.Errorf("FillFrom: %v", got)
+	}
+}
+
+// The keys of a table are the names around a seed that Codex knows.
+func TestTableKeys(t *testing.T) {
+	for _, c := range []struct{ known, message, want string }{
+		{"tools.a tools.seed tools.b", "unknown configuration field `$key` in -c override", "[a b seed]"},
+		{"", "unknown configuration field `$key` in -c override", "the program has no list with a key of [tools] such as gone"},
+		{"tools.a", "all is well", "Codex does not report an unknown key of [tools]"},
+		{"tools.a", "error: unexpected argument", "this Codex does not check configuration keys"},
+	} {
+		script := filepath.Join(t.TempDir(), "codex")
+		text := fmt.Sprintf("#!/bin/sh\nfor key; do :; done\nkey=${key%%=1}\ncase \" %s \" in *\" $key \"*) exit ;; esac\necho \"%s\"\n",
+			c.known, strings.ReplaceAll(c.message, "`", "\\`"))
+		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		keys, err := codex.TableKeys(t.Context(), codex.Command{Path: script}, "tools", "seed",
+			[][]string{{"seed", "other", "b"}, {"x", "a", "seed", "b", "y", "a"}, {"a", "c"}})
+		got := fmt.Sprint(keys)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.message, got, c.want)
+		}
+	}
+}

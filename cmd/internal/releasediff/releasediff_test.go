@@ -1,0 +1,290 @@
+package releasediff
+
+import (
+	"encoding/json"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/methods"
+)
+
+const repository = "../../.."
+
+// releases returns the tested release twice.
+func releases(t *testing.T) (tested, other *codex.Release) {
+	t.Helper()
+	var err error
+	if tested, err = codex.Tested(); err != nil {
+		t.Fatal(err)
+	}
+	if other, err = codex.Tested(); err != nil {
+		t.Fatal(err)
+	}
+	return tested, other
+}
+
+func side(s methods.Side) *methods.Side { return &s }
+
+// Each kind of a name is compared, and a new name has a proposal from the most similar one.
+func TestCompare(t *testing.T) {
+	tested, other := releases(t)
+	changes, err := Compare(tested, other)
+	if err != nil || len(changes) != 0 {
+		t.Errorf("the same release: %v, %v", changes, err)
+	}
+	request := side(methods.ClientRequest)
+	requests := other.Methods[methods.ClientRequest]
+	requests["thread/shellCommandBatch"] = codex.MethodShape{}
+	requests["config/value/writeAll"] = codex.MethodShape{}
+	requests["tasks/config/write"] = codex.MethodShape{}
+	requests["zebra/list"] = codex.MethodShape{}
+	delete(requests, "thread/goal/clear")
+	one := requests["turn/start"]
+	one.Params = append(slices.Clone(one.Params[1:]), "newThing", "sandbox")
+	requests["turn/start"] = one
+	one = requests["model/list"]
+	one.Experimental = true
+	requests["model/list"] = one
+	other.Methods[methods.ServerNotification]["thread/newNotice"] = codex.MethodShape{}
+	answer := other.Methods[methods.ServerRequest]["item/permissions/requestApproval"]
+	answer.Answer = append(slices.Clone(answer.Answer), "grantScope")
+	other.Methods[methods.ServerRequest]["item/permissions/requestApproval"] = answer
+	add := func(lists map[string][]string, name, entry string) {
+		lists[name] = append(slices.Clone(lists[name]), entry)
+	}
+	add(other.Types, "SandboxPolicy", "writableFiles")
+	other.Types["NewType"] = []string{"a"}
+	add(other.Enums, "SandboxMode", "workspace-read")
+	add(other.Enums, "ThreadItem.type", "webFetch")
+	add(other.Enums, codex.HookEvents, "postToolUseFailure")
+	delete(other.Enums, "SortDirection")
+	add(other.Requirements, "ConfigRequirements", "allowedSandboxModesByHost")
+	add(other.Flags, "codex", "--remote-control-token=")
+	add(other.Flags, "codex app-server", "--ws-origin=")
+	other.ConfigKeys = append(slices.Clone(other.ConfigKeys[1:]), "openai_realtime_base_url", "sandbox_workspace_write.writable_files")
+	other.Features["shell_tool_v2"], other.Features["old_thing"] = "stable true", "removed false"
+	other.Features["memories"] = "stable true"
+	delete(other.Features, "personality")
+
+	deny, configuration := string(methods.Deny), methods.Configuration
+	want := []Change{
+		{Change: "new method", Kind: Method, Side: request, Method: "config/value/writeAll", Like: "config/value/write", Class: configuration, Verdict: "rewrite", Place: "bridge/methods/configuration.go"},
+		{Change: "changed method", Kind: Method, Side: request, Method: "model/list", Was: "stable", Is: "experimental"},
+		{Change: "new method", Kind: Method, Side: request, Method: "tasks/config/write", Like: "skills/config/write", Class: configuration, Verdict: deny, Place: "bridge/methods/configuration.go"},
+		{Change: "gone method", Kind: Method, Side: request, Method: "thread/goal/clear"},
+		{Change: "new method", Kind: Method, Side: request, Method: "thread/shellCommandBatch", Like: "thread/shellCommand", Class: methods.Execute, Verdict: deny, Place: "bridge/methods/execute.go"},
+		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "newThing", Verdict: "not judged", Place: "bridge/policy/table.go, bridge/methods/thread.go"},
+		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "sandbox", Like: "thread/fork sandbox", Verdict: "checked", Place: "bridge/policy/table.go, bridge/methods/thread.go"},
+		{Change: "gone field", Kind: Field, Side: request, Method: "turn/start", Field: tested.Methods[methods.ClientRequest]["turn/start"].Params[0]},
+		{Change: "new method", Kind: Method, Side: request, Method: "zebra/list", Class: methods.Execute, Verdict: deny, Place: "bridge/methods/execute.go"},
+		{Change: "new response field", Kind: ResponseField, Side: side(methods.ServerRequest), Method: "item/permissions/requestApproval", Field: "grantScope", Like: "item/permissions/requestApproval scope", Verdict: "checked", Place: "bridge/policy/table.go, bridge/methods/serverrequest.go"},
+		{Change: "new method", Kind: Method, Side: side(methods.ServerNotification), Method: "thread/newNotice", Verdict: "pass", Place: "bridge/methods/notification.go"},
+		{Change: "new type", Kind: Type, Name: "NewType", Place: schemaFile},
+		{Change: "new field", Kind: Field, Type: "SandboxPolicy", Field: "writableFiles", Like: "writableRoots", Verdict: "not judged", Place: "bridge/policy"},
+		{Change: "new hook event", Kind: HookEvent, Name: "postToolUseFailure", Like: "postToolUse", Verdict: "relayed", Place: eventsFile},
+		{Change: "new enum value", Kind: EnumValue, Type: "SandboxMode", Name: "workspace-read", Like: "workspace-write", Verdict: "judged", Place: valuesFile},
+		{Change: "gone type", Kind: Type, Name: "SortDirection"},
+		{Change: "new enum value", Kind: EnumValue, Type: "ThreadItem.type", Name: "webFetch", Like: "webSearch", Verdict: "not judged", Place: schemaFile},
+		{Change: "new requirement field", Kind: RequirementField, Type: "ConfigRequirements", Name: "allowedSandboxModesByHost", Like: "allowedSandboxModes", Verdict: "read", Place: needsFile},
+		{Change: "changed feature", Kind: Feature, Name: "memories", Was: "stable false", Is: "stable true", Verdict: "user", Place: featuresFile},
+		{Change: "new feature", Kind: Feature, Name: "old_thing", Is: "removed false", Verdict: "none", Place: featuresFile},
+		{Change: "gone feature", Kind: Feature, Name: "personality", Was: tested.Features["personality"]},
+		{Change: "new feature", Kind: Feature, Name: "shell_tool_v2", Is: "stable true", Like: "shell_tool", Verdict: "judged", Place: featuresFile},
+		{Change: "new flag", Kind: Flag, Command: "codex", Name: "--remote-control-token=", Like: "--remote-auth-token-env=", Verdict: "refused", Place: flagsFile},
+		{Change: "new flag", Kind: Flag, Command: "codex app-server", Name: "--ws-origin=", Like: "--ws-audience=", Verdict: "pass", Place: flagsFile},
+		{Change: "new config key", Kind: ConfigKey, Name: "openai_realtime_base_url", Like: "openai_base_url", Verdict: "refused", Place: keysFile},
+		{Change: "new config key", Kind: ConfigKey, Name: "sandbox_workspace_write.writable_files", Like: "sandbox_workspace_write.writable_roots", Verdict: "removed", Place: keysFile},
+		{Change: "gone config key", Kind: ConfigKey, Name: tested.ConfigKeys[0]},
+	}
+	got, err := Compare(tested, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got { // all notifications pass, so which is like another does not matter
+		if got[i].Method == "thread/newNotice" {
+			got[i].Like, got[i].Class = "", ""
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A part that one release lacks because it could not be read is not compared.
+func TestCompareSkipsUnreadParts(t *testing.T) {
+	tested, other := releases(t)
+	other.Types, other.Enums, other.Requirements, other.Features, other.Flags, other.ConfigKeys = nil, nil, nil, nil, nil, nil
+	other.Unread = map[codex.Part]string{codex.PartTypes: "no", codex.PartFeatures: "no", codex.PartFlags: "no", codex.PartConfigKeys: "no"}
+	changes, err := Compare(tested, other)
+	if err != nil || len(changes) != 0 {
+		t.Errorf("%v, %v", changes, err)
+	}
+	patch, err := Patch(tested, other, changes)
+	if err != nil || strings.Contains(string(patch), "\n@@") {
+		t.Errorf("%v, %s", err, patch)
+	}
+}
+
+func TestChangeLine(t *testing.T) {
+	for want, c := range map[string]Change{
+		"new method             client request  a/b  (proposal: deny, execute, like a/c)": {
+			Change: "new method", Side: side(methods.ClientRequest), Method: "a/b", Class: methods.Execute, Verdict: "deny", Like: "a/c",
+		},
+		"new feature            x: stable true  (proposal: user)":                       {Change: "new feature", Name: "x", Is: "stable true", Verdict: "user"},
+		"changed feature        x: stable true, was removed false":                      {Change: "changed feature", Name: "x", Was: "removed false", Is: "stable true"},
+		"gone enum value        A  b":                                                   {Change: "gone enum value", Type: "A", Name: "b"},
+		"new requirement field  A  b  (proposal: not read)":                             {Change: "new requirement field", Type: "A", Name: "b", Verdict: "not read"},
+		"new flag               codex app-server  --x=  (proposal: refused, like --y=)": {Change: "new flag", Command: "codex app-server", Name: "--x=", Verdict: "refused", Like: "--y="},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The JSON of a change has no empty members.
+func TestChangeJSON(t *testing.T) {
+	got, err := json.Marshal(Change{Change: "new field", Side: side(methods.ClientRequest), Method: "a/b", Field: "c"})
+	if want := `{"change":"new field","side":"client request","method":"a/b","field":"c"}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}
+
+// Git applies the patch, and a second comparison with the patched files finds nothing.
+func TestPatchApplies(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	tested, other := releases(t)
+	other.Version = "0.999.0"
+	requests := other.Methods[methods.ClientRequest]
+	requests["config/value/writeAll"] = codex.MethodShape{Params: []string{"keyPath", "values"}}
+	requests["account/zz/read"] = codex.MethodShape{Params: []string{}}
+	requests["account/zy/read"] = codex.MethodShape{Params: []string{}}
+	requests["zebra/list"] = codex.MethodShape{Params: []string{}}
+	delete(requests, "thread/goal/clear")
+	delete(requests, "thread/shellCommand")
+	other.Methods[methods.ServerRequest]["zebra/ask"] = codex.MethodShape{Params: []string{}}
+	other.Methods[methods.ServerNotification]["zebra/seen"] = codex.MethodShape{Params: []string{}}
+	other.Methods[methods.ClientNotification]["zebra/done"] = codex.MethodShape{Params: []string{}}
+	other.Enums["SandboxMode"] = append(slices.Clone(other.Enums["SandboxMode"]), "zebra")
+	other.Features["aa_first"], other.Features["zz_last"], other.Features["memories"] = "stable true", "under development false", "stable true"
+	delete(other.Features, "personality")
+	other.Flags = map[string][]string{
+		"codex":            slices.DeleteFunc(slices.Clone(tested.Flags["codex"]), func(flag string) bool { return flag == "--oss" || flag == "--no-daemon" }),
+		"codex app-server": append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "-x="),
+	}
+	other.Unread = map[codex.Part]string{codex.PartConfigKeys: "no"}
+	other.ConfigKeys = nil
+
+	changes, err := Compare(tested, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := Patch(tested, other, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, folder := range []string{methodsFolder, "bridge/argv"} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply := exec.Command("git", "apply", "--whitespace=error", "-")
+	apply.Dir, apply.Stdin = dir, strings.NewReader(string(patch))
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, patch)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, methodsFolder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".go") {
+			if formatted, err := format.Source(text); err != nil || string(formatted) != string(text) {
+				t.Errorf("%s is not formatted: %v", name, err)
+			}
+		}
+		return string(text)
+	}
+	for name, want := range map[string][]string{
+		"configuration.go": {`{ClientRequest, "config/value/writeAll", Configuration, Rewrite, []string{"keyPath"}, "TODO: judge, like config/value/write"},`},
+		"methods.go":       {`const Measured = "0.999.0"`},
+		"account.go": {"\t{ClientRequest, \"account/zy/read\", Account, Pass, nil, \"TODO: judge, like account/read\"},\n" +
+			"\t{ClientRequest, \"account/zz/read\", Account, Pass, nil, \"TODO: judge, like account/read\"},\n"},
+		"features.txt": {
+			"\naa_first | stable | true | user | TODO: judge\nagent_message_board |", "\nmemories | stable | true | user | Codex lets",
+			"\nzz_last | under development | false | user | TODO: judge\n",
+		},
+		"../argv/flags.go": {
+			"\t\t{\"--ws-max-clock-skew-seconds\", nil, oneValue},\n\t\t{\"--ws-origin\", nil, oneValue},\n\t\t{\"--stderr\", nil, noValue},\n\t}\n",
+			"\t\t{\"--model\", []string{\"-m\"}, oneValue},\n\t\t{\"--local-provider\", nil, oneValue},\n",
+			"\t\t{\"--no-alt-screen\", nil, noValue},\n\t}\n",
+		},
+		"serverrequest.go": {`{ServerRequest, "zebra/ask", Execute, Deny, nil, "TODO: judge"},`},
+		"notification.go":  {`{ServerNotification, "zebra/seen", Turn, Pass, nil, "TODO: judge"},`},
+	} {
+		text := read(name)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s lacks %q", name, w)
+			}
+		}
+	}
+	for name, gone := range map[string]string{"thread.go": `"thread/goal/clear"`, "execute.go": `"thread/shellCommand"`, "features.txt": "\npersonality |"} {
+		if strings.Contains(read(name), gone) {
+			t.Errorf("%s still has %s", name, gone)
+		}
+	}
+	var schema codex.Release
+	if err := json.Unmarshal([]byte(read("schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	other.ConfigKeys = tested.ConfigKeys
+	if diff := cmp.Diff(*other, schema, cmpopts.IgnoreFields(codex.Release{}, "Features", "Unread")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The tables name types, requirements, files and rows that exist.
+func TestTablesAreCurrent(t *testing.T) {
+	tested, _ := releases(t)
+	for name, file := range judgedEnums {
+		if len(tested.Enums[name]) == 0 {
+			t.Errorf("Codex has no type %s", name)
+		}
+		if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range readRequirements {
+		if !slices.Contains(tested.Requirements["ConfigRequirements"], name) {
+			t.Errorf("Codex has no requirement %s", name)
+		}
+	}
+	for _, files := range []string{schemaFile, featuresFile, tableFile, needsFile, eventsFile, flagsFile, keysFile} {
+		for file := range strings.SplitSeq(files, ", ") {
+			if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, row := range methods.Rows() {
+		if sourceOf(row.Side, row.Method) == "" {
+			t.Errorf("no source has the row of %s %s", row.Side, row.Method)
+		}
+	}
+	if len(verdictConstants) != 4 || len(classConstants) != len(methods.Classes()) || len(sideConstants) != len(methods.Sides()) {
+		t.Error("a constant of a row is missing")
+	}
+}
