@@ -76,6 +76,7 @@ func examine() []finding {
 	}
 	all = append(all, examineInvalid(cfg)...)
 	all = append(all, examinePolicy(cfg)...)
+	all = append(all, examineTerminal(cfg)...)
 	all = append(all, examineRules(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)

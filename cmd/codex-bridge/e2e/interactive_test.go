@@ -220,3 +220,27 @@ func TestTerminalInterfaceEnds(t *testing.T) {
 		})
 	}
 }
+
+// doctor names a daemon of Codex, which a codex that the bridge does not start uses.
+func TestDoctorNamesDaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: terminalPolicy})
+	if out, _, _ := w.runCommand("doctor"); !strings.Contains(out, "ok      terminal") {
+		t.Errorf("without a daemon:\n%s", out)
+	}
+	daemon := exec.CommandContext(deadline(t), codexPath, "app-server", "--listen", "unix://")
+	daemon.Dir, daemon.Env = w.workspace, w.env
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }()
+	for {
+		out, _, _ := w.runCommand("doctor")
+		if strings.Contains(out, "warn    terminal") && strings.Contains(out, "app-server daemon stop") {
+			return
+		}
+		if deadline(t).Err() != nil {
+			t.Fatalf("with a daemon:\n%s", out)
+		}
+	}
+}
