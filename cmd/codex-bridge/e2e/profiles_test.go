@@ -30,6 +30,7 @@ var hourClients = map[string]hourClient{
 	"codex.nvim":       {recording: "codex.nvim-0.1.0", refused: map[string]int{"careful": 2, "team": 2, "locked": 2}}, // full access; Codex has no rate limits
 	"codex-plugin-cc":  {recording: "codex-plugin-cc-1.0.5", errs: true},
 	"openclaw":         {recording: "openclaw-2026.9.6"},
+	"happy":            {recording: "happy-1.2.5"},
 	"ai-sdk-provider":  {recording: "ai-sdk-provider-codex-cli-2.2.1"},
 	"the TUI of Codex": {recording: "codex-tui-0.169.0", refused: map[string]int{"careful": 4, "team": 3, "locked": 4}}, // permissions; Codex has no turns before the first
 }
