@@ -42,10 +42,14 @@ func (s *noticeSet) add(notice string) bool {
 	return true
 }
 
+// titleSource is the threadSource of a thread that the user does not see. Measured with Codex 0.169:
+// after each prompt its TUI opens such a thread for a title, with 20 features switched off.
+const titleSource = "thread_title"
+
 // warnChanged tells the user what the policy took away from a request, once for each thread and kind
 // of change. Clients that know the bridge get bridge/policy/applied instead.
 func (g *Guard) warnChanged(call *bridge.ClientMessage, changes []policy.Change) {
-	if call.Kind != rpc.Request || g.knowsBridge != nil && g.knowsBridge() {
+	if call.Kind != rpc.Request || g.knowsBridge != nil && g.knowsBridge() || textOf(call, "threadSource") == titleSource {
 		return
 	}
 	var kinds, sentences []string

@@ -98,6 +98,23 @@ editor< {"id":1,"result":"$result"}
 	}
 }
 
+// A thread for a title is not the user's, so its changes have no notices.
+func TestNoNoticesOfTitleThreads(t *testing.T) {
+	for source, want := range map[string]int{"thread_title": 0, "user": 1} {
+		w := world(t)
+		c := bridgetest.Start(t, guard.New(load(t, "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\ngate = false\nproject_trust = \"codex\"\n"), w, guard.NoRecord, slog.New(slog.DiscardHandler)))
+		c.Play(source, strings.NewReplacer("$cwd", w.StartFolder, "$source", source).Replace(`
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user","ephemeral":true,"threadSource":"$source","config":{"features.plugins":false}}}
+codex<  {"id":1,"method":"thread/start","params":"$params"}
+codex>  {"id":1,"result":{"thread":{"id":"t"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
+editor< {"id":1,"result":"$result"}
+`))
+		if got := sentNotices(c); len(got) != want {
+			t.Errorf("%s: %q", source, got)
+		}
+	}
+}
+
 // sentNotices returns the notices that the client has got since the last played line.
 func sentNotices(c *bridgetest.Conversation) (notices []string) {
 	c.EditorSends(`{"id":99,"method":"model/list","params":{}}`)

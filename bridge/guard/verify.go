@@ -98,9 +98,23 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 			"thread", id, "error", err.Message)
 		g.recordRevoked(msg.Method, rpc.ID{}, params.Get("threadId"), msg.Line, err)
 	}
-	if shown := g.shownApproval(id); shown != nil && msg.Line != nil {
-		patch := rpc.NewEnvelopePatch(msg.Envelope)
-		patch.Set(params.Get("threadSettings"), "approvalPolicy", shown)
+	if p := g.policy.Load(); p.Mode() == config.Enforce && msg.Line != nil {
+		showSettings(p, g.threads.current(id, lastGated), msg)
+	}
+}
+
+// showSettings changes a thread/settings/updated to what the client sees.
+func showSettings(p *policy.Policy, t *policy.Thread, msg *bridge.ServerMessage) {
+	settings := msg.Root().Get("params").Get("threadSettings")
+	patch := rpc.NewEnvelopePatch(msg.Envelope)
+	if shown := p.ShownApproval(t); shown != nil {
+		patch.Set(settings, "approvalPolicy", shown)
+	}
+	const profile = "activePermissionProfile"
+	if shown := p.ShownProfile(t, settings.Get(profile)); shown != nil {
+		patch.Set(settings, profile, shown)
+	}
+	if patch.Changed() {
 		msg.Line = patch.Bytes()
 	}
 }

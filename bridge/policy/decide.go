@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -183,7 +184,8 @@ func (c *decider) refuseChangedSettings() {
 		if !change.restricts() {
 			continue
 		}
-		c.refuse(rpc.CodeRefused, change.Field, change.Rule, change.Reason, "choose a value that the policy allows")
+		reason, _ := strings.CutSuffix(change.Reason, "; "+gatedReason) // Codex gets no setting
+		c.refuse(rpc.CodeRefused, change.Field, change.Rule, reason, "choose a value that the policy allows")
 		return
 	}
 }

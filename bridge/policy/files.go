@@ -81,15 +81,16 @@ func (c *decider) canReadFolder(readable []string, folder string) bool {
 
 // decideReadCwd checks the folder whose configuration a client reads. Measured with Codex 0.169:
 // config/read returns any project's configuration, trusted or not, with the keys of its servers;
-// without a cwd it returns no project's.
+// without a cwd it returns no project's. Its TUI reads that of ".".
 func (c *decider) decideReadCwd([]string) {
 	v := c.params.Get("cwd")
 	if isUnset(v) {
 		return
 	}
-	path, err := c.st.canonical(textOf(v))
+	text, ok := v.Text()
+	path, err := c.st.ResolveCwd(text)
 	switch {
-	case err != nil:
+	case !ok || err != nil:
 		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be resolved")
 	case !c.canReadFolder(c.readableFolders(), path):
 		c.dropField("cwd", ruleRoots, path+" is "+outsideRoots+", or its configuration is")

@@ -148,3 +148,15 @@ func TestDecideTool(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedApprovalNamesNoChange checks that a refused approval policy has no text about a change,
+// which would take place in a request that is sent.
+func TestRefusedApprovalNamesNoChange(t *testing.T) {
+	cfg := contract()
+	cfg.Gate, cfg.Approval = true, []string{"untrusted"}
+	st := state()
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/settings/update","params":{"threadId":"T","approvalPolicy":"never"}}`), st)
+	if d.Err == nil || strings.Contains(d.Err.Message, "asks before each command") || !strings.Contains(d.Err.Message, `"never" is not in policy.approval`) {
+		t.Errorf("%v", d.Err)
+	}
+}

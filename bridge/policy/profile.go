@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"encoding/json"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -221,6 +222,18 @@ func (c *decider) defineProfile() {
 		key: permissionsKey, raw: c.p.profileTable(entries, roots), rule: ruleProtected,
 		reason: "commands must not write protected paths and policy files",
 	})
+}
+
+// ShownProfile returns the permissions profile that the client sees in place of the one that Codex
+// reports for its thread; nil if it sees Codex's.
+//
+// Measured with Codex 0.169: after /permissions its TUI sends no prompt until
+// thread/settings/updated has the id that it requested, which is ":workspace".
+func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
+	if t != nil && t.Profile.Defined && profile.Get("id").Is(bridgeProfile) {
+		return json.RawMessage(`{"id":"` + builtinProfiles[workspaceWrite] + `","extends":null}`)
+	}
+	return nil
 }
 
 // isBridgeProfile reports whether the echoed profile is the one of the thread's overlay.

@@ -107,3 +107,17 @@ func TestRootsWithSensitivePaths(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsConfigurationOfRelativeFolder checks that a relative cwd of config/read is a folder below
+// the start folder, as for Codex.
+func TestReadsConfigurationOfRelativeFolder(t *testing.T) {
+	for cwd, want := range map[string]string{".": `"/code/proj"`, "sub": `"/code/proj/sub"`, "..": "", "~": "", "/code/proj": `"/code/proj"`} {
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"config/read","params":{"cwd":"`+cwd+`"}}`), state())
+		if d.Err != nil {
+			t.Fatal(d.Err)
+		}
+		if got := string(message(t, string(d.Message)).Params.Get("cwd").Raw()); got != want {
+			t.Errorf("%q: Codex gets %s, want %s", cwd, got, want)
+		}
+	}
+}

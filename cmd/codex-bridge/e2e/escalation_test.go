@@ -50,17 +50,38 @@ func longestYes(m editor.Message) any {
 
 func (w *world) newAcceptingEditor(argv ...string) *acceptingEditor {
 	w.t.Helper()
+	a := w.newUninitializedEditor(false, argv...)
+	a.initialize(nil)
+	return a
+}
+
+// newUninitializedEditor is newAcceptingEditor before initialize. With errs the editor answers
+// questions with an error, as a client that does not know them.
+func (w *world) newUninitializedEditor(errs bool, argv ...string) *acceptingEditor {
+	w.t.Helper()
+	if len(argv) == 0 {
+		argv = proxyArgv
+	}
 	a := &acceptingEditor{}
 	a.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.reasons = append(a.reasons, m.Param("reason"))
+			if errs {
+				return nil, &editor.Error{Code: -32601, Message: "Unsupported server request: " + m.Method}
+			}
 			return longestYes(m), nil
 		},
 	})}
-	a.initialize(nil)
 	return a
+}
+
+// questions returns the number of questions since the last turnWith.
+func (a *acceptingEditor) questions() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.reasons)
 }
 
 // turn runs one turn and returns the reasons of its questions.
