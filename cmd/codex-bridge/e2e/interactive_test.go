@@ -4,9 +4,9 @@ package e2e_test
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,8 +29,16 @@ type screen struct {
 	done   chan struct{}
 }
 
-// dialogs are what Codex's user answers before the first prompt is sent.
-var dialogs = map[string]string{"Use existing model": "2", "Trust and continue": "\r"}
+// terminalConfig makes the terminal interface start without its questions about a new model and a
+// screen reader.
+const terminalConfig = `[tui]
+screen_reader_detection_done = true
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+`
+
+// trustQuestion is the one that remains: whether the folder is trusted.
+const trustQuestion = "Trust and continue"
 
 // answers are what a terminal says to the questions of programs.
 var answers = map[string]string{
@@ -59,6 +67,8 @@ func (w *world) newScreen(argv ...string) *screen {
 		<-term.done
 		if w.t.Failed() {
 			w.t.Logf("the terminal got:\n%s", visible(term.text()))
+			log, _ := os.ReadFile(filepath.Join(w.root, "state", "terminal.log"))
+			w.t.Logf("the bridge's log:\n%s", log)
 		}
 	})
 	return term
@@ -66,7 +76,7 @@ func (w *world) newScreen(argv ...string) *screen {
 
 func (term *screen) read() {
 	defer close(term.done)
-	part, open := make([]byte, 64<<10), maps.Clone(dialogs)
+	part, asked := make([]byte, 64<<10), false
 	for {
 		n, err := term.tty.Read(part)
 		term.mu.Lock()
@@ -77,11 +87,9 @@ func (term *screen) read() {
 				term.write(answer)
 			}
 		}
-		for dialog, key := range open {
-			if strings.Contains(visible(term.text()), dialog) {
-				delete(open, dialog)
-				time.AfterFunc(time.Second, func() { term.write(key) })
-			}
+		if !asked && strings.Contains(visible(term.text()), trustQuestion) {
+			asked = true
+			time.AfterFunc(time.Second, func() { term.write("\r") }) // a question takes no key at once
 		}
 		if err != nil {
 			_ = term.cmd.Wait()
@@ -144,7 +152,7 @@ const terminalPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"
 // later session.
 func TestTerminalInterfaceUnderPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
 	for _, argv := range [][]string{
 		{"-s", "workspace-write", "-a", "never", "-c", `sandbox_mode="danger-full-access"`, "--", "RUN: touch ../outside; touch first"},
 		{"resume", "--last", "RUN: touch ../outside; touch second"},
@@ -167,7 +175,7 @@ func TestTerminalInterfaceUnderPolicy(t *testing.T) {
 // Without the bridge the same flags reach outside the workspace.
 func TestTerminalInterfaceControl(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own"})
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath})
 	term := w.newScreen(codexPath, "--no-daemon", "-s", "danger-full-access", "-a", "never", "RUN: touch ../outside; touch first")
 	term.waitUntil("the command has run", func() bool { return w.hasFile("outside") })
 	term.quit()
@@ -176,13 +184,13 @@ func TestTerminalInterfaceControl(t *testing.T) {
 // The user of the terminal interface is asked about what leaves the sandbox, and answers there.
 func TestTerminalInterfaceAsks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy + "escalation = \"ask\"\n"})
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy + "escalation = \"ask\"\n"})
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "ESCALATE: touch ../outside")
 	term.waitUntil("the question", func() bool { return strings.Contains(visible(term.text()), "Yes, proceed") })
 	if w.hasFile("outside") {
 		t.Error("the command ran before the answer")
 	}
-	time.Sleep(time.Second) // a dialog takes no key at once
+	time.Sleep(time.Second) // a question takes no key at once
 	term.write("y")
 	term.waitUntil("the command has run", func() bool { return w.hasFile("outside") })
 	term.quit()
@@ -208,7 +216,7 @@ func TestTerminalInterfaceEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+			w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
 			term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
 			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
 			end(term)

@@ -3,33 +3,31 @@
 package e2e_test
 
 import (
-	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/net/websocket"
-	"golang.org/x/sys/unix"
-
+	"codex-bridge/bridge/child"
 	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/serve"
 )
 
-// tui is Codex's TUI at a terminal. Its app-server is codex-bridge: the TUI speaks WebSocket over a
-// socket, and each of its connections gets a bridge of its own.
+// tui is Codex's TUI at a terminal, whose app-server is codex-bridge. The test sees the messages
+// between them.
 type tui struct {
 	*world
-	user *os.File // the user's end of the terminal
+	*screen
 
 	mu       sync.Mutex
-	screen   strings.Builder // everything that the TUI has written
 	messages []tuiMessage
 }
 
@@ -41,13 +39,6 @@ type tuiMessage struct {
 	Error  json.RawMessage `json:"error"`
 	sent   bool            // by the TUI
 }
-
-// tuiConfig makes the TUI start without its questions about a new model and a screen reader.
-const tuiConfig = `[tui]
-screen_reader_detection_done = true
-[notice.model_migrations]
-"gpt-5.5" = "gpt-6-sol"
-`
 
 // startTUI starts the TUI in the world.
 func (w *world) startTUI() *tui {
@@ -63,111 +54,61 @@ func (w *world) startTUI() *tui {
 		w.t.Fatal(err)
 	}
 	u := &tui{world: w}
-	server := &http.Server{Handler: websocket.Server{Handler: u.serve}, ReadHeaderTimeout: patience}
-	go func() { _ = server.Serve(listener) }() // returns when Close closes the listener
+	server := serve.New(serve.Options{Start: u.startBridge, MaxMessage: 64 << 20, MaxConnections: 16, Log: slog.New(slog.DiscardHandler)})
+	go func() { _ = server.Serve(listener) }() // returns after Close
 	w.t.Cleanup(func() { server.Close() })
-
-	user, program := terminal(w.t)
-	u.user = user
-	if err := unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 130}); err != nil {
-		w.t.Fatal(err)
-	}
-	cmd := exec.CommandContext(deadline(w.t), codexPath, "--remote", "unix://"+socket)
-	cmd.Env, cmd.Dir = append(w.env, "TERM=xterm-256color"), w.workspace
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	program.Close()
-	var reading sync.WaitGroup
-	reading.Go(u.read)
-	w.t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have exited
-		_ = cmd.Wait()         // killed
-		reading.Wait()
-		if w.t.Failed() {
-			screen := u.screen.String()
-			w.t.Logf("the end of the terminal's output: %q", screen[max(0, len(screen)-4000):])
-		}
-	})
+	u.screen = w.newScreen(codexPath, "--remote", "unix://"+socket)
 	return u
 }
 
-// serve connects one WebSocket connection to a new bridge.
-func (u *tui) serve(c *websocket.Conn) {
-	cmd := exec.Command(proxyArgv[0], proxyArgv[1:]...)
-	cmd.Env, cmd.Dir = u.env, u.workspace
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		u.t.Error(err)
-		return
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		u.t.Error(err)
-		return
-	}
-	if err := cmd.Start(); err != nil {
-		u.t.Error(err)
-		return
-	}
-	go func() {
-		for {
-			var text string
-			if websocket.Message.Receive(c, &text) != nil {
-				in.Close()
-				return
-			}
-			u.record(text, true)
-			_, _ = in.Write([]byte(text + "\n")) // the bridge may have exited
-		}
-	}()
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			break
-		}
-		u.record(line, false)
-		_ = websocket.Message.Send(c, strings.TrimSuffix(line, "\n")) // the TUI may have exited
-	}
-	_ = cmd.Wait() // the world kills it
+// recordedBridge is the bridge of one connection.
+type recordedBridge struct {
+	*child.Session
+	u    *tui
+	line []byte // that the bridge is writing
 }
 
-func (u *tui) record(line string, sent bool) {
+func (u *tui) startBridge() (serve.Conversation, error) {
+	c, err := child.Open(proxyArgv, u.workspace, u.env, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	return &recordedBridge{Session: c, u: u}, nil
+}
+
+func (r *recordedBridge) Write(line []byte) (int, error) {
+	r.u.record(line, true)
+	return r.Session.Write(line)
+}
+
+func (r *recordedBridge) Read(part []byte) (int, error) {
+	n, err := r.Session.Read(part)
+	r.line = append(r.line, part[:n]...)
+	for {
+		line, rest, whole := bytes.Cut(r.line, []byte("\n"))
+		if !whole {
+			return n, err
+		}
+		r.u.record(line, false)
+		r.line = rest
+	}
+}
+
+func (r *recordedBridge) Close() error { return r.End(context.Background(), patience) }
+
+func (u *tui) record(line []byte, sent bool) {
 	m := tuiMessage{sent: sent}
-	if json.Unmarshal([]byte(line), &m) == nil {
+	if json.Unmarshal(line, &m) == nil {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.messages = append(u.messages, m)
 	}
 }
 
-// read reads the TUI's output, and responds to its queries as a terminal does.
-func (u *tui) read() {
-	for b := make([]byte, 1<<16); ; {
-		n, err := u.user.Read(b)
-		u.mu.Lock()
-		u.screen.Write(b[:n])
-		u.mu.Unlock()
-		for query, answer := range map[string]string{"\x1b[6n": "\x1b[1;1R", "\x1b[c": "\x1b[?62c"} {
-			if strings.Contains(string(b[:n]), query) {
-				_, _ = u.user.WriteString(answer) // the TUI may have exited
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // press sends keys to the TUI.
 func (u *tui) press(keys string) {
-	u.t.Helper()
-	if _, err := u.user.WriteString(keys); err != nil {
-		u.t.Fatal(err)
-	}
+	u.world.t.Helper()
+	u.screen.write(keys)
 }
 
 // keyPause is the time after which the TUI takes Enter as a key. Earlier it is part of a paste.
@@ -176,7 +117,7 @@ const keyPause = 400 * time.Millisecond
 // submit types text and presses Enter until done returns true. (A TUI that gets no processor time
 // takes Enter as a part of the text.)
 func (u *tui) submit(text, what string, done func() bool) {
-	u.t.Helper()
+	u.world.t.Helper()
 	u.press(text)
 	time.Sleep(keyPause)
 	next := time.Now()
@@ -194,7 +135,7 @@ func (u *tui) submit(text, what string, done func() bool) {
 
 // waitUntil waits until done returns true.
 func (u *tui) waitUntil(what string, done func() bool) {
-	u.t.Helper()
+	u.world.t.Helper()
 	for end := time.Now().Add(patience / 2); ; time.Sleep(50 * time.Millisecond) {
 		u.mu.Lock()
 		ok := done()
@@ -203,7 +144,7 @@ func (u *tui) waitUntil(what string, done func() bool) {
 			return
 		}
 		if time.Now().After(end) {
-			u.t.Fatalf("the TUI hangs: %s", what)
+			u.world.t.Fatalf("the TUI hangs: %s", what)
 		}
 	}
 }
@@ -212,15 +153,15 @@ func (u *tui) waitUntil(what string, done func() bool) {
 func (u *tui) mark() (messages, bytes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return len(u.messages), u.screen.Len()
+	return len(u.messages), len(u.text())
 }
 
 // pick opens a menu by its command. It waits for a word of each menu, and presses a key in it.
 func (u *tui) pick(command string, words, keys []string) {
-	u.t.Helper()
+	u.world.t.Helper()
 	_, mark := u.mark()
 	shows := func(word string) func() bool {
-		return func() bool { return strings.Contains(u.screen.String()[mark:], word) }
+		return func() bool { return strings.Contains(u.text()[mark:], word) }
 	}
 	u.submit(command, command, shows(words[0]))
 	for i, word := range words {
@@ -233,7 +174,7 @@ func (u *tui) pick(command string, words, keys []string) {
 
 // answered waits for the response to the TUI's next request of a method, and returns its error.
 func (u *tui) answered(from int, method string) string {
-	u.t.Helper()
+	u.world.t.Helper()
 	var problem string
 	u.waitUntil(method, func() bool {
 		var id string
@@ -253,14 +194,14 @@ func (u *tui) answered(from int, method string) string {
 
 // says sends a prompt and waits for the end of its turn. Enter accepts the turn's questions.
 func (u *tui) says(prompt string) {
-	u.t.Helper()
+	u.world.t.Helper()
 	from, _ := u.mark()
 	thread := ""
 	u.submit(prompt, "the prompt "+prompt, func() bool {
 		for _, m := range u.messages[from:] {
 			from++
 			switch {
-			case m.sent && m.Method == "turn/start" && strings.Contains(string(m.Params), marshal(u.t, prompt)):
+			case m.sent && m.Method == "turn/start" && strings.Contains(string(m.Params), marshal(u.world.t, prompt)):
 				thread = editor.Member(m.Params, "threadId")
 			case m.sent || thread == "" || editor.Member(m.Params, "threadId") != thread: // a title has a thread of its own
 			case m.Method == "turn/completed":
@@ -278,7 +219,7 @@ func TestTUIUnderProfile(t *testing.T) {
 	for profile, writes := range map[string]bool{"careful": false, "team": true, "locked": false} {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: "# the profile follows\n", codexConfig: tuiConfig, codex: codexPath})
+			w := newWorld(t, options{config: "# the profile follows\n", codexConfig: terminalConfig, codex: codexPath})
 			text, _, _ := w.runCommand("init", "--profile", profile, "--stdout")
 			w.write("config.toml", text)
 			u := w.startTUI()
