@@ -284,3 +284,20 @@ func (w *world) codexPID() int {
 	w.t.Fatal("codex is not running")
 	return 0
 }
+
+// A Codex that starts slowly, as on a busy machine, still answers what the client sent before it
+// closed its end: the bridge gives it the whole grace. (A third of the grace was too short.)
+func TestSlowCodexAnswersAfterEndOfInput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[codex]\nshutdown_grace = \"10s\"\n"})
+	slow := filepath.Join(w.root, "slow-codex")
+	if err := os.WriteFile(slow, []byte("#!/bin/sh\nsleep 4\nexec "+codexPath+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(deadline(t), proxyArgv[0], proxyArgv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdin = append(w.env, "CODEX_BRIDGE_CODEX="+slow), w.workspace, strings.NewReader(initializeLine+"\n")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), `"id":0`) {
+		t.Errorf("%v: %q", err, out)
+	}
+}
