@@ -8,4 +8,10 @@
 // If the bridge is killed, its children end on Linux and Windows, and their process groups on
 // any Unix with a shell. On Linux, descendants that have left the group end too, unless they
 // have cleared their environment. All functions may be called concurrently.
+//
+// Connect starts a JSON-RPC server, such as codex-bridge itself, and returns a Client of it. A call
+// has one outcome: a result, an error of the server, or the reason why there is none. Every request
+// of the server gets a response. Notifications are handled one at a time, in the server's order. A
+// request is handled after the notifications before it, and concurrently with later ones. After
+// Close no process of the server is left.
 package child

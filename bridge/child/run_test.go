@@ -18,7 +18,9 @@ import (
 	"codex-bridge/bridge/child"
 )
 
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "child", Run: be}) }
+func TestMain(m *testing.M) {
+	bridgetest.Main(m, bridgetest.Role{Name: "child", Run: be}, bridgetest.Role{Name: "serve", Run: serve})
+}
 
 // stray starts a child that leaves the group, if the system can find it.
 var stray func(addresses ...string)

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/term"
 
-	"codex-bridge/bridge/appserver"
+	"codex-bridge/bridge/child"
 	"codex-bridge/cmd/codex-bridge/internal/follow"
 	"codex-bridge/rpc"
 )
@@ -84,7 +84,7 @@ type turnRun struct {
 	text   string
 	screen *follow.Screen
 	person *follow.Person // nil without a terminal
-	client *appserver.Client
+	client *child.Client
 	// questions ends with the person's first interrupt, which cancels the open question.
 	questions context.Context
 	cancel    context.CancelFunc
@@ -103,7 +103,7 @@ func (t *turnRun) run() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	t.questions, t.cancel = context.WithCancel(ctx)
-	t.client, err = appserver.Start(ctx, appserver.Options{
+	t.client, err = child.Connect(ctx, child.ClientOptions{
 		Command: []string{self, "app-server"}, Dir: cwd, Env: os.Environ(), Stderr: &said, Handle: t.handle, Grace: runGrace,
 	})
 	if err != nil {
@@ -198,7 +198,7 @@ func (t *turnRun) watchInterrupt(ctx context.Context) {
 const interruptRetry = 200 * time.Millisecond
 
 // handle shows notifications, and asks the user for the responses to requests.
-func (t *turnRun) handle(ctx context.Context, m *appserver.Message) {
+func (t *turnRun) handle(ctx context.Context, m *child.Message) {
 	if !m.IsRequest() {
 		t.screen.Show(m.Method, m.Params)
 		return

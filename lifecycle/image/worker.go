@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/appserver"
 	"codex-bridge/bridge/child"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
@@ -55,9 +54,9 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		stderr = tail
 	}
 	c := &collector{}
-	server, err := appserver.Start(ctx, appserver.Options{
+	server, err := child.Connect(ctx, child.ClientOptions{
 		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
-		Handle: func(_ context.Context, m *appserver.Message) {
+		Handle: func(_ context.Context, m *child.Message) {
 			if m.IsRequest() {
 				decline(m)
 			} else {
@@ -111,7 +110,7 @@ func clientError(ctx context.Context, err error) error {
 }
 
 // decline answers a request of Codex during a job. It ignores errors: Codex has ended then.
-func decline(m *appserver.Message) {
+func decline(m *child.Message) {
 	result, err := answer.Unattended(m.Method, m.Params)
 	if err != nil {
 		_ = m.Refuse(err)

@@ -1,4 +1,4 @@
-package appserver_test
+package child_test
 
 import (
 	"bytes"
@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/appserver"
+	"codex-bridge/bridge/child"
 	"codex-bridge/rpc"
 )
 
-func start(t *testing.T, o appserver.Options, args ...string) *appserver.Client {
+func start(t *testing.T, o child.ClientOptions, args ...string) *child.Client {
 	t.Helper()
 	o.Command = append([]string{os.Args[0], "serve"}, args...)
 	o.Env = os.Environ()
-	c, err := appserver.Start(t.Context(), o)
+	c, err := child.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func hold(address string) {
 
 func TestCall(t *testing.T) {
 	var stderr bytes.Buffer
-	c := start(t, appserver.Options{Stderr: &stderr}, "talk")
+	c := start(t, child.ClientOptions{Stderr: &stderr}, "talk")
 	for _, want := range []string{`{"a":1}`, `[1,2]`, `"x"`} {
 		got, err := c.Call(t.Context(), "echo", rawParams(want))
 		if err != nil || string(got.Get("params").Raw()) != want {
@@ -71,7 +71,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	c := start(t, appserver.Options{}, "talk")
+	c := start(t, child.ClientOptions{}, "talk")
 	var calls sync.WaitGroup
 	for i := range 200 {
 		calls.Go(func() {
@@ -87,7 +87,7 @@ func TestConcurrentCalls(t *testing.T) {
 // Notifications are handled in order, and before the response that follows them.
 func TestOrder(t *testing.T) {
 	var got []string
-	c := start(t, appserver.Options{Handle: func(_ context.Context, m *appserver.Message) {
+	c := start(t, child.ClientOptions{Handle: func(_ context.Context, m *child.Message) {
 		got = append(got, string(m.Params.Raw()))
 		if m.IsRequest() || m.Reply(nil) == nil {
 			t.Error("a notification could be answered")
@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 
 func TestInitialize(t *testing.T) {
 	heard := make(chan string, 1)
-	c := start(t, appserver.Options{Handle: func(_ context.Context, m *appserver.Message) { heard <- m.Method }}, "talk")
+	c := start(t, child.ClientOptions{Handle: func(_ context.Context, m *child.Message) { heard <- m.Method }}, "talk")
 	got, err := c.Initialize(t.Context(), rawParams(`{"clientInfo":{}}`))
 	if err != nil || string(got.Get("params").Raw()) != `{"clientInfo":{}}` {
 		t.Fatal(string(got.Raw()), err)
@@ -120,23 +120,23 @@ func TestInitialize(t *testing.T) {
 func TestServerRequest(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		handle func(m *appserver.Message)
+		handle func(m *child.Message)
 		want   string
 	}{
-		{"answered", func(m *appserver.Message) {
+		{"answered", func(m *child.Message) {
 			if err := m.Reply(map[string]any{"decision": "accept"}); err != nil {
 				t.Error(err)
 			}
-			if err := m.Refuse(io.EOF); !errors.Is(err, appserver.ErrAnswered) {
+			if err := m.Refuse(io.EOF); !errors.Is(err, child.ErrAnswered) {
 				t.Error(err)
 			}
 		}, `{"id":"1","result":{"decision":"accept"}}`},
-		{"refused", func(m *appserver.Message) { _ = m.Refuse(rpc.Errorf(-1, "no")) }, `{"error":{"code":-1,"message":"no"},"id":"1"}`},
-		{"left", func(*appserver.Message) {}, `{"error":{"code":-32601,"message":"question is not supported"},"id":"1"}`},
+		{"refused", func(m *child.Message) { _ = m.Refuse(rpc.Errorf(-1, "no")) }, `{"error":{"code":-1,"message":"no"},"id":"1"}`},
+		{"left", func(*child.Message) {}, `{"error":{"code":-32601,"message":"question is not supported"},"id":"1"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			heard := make(chan string, 3)
-			c := start(t, appserver.Options{Handle: func(_ context.Context, m *appserver.Message) {
+			c := start(t, child.ClientOptions{Handle: func(_ context.Context, m *child.Message) {
 				heard <- m.Method
 				if m.IsRequest() {
 					test.handle(m)
@@ -160,7 +160,7 @@ func TestServerRequest(t *testing.T) {
 // A call without a response returns the reason.
 func TestCallWithoutResponse(t *testing.T) {
 	t.Run("server dies", func(t *testing.T) {
-		c := start(t, appserver.Options{}, "talk")
+		c := start(t, child.ClientOptions{}, "talk")
 		_, err := c.Call(t.Context(), "die", nil)
 		if err == nil || err.Error() != "no answer to die: the app-server has ended, exit status 3" {
 			t.Error(err)
@@ -171,7 +171,7 @@ func TestCallWithoutResponse(t *testing.T) {
 		}
 	})
 	t.Run("deadline", func(t *testing.T) {
-		c := start(t, appserver.Options{}, "talk")
+		c := start(t, child.ClientOptions{}, "talk")
 		late := errors.New("late")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(late)
@@ -186,7 +186,7 @@ func TestCallWithoutResponse(t *testing.T) {
 		"garbage": "invalid message", "cut": "ended", "long": "too long", "greedy": "pending requests",
 	} {
 		t.Run(how, func(t *testing.T) {
-			c := start(t, appserver.Options{MaxLine: 1 << 16, Handle: func(ctx context.Context, m *appserver.Message) {
+			c := start(t, child.ClientOptions{MaxLine: 1 << 16, Handle: func(ctx context.Context, m *child.Message) {
 				<-ctx.Done()
 			}}, how)
 			if _, err := c.Call(t.Context(), "silence", nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -198,7 +198,7 @@ func TestCallWithoutResponse(t *testing.T) {
 
 func TestStartWithoutProgram(t *testing.T) {
 	for _, command := range [][]string{nil, {t.TempDir()}} {
-		if _, err := appserver.Start(t.Context(), appserver.Options{Command: command}); err == nil {
+		if _, err := child.Connect(t.Context(), child.ClientOptions{Command: command}); err == nil {
 			t.Errorf("%q was started", command)
 		}
 	}
@@ -216,9 +216,9 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ready := make(chan struct{}, 1)
-			c, err := appserver.Start(ctx, appserver.Options{
+			c, err := child.Connect(ctx, child.ClientOptions{
 				Command: []string{os.Args[0], "serve", "deaf", l.Addr().String()}, Env: os.Environ(), Grace: time.Millisecond,
-				Handle: func(context.Context, *appserver.Message) { ready <- struct{}{} },
+				Handle: func(context.Context, *child.Message) { ready <- struct{}{} },
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package appserver
+package child
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // status.
 const maxExitWait = time.Second
 
-// errTooLong means that a message is longer than Options.MaxLine.
+// errTooLong means that a message is longer than ClientOptions.MaxLine.
 var errTooLong = errors.New("it sent a message that is too long")
 
 // read reads messages to the end of the output. It goes on after the end of the connection, since a

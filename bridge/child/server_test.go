@@ -1,4 +1,4 @@
-package appserver_test
+package child_test
 
 import (
 	"bufio"
@@ -10,14 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
-
-	"codex-bridge/bridge/bridgetest"
 )
-
-// The test program is the server.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Run: serve}) }
 
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`

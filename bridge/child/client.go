@@ -1,4 +1,4 @@
-package appserver
+package child
 
 import (
 	"context"
@@ -10,19 +10,18 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/child"
 	"codex-bridge/rpc"
 )
 
 const (
-	maxLine           = 64 << 20 // bytes of a message; default of Options.MaxLine
+	maxLine           = 64 << 20 // bytes of a message; default of ClientOptions.MaxLine
 	maxServerRequests = 256      // pending requests of the server
 	maxQueue          = 64       // queued lines
 	grace             = 2 * time.Second
 )
 
-// Options configure a server and its connection.
-type Options struct {
+// ClientOptions configure a server and its connection.
+type ClientOptions struct {
 	Command []string
 	Dir     string
 	Env     []string      // the whole environment
@@ -35,7 +34,7 @@ type Options struct {
 	Handle func(ctx context.Context, m *Message)
 }
 
-func (o Options) withDefaults() Options {
+func (o ClientOptions) withDefaults() ClientOptions {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
@@ -57,8 +56,8 @@ var errClosed = errors.New("the connection was closed")
 // Client is the connection to a server. All methods may be called concurrently. Close must be
 // called; it ends the other calls.
 type Client struct {
-	opts    Options
-	session *child.Session
+	opts    ClientOptions
+	session *Session
 	queue   chan []byte
 	done    chan struct{} // closed when the connection has ended
 	work    sync.WaitGroup
@@ -73,11 +72,11 @@ type Client struct {
 	pending map[string]chan *rpc.Envelope
 }
 
-// Start starts a server. When ctx is done the server and its descendants are killed; Close must
+// Connect starts a server. When ctx is done the server and its descendants are killed; Close must
 // still be called.
-func Start(ctx context.Context, o Options) (*Client, error) {
+func Connect(ctx context.Context, o ClientOptions) (*Client, error) {
 	o = o.withDefaults()
-	session, err := child.Open(o.Command, o.Dir, o.Env, o.Stderr)
+	session, err := Open(o.Command, o.Dir, o.Env, o.Stderr)
 	if err != nil {
 		return nil, fmt.Errorf("the app-server %q: %w", o.Command, err)
 	}
@@ -150,7 +149,7 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 func (c *Client) Status() string { return c.session.Status() }
 
 // Close ends the server and its descendants: it closes stdin, sends a signal to terminate, and
-// kills them, each after Options.Grace, or at once when ctx is done. It cancels the ctx of
+// kills them, each after ClientOptions.Grace, or at once when ctx is done. It cancels the ctx of
 // running handlers and waits for them. The error says that a process can't be killed.
 func (c *Client) Close(ctx context.Context) error {
 	c.fail(errClosed)
