@@ -252,3 +252,21 @@ func TestDoctorNamesDaemon(t *testing.T) {
 		}
 	}
 }
+
+// A task that the user starts in Codex's agent command center runs under the policy, too, whatever
+// Codex's configuration says.
+func TestAgentCommandCenterUnderPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"\n" + terminalConfig, codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "agents")
+	term.waitUntil("the command center", func() bool { return strings.Contains(visible(term.text()), "task") })
+	for _, keys := range []string{"n", "RUN: touch ../outside; touch made", "\r"} {
+		time.Sleep(time.Second) // a question takes no key at once
+		term.write(keys)
+	}
+	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("made") })
+	if w.hasFile("outside") {
+		t.Error("it wrote a file outside the workspace")
+	}
+	term.quit()
+}
