@@ -82,13 +82,23 @@ func start(t *testing.T, o serve.Options) *server {
 
 func (s *server) dial(t *testing.T, o *websocket.DialOptions) *websocket.Conn {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), s.url, o)
+	conn, _, err := s.tryDial(t, "", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn.SetReadLimit(-1)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	return conn
+}
+
+// tryDial returns the status of the response, too.
+func (s *server) tryDial(t *testing.T, path string, o *websocket.DialOptions) (conn *websocket.Conn, status int, err error) {
+	t.Helper()
+	conn, response, err := websocket.Dial(t.Context(), s.url+path, o) //nolint:bodyclose // Dial reads it
+	if response != nil {
+		status = response.StatusCode
+	}
+	return conn, status, err
 }
 
 func (s *server) line(t *testing.T) string {
@@ -187,14 +197,13 @@ func TestRefusedConnections(t *testing.T) {
 		"web page":     {"/rpc", http.Header{"Authorization": {"Bearer secret"}, "Origin": {"https://example.org"}}, http.StatusForbidden},
 		"another path": {"/other", right, http.StatusNotFound},
 	} {
-		_, response, err := websocket.Dial(t.Context(), s.url+c.path, &websocket.DialOptions{HTTPHeader: c.header})
-		if err == nil || response == nil || response.StatusCode != c.status {
-			t.Errorf("%s: %v, %v", name, response, err)
+		if _, status, err := s.tryDial(t, c.path, &websocket.DialOptions{HTTPHeader: c.header}); err == nil || status != c.status {
+			t.Errorf("%s: %d, %v", name, status, err)
 		}
 	}
 	s.dial(t, &websocket.DialOptions{HTTPHeader: right})
-	if _, response, err := websocket.Dial(t.Context(), s.url+"/rpc", &websocket.DialOptions{HTTPHeader: right}); err == nil || response.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("a second connection: %v, %v", response, err)
+	if _, status, err := s.tryDial(t, "/rpc", &websocket.DialOptions{HTTPHeader: right}); err == nil || status != http.StatusServiceUnavailable {
+		t.Errorf("a second connection: %d, %v", status, err)
 	}
 }
 
