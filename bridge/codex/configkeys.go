@@ -190,8 +190,9 @@ func isLinuxProgram(path string) bool {
 	return err == nil
 }
 
-// keyName matches the names in lists of strings.
-var keyName = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,80}$`)
+// keyName matches the names in lists of strings. It is compiled when it is needed: every start of the
+// bridge would pay for it.
+var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_$-]{1,80}$`) })
 
 // stringLists returns the lists of names in a Linux program that is written in Rust: consecutive
 // pairs of the address and the length of a text.
@@ -224,7 +225,7 @@ func stringLists(program string) ([][]string, error) {
 			return "", false
 		}
 		text := data[start : start+length]
-		return string(text), keyName.Match(text)
+		return string(text), keyName().Match(text)
 	}
 	var lists [][]string
 	for phase := 0; phase < 16; phase += 8 {

@@ -159,12 +159,6 @@ func (c Command) features(ctx context.Context) (map[string]string, error) {
 // Commands are the commands whose flags the bridge checks.
 var Commands = []string{"codex", "codex app-server"}
 
-var (
-	completedCommand = regexp.MustCompile(`^ {8}(codex\w*)\)$`)
-	completedFlags   = regexp.MustCompile(`^ {12}opts="(.*)"$`)
-	completedValue   = regexp.MustCompile(`^ {16}(-[\w-]+)\)$`)
-)
-
 // flags returns the flags of Commands from Codex's completion script, which also has hidden flags.
 // It lacks hidden aliases.
 func (c Command) flags(ctx context.Context) (map[string][]string, error) {
@@ -172,6 +166,9 @@ func (c Command) flags(ctx context.Context) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	completedCommand := regexp.MustCompile(`^ {8}(codex\w*)\)$`)
+	completedFlags := regexp.MustCompile(`^ {12}opts="(.*)"$`)
+	completedValue := regexp.MustCompile(`^ {16}(-[\w-]+)\)$`)
 	list := make(map[string][]string)
 	command := ""
 	for line := range strings.Lines(script) {
