@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -199,24 +200,40 @@ func TestTerminalInterfaceRefusals(t *testing.T) {
 	}
 }
 
-// When the bridge is killed, or the terminal goes away, nothing that it started goes on.
+// When the bridge is killed, or the terminal goes away, nothing that it started goes on. A shell, which
+// keeps the terminal, starts the bridge.
 func TestTerminalInterfaceEnds(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(term *screen){
-		"kill":   func(term *screen) { _ = term.cmd.Process.Kill() },
-		"hangup": func(term *screen) { term.tty.Close() },
+	for name, end := range map[string]func(w *world, term *screen){
+		"kill": func(w *world, _ *screen) {
+			for _, pid := range w.processesOf(proxyPath, "-s") {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		},
+		"hangup": func(_ *world, term *screen) { term.tty.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
-			term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
+			term := w.newScreen("sh", "-c", `"$@"; sleep 600`, "sh", proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
 			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
-			end(term)
-			for late := time.Now().Add(10 * time.Second); len(w.processes()) > 0; time.Sleep(20 * time.Millisecond) {
+			end(w, term)
+			running := func() []int { return append(w.processesOf(proxyPath), w.processesOf(codexPath)...) }
+			for late := time.Now().Add(10 * time.Second); len(running()) > 0; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(late) {
-					t.Fatalf("still running: %v", w.processes())
+					t.Fatalf("still running: %s", describe(w.processes()))
 				}
 			}
 		})
 	}
+}
+
+// processesOf returns the processes of this world that were started with these first arguments.
+func (w *world) processesOf(argv ...string) []int {
+	w.t.Helper()
+	prefix := strings.Join(argv, "\x00") + "\x00"
+	return slices.DeleteFunc(w.processes(), func(pid int) bool {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		return !strings.HasPrefix(string(line), prefix)
+	})
 }
