@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
 	"codex-bridge/relay/hook"
 	"codex-bridge/serve"
 )
@@ -29,6 +31,9 @@ const (
 	// tokenEnv is the variable with the token of the connection, on Windows.
 	tokenEnv = "CODEX_BRIDGE_TOKEN"
 )
+
+// colours are the controls for colours in Codex's log.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
 // socket, and each of its connections gets an app-server behind the policy. On success it ends this
@@ -45,7 +50,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		return fmt.Errorf("the log of Codex's terminal interface can't be written: %w", err)
 	}
 	defer file.Close()
-	tail := new(logTail)
+	tail := new(logTail) // not on stderr, which is the screen
 	log := io.MultiWriter(file, tail)
 	handler := slog.NewTextHandler(log, nil)
 	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
@@ -84,7 +89,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		return err
 	}
 	if state.Exited() && !state.Success() {
-		fmt.Fprint(os.Stderr, tail.String())
+		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))
 	}
 	codex.ExitLike(state) // ends the process
 	return nil

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -197,6 +198,22 @@ func TestTerminalInterfaceRefusals(t *testing.T) {
 		if _, text, code := w.runShell("", argv...); code != 2 || !strings.Contains(text, "remove it") {
 			t.Errorf("%q ends with %d: %s", argv, code, text)
 		}
+	}
+}
+
+// The log does not go to the screen.
+func TestTerminalInterfaceLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy, env: []string{"CODEX_BRIDGE_LOG=debug"}})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("first") })
+	term.quit()
+	log, err := os.ReadFile(filepath.Join(w.root, "state", "terminal.log"))
+	if err != nil || !strings.Contains(string(log), "level=INFO") {
+		t.Errorf("the log is %q, %v", log, err)
+	}
+	if strings.Contains(term.text(), "level=INFO") {
+		t.Error("the screen has the log")
 	}
 }
 
