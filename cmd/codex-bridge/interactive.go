@@ -39,6 +39,11 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 // socket, and each of its connections gets an app-server behind the policy. On success it ends this
 // process with Codex's exit status.
 func interactive(cfg *config.Config, line argv.Line, command codex.Command) error {
+	// The bridge of each connection checks it again, but its error would come after Codex's own. Before
+	// the check, commands may be able to replace the log by a link.
+	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	program := codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})

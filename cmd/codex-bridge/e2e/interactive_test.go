@@ -201,6 +201,27 @@ func TestTerminalInterfaceRefusals(t *testing.T) {
 	}
 }
 
+// A policy that can't be enforced is an error before Codex starts. If commands can write in the state
+// folder, no file in it is opened.
+func TestTerminalInterfaceChecksFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: terminalPolicy})
+	state := filepath.Join(w.home+".tmp", "state") // in a temporary folder
+	w.env = append(w.env, "CODEX_BRIDGE_STATE="+state)
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(w.root, "victim"), filepath.Join(state, "terminal.log")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, code := w.runShell("", "-s", "workspace-write"); code != 2 || !strings.HasPrefix(text, "codex-bridge: ") || !strings.Contains(text, state) {
+		t.Errorf("it ends with %d: %s", code, text)
+	}
+	if w.hasFile("victim") {
+		t.Error("the log was opened through a link that a command can make")
+	}
+}
+
 // The log does not go to the screen.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
