@@ -222,6 +222,38 @@ func TestTerminalInterfaceChecksFirst(t *testing.T) {
 	}
 }
 
+// connectProgram connects to each socket of the bridges in a folder, and prints the replies to an upgrade.
+const connectProgram = `import glob, os, socket, sys
+for folder in glob.glob(sys.argv[1] + "/*"):
+    os.chdir(folder)
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect("hook.sock")
+        s.send(b"GET /rpc HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        print(s.recv(100))
+    except OSError as e:
+        print(e)
+`
+
+// A sandboxed command with network can't connect to the socket of the terminal interface, where it
+// could answer its own questions.
+func TestTerminalInterfaceSocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy + "network = true\n", codexConfig: "[sandbox_workspace_write]\nnetwork_access = true\n"})
+	connect := []string{"python3", w.write("workspace/connect.py", connectProgram), filepath.Join(w.root, "state", "run")}
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: "+strings.Join(connect, " ")+" >replies 2>&1; touch done")
+	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("done") })
+	replies, err := os.ReadFile(filepath.Join(w.workspace, "replies"))
+	if err != nil || len(replies) == 0 || bytes.Contains(replies, []byte("101 Switching")) {
+		t.Errorf("a sandboxed command gets %q, %v", replies, err)
+	}
+	if out, err := exec.Command(connect[0], connect[1:]...).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("101 Switching")) {
+		t.Errorf("another process gets %q, %v", out, err)
+	}
+	term.quit()
+}
+
 // The log does not go to the screen.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
