@@ -28,7 +28,7 @@ const (
 	maxConnections = 16
 	// terminalLogName is the name of the log in the state folder: stderr is the terminal.
 	terminalLogName = "terminal.log"
-	// tokenEnv is the variable with the token of the connection, on Windows.
+	// tokenEnv is the variable with the token of the connection, except on Linux.
 	tokenEnv = "CODEX_BRIDGE_TOKEN"
 )
 
