@@ -140,13 +140,15 @@ func (term *screen) waitUntil(what string, is func() bool) {
 	}
 }
 
+// terminalPolicy is the policy of these tests. Their Codex has no noise: its terminal interface rejects
+// a decision with a member that it does not know.
 const terminalPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\ncommands = []\n"
 
 // The terminal interface runs under the policy: it can't ask for more, neither by flags nor in a
 // later session.
 func TestTerminalInterfaceUnderPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy})
 	for _, argv := range [][]string{
 		{"-s", "workspace-write", "-a", "never", "-c", `sandbox_mode="danger-full-access"`, "--", "RUN: touch ../outside; touch first"},
 		{"resume", "--last", "RUN: touch ../outside; touch second"},
@@ -169,7 +171,7 @@ func TestTerminalInterfaceUnderPolicy(t *testing.T) {
 // Without the bridge the same flags reach outside the workspace.
 func TestTerminalInterfaceControl(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own"})
+	w := newWorld(t, options{codex: codexPath})
 	term := w.newScreen(codexPath, "--no-daemon", "-s", "danger-full-access", "-a", "never", "RUN: touch ../outside; touch first")
 	term.waitUntil("the command has run", func() bool { return w.hasFile("outside") })
 	term.quit()
@@ -178,7 +180,7 @@ func TestTerminalInterfaceControl(t *testing.T) {
 // The user of the terminal interface is asked about what leaves the sandbox, and answers there.
 func TestTerminalInterfaceAsks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy + "escalation = \"ask\"\n"})
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy + "escalation = \"ask\"\n"})
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "ESCALATE: touch ../outside")
 	term.waitUntil("the question", func() bool { return strings.Contains(visible(term.text()), "Yes, proceed") })
 	if w.hasFile("outside") {
@@ -240,7 +242,7 @@ for folder in glob.glob(sys.argv[1] + "/*"):
 // could answer its own questions.
 func TestTerminalInterfaceSocket(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy + "network = true\n", codexConfig: "[sandbox_workspace_write]\nnetwork_access = true\n"})
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy + "network = true\n", codexConfig: "[sandbox_workspace_write]\nnetwork_access = true\n"})
 	connect := []string{"python3", w.write("workspace/connect.py", connectProgram), filepath.Join(w.root, "state", "run")}
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: "+strings.Join(connect, " ")+" >replies 2>&1; touch done")
 	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("done") })
@@ -257,7 +259,7 @@ func TestTerminalInterfaceSocket(t *testing.T) {
 // The log does not go to the screen.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy, env: []string{"CODEX_BRIDGE_LOG=debug"}})
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy, env: []string{"CODEX_BRIDGE_LOG=debug"}})
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
 	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("first") })
 	term.quit()
@@ -284,7 +286,7 @@ func TestTerminalInterfaceEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{mute: "the client is Codex's own", config: terminalPolicy})
+			w := newWorld(t, options{codex: codexPath, config: terminalPolicy})
 			term := w.newScreen("sh", "-c", `"$@"; sleep 600`, "sh", proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
 			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
 			end(w, term)
