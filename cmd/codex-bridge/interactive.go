@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/argv"
@@ -71,8 +73,10 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		return errors.Join(err, listener.Close())
 	}
 	endpoint := listener.Endpoint()
+	var connected atomic.Bool
 	server := serve.New(serve.Options{
 		Start: func() (serve.Conversation, error) {
+			connected.Store(true)
 			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", os.Environ(), log)
 			if err != nil {
 				return nil, err
@@ -93,7 +97,11 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 	if err != nil {
 		return err
 	}
-	if state.Exited() && !state.Success() {
+	switch {
+	case state.Success() && connected.Load():
+		// Codex has just said that the work continues, and named the private socket to reach it.
+		fmt.Fprintf(os.Stderr, "codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".\n", filepath.Base(os.Args[0]))
+	case state.Exited() && !state.Success():
 		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))
 	}
 	codex.ExitLike(state) // ends the process

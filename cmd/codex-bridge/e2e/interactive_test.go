@@ -256,6 +256,21 @@ func TestTerminalInterfaceSocket(t *testing.T) {
 	term.quit()
 }
 
+// After Codex's own hint, which names the private socket, the user reads how to resume.
+func TestTerminalInterfaceResumeHint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
+	term.write("/exit")
+	time.Sleep(time.Second) // else Codex takes the next key as pasted
+	term.write("\r")
+	term.waitUntil("the hint", func() bool { return strings.Contains(visible(term.text()), `run "codex-bridge resume"`) })
+	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "To resume") {
+		t.Errorf("Codex's hint comes last:\n%s", text)
+	}
+}
+
 // The log does not go to the screen.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
