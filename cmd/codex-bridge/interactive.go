@@ -7,10 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"codex-bridge/bridge/argv"
@@ -93,6 +95,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		command.Env = append(command.Env, tokenEnv+"="+endpoint.Token)
 	}
 	state, err := codex.RunInForeground(command, codex.Signals())
+	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // they end a bridge that waits for its app-servers
 	err = errors.Join(err, server.Close(), <-served, listener.Close())
 	if err != nil {
 		return err

@@ -271,6 +271,30 @@ func TestTerminalInterfaceResumeHint(t *testing.T) {
 	}
 }
 
+// The user can interrupt a bridge that waits for an app-server which does not end.
+func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
+	for _, pid := range w.processesOf(proxyPath, "app-server") {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	for _, pid := range w.processesOf(codexPath, "--remote") {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	term.waitUntil("Codex has ended", func() bool { return len(w.processesOf(codexPath, "--remote")) == 0 })
+	time.Sleep(time.Second) // the bridge sees the end
+	for _, pid := range w.processesOf(proxyPath, "-s") { // Codex was killed, and so left the terminal raw
+		_ = syscall.Kill(pid, syscall.SIGINT)
+	}
+	select {
+	case <-term.done:
+	case <-time.After(10 * time.Second):
+		t.Error("the bridge still waits")
+	}
+}
+
 // The log does not go to the screen.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
