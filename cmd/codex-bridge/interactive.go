@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,11 @@ const (
 	terminalLogName = "terminal.log"
 	// tokenEnv is the variable with the token of the connection, except on Linux.
 	tokenEnv = "CODEX_BRIDGE_TOKEN"
+	// noticesEnv is the variable with the sentences about removed arguments, a JSON array, for the
+	// bridge of a connection.
+	noticesEnv = "CODEX_BRIDGE_NOTICES"
+	// maxTerminalNotices bounds the size of noticesEnv.
+	maxTerminalNotices = 50
 )
 
 // colours are the controls for colours in Codex's log.
@@ -41,8 +47,8 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
 // socket, and each of its connections gets an app-server behind the policy. On success it ends this
-// process with Codex's exit status.
-func interactive(cfg *config.Config, line argv.Line, command codex.Command) error {
+// process with Codex's exit status. The user reads notices there: stderr is behind its screen.
+func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string) error {
 	// The bridge of each connection checks it again, but its error would come after Codex's own. Before
 	// the check, commands may be able to replace the log by a link.
 	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
@@ -74,12 +80,20 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	env := os.Environ()
+	if len(notices) > 0 {
+		text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)])
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		env = append(env, noticesEnv+"="+string(text))
+	}
 	endpoint := listener.Endpoint()
 	var connected atomic.Bool
 	server := serve.New(serve.Options{
 		Start: func() (serve.Conversation, error) {
 			connected.Store(true)
-			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", os.Environ(), log)
+			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", env, log)
 			if err != nil {
 				return nil, err
 			}
@@ -109,6 +123,13 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 	}
 	codex.ExitLike(state) // ends the process
 	return nil
+}
+
+// terminalNotices returns the sentences about arguments that were removed before the terminal interface
+// started; none for another client.
+func terminalNotices() (notices []string) {
+	_ = json.Unmarshal([]byte(os.Getenv(noticesEnv)), &notices)
+	return notices
 }
 
 // appServerProcess is the conversation of one connection: a bridge of its own.

@@ -284,7 +284,7 @@ func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
 	}
 	term.waitUntil("Codex has ended", func() bool { return len(w.processesOf(codexPath, "--remote")) == 0 })
-	time.Sleep(time.Second) // the bridge sees the end
+	time.Sleep(time.Second)                              // the bridge sees the end
 	for _, pid := range w.processesOf(proxyPath, "-s") { // Codex was killed, and so left the terminal raw
 		_ = syscall.Kill(pid, syscall.SIGINT)
 	}
@@ -293,6 +293,29 @@ func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the bridge still waits")
 	}
+}
+
+// The bridge of a connection gets the sentences about removed arguments, and its Codex does not.
+func TestTerminalInterfaceNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "-c", `sandbox_mode="danger-full-access"`, "RUN: touch first; sleep 600")
+	term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
+	for _, c := range []struct {
+		program string
+		has     bool
+	}{{proxyPath, true}, {codexPath, false}} {
+		for _, pid := range w.processesOf(c.program, "app-server") {
+			environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+			if has := bytes.Contains(environ, []byte(`CODEX_BRIDGE_NOTICES=["codex-bridge has removed -c sandbox_mode from the command line`)); err != nil || has != c.has {
+				t.Errorf("%s has the notice: %v, %v", c.program, has, err)
+			}
+		}
+		if len(w.processesOf(c.program, "app-server")) == 0 {
+			t.Errorf("%s does not run", c.program)
+		}
+	}
+	term.quit()
 }
 
 // The log does not go to the screen.
