@@ -71,7 +71,9 @@ func (s *Server) Serve(l net.Listener) error {
 
 // Close ends all connections, and returns when their conversations have ended.
 func (s *Server) Close() error {
+	s.mu.Lock() // no connection enters from now on
 	s.stop()
+	s.mu.Unlock()
 	err := s.http.Close()
 	s.open.Wait()
 	return err
@@ -128,6 +130,9 @@ func (s *Server) leave() {
 
 // converse copies messages between a client and its conversation until one of them ends.
 func (s *Server) converse(conn *websocket.Conn, c Conversation) {
+	end := sync.OnceValue(c.Close)
+	// A conversation that reads nothing blocks receiveMessages until it ends.
+	defer context.AfterFunc(s.ctx, func() { _ = end() })()
 	s.open.Go(func() { // ends with the conversation, or when the client has gone
 		err := sendLines(s.ctx, conn, c)
 		s.options.Log.Debug("a conversation has ended", "error", err)
@@ -135,7 +140,7 @@ func (s *Server) converse(conn *websocket.Conn, c Conversation) {
 	})
 	err := receiveMessages(s.ctx, conn, c)
 	s.options.Log.Debug("a client has gone", "error", err)
-	if err := c.Close(); err != nil {
+	if err := end(); err != nil {
 		s.options.Log.Error("a conversation can't be ended", "error", err)
 	}
 }

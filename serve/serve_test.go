@@ -237,3 +237,42 @@ func TestCloseEndsAll(t *testing.T) {
 	s.close()
 	<-written
 }
+
+// Close ends a conversation that reads nothing, although a message for it is on its way.
+func TestCloseEndsConversationThatReadsNothing(t *testing.T) {
+	fromClient, sent := io.Pipe()
+	got, toClient := io.Pipe()
+	closed, writing := make(chan struct{}), make(chan struct{})
+	s := start(t, serve.Options{Start: func() (serve.Conversation, error) {
+		return &conversation{got, notifyingWriter{sent, writing}, closed, func() { sent.Close(); fromClient.Close(); toClient.Close() }}, nil
+	}})
+	conn := s.dial(t, nil)
+	conn.CloseRead(t.Context()) // answers the end of the connection
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	<-writing
+	ended := make(chan struct{})
+	go func() {
+		s.close()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		fromClient.Close() // ends the write
+		t.Error("the server can't be closed")
+	}
+	<-closed
+}
+
+// notifyingWriter says when a write begins.
+type notifyingWriter struct {
+	io.Writer
+	writing chan struct{}
+}
+
+func (w notifyingWriter) Write(p []byte) (int, error) {
+	close(w.writing)
+	return w.Writer.Write(p)
+}

@@ -3,6 +3,7 @@ package codex
 import (
 	"os"
 	"os/exec"
+	"runtime"
 
 	"codex-bridge/bridge/child"
 )
@@ -16,6 +17,9 @@ func RunInForeground(c Command, stop <-chan os.Signal) (*os.ProcessState, error)
 	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
+	endWithParent(cmd)
+	runtime.LockOSThread() // Linux sends the death signal when this thread ends
+	defer runtime.UnlockOSThread()
 	if err := child.Start(cmd); err != nil {
 		return nil, &FindError{c.Path + " can't be run: " + err.Error(), installHint}
 	}

@@ -51,6 +51,10 @@ func (*tree) prepare(cmd *exec.Cmd) {
 
 func (*tree) started(*exec.Cmd) {}
 
+// endWithParent makes a Codex on the terminal end when the bridge is killed. Measured with Codex
+// 0.169: it would try for minutes to reach the bridge, and write on the terminal of the shell.
+func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+
 // kill kills all descendants of the bridge. One that forks meanwhile is found in the next round.
 // The rounds are limited, since some processes can't be killed.
 func (*tree) kill(cmd *exec.Cmd) {

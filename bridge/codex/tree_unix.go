@@ -23,4 +23,8 @@ func (*tree) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Set
 
 func (*tree) started(*exec.Cmd) {}
 
+// endWithParent does nothing: this system has no death signal. The user ends a Codex on the terminal
+// whose bridge was killed.
+func endWithParent(*exec.Cmd) {}
+
 func (*tree) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -82,15 +82,28 @@ func (c *argsDecider) decideCommand() {
 	case slices.Contains(bypassing, c.line.Command):
 		c.requireNamed(words, 1, "it would start or reach an app-server without this policy")
 	default:
-		c.requireAllowed(words, "codex "+strings.Join(words[:1], " "))
+		c.requireAllowed(words)
 	}
 }
 
+// allows reports whether a pattern covers a command.
+func (c *argsDecider) allows(words []string) bool {
+	return slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) })
+}
+
 // requireAllowed refuses a command that no pattern covers.
-func (c *argsDecider) requireAllowed(words []string, what string) {
-	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) }) {
-		c.refuse(what, ruleCommands, "it runs without this policy, and no pattern in "+c.p.commandList()+" covers it",
+func (c *argsDecider) requireAllowed(words []string) {
+	if !c.allows(words) {
+		c.refuse("codex "+words[0], ruleCommands, "it runs without this policy, and no pattern in "+c.p.commandList()+" covers it",
 			fmt.Sprintf("to allow it, add %q to %s", words[0], ruleCommands))
+	}
+}
+
+// requirePrompt refuses a single word that may be a command and that no pattern covers.
+func (c *argsDecider) requirePrompt(word string) {
+	if !c.allows([]string{word}) {
+		c.refuse("the prompt "+argText(word), ruleCommands, "another version of Codex may read a single word as a command, and no pattern in "+c.p.commandList()+" covers it",
+			fmt.Sprintf("write -- before it, or add %q to %s", word, ruleCommands))
 	}
 }
 
@@ -122,7 +135,7 @@ func (c *argsDecider) decideInteractive() {
 				c.decideFlag(item)
 			}
 		case item.Name == "" && c.line.Command == "" && !strings.ContainsAny(item.Value, " \t\n"):
-			c.requireAllowed([]string{item.Value}, "codex "+argText(item.Value)+", which another version of Codex may read as a command,")
+			c.requirePrompt(item.Value)
 		}
 	}
 	for _, arg := range c.line.Args[c.ownArgs:] { // also after the command, where they are not parsed

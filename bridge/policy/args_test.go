@@ -187,6 +187,18 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// A prompt of one word is not said to run without the policy, and the hint works.
+func TestRefusedPrompt(t *testing.T) {
+	p := argsPolicy(t, `commands = ["login"]`)
+	const want = `the prompt hello: another version of Codex may read a single word as a command, and no pattern in policy.commands [login] covers it (policy.commands); write -- before it, or add "hello" to policy.commands`
+	if d := p.DecideArgs([]string{"hello"}, 0); d.Err == nil || d.Err.Error() != want {
+		t.Errorf("%v", d.Err)
+	}
+	if d := p.DecideArgs([]string{"--", "hello"}, 0); d.Verdict != policy.Pass {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestOwnArgsPassUnchecked checks that codex.args pass, and can't take a client's argument as a
 // value.
 func TestOwnArgsPassUnchecked(t *testing.T) {

@@ -2,12 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"codex-bridge/bridge/argv"
@@ -16,6 +22,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
 	"codex-bridge/relay/hook"
 	"codex-bridge/serve"
 )
@@ -26,14 +33,27 @@ const (
 	maxConnections = 16
 	// terminalLogName is the name of the log in the state folder: stderr is the terminal.
 	terminalLogName = "terminal.log"
-	// tokenEnv is the variable with the token of the connection, on Windows.
+	// tokenEnv is the variable with the token of the connection, except on Linux.
 	tokenEnv = "CODEX_BRIDGE_TOKEN"
+	// noticesEnv is the variable with the sentences about removed arguments, a JSON array, for the
+	// bridge of a connection.
+	noticesEnv = "CODEX_BRIDGE_NOTICES"
+	// maxTerminalNotices bounds the size of noticesEnv.
+	maxTerminalNotices = 50
 )
+
+// colours are the controls for colours in Codex's log.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
 // socket, and each of its connections gets an app-server behind the policy. On success it ends this
-// process with Codex's exit status.
-func interactive(cfg *config.Config, line argv.Line, command codex.Command) error {
+// process with Codex's exit status. The user reads notices there: stderr is behind its screen.
+func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string) error {
+	// The bridge of each connection checks it again, but its error would come after Codex's own. Before
+	// the check, commands may be able to replace the log by a link.
+	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	program := codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
@@ -45,7 +65,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		return fmt.Errorf("the log of Codex's terminal interface can't be written: %w", err)
 	}
 	defer file.Close()
-	tail := new(logTail)
+	tail := new(logTail) // not on stderr, which is the screen
 	log := io.MultiWriter(file, tail)
 	handler := slog.NewTextHandler(log, nil)
 	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
@@ -60,10 +80,20 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	env := os.Environ()
+	if len(notices) > 0 {
+		text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)])
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		env = append(env, noticesEnv+"="+string(text))
+	}
 	endpoint := listener.Endpoint()
+	var connected atomic.Bool
 	server := serve.New(serve.Options{
 		Start: func() (serve.Conversation, error) {
-			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", os.Environ(), log)
+			connected.Store(true)
+			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", env, log)
 			if err != nil {
 				return nil, err
 			}
@@ -79,15 +109,27 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command) erro
 		command.Env = append(command.Env, tokenEnv+"="+endpoint.Token)
 	}
 	state, err := codex.RunInForeground(command, codex.Signals())
+	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // they end a bridge that waits for its app-servers
 	err = errors.Join(err, server.Close(), <-served, listener.Close())
 	if err != nil {
 		return err
 	}
-	if state.Exited() && !state.Success() {
-		fmt.Fprint(os.Stderr, tail.String())
+	switch {
+	case state.Success() && connected.Load():
+		// Codex has just said that the work continues, and named the private socket to reach it.
+		fmt.Fprintf(os.Stderr, "codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".\n", filepath.Base(os.Args[0]))
+	case state.Exited() && !state.Success():
+		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))
 	}
 	codex.ExitLike(state) // ends the process
 	return nil
+}
+
+// terminalNotices returns the sentences about arguments that were removed before the terminal interface
+// started; none for another client.
+func terminalNotices() (notices []string) {
+	_ = json.Unmarshal([]byte(os.Getenv(noticesEnv)), &notices)
+	return notices
 }
 
 // appServerProcess is the conversation of one connection: a bridge of its own.

@@ -54,7 +54,7 @@ func runAsCodex(args []string) error {
 	command := codex.Command{
 		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), noticesEnv)),
 	}
 	record := newLedger(cfg)
 	var notices []string
@@ -64,7 +64,7 @@ func runAsCodex(args []string) error {
 	line := argv.Parse(command.Args)
 	if line.Proxy {
 		warnInvalid(cfg, logger(cfg))
-		return proxy(cfg, command, notices, record)
+		return proxy(cfg, command, append(notices, terminalNotices()...), record)
 	}
 	if err := cfg.WorkspaceError(); err != nil {
 		return err // no thread request follows that could be refused
@@ -73,7 +73,7 @@ func runAsCodex(args []string) error {
 		return err
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
-		return interactive(cfg, line, command)
+		return interactive(cfg, line, command, notices)
 	}
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {

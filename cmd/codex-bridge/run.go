@@ -99,7 +99,7 @@ func (t *turnRun) run() error {
 	if err != nil {
 		return usageError("--cwd: " + err.Error())
 	}
-	var said logTail
+	said := logTail{stderr: os.Getenv("CODEX_BRIDGE_LOG") != ""}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	t.questions, t.cancel = context.WithCancel(ctx)
@@ -253,8 +253,9 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // logTail keeps the last 8 KiB of the log of the bridge, for the error of a bridge that exited.
 type logTail struct {
-	mu   sync.Mutex
-	kept []byte
+	stderr bool // whether the log goes to stderr as well
+	mu     sync.Mutex
+	kept   []byte
 }
 
 const maxTail = 8 << 10
@@ -267,7 +268,7 @@ func (t *logTail) Write(b []byte) (int, error) {
 	if n := len(t.kept) - maxTail; n > 0 {
 		t.kept = t.kept[n:]
 	}
-	if os.Getenv("CODEX_BRIDGE_LOG") != "" {
+	if t.stderr {
 		_, _ = os.Stderr.Write(b)
 	}
 	return len(b), nil

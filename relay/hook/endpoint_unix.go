@@ -50,9 +50,3 @@ func checkPeer(conn net.Conn) error {
 	}
 	return mismatch
 }
-
-// endpoint returns how a client finds the socket.
-func endpoint(socket string) (e Endpoint, release func(), err error) {
-	path, release, err := ask.ShortPath(socket)
-	return Endpoint{Address: "unix://" + path}, release, err
-}

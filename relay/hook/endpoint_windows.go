@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"crypto/rand"
 	"errors"
 	"net"
 	"os"
@@ -22,9 +21,3 @@ func listen(socket string) (net.Listener, error) {
 
 // checkPeer accepts every peer: on Windows the token identifies both sides.
 func checkPeer(net.Conn) error { return nil }
-
-// endpoint returns how a client finds the port.
-func endpoint(socket string) (e Endpoint, release func(), err error) {
-	address, err := os.ReadFile(socket)
-	return Endpoint{Address: "ws://" + string(address), Token: rand.Text()}, func() {}, err
-}

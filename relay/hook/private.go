@@ -5,46 +5,33 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 )
 
-// PrivateListener accepts connections of this user's processes that run outside every sandbox. It
-// has a folder of its own, as a Server has.
+// PrivateListener accepts connections of Codex's terminal interface, but not of sandboxed commands
+// and of other users.
 type PrivateListener struct {
 	net.Listener
 	endpoint Endpoint
-	release  func() // of the endpoint
-	folder   string
+	release  func()               // of the endpoint
+	check    func(net.Conn) error // of the peer of a connection
+	folder   string               // of the socket; "" without one
 	log      *slog.Logger
 }
 
 // Endpoint is how Codex's terminal interface finds a listener.
 type Endpoint struct {
 	Address string // for --remote
-	Token   string // "" on Unix, where only this user's processes can connect
+	Token   string // "" on Linux, where the listener sees which process connects
 }
 
-// ListenPrivate listens on a socket in a private folder below folder. The caller must call Close.
-func ListenPrivate(folder string, log *slog.Logger) (*PrivateListener, error) {
-	l, folder, err := listenIn(folder, func(string) error { return nil })
-	if err != nil {
-		return nil, err
-	}
-	e, release, err := endpoint(filepath.Join(folder, socketName))
-	if err != nil {
-		return nil, errors.Join(err, l.Close(), os.RemoveAll(folder))
-	}
-	return &PrivateListener{l, e, release, folder, log}, nil
-}
-
-// Accept returns the next connection. It closes those of other users and of sandboxed commands.
+// Accept returns the next connection. It closes those that fail the check.
 func (l *PrivateListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if err := checkPeer(conn); err != nil {
+		if err := l.check(conn); err != nil {
 			l.log.Warn("a connection was rejected", "error", err)
 			_ = conn.Close()
 			continue

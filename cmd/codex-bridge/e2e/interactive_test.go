@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -131,7 +132,7 @@ func visible(output string) string {
 // waitUntil waits for a condition, and fails the test if the program ends before.
 func (term *screen) waitUntil(what string, is func() bool) {
 	term.t.Helper()
-	for late := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for late := time.Now().Add(patience / 2); !is(); time.Sleep(20 * time.Millisecond) {
 		select {
 		case <-term.done:
 			if is() {
@@ -146,6 +147,8 @@ func (term *screen) waitUntil(what string, is func() bool) {
 	}
 }
 
+// terminalPolicy is the policy of these tests. Their Codex has no noise: its terminal interface rejects
+// a decision with a member that it does not know.
 const terminalPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\ncommands = []\n"
 
 // The terminal interface runs under the policy: it can't ask for more, neither by flags nor in a
@@ -207,22 +210,159 @@ func TestTerminalInterfaceRefusals(t *testing.T) {
 	}
 }
 
-// When the bridge is killed, or the terminal goes away, nothing that it started goes on.
+// A policy that can't be enforced is an error before Codex starts. If commands can write in the state
+// folder, no file in it is opened.
+func TestTerminalInterfaceChecksFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: terminalPolicy})
+	state := filepath.Join(w.home+".tmp", "state") // in a temporary folder
+	w.env = append(w.env, "CODEX_BRIDGE_STATE="+state)
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(w.root, "victim"), filepath.Join(state, "terminal.log")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, code := w.runShell("", "-s", "workspace-write"); code != 2 || !strings.HasPrefix(text, "codex-bridge: ") || !strings.Contains(text, state) {
+		t.Errorf("it ends with %d: %s", code, text)
+	}
+	if w.hasFile("victim") {
+		t.Error("the log was opened through a link that a command can make")
+	}
+}
+
+// connectProgram connects to each socket of the bridges in a folder, and prints the replies to an upgrade.
+const connectProgram = `import glob, os, socket, sys
+for folder in glob.glob(sys.argv[1] + "/*"):
+    os.chdir(folder)
+    try:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect("hook.sock")
+        s.send(b"GET /rpc HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        print(s.recv(100))
+    except OSError as e:
+        print(e)
+`
+
+// A sandboxed command with network can't connect to the socket of the terminal interface, where it
+// could answer its own questions.
+func TestTerminalInterfaceSocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codex: codexPath, config: terminalPolicy + "network = true\n", codexConfig: terminalConfig + "[sandbox_workspace_write]\nnetwork_access = true\n"})
+	connect := []string{"python3", w.write("workspace/connect.py", connectProgram), filepath.Join(w.root, "state", "run")}
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: "+strings.Join(connect, " ")+" >replies 2>&1; touch done")
+	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("done") })
+	replies, err := os.ReadFile(filepath.Join(w.workspace, "replies"))
+	if err != nil || len(replies) == 0 || bytes.Contains(replies, []byte("101 Switching")) {
+		t.Errorf("a sandboxed command gets %q, %v", replies, err)
+	}
+	if out, err := exec.Command(connect[0], connect[1:]...).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("101 Switching")) {
+		t.Errorf("another process gets %q, %v", out, err)
+	}
+	term.quit()
+}
+
+// After Codex's own hint, which names the private socket, the user reads how to resume.
+func TestTerminalInterfaceResumeHint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
+	term.write("/exit")
+	time.Sleep(time.Second) // else Codex takes the next key as pasted
+	term.write("\r")
+	term.waitUntil("the hint", func() bool { return strings.Contains(visible(term.text()), `run "codex-bridge resume"`) })
+	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "To resume") {
+		t.Errorf("Codex's hint comes last:\n%s", text)
+	}
+}
+
+// The user can interrupt a bridge that waits for an app-server which does not end.
+func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
+	for _, pid := range w.processesOf(proxyPath, "app-server") {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	for _, pid := range w.processesOf(codexPath, "--remote") {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+	}
+	term.waitUntil("Codex has ended", func() bool { return len(w.processesOf(codexPath, "--remote")) == 0 })
+	time.Sleep(time.Second)                              // the bridge sees the end
+	for _, pid := range w.processesOf(proxyPath, "-s") { // Codex was killed, and so left the terminal raw
+		_ = syscall.Kill(pid, syscall.SIGINT)
+	}
+	select {
+	case <-term.done:
+	case <-time.After(10 * time.Second):
+		t.Error("the bridge still waits")
+	}
+}
+
+// The bridge of a connection gets the sentences about removed arguments, and its Codex does not.
+func TestTerminalInterfaceNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "-c", `sandbox_mode="danger-full-access"`, "RUN: touch first; sleep 600")
+	term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
+	for _, c := range []struct {
+		program string
+		has     bool
+	}{{proxyPath, true}, {codexPath, false}} {
+		for _, pid := range w.processesOf(c.program, "app-server") {
+			environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+			if has := bytes.Contains(environ, []byte(`CODEX_BRIDGE_NOTICES=["codex-bridge has removed -c sandbox_mode from the command line`)); err != nil || has != c.has {
+				t.Errorf("%s has the notice: %v, %v", c.program, has, err)
+			}
+		}
+		if len(w.processesOf(c.program, "app-server")) == 0 {
+			t.Errorf("%s does not run", c.program)
+		}
+	}
+	term.quit()
+}
+
+// The log does not go to the screen.
+func TestTerminalInterfaceLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy, env: []string{"CODEX_BRIDGE_LOG=debug"}})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("first") })
+	term.quit()
+	log, err := os.ReadFile(filepath.Join(w.root, "state", "terminal.log"))
+	if err != nil || !strings.Contains(string(log), "level=INFO") {
+		t.Errorf("the log is %q, %v", log, err)
+	}
+	if strings.Contains(term.text(), "level=INFO") {
+		t.Error("the screen has the log")
+	}
+}
+
+// When the bridge is killed, or the terminal goes away, nothing that it started goes on. A shell, which
+// keeps the terminal, starts the bridge.
 func TestTerminalInterfaceEnds(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(term *screen){
-		"kill":   func(term *screen) { _ = term.cmd.Process.Kill() },
-		"hangup": func(term *screen) { term.tty.Close() },
+	for name, end := range map[string]func(w *world, term *screen){
+		"kill": func(w *world, _ *screen) {
+			for _, pid := range w.processesOf(proxyPath, "-s") {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		},
+		"hangup": func(_ *world, term *screen) { term.tty.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
-			term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
+			term := w.newScreen("sh", "-c", `"$@"; sleep 600`, "sh", proxyPath, "-s", "workspace-write", "RUN: touch first; sleep 600")
 			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
-			end(term)
-			for late := time.Now().Add(10 * time.Second); len(w.processes()) > 0; time.Sleep(20 * time.Millisecond) {
+			end(w, term)
+			running := func() []int { return append(w.processesOf(proxyPath), w.processesOf(codexPath)...) }
+			for late := time.Now().Add(10 * time.Second); len(running()) > 0; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(late) {
-					t.Fatalf("still running: %v", w.processes())
+					t.Fatalf("still running: %s", describe(w.processes()))
 				}
 			}
 		})
@@ -269,4 +409,14 @@ func TestAgentCommandCenterUnderPolicy(t *testing.T) {
 		t.Error("it wrote a file outside the workspace")
 	}
 	term.quit()
+}
+
+// processesOf returns the processes of this world that were started with these first arguments.
+func (w *world) processesOf(argv ...string) []int {
+	w.t.Helper()
+	prefix := strings.Join(argv, "\x00") + "\x00"
+	return slices.DeleteFunc(w.processes(), func(pid int) bool {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		return !strings.HasPrefix(string(line), prefix)
+	})
 }

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package hook
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net"
+)
+
+// ListenPrivate listens on the loopback interface, where a client needs the token. A socket would not
+// do: on macOS the bridge can't see whether a peer is sandboxed, a sandboxed command with network can
+// connect to a socket, and Codex sends no token to one (measured with Codex 0.169). folder is not
+// used. The caller must call Close.
+func ListenPrivate(_ string, log *slog.Logger) (*PrivateListener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: rand.Text()}
+	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
+}
