@@ -3,14 +3,22 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // maxLog is the size in bytes above which a log starts again.
 const maxLog = 1 << 20
 
-// OpenLog opens a log in the state folder to append to it. A long one is emptied first. The caller
-// closes it.
-func OpenLog(name string) (*os.File, error) {
+// Log is a log in the state folder, of at most maxLog bytes for each process that writes it. It may
+// be used concurrently.
+type Log struct {
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// OpenLog opens a log in the state folder to append to it. The caller closes it.
+func OpenLog(name string) (*Log, error) {
 	folder, err := Folder()
 	if err != nil {
 		return nil, err
@@ -18,10 +26,32 @@ func OpenLog(name string) (*os.File, error) {
 	if err := EnsurePrivateFolder(folder); err != nil {
 		return nil, err
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	path := filepath.Join(folder, name)
-	if info, err := os.Lstat(path); err == nil && info.Size() > maxLog {
-		flags |= os.O_TRUNC
+	file, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
 	}
-	return os.OpenFile(path, flags, 0o600)
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &Log{file: file, size: info.Size()}, nil
 }
+
+// Write implements io.Writer. It empties a full log first.
+func (l *Log) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size+int64(len(text)) > maxLog {
+		if err := l.file.Truncate(0); err != nil {
+			return 0, err
+		}
+		l.size = 0
+	}
+	n, err := l.file.Write(text)
+	l.size += int64(n)
+	return n, err
+}
+
+// Close closes the log.
+func (l *Log) Close() error { return l.file.Close() }
