@@ -42,9 +42,6 @@ const (
 	maxTerminalNotices = 50
 )
 
-// colours are the controls for colours in Codex's log.
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
 // interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
 // socket, and each of its connections gets an app-server behind the policy. On success it ends this
 // process with Codex's exit status. The user reads notices there: stderr is behind its screen.
@@ -119,6 +116,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		// Codex has just said that the work continues, and named the private socket to reach it.
 		fmt.Fprintf(os.Stderr, "codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".\n", filepath.Base(os.Args[0]))
 	case state.Exited() && !state.Success():
+		colours := regexp.MustCompile("\x1b\\[[0-9;]*m")
 		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))
 	}
 	codex.ExitLike(state) // ends the process
