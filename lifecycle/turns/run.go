@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -30,14 +31,14 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	if v.start, err = start(p, a); err != nil {
 		return nil, err
 	}
-	place, err := f.runner.Join(a.key())
+	place, err := f.runs.Join(a.key())
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
 		f.collecting.Add(1)
 		defer f.collecting.Add(-1)
-		return f.runner.For(v).RunAt(ctx, place, a.key(), within)
+		return turn.Run(ctx, place, v, within)
 	}, nil
 }
 
