@@ -1,9 +1,7 @@
 package threads
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"codex-bridge/bridge"
@@ -62,40 +60,25 @@ func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any
 		if !f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}
-		if call.Truncated() {
-			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
-		}
-		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-		if err != nil { // it was parsed once
-			return internal(err)
+		m, failed := cloned(call)
+		if failed != nil {
+			return failed
 		}
 		// A session that is being opened may have to be waited for.
 		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-			result, err := f.answers(ctx, m.Params, answer)
+			s, err := f.o.Store(ctx)
+			var result any
+			if err == nil {
+				result, err = answer(ctx, s, m.Params)
+			}
 			if err != nil {
-				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
+				aside.Reply(rpc.EncodeError(m.ID, err))
 				return
 			}
 			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
 		})
 		return nil
 	}
-}
-
-func (f *Feature) answers(ctx context.Context, params rpc.Value, answer func(context.Context, *store.Store, rpc.Value) (any, error)) (any, error) {
-	s, err := f.o.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return answer(ctx, s, params)
-}
-
-func asError(err error) *rpc.Error {
-	var e *rpc.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return internal(err)
 }
 
 // key is params.sessionKey, "" where it is left out.
@@ -174,22 +157,20 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 		return nil, err
 	}
 	id, _ := params.Get("threadId").Text()
-	leave, err := f.lines.join(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := f.take(ctx, s, session); err != nil {
-		return nil, err
-	}
-	cleared, err := s.DeleteBinding(ctx, session, id)
-	if err != nil {
-		return nil, err
-	}
-	if cleared {
-		f.known.unbind(session)
-	}
-	return map[string]any{"cleared": cleared}, f.letGo(ctx, s, session)
+	cleared := false
+	err = f.inLine(ctx, session, func(ctx context.Context) (err error) {
+		if err := f.take(ctx, s, session); err != nil {
+			return err
+		}
+		if cleared, err = s.DeleteBinding(ctx, session, id); err != nil {
+			return err
+		}
+		if cleared {
+			f.known.unbind(session)
+		}
+		return f.letGo(ctx, s, session)
+	})
+	return map[string]any{"cleared": cleared}, err
 }
 
 // letGo gives a session back.

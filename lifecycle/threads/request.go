@@ -30,11 +30,6 @@ type request struct {
 
 // answer answers the client, or tells what it is to be told instead.
 func (r *request) answer(ctx context.Context) error {
-	leave, err := r.lines.join(ctx, r.asked.Key)
-	if err != nil {
-		return internal(err)
-	}
-	defer leave()
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
