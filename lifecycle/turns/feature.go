@@ -52,7 +52,6 @@ type Feature struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[string]*conversation // by thread
-	tokens []token
 	// efforts are the reasoning efforts of models, as Codex lists them; nil: not requested yet.
 	efforts map[string][]string
 }
@@ -62,7 +61,7 @@ func New(o Options) *Feature {
 	f := &Feature{
 		o: o, runs: turn.NewQueue(maxRuns), messages: turn.NewQueue(maxMessages), questions: newOpenQuestions(), open: make(map[string]*conversation),
 	}
-	f.uploads = newUploader(codex{f: f})
+	f.uploads = &uploader{codex: codex{f: f}}
 	f.ctx, f.end = context.WithCancelCause(context.Background())
 	return f
 }
