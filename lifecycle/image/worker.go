@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/appserver"
 	"codex-bridge/bridge/child"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
@@ -22,7 +24,7 @@ type Options struct {
 	Env     []string  // the whole environment
 	Stderr  io.Writer // gets the app-server's stderr; nil means that errors show its end
 	Version string    // of the bridge
-	Policy  Policy    // may be nil
+	Policy  Policy
 }
 
 // Worker runs jobs, each with its own app-server.
@@ -39,7 +41,7 @@ func WithTimeout(ctx context.Context, requested time.Duration) (context.Context,
 		rpc.Errorf(rpc.CodeDeadline, "no description after %s; set a longer image.timeout, or use another model", within))
 }
 
-// Describe runs a job. It calls step, which may be nil, with texts about the progress.
+// Describe runs a job. It calls step with texts about the progress.
 func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Result, err error) {
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
@@ -54,14 +56,14 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	if stderr == nil {
 		stderr = tail
 	}
-	c := &collector{}
+	var c atomic.Pointer[turn.Collector]
 	server, err := appserver.Start(ctx, appserver.Options{
 		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
 		Handle: func(_ context.Context, m *appserver.Message) {
 			if m.IsRequest() {
 				decline(m)
-			} else {
-				c.Handle(m.Method, m.Params)
+			} else if e, ok := turn.ReadEvent(m.Method, m.Params); ok && c.Load() != nil {
+				c.Load().Take(e)
 			}
 		},
 	})
@@ -90,7 +92,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		case <-ended.Done():
 		}
 	}()
-	r, err = describe(ended, server, c, task{Job: job, Cwd: cwd, Policy: w.o.Policy, Step: step})
+	r, err = w.describe(ended, server, &c, job, cwd, step)
 	if err != nil {
 		return Result{}, clientError(ctx, err)
 	}
