@@ -52,43 +52,16 @@ func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 
 // readServer reads one definition. on is false for a server that is disabled or for agents only.
 func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
-	if def.Kind() != rpc.Object {
-		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
+	enabled, forCodex := true, true
+	ignore := func(rpc.Value) error { return nil } // Codex derives it from command and url
+	if err := (Members{
+		"command": Into(&s.Command, Text), "args": Into(&s.Args, List(Text)), "env": Into(&s.Env, readTable), "cwd": Into(&s.Cwd, Text),
+		"url": Into(&s.URL, Text), "headers": s.headers, "enabled": Into(&enabled, Bool), "codex": Into(&forCodex, s.codex),
+		"type": ignore, "transport": ignore,
+	}).Read(def); err != nil {
+		return s, false, err
 	}
-	on = true
-	for name, v := range def.Members() {
-		switch name {
-		case "command":
-			s.Command, err = readText(v)
-		case "args":
-			s.Args, err = readTexts(v)
-		case "env":
-			s.Env, err = readTable(v)
-		case "cwd":
-			s.Cwd, err = readText(v)
-		case "url":
-			s.URL, err = readText(v)
-		case "headers":
-			err = s.headers(v)
-		case "enabled":
-			enabled, ok := v.Bool()
-			on = on && (enabled || !ok)
-			if !ok {
-				err = fmt.Errorf("it is %s, not a boolean", v.Kind())
-			}
-		case "codex":
-			var forCodex bool
-			forCodex, err = s.codex(v)
-			on = on && forCodex
-		case "type", "transport": // Codex derives it from command and url
-		default:
-			err = fmt.Errorf("it is not known; leave it out")
-		}
-		if err != nil {
-			return s, false, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if on && (s.Command == "") == (s.URL == "") {
+	if on = enabled && forCodex; on && (s.Command == "") == (s.URL == "") {
 		return s, false, fmt.Errorf("it needs a command or a url, and not both")
 	}
 	return s, on, nil
@@ -143,36 +116,13 @@ func putEntry(m map[string]string, name, value string) map[string]string {
 	return m
 }
 
-func readText(v rpc.Value) (string, error) {
-	text, ok := v.Text()
-	if !ok {
-		return "", fmt.Errorf("it is %s, not a string", v.Kind())
-	}
-	return text, nil
-}
-
-func readTexts(v rpc.Value) ([]string, error) {
-	if v.Kind() != rpc.Array {
-		return nil, fmt.Errorf("it is %s, not a list of strings", v.Kind())
-	}
-	var list []string
-	for e := range v.Elements() {
-		one, err := readText(e)
-		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", len(list), err)
-		}
-		list = append(list, one)
-	}
-	return list, nil
-}
-
 func readTable(v rpc.Value) (map[string]string, error) {
 	if v.Kind() != rpc.Object {
 		return nil, fmt.Errorf("it is %s, not an object of strings", v.Kind())
 	}
 	m := make(map[string]string)
 	for name, value := range v.Members() {
-		one, err := readText(value)
+		one, err := Text(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -25,8 +25,10 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	if v.history, err = history(p); err != nil {
 		return nil, err
 	}
-	if v.trigger, err = trigger(p); err != nil {
-		return nil, err
+	if t := p.Get("trigger"); t.Exists() && t.Kind() != rpc.Null {
+		if v.trigger, err = params.ReadTrigger(t); err != nil {
+			return nil, invalid("params.trigger: %v", err)
+		}
 	}
 	if v.start, err = start(p, a); err != nil {
 		return nil, err
@@ -53,18 +55,6 @@ func said(p rpc.Value) (address, params.Input, error) {
 		return a, in, invalid("params.%v", err)
 	}
 	return a, in, nil
-}
-
-func trigger(p rpc.Value) (params.Trigger, error) {
-	text, err := word(p, "trigger")
-	if err != nil {
-		return "", err
-	}
-	switch t := params.Trigger(text); t {
-	case "", params.TriggerUser, params.TriggerCron, params.TriggerHeartbeat:
-		return t, nil
-	}
-	return "", invalid("params.trigger: write user, cron or heartbeat")
 }
 
 // start reads the member thread: the parameters of thread/start for a session without a thread.
