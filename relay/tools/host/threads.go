@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"sync"
+
+	"codex-bridge/relay/tools"
 )
 
 // thread is a thread that was opened through the bridge.
@@ -11,14 +13,11 @@ type thread struct {
 	cwd string
 	// clientTools are the client's tools; nil if they are not known, because another
 	// process started the thread.
-	clientTools map[toolName]bool
+	clientTools map[tools.Name]bool
 	fingerprint string // of the host's tools that the client was last informed of
 	// isUnchecked is true until the thread's tools have been compared to the current ones.
 	isUnchecked bool
 }
-
-// toolName is a tool's qualified name.
-type toolName struct{ namespace, tool string }
 
 // threadStates are the open threads by id.
 type threadStates struct {
@@ -127,7 +126,7 @@ func (t *threadStates) cwd(id string) string {
 }
 
 // isClientTool reports whether a thread's tool is the client's; sure is false for a guess.
-func (t *threadStates) isClientTool(id string, tool toolName) (clients, sure bool) {
+func (t *threadStates) isClientTool(id string, tool tools.Name) (clients, sure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.known[id]
