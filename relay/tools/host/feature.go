@@ -94,12 +94,9 @@ func (f *Feature) toolSetOptions() ToolSetOptions {
 }
 
 func (f *Feature) newRunner() *tools.Runner {
-	o := tools.Options{Limits: f.limits, Before: f.options.Before, Handlers: f.options.Handlers, After: f.options.After, Log: f.options.Log}
-	if f.limits.Loops {
-		limits := tools.DefaultLoopLimits()
-		o.Loops = &limits
-	}
-	return tools.NewRunner(f.catalogue, o)
+	return tools.NewRunner(f.catalogue, tools.Options{
+		Limits: f.limits, Before: f.options.Before, Handlers: f.options.Handlers, After: f.options.After, Log: f.options.Log,
+	})
 }
 
 // requestRefresh requests a refresh of the catalogue. It does not wait.
