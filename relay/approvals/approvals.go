@@ -76,9 +76,8 @@ type Options struct {
 	Gate      Gate // nil: no gate
 	Sessions  Sessions
 	// Record is the decision log; every consent of the person is written to it.
-	Record DecisionLog
-	// Limiter limits the questions; nil: a new one.
-	Limiter *Limiter
+	Record  DecisionLog
+	Limiter *Limiter // of the questions
 	Log     *slog.Logger
 }
 
@@ -89,12 +88,7 @@ type Feature struct {
 }
 
 // New returns a Feature.
-func New(o Options) *Feature {
-	if o.Limiter == nil {
-		o.Limiter = NewLimiter(nil)
-	}
-	return &Feature{Options: o}
-}
+func New(o Options) *Feature { return &Feature{Options: o} }
 
 // approvalMethods are the methods of Codex's approval requests.
 var approvalMethods = []string{
