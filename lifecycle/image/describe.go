@@ -54,8 +54,10 @@ func (w *Worker) describe(ctx context.Context, s *appserver.Client, c *atomic.Po
 	if err != nil {
 		return Result{}, err
 	}
-	id, _ := running.Get("turn").Get("id").Text()
-	collected.SetTurn(id)
+	now, ended := turn.ReadTurn(thread, running.Get("turn"))
+	if collected.SetTurn(now.Turn); ended {
+		collected.Take(now)
+	}
 	out, err := collected.Wait(ctx)
 	switch {
 	case err != nil:
