@@ -42,7 +42,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	}
 	p := map[string]any{"threadId": b.ThreadID}
 	for name, text := range map[string]string{
-		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": bound{b}.sandbox(),
+		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": nextSandbox(b),
 	} {
 		if text != "" {
 			p[name] = text
@@ -190,11 +190,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 // the request.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	start, err := bound{Binding: b}.Start(params.Options{})
-	if err != nil {
-		return nil, "", err
-	}
-	return f.started(ctx, session, start)
+	return f.started(ctx, session, encode(boundSettings(b)))
 }
 
 func (v *visit) in(c *conversation) turn.Session {
