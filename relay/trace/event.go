@@ -34,7 +34,7 @@ const (
 	Message           Type = "message"
 	Dropped           Type = "trace.dropped"   // data.events were dropped
 	FileFull          Type = "trace.file_full" // the last line of a file of maximum size
-	Damaged           Type = "trace.damaged"   // in no file: Read returns it for a truncated line
+	Damaged           Type = "trace.damaged"   // in no file: ReadFile returns it for a truncated line
 )
 
 // Event is one line of a trace.
