@@ -1,9 +1,11 @@
 package binding
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"codex-bridge/bridge/setting"
 	"codex-bridge/rpc"
@@ -17,8 +19,8 @@ func (d Dropped) String() string { return d.Field + ": " + d.Why }
 // Read reads the record of the conversation in sessionFile and returns the values that it dropped. A
 // text that is not a JSON object, and a record of another version or without a thread, are errors:
 // the caller should keep the text and report it. A record with an empty threadId is valid but not
-// Bound.
-func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error) {
+// Bound. now is the default for missing times.
+func Read(text []byte, sessionFile string, now time.Time) (Binding, []Dropped, error) {
 	doc, err := rpc.ParseValue(text)
 	switch {
 	case err != nil:
@@ -61,12 +63,8 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 		UpdatedAt:                   r.text("updatedAt"),
 	}
 	b.ModelProvider = setting.BoundProvider(b.ModelProvider)
-	if b.CreatedAt == "" {
-		b.CreatedAt = o.now()
-	}
-	if b.UpdatedAt == "" {
-		b.UpdatedAt = o.now()
-	}
+	b.CreatedAt = cmp.Or(b.CreatedAt, now.UTC().Format(timestamp))
+	b.UpdatedAt = cmp.Or(b.UpdatedAt, now.UTC().Format(timestamp))
 	return b, r.dropped, nil
 }
 

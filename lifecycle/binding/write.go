@@ -11,17 +11,9 @@ import (
 // timestamp is RFC 3339 in UTC with milliseconds.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// Options configure the reading and writing of a record.
-type Options struct {
-	// Now is the time of the change, and the default for missing times.
-	Now time.Time
-}
-
-func (o Options) now() string { return o.Now.UTC().Format(timestamp) }
-
 // Stamped returns b with the times of a write now and with normalized settings.
-func (b Binding) Stamped(o Options) Binding {
-	b.UpdatedAt = o.now()
+func (b Binding) Stamped(now time.Time) Binding {
+	b.UpdatedAt = now.UTC().Format(timestamp)
 	if b.CreatedAt == "" {
 		b.CreatedAt = b.UpdatedAt
 	}

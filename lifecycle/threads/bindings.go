@@ -34,7 +34,7 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 		Session: kept.Session, Thread: kept.Thread, Before: kept.PreviousThread, Action: kept.Action,
 		Reason: binding.Reason(kept.Reason), Words: binding.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
 	}
-	b, _, err := binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
+	b, _, err := binding.Read([]byte(kept.Record), kept.Session, kept.Updated)
 	if err != nil {
 		shown.Problem = err.Error()
 	} else {
@@ -228,12 +228,12 @@ func (f *Feature) amend(ctx context.Context, session, id string, change func(*st
 	if err != nil || !found || kept.Thread != id {
 		return err
 	}
-	b, _, err := binding.Read([]byte(kept.Record), session, f.options())
+	b, _, err := binding.Read([]byte(kept.Record), session, f.o.Now())
 	if err != nil {
 		return err
 	}
 	change(&kept, &b)
-	b = b.Stamped(f.options())
+	b = b.Stamped(f.o.Now())
 	kept.Record, kept.Updated = string(binding.Encode(b)), f.o.Now()
 	_, err = s.ReplaceBinding(ctx, kept, id)
 	return err

@@ -14,7 +14,6 @@ import (
 	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -120,9 +119,6 @@ func (f *Feature) Close(ctx context.Context) error {
 	}
 	return s.ReleaseLeases(ctx, here)
 }
-
-// options of reading and writing a record.
-func (f *Feature) options() binding.Options { return binding.Options{Now: f.o.Now()} }
 
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)

@@ -140,7 +140,7 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 	if err != nil || !found {
 		return store.Binding{}, binding.Binding{}, err
 	}
-	b, dropped, err := binding.Read([]byte(kept.Record), session, f.options())
+	b, dropped, err := binding.Read([]byte(kept.Record), session, f.o.Now())
 	if err != nil {
 		f.o.Log.Warn("the binding of a session can't be read; it is kept aside, and the session starts anew", "session", session, "error", err)
 		return store.Binding{}, binding.Binding{}, s.MoveUnreadableBinding(ctx, kept, f.o.Now())
@@ -218,7 +218,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 
 // settle keeps what has become of the session, and tells the client.
 func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
-	b = b.Stamped(r.options())
+	b = b.Stamped(r.o.Now())
 	told := newSessionResult(d, b)
 	kept := store.Binding{
 		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
