@@ -163,7 +163,7 @@ func (w *redaction) value(name string, depth int) error {
 			text = ""
 		}
 		return w.out.WriteToken(jsontext.String(w.text(name, text)))
-	case kind == '0' && isSecretName(name) && !countName.MatchString(name):
+	case kind == '0' && isSecretName(name) && !countName().MatchString(name):
 		return w.writeInstead(placeholder)
 	}
 	raw, err := w.in.ReadValue() // number, true, false, null or an error
@@ -173,7 +173,7 @@ func (w *redaction) value(name string, depth int) error {
 	return w.out.WriteValue(raw)
 }
 
-func isSecretName(name string) bool { return hasSecretWord(name) && !countName.MatchString(name) }
+func isSecretName(name string) bool { return hasSecretWord(name) && !countName().MatchString(name) }
 
 // writeInstead skips a value and writes a text.
 func (w *redaction) writeInstead(text string) error {
@@ -234,7 +234,7 @@ func (w *redaction) array(name string, depth int) error {
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
-		flag = strings.HasPrefix(w.lastText, "-") && flagName.MatchString(w.lastText)
+		flag = strings.HasPrefix(w.lastText, "-") && flagName().MatchString(w.lastText)
 	}
 	return w.copyBracket()
 }
@@ -259,9 +259,9 @@ func (w *redaction) text(name, text string) string {
 		return "<redacted payload>"
 	}
 	if head := dataURLHead(text); head != "" && (len(text) > minPayloadLen || strings.Contains(head, "base64")) {
-		return "<redacted data-uri " + itoa(len(head)-1) + " chars>"
+		return "<redacted data-uri " + strconv.Itoa(len(head)-1) + " chars>"
 	}
-	if len(text) > minPayloadLen && payloadName.MatchString(name) || len(text) >= minBlobLen && base64Only.MatchString(text) {
+	if len(text) > minPayloadLen && payloadName().MatchString(name) || len(text) >= minBlobLen && base64Only().MatchString(text) {
 		return "<redacted payload>"
 	}
 	return w.Text(text)
@@ -272,7 +272,7 @@ func dataURLHead(text string) string {
 	if !hasPrefixFold(text, "data:") {
 		return ""
 	}
-	return wholeDataURL.FindString(text)
+	return wholeDataURL().FindString(text)
 }
 
 // truncateInput limits the text that is searched. It cuts between words, so that half a
@@ -300,5 +300,3 @@ func (r Redactor) truncate(text string) string {
 	}
 	return text
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
