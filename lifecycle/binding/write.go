@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/setting"
+	"codex-bridge/lifecycle/params"
 )
 
 // timestamp is RFC 3339 in UTC with milliseconds.
@@ -42,7 +43,7 @@ type record struct {
 // MarshalJSON adds the version.
 func (c ContextEngine) MarshalJSON() ([]byte, error) {
 	type plain ContextEngine
-	return marshal(struct {
+	return params.Encode(struct {
 		SchemaVersion int `json:"schemaVersion"`
 		plain
 	}{schemaVersion, plain(c)})
@@ -51,7 +52,7 @@ func (c ContextEngine) MarshalJSON() ([]byte, error) {
 // MarshalJSON adds the version and the mode.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	type plain Projection
-	return marshal(struct {
+	return params.Encode(struct {
 		SchemaVersion int    `json:"schemaVersion"`
 		Mode          string `json:"mode"`
 		plain
@@ -67,14 +68,5 @@ func (p PluginPolicy) MarshalJSON() ([]byte, error) {
 	if p.AppIDs == nil {
 		p.AppIDs = map[string][]string{}
 	}
-	return marshal(plain(p))
-}
-
-// marshal returns v as JSON, without escapes for <, > and &.
-func marshal(v any) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(text.Bytes()), err
+	return params.Encode(plain(p))
 }

@@ -47,7 +47,7 @@ func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return encode(map[string]any{"mcp_servers": all})
+	return Encode(map[string]any{"mcp_servers": all})
 }
 
 // readServer reads one definition. on is false for a server that is disabled or for agents only.
@@ -93,6 +93,7 @@ func (s *mcpServer) headers(v rpc.Value) error {
 	if err != nil {
 		return err
 	}
+	s.Headers, s.EnvHeaders = make(map[string]string), make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order: HTTP treats names that differ in case as equal
 		value := all[name]
 		if m := bearerVariable.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
@@ -100,20 +101,12 @@ func (s *mcpServer) headers(v rpc.Value) error {
 			continue
 		}
 		if m := envVariable.FindStringSubmatch(value); m != nil {
-			s.EnvHeaders = putEntry(s.EnvHeaders, name, m[1])
+			s.EnvHeaders[name] = m[1]
 			continue
 		}
-		s.Headers = putEntry(s.Headers, name, value)
+		s.Headers[name] = value
 	}
 	return nil
-}
-
-func putEntry(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = make(map[string]string)
-	}
-	m[name] = value
-	return m
 }
 
 func readTable(v rpc.Value) (map[string]string, error) {

@@ -85,7 +85,7 @@ func CollaborationMode(t Trigger, own TriggerInstructions, model, effort string)
 		Effort       *string `json:"reasoning_effort"`
 		Instructions *string `json:"developer_instructions"`
 	}
-	return encode(struct {
+	return Encode(struct {
 		Mode     string   `json:"mode"`
 		Settings settings `json:"settings"`
 	}{"default", settings{model, orNull(effort), orNull(words)}})

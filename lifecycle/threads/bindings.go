@@ -87,11 +87,8 @@ func key(params rpc.Value) (string, error) {
 	if !v.Exists() {
 		return "", nil
 	}
-	text, ok := v.Text()
-	if !ok || text == "" {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: give the key of a session, a text")
-	}
-	if err := CheckSessionKey(text); err != nil {
+	text, err := readKey(v)
+	if err != nil {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: %v", err)
 	}
 	return text, nil
@@ -111,15 +108,11 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Bindings(ctx, Most)
-	if session != "" {
-		var one store.Binding
-		var found bool
-		if one, found, err = s.BindingBySession(ctx, session); found {
-			kept = []store.Binding{one}
-		} else {
-			kept = nil
-		}
+	var kept []store.Binding
+	if session == "" {
+		kept, err = s.Bindings(ctx, Most)
+	} else if one, found, findErr := s.BindingBySession(ctx, session); found || findErr != nil {
+		kept, err = []store.Binding{one}, findErr
 	}
 	if err != nil {
 		return nil, err
