@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,10 +126,7 @@ type Info struct {
 // List returns the children, the oldest first.
 func (a *Agents) List() []Info {
 	a.mu.Lock()
-	all := make([]*session, 0, len(a.children))
-	for _, s := range a.children {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Values(a.children))
 	a.mu.Unlock()
 	infos := make([]Info, len(all))
 	for i, s := range all {

@@ -15,7 +15,7 @@ type client struct {
 	mu     sync.Mutex
 	ask    Ask             // the fields that all requests of this child have in common
 	run    string          // "" outside of a turn: updates, such as the session's history, are dropped
-	during context.Context // of the current turn
+	during context.Context // of the current turn, or of all agents
 	onFull func(error)     // called if put returns false
 }
 
@@ -48,9 +48,8 @@ func (c *client) RequestPermission(ctx context.Context, p sdk.RequestPermissionR
 	c.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if during != nil { // an agent may wait for this answer before it handles a cancellation
-		defer context.AfterFunc(during, func() { cancel(context.Cause(during)) })()
-	}
+	// An agent may wait for this answer before it handles a cancellation.
+	defer context.AfterFunc(during, func() { cancel(context.Cause(during)) })()
 	answer := c.judge(ctx, a)
 	if ctx.Err() != nil {
 		answer.Allow = false
