@@ -80,11 +80,11 @@ func (w *Worker) withModel(ctx context.Context, s *appserver.Client, job Job) (J
 	}
 	models := readModels(listed)
 	if job.Model = strings.TrimSpace(job.Model); job.Model == "" {
-		if job.Model, err = defaultModel(models, w.o.Policy.AllowsModel); err != nil {
+		if job.Model, err = defaultModel(models, w.Policy.AllowsModel); err != nil {
 			return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 		}
 	}
-	decided, refused := w.o.Policy.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
+	decided, refused := w.Policy.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
 	if refused != nil {
 		return job, refused
 	}

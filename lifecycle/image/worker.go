@@ -18,20 +18,14 @@ import (
 
 const stderrTail = 1 << 10 // bytes of a failed server's stderr that errors show
 
-// Options configure a Worker.
-type Options struct {
+// Worker runs jobs, each with its own app-server.
+type Worker struct {
 	Command []string  // the app-server
 	Env     []string  // the whole environment
 	Stderr  io.Writer // gets the app-server's stderr; nil means that errors show its end
 	Version string    // of the bridge
 	Policy  Policy
 }
-
-// Worker runs jobs, each with its own app-server.
-type Worker struct{ o Options }
-
-// NewWorker returns a Worker.
-func NewWorker(o Options) *Worker { return &Worker{o} }
 
 // WithTimeout returns a context for a job, with the requested timeout between 100 ms and an hour. The
 // time includes reading the images, the start of Codex and the description.
@@ -52,13 +46,13 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cwd)) }()
 	tail := &child.Tail{Max: stderrTail}
-	stderr := w.o.Stderr
+	stderr := w.Stderr
 	if stderr == nil {
 		stderr = tail
 	}
 	var c atomic.Pointer[turn.Collector]
 	server, err := appserver.Start(ctx, appserver.Options{
-		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
+		Command: w.Command, Env: w.Env, Stderr: stderr,
 		Handle: func(_ context.Context, m *appserver.Message) {
 			if m.IsRequest() {
 				decline(m)
@@ -78,7 +72,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		}
 	}()
 	if _, err := server.Initialize(ctx, map[string]any{
-		"clientInfo":   map[string]any{"name": "codex-bridge", "title": "codex-bridge", "version": w.o.Version},
+		"clientInfo":   map[string]any{"name": "codex-bridge", "title": "codex-bridge", "version": w.Version},
 		"capabilities": map[string]any{"experimentalApi": true},
 	}); err != nil {
 		return Result{}, clientError(ctx, err)
