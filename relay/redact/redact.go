@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,14 +28,7 @@ type Limits struct {
 // orDefault sets the defaults. Codex's messages nest to about ten: in a resumed thread, an
 // item of a turn starts at six.
 func (l Limits) orDefault() Limits {
-	set := func(n *int, d int) {
-		if *n <= 0 {
-			*n = d
-		}
-	}
-	set(&l.Text, 20_000)
-	set(&l.Items, 100)
-	set(&l.Depth, 16)
+	l.Text, l.Items, l.Depth = cmp.Or(l.Text, 20_000), cmp.Or(l.Items, 100), cmp.Or(l.Depth, 16)
 	return l
 }
 
