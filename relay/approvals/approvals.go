@@ -243,14 +243,7 @@ func (f *Feature) logDecision(ctx context.Context, asked *rpc.Envelope, v policy
 
 // result returns the result of a question with the given outcome, or nil if the method has
 // none.
-//
-// For a command, Codex usually offers no decline but a cancel, which ends the turn. It
-// still accepts a decline: then the turn continues, and the model knows (measured). So a
-// question without an answer is declined.
 func result(method string, params rpc.Value, o answer.Outcome) []byte {
-	if method == approvalMethods[0] && o == answer.Unavailable {
-		return []byte(`{"decision":"decline"}`)
-	}
 	switch {
 	case method == elicitation:
 		return answer.Elicitation(answer.ToPerson, params, o)
