@@ -73,12 +73,5 @@ func subagentIDs(e Event) []string {
 	if err != nil {
 		return nil
 	}
-	list, _ := object(s.Params, "item")["receiverThreadIds"].([]any)
-	var all []string
-	for _, one := range list {
-		if id, ok := one.(string); ok {
-			all = append(all, id)
-		}
-	}
-	return all
+	return texts(object(s.Params, "item")["receiverThreadIds"], textOf)
 }
