@@ -23,16 +23,16 @@ func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
 	if !msg.ID.IsValid() || msg.Line == nil || c.Thread == "" || c.Turn == "" || c.Name == "" {
 		return
 	}
-	session := c.Thread
-	if !f.threads.has(session) {
+	session, known := c.Thread, false
+	if c.Cwd, known = f.threads.cwd(session); !known {
 		session = f.options.Session(session)
 	}
 	if f.isClientTool(session, tools.Name{Namespace: c.Namespace, Name: c.Name}) {
 		return
 	}
 	c.Arguments = bytes.Clone(params.Get("arguments").Raw())
-	if c.Cwd = f.threads.cwd(c.Thread); c.Cwd == "" {
-		c.Cwd = f.threads.cwd(session)
+	if c.Cwd == "" {
+		c.Cwd, _ = f.threads.cwd(session)
 	}
 	runner, longest := f.currentRunner()
 	held := msg.Withhold(longest, func() []byte { return noAnswerResult })

@@ -124,7 +124,7 @@ func (f *Feature) handleTurnStart(_ context.Context, call *bridge.ClientMessage)
 	if cwd, ok := call.Params.Get("cwd").Text(); ok && cwd != "" && call.Kind == rpc.Request {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() == bridge.Succeeded {
-				f.threads.setCwd(id, cwd)
+				f.threads.change(id, func(t *thread) { t.cwd = cwd })
 			}
 		})
 	}

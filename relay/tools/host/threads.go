@@ -64,10 +64,19 @@ func (t *threadStates) addReopened(from, id, cwd, print string) (known bool) {
 
 // setChecked records that a thread's tools have been compared.
 func (t *threadStates) setChecked(id, print string) {
+	t.change(id, func(one *thread) {
+		if one.isUnchecked {
+			one.isUnchecked, one.fingerprint = false, print
+		}
+	})
+}
+
+// change changes a thread, if it is known.
+func (t *threadStates) change(id string, f func(*thread)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil && one.isUnchecked {
-		one.isUnchecked, one.fingerprint = false, print
+	if one := t.known[id]; one != nil {
+		f(one)
 	}
 }
 
@@ -95,34 +104,16 @@ func (t *threadStates) clientToolList() (list json.RawMessage, sure bool) {
 	return t.last, t.hasLast
 }
 
-func (t *threadStates) has(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.known[id] != nil
-}
-
-func (t *threadStates) setCwd(id, cwd string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		one.cwd = cwd
-	}
-}
-
 func (t *threadStates) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, id)
 }
 
-// cwd returns a thread's folder; "" if it is not known.
-func (t *threadStates) cwd(id string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		return one.cwd
-	}
-	return ""
+// cwd returns a thread's folder; known is false if the thread is not known.
+func (t *threadStates) cwd(id string) (cwd string, known bool) {
+	t.change(id, func(one *thread) { cwd, known = one.cwd, true })
+	return cwd, known
 }
 
 // isClientTool reports whether a thread's tool is the client's; sure is false for a guess.
