@@ -181,16 +181,6 @@ func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) err
 	return nil
 }
 
-// keepModel puts what Codex says of a thread into its session's binding.
-func (f *Feature) keepModel(ctx context.Context, session, id, model, provider string) error {
-	return f.amend(ctx, session, id, func(_ *store.Binding, b *binding.Binding) {
-		b.Model = model
-		if provider != "" {
-			b.ModelProvider = provider
-		}
-	})
-}
-
 // givenUp is the action of a session whose thread can't be gone on with.
 const givenUp = "givenUp"
 

@@ -69,7 +69,7 @@ func (r *request) prepare(ctx context.Context) error {
 	if r.in, err = r.asked.inputs(r.m.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	r.in.TooLarge = r.tooLarge(r.old.ThreadID)
+	r.in.TooLarge = r.Feature.TooLarge(r.old.ThreadID)
 	if r.given, err = r.Feature.given(); err != nil {
 		return internal(err)
 	}
@@ -81,9 +81,9 @@ func (r *request) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tooLarge tells whether a session's thread has grown too large. One whose file is not
-// found has not: that it is lost the resume says.
-func (f *Feature) tooLarge(id string) bool {
+// TooLarge reports whether the thread of a session has grown so large that the session gets
+// another. A thread whose file is not found has not: the resume says that it is lost.
+func (f *Feature) TooLarge(id string) bool {
 	most := int64(f.o.Thread().MaxRollout)
 	if most == 0 || id == "" {
 		return false
