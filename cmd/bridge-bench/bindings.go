@@ -39,7 +39,7 @@ func (b *bench) bindings(int) (err error) {
 		n = (n + 7919) % count
 		kept, found, err := s.BindingBySession(ctx, sessionKey(n))
 		if err == nil && found {
-			_, _, err = binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
+			_, _, err = binding.Read([]byte(kept.Record), kept.Session, kept.Updated)
 		}
 		if err != nil || !found {
 			failed = fmt.Errorf("the session %s: found %v, %w", sessionKey(n), found, err)
@@ -70,7 +70,7 @@ func fillBindings(ctx context.Context, path string, count int) (err error) {
 	now := time.Now().UTC()
 	for i := range count {
 		thread := fmt.Sprintf("019f2c11-8f0e-7c52-9a55-%012d", i)
-		b := binding.Binding{ThreadID: thread, Cwd: workspace, Model: "gpt-5.5", DynamicTools: "[]"}.Stamped(binding.Options{Now: now})
+		b := binding.Binding{ThreadID: thread, Cwd: workspace, Model: "gpt-5.5", DynamicTools: "[]"}.Stamped(now)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO bindings (session, thread, record, action, reason, previous_thread, mode, updated)
 			VALUES ($1, $2, $3, 'started', 'notBound', '', '', $4)`, sessionKey(i), thread, string(binding.Encode(b)), now.Format("2006-01-02T15:04:05.000000Z")); err != nil {
 			return errors.Join(err, tx.Rollback())

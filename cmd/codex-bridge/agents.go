@@ -77,11 +77,10 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 	a.Agents = acp.New(acp.Options{
 		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
 		Env:      env, Dir: dir, Version: Version, Log: log,
-		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.askTimeout)}.Decide,
-		Notify:  func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
-		Journal: journal,
-		// A client gets the session that it asks for by key.
-		Place: acp.Place{Prepare: func(acp.Requester) error { return nil }},
+		Judge:    acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.askTimeout)}.Decide,
+		Notify:   func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
+		Journal:  journal,
+		HasPlace: true, // a client gets the session that it asks for by key
 	})
 	a.Feature = acp.NewFeature(a.Agents, hi.KnowsBridge, g.Sandboxed, nestingDepth())
 	hi.AddMethods(acp.Methods...)

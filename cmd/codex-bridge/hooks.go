@@ -45,11 +45,11 @@ type hooks struct {
 }
 
 func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
-	h := &hooks{guard: g, hello: hi, limiter: approvals.NewLimiter(nil), log: log}
+	h := &hooks{guard: g, hello: hi, limiter: approvals.NewLimiter(), log: log}
 	h.config.Store(cfg)
 	h.socket = sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) })
 	h.answer = handlers.New(handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
 	w := newEventStatus(hi)
 	f := inject.New(inject.Options{
@@ -195,15 +195,4 @@ func useOf(call *hook.Call) (policy.ToolCall, error) {
 		return policy.ToolCall{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
 	}
 	return policy.ToolCall{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
-}
-
-// client sends hook requests to the client, if it offered to answer them.
-type client struct{ hello *hello.Hello }
-
-// Offers implements handlers.Asker.
-func (c client) Offers(event string) bool { return c.hello.Wants(event) }
-
-// Ask implements handlers.Asker.
-func (c client) Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
-	return c.hello.Hook(ctx, event, payload)
 }

@@ -84,9 +84,9 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 }
 
 func newWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {
-	return image.NewWorker(image.Options{
+	return &image.Worker{
 		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: policy,
-	})
+	}
 }
 
 // newImages returns the feature that answers bridge/image/describe. It starts a separate Codex

@@ -108,7 +108,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b, dropped, err := binding.Read(text, c.Session, binding.Options{Now: time.Now()})
+	b, dropped, err := binding.Read(text, c.Session, time.Now())
 	if err != nil {
 		return fmt.Errorf("%s: %w", binding.Path(file), err)
 	}
@@ -151,7 +151,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 		if !found || kept.Thread == "" {
 			return unknownSession(c.Session)
 		}
-		b, _, err := binding.Read([]byte(kept.Record), file, binding.Options{Now: time.Now()})
+		b, _, err := binding.Read([]byte(kept.Record), file, time.Now())
 		if err != nil {
 			return fmt.Errorf("the binding of %s: %w", plain(c.Session), err)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -132,24 +131,13 @@ func (c traceReplayCmd) Run(in io.Reader, out rawOutput) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
-	p, err := replay.New(sequence(events), replay.Options{Speed: c.Speed})
+	p, err := replay.New(events, c.Speed)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return p.Play(ctx, in, out)
-}
-
-// sequence returns events as an iterator without errors.
-func sequence(events []trace.Event) iter.Seq2[trace.Event, error] {
-	return func(yield func(trace.Event, error) bool) {
-		for _, e := range events {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
 
 type traceHTMLCmd struct {
@@ -166,7 +154,7 @@ func (c traceHTMLCmd) Run(out rawOutput) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
-	m, err := trace.NewPage(sequence(events))
+	m, err := trace.NewPage(events)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}

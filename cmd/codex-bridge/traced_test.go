@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -72,19 +71,13 @@ func traceOf(t *testing.T, thread string, until trace.Type) map[trace.Type]trace
 		t.Fatal(err)
 	}
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		f, err := os.Open(filepath.Join(state, trace.FolderName, trace.FileName(thread)))
+		all, err := trace.ReadFile(filepath.Join(state, trace.FolderName, trace.FileName(thread)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 		events := make(map[trace.Type]trace.Event)
-		if err == nil {
-			for e, err := range trace.Read(f) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				events[e.Type] = e
-			}
-			f.Close()
+		for _, e := range all {
+			events[e.Type] = e
 		}
 		if _, ok := events[until]; ok {
 			return events

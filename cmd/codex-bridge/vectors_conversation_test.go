@@ -218,7 +218,7 @@ func (w *assembled) bind(to boundTo) {
 	b := binding.Binding{
 		SessionFile: "s", ThreadID: to.ThreadID, Cwd: to.Cwd, Model: to.Model, ModelProvider: to.ModelProvider,
 		ApprovalPolicy: to.ApprovalPolicy, Sandbox: to.Sandbox, ServiceTier: to.ServiceTier,
-	}.Stamped(binding.Options{Now: time.Now()})
+	}.Stamped(time.Now())
 	err = s.PutBinding(context.Background(), store.Binding{Session: "s", Thread: to.ThreadID, Record: string(binding.Encode(b)), Updated: time.Now()})
 	if err != nil {
 		w.t.Fatal(err)

@@ -51,7 +51,7 @@ func (w *assembled) recordOf(session string) (b binding.Binding) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if b, _, err = binding.Read([]byte(kept.Record), session, binding.Options{}); err != nil {
+	if b, _, err = binding.Read([]byte(kept.Record), session, time.Time{}); err != nil {
 		w.t.Fatalf("%s: %v", kept.Record, err)
 	}
 	return b
@@ -64,7 +64,7 @@ func (w *assembled) putRecord(session string, b binding.Binding) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	record := string(binding.Encode(b.Stamped(binding.Options{Now: time.Now()})))
+	record := string(binding.Encode(b.Stamped(time.Now())))
 	if err := s.PutBinding(w.t.Context(), store.Binding{Session: session, Thread: b.ThreadID, Record: record, Updated: time.Now()}); err != nil {
 		w.t.Fatal(err)
 	}

@@ -316,7 +316,7 @@ func (p *threadWorld) record(key string) (b binding.Binding, ok bool) {
 	if !found || kept.Record == "" {
 		return b, false
 	}
-	b, dropped, err := binding.Read([]byte(kept.Record), key, binding.Options{Now: kept.Updated})
+	b, dropped, err := binding.Read([]byte(kept.Record), key, kept.Updated)
 	if err != nil || len(dropped) > 0 {
 		p.Fatalf("%s: %v, %v", kept.Record, err, dropped)
 	}
@@ -379,7 +379,7 @@ func (p *threadWorld) sameBinding(raw json.RawMessage) {
 	if !bound {
 		p.Fatal("no binding is kept")
 	}
-	want, dropped, err := binding.Read(p.translated(raw), recordKey, binding.Options{Now: time.Now()})
+	want, dropped, err := binding.Read(p.translated(raw), recordKey, time.Now())
 	if err != nil || len(dropped) > 0 {
 		p.Fatal(err, dropped)
 	}

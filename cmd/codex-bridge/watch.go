@@ -23,7 +23,7 @@ type hooksState struct {
 
 func newEventStatus(hi *hello.Hello) *eventStatus {
 	w := &eventStatus{hello: hi}
-	w.counts = &telemetry.Counts{IsWanted: hi.KnowsBridge, OnHookRun: w.notify}
+	w.counts = &telemetry.Counts{OnHookRun: w.notify}
 	return w
 }
 
@@ -38,7 +38,7 @@ func (w *eventStatus) addStatus(hooks *inject.Feature) {
 // feature returns the feature that counts. It follows that of the hooks, which counts the
 // bridge's own hooks.
 func (w *eventStatus) feature() bridge.Feature {
-	return telemetry.NewEventFeature(inject.Source, w.counts)
+	return telemetry.NewEventFeature(inject.Source, w.hello.KnowsBridge, w.counts.Observe)
 }
 
 func (w *eventStatus) state() hooksState { return hooksState{w.hooks.State(), w.counts.Hooks()} }

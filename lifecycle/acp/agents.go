@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type Options struct {
 	Version  string   // of the bridge
 	Judge    func(context.Context, Ask) Answer
 	Notify   func(Update)
-	Place    Place
+	HasPlace bool // see Check
 	// Journal creates the log of a run's notices. It may be nil.
 	Journal func(name string) (file io.WriteCloser, path string, err error)
 	Open    time.Duration // how long an agent may take to open its session; 0 means 30 s
@@ -71,7 +72,7 @@ func (a *Agents) spawn(ctx context.Context, r Request, who Requester) Result {
 		return *no(Failed, "%v", err)
 	}
 	defer a.work.Done()
-	child, refused := a.o.Settings().Check(r, who, a.o.Place)
+	child, refused := a.o.Settings().Check(r, who, a.o.HasPlace)
 	if refused != nil {
 		return *refused
 	}
@@ -83,7 +84,7 @@ func (a *Agents) spawn(ctx context.Context, r Request, who Requester) Result {
 		return *no(Failed, "there is no task")
 	}
 	child.Cwd = folder
-	return Spawn(ctx, steps{a}, child, r.Thread)
+	return Spawn(ctx, &steps{Agents: a}, child, r.Thread)
 }
 
 // register makes Close wait for the caller's work, or returns an error after Close.
@@ -125,10 +126,7 @@ type Info struct {
 // List returns the children, the oldest first.
 func (a *Agents) List() []Info {
 	a.mu.Lock()
-	all := make([]*session, 0, len(a.children))
-	for _, s := range a.children {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Values(a.children))
 	a.mu.Unlock()
 	infos := make([]Info, len(all))
 	for i, s := range all {
@@ -196,81 +194,66 @@ func (a *Agents) Close(ctx context.Context) {
 	}
 }
 
-// steps implements Steps.
-type steps struct{ *Agents }
+// steps implements Steps for one spawn.
+type steps struct {
+	*Agents
+	s *session // set by Create
+}
 
 // Create implements Steps.
-func (a steps) Create(_ context.Context, c Child) error {
+func (a *steps) Create(_ context.Context, c Child) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.children) >= MaxAgents {
 		return fmt.Errorf("%d agents are running, which is the maximum; wait for one of them, or cancel it", MaxAgents)
 	}
-	a.children[c.Key] = newSession(a.Agents, c)
+	a.s = newSession(a.Agents, c)
+	a.children[c.Key] = a.s
 	return nil
 }
 
 // Initialize implements Steps.
-func (a steps) Initialize(ctx context.Context, c Child) error {
-	s, err := a.child(c.Key)
-	if err != nil {
-		return err
-	}
-	return s.open(ctx)
-}
+func (a *steps) Initialize(ctx context.Context, _ Child) error { return a.s.open(ctx) }
 
 // Bind implements Steps. It notifies the host of the session, before the task.
-func (a steps) Bind(_ context.Context, c Child) error {
-	s, err := a.child(c.Key)
-	if err != nil {
-		return err
-	}
-	s.notify("", Update{Kind: Bound, Label: c.Label, Parent: c.SpawnedBy, Session: s.info().Session})
+func (a *steps) Bind(_ context.Context, c Child) error {
+	a.s.notify("", Update{Kind: Bound, Label: c.Label, Parent: c.SpawnedBy, Session: a.s.info().Session})
 	return nil
 }
 
 // Relay implements Steps. A failure to create the log is not an error.
-func (a steps) Relay(c Child, run string) (Relay, string) {
-	s, err := a.child(c.Key)
-	if err != nil {
-		return nil, ""
-	}
+func (a *steps) Relay(c Child, run string) (_ Relay, path string) {
 	o := StreamOptions{Run: run, Parent: c.SpawnedBy, Child: c.Key, Agent: c.Agent}
 	o.Notify = func(n Notice) {
 		a.o.Notify(Update{Child: c.Key, Run: run, Agent: c.Agent, Kind: Noticed, Text: n.Text, Parent: c.SpawnedBy, Context: n.Context})
 	}
-	path := ""
 	if a.o.Journal != nil {
+		var err error
 		if o.Log, path, err = a.o.Journal(strings.ReplaceAll(c.Key, ":", "-") + ".acp-stream.jsonl"); err != nil {
 			a.o.Log.Warn("the log of an agent's run could not be created", "child", c.Key, "error", err)
 			o.Log, path = nil, ""
 		}
 	}
 	stream := NewStream(o)
-	s.setStream(stream)
+	a.s.setStream(stream)
 	return stream, path
 }
 
 // Dispatch implements Steps.
-func (a steps) Dispatch(_ context.Context, c Child, key string) (string, error) {
-	s, err := a.child(c.Key)
-	if err != nil {
-		return "", err
-	}
-	return key, s.enqueue(turn{run: key, text: c.Task})
+func (a *steps) Dispatch(_ context.Context, c Child, key string) (string, error) {
+	return key, a.s.enqueue(turn{run: key, text: c.Task})
 }
 
 // Clean implements Steps.
-func (a steps) Clean(c Child, noted bool) {
-	s, err := a.child(c.Key)
-	if err != nil || !noted {
+func (a *steps) Clean(c Child, created bool) {
+	if !created {
 		return
 	}
-	if err := s.end(context.Background()); err != nil && !errors.Is(err, errStarting) { // no agent was started
+	if err := a.s.end(context.Background()); err != nil && !errors.Is(err, errStarting) { // no agent was started
 		a.o.Log.Warn("an agent could not be ended", "child", c.Key, "error", err)
 	}
-	s.setStream(nil)
-	a.forget(s)
+	a.s.setStream(nil)
+	a.forget(a.s)
 }
 
 func (a *Agents) forget(s *session) {

@@ -325,7 +325,7 @@ func TestSlowReaderGetsAllUpdates(t *testing.T) {
 }
 
 func TestSessionTakesTurnsUntilItIsEnded(t *testing.T) {
-	r := newRoom(t, acp.Options{Place: acp.Place{Prepare: func(acp.Requester) error { return nil }}, Grace: 50 * time.Millisecond})
+	r := newRoom(t, acp.Options{HasPlace: true, Grace: 50 * time.Millisecond})
 	result := r.spawn(acp.Request{Task: "wait", Thread: true, Agent: "loads", Resume: "s7"})
 	if result.Mode != acp.Session {
 		t.Errorf("%+v", result)
@@ -372,7 +372,7 @@ func TestSessionTakesTurnsUntilItIsEnded(t *testing.T) {
 }
 
 func TestIdleSessionEnds(t *testing.T) {
-	r := newRoom(t, acp.Options{Place: acp.Place{Prepare: func(acp.Requester) error { return nil }}, Idle: time.Millisecond})
+	r := newRoom(t, acp.Options{HasPlace: true, Idle: time.Millisecond})
 	result := r.spawn(acp.Request{Task: "say x", Thread: true})
 	r.ends(result.Run)
 	for len(r.List()) > 0 {

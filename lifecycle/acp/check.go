@@ -25,16 +25,10 @@ type Settings struct {
 	Agents  map[string][]string // commands, by id
 }
 
-// Place is the host's place for a session that stays, such as an editor's panel. The zero Place has
-// none.
-type Place struct {
-	// Prepare returns an error if the requester can't have a place. nil means that no host has one.
-	Prepare func(Requester) error
-}
-
 // Check returns the child to spawn, or the result that refuses it. The first reason counts, in the
-// order of the checks here. The Child has no key yet.
-func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
+// order of the checks here. hasPlace reports whether the host has a place for a session that stays,
+// such as an editor's panel. The Child has no key yet.
+func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result) {
 	child := Child{
 		Label: r.Label, SpawnedBy: cmp.Or(strings.TrimSpace(who.Session), defaultSession), Cwd: r.Cwd, Resume: r.Resume, Task: r.Task,
 		Stream: r.Stream == "parent", Mode: r.mode(),
@@ -63,13 +57,8 @@ func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 		return child, no(Failed, "there is no agent %q; [acp.agents.%s] would be it, and there are: %s", child.Agent, child.Agent,
 			strings.Join(slices.Sorted(maps.Keys(s.Agents)), ", "))
 	}
-	if r.Thread {
-		if p.Prepare == nil {
-			return child, no(Failed, "thread = true needs a host with a place for the session, and there is none here")
-		}
-		if err := p.Prepare(who); err != nil {
-			return child, no(Failed, "%v", err)
-		}
+	if r.Thread && !hasPlace {
+		return child, no(Failed, "thread = true needs a host with a place for the session, and there is none here")
 	}
 	return child, nil
 }

@@ -14,9 +14,8 @@ type client struct {
 
 	mu     sync.Mutex
 	ask    Ask             // the fields that all requests of this child have in common
-	update Update          // the fields that all updates of this child have in common
-	during context.Context // of the current turn
-	silent bool            // drops updates outside of a turn, such as the session's history
+	run    string          // "" outside of a turn: updates, such as the session's history, are dropped
+	during context.Context // of the current turn, or of all agents
 	onFull func(error)     // called if put returns false
 }
 
@@ -27,16 +26,15 @@ var _ sdk.Client = (*client)(nil)
 func (c *client) setTurn(during context.Context, run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.update.Run, c.silent, c.during = run, run == "", during
+	c.run, c.during = run, during
 }
 
 // send puts an update of the current run into the outbox.
 func (c *client) send(u Update) {
 	c.mu.Lock()
-	u.Child, u.Run, u.Agent = c.update.Child, c.update.Run, c.update.Agent
-	silent := c.silent
+	u.Child, u.Run, u.Agent = c.ask.Child, c.run, c.ask.Agent
 	c.mu.Unlock()
-	if !silent && !c.put(u) {
+	if u.Run != "" && !c.put(u) {
 		c.onFull(errClientTooSlow)
 	}
 }
@@ -50,9 +48,8 @@ func (c *client) RequestPermission(ctx context.Context, p sdk.RequestPermissionR
 	c.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if during != nil { // an agent may wait for this answer before it handles a cancellation
-		defer context.AfterFunc(during, func() { cancel(context.Cause(during)) })()
-	}
+	// An agent may wait for this answer before it handles a cancellation.
+	defer context.AfterFunc(during, func() { cancel(context.Cause(during)) })()
 	answer := c.judge(ctx, a)
 	if ctx.Err() != nil {
 		answer.Allow = false

@@ -69,9 +69,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.out = newOutbox(s.deliver)
 	c := &client{
-		judge: s.judge, put: s.out.put, silent: true,
-		ask:    Ask{Child: s.child.Key, Agent: s.child.Agent, Cwd: s.child.Cwd},
-		update: Update{Child: s.child.Key, Agent: s.child.Agent},
+		judge: s.all.o.Judge, put: s.out.put, during: s.all.ctx, ask: Ask{Child: s.child.Key, Agent: s.child.Agent, Cwd: s.child.Cwd},
 	}
 	p := program{command: command, cwd: s.child.Cwd, env: s.all.o.Env, version: s.all.o.Version, open: s.all.o.Open, grace: s.all.o.Grace}
 	agent, err := p.start(ctx, c, s.child.Resume)
@@ -85,14 +83,6 @@ func (s *session) open(ctx context.Context) error {
 	s.mu.Unlock()
 	s.all.work.Go(func() { s.live(sessionCtx) })
 	return nil
-}
-
-// judge decides a permission request. It is cancelled when the bridge ends.
-func (s *session) judge(ctx context.Context, a Ask) Answer {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.all.ctx, func() { cancel(errBridgeEnded) })()
-	return s.all.o.Judge(ctx, a)
 }
 
 // enqueue queues a turn.
@@ -208,7 +198,7 @@ func (s *session) runTurn(ctx context.Context, t turn) error {
 	s.agent.client.setTurn(ctx, t.run)
 	s.notify(t.run, Update{Kind: Started})
 	reason, err := s.agent.prompt(ctx, t.text)
-	s.agent.client.setTurn(context.Background(), "")
+	s.agent.client.setTurn(s.all.ctx, "")
 	s.mu.Lock()
 	s.state, s.stop = Idle, nil
 	s.mu.Unlock()

@@ -141,7 +141,7 @@ func TestFailedSpawnIsUndone(t *testing.T) {
 		t.Run(v.Name, func(t *testing.T) {
 			s := acp.Settings{Enabled: true, Default: "codex", Agents: map[string][]string{"codex": {"codex-acp"}}}
 			p := &played{v: v}
-			child, refused := s.Check(v.Input.Params, acp.Requester{Session: v.Input.Ctx.AgentSessionKey}, acp.Place{Prepare: func(acp.Requester) error { return nil }})
+			child, refused := s.Check(v.Input.Params, acp.Requester{Session: v.Input.Ctx.AgentSessionKey}, true)
 			if refused != nil {
 				t.Fatalf("%+v", refused)
 			}
@@ -162,16 +162,16 @@ func TestFailedSpawnIsUndone(t *testing.T) {
 // TestCheck covers what the vectors lack: the depth of agents, and the spelling of ids.
 func TestCheck(t *testing.T) {
 	s := acp.Settings{Enabled: true, Default: " Claude.Code ", Allowed: []string{"claude code"}, Agents: map[string][]string{"claude.code": {"x"}}}
-	child, refused := s.Check(acp.Request{Task: "x"}, acp.Requester{Depth: acp.MaxDepth - 1}, acp.Place{})
+	child, refused := s.Check(acp.Request{Task: "x"}, acp.Requester{Depth: acp.MaxDepth - 1}, false)
 	if refused != nil || child.Agent != "claude-code" {
 		t.Errorf("%+v, %+v", child, refused)
 	}
 	for _, who := range []acp.Requester{{Depth: acp.MaxDepth}, {Sandboxed: true}} {
-		if _, refused := s.Check(acp.Request{Task: "x"}, who, acp.Place{}); refused == nil || refused.Status != acp.Forbidden {
+		if _, refused := s.Check(acp.Request{Task: "x"}, who, false); refused == nil || refused.Status != acp.Forbidden {
 			t.Errorf("%+v: %+v", who, refused)
 		}
 	}
-	if _, refused := s.Check(acp.Request{Task: "x", Thread: true}, acp.Requester{}, acp.Place{}); refused == nil || refused.Status != acp.Failed {
+	if _, refused := s.Check(acp.Request{Task: "x", Thread: true}, acp.Requester{}, false); refused == nil || refused.Status != acp.Failed {
 		t.Errorf("%+v", refused)
 	}
 	for id, want := range map[string]string{"": "", "A  b.": "a-b", "--": "", "ä": "", strings.Repeat("x", 80): strings.Repeat("x", 64), "a_b-c": "a_b-c"} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // PluginSettings are the host's settings for plugins.
@@ -22,8 +23,6 @@ type Plugin struct {
 	Name                    string `json:"pluginName"`
 	Enabled                 bool   `json:"enabled"`
 	AllowDestructiveActions bool   `json:"allowDestructiveActions"`
-
-	hasDestructive bool // AllowDestructiveActions was given
 }
 
 // EnabledPlugins returns the enabled plugins, in the order of their keys.
@@ -36,12 +35,9 @@ func (p PluginSettings) EnabledPlugins() []Plugin {
 // EnabledKeys returns the sorted keys of the enabled plugins.
 func (p PluginSettings) EnabledKeys() []string {
 	var keys []string
-	for _, plugin := range p.Plugins {
-		if plugin.Enabled {
-			keys = append(keys, plugin.ConfigKey)
-		}
+	for _, plugin := range p.EnabledPlugins() {
+		keys = append(keys, plugin.ConfigKey)
 	}
-	slices.Sort(keys)
 	return keys
 }
 
@@ -50,7 +46,7 @@ func (p PluginSettings) Input() (string, error) {
 	plugins := slices.Clone(p.Plugins)
 	slices.SortFunc(plugins, func(a, b Plugin) int {
 		return cmp.Or(cmp.Compare(a.ConfigKey, b.ConfigKey), cmp.Compare(a.Marketplace, b.Marketplace), cmp.Compare(a.Name, b.Name),
-			compareBool(a.Enabled, b.Enabled), compareBool(a.AllowDestructiveActions, b.AllowDestructiveActions))
+			compareBools(a.Enabled, b.Enabled), compareBools(a.AllowDestructiveActions, b.AllowDestructiveActions))
 	})
 	if plugins == nil {
 		plugins = []Plugin{}
@@ -141,13 +137,5 @@ func hashJSON(v any) (string, error) {
 	return HashFingerprint(text)
 }
 
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
+// compareBools orders false before true.
+func compareBools(a, b bool) int { return cmp.Compare(strconv.FormatBool(a), strconv.FormatBool(b)) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -120,7 +121,7 @@ func TestNewAppConfig(t *testing.T) {
 		}
 	}
 	b := binding.Binding{ThreadID: "t", PluginPolicy: one.Policy}
-	if back, dropped, err := binding.Read(binding.Encode(b), "", binding.Options{}); err != nil || len(dropped) > 0 || back.PluginPolicy == nil {
+	if back, dropped, err := binding.Read(binding.Encode(b), "", time.Time{}); err != nil || len(dropped) > 0 || back.PluginPolicy == nil {
 		t.Errorf("what is kept of it can't be read: %v %v", err, dropped)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
 
@@ -28,48 +29,42 @@ const legacyEngine = "legacy"
 
 // ReadEngine reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
 // contextTokenBudget, reserveTokens, reserveTokensFloor, projection: {epoch, fingerprint}}. Only
-// true owns the compaction. A null member counts as omitted.
+// true owns the compaction. A null member counts as omitted, and null is no engine.
 func ReadEngine(v rpc.Value) (*Engine, error) {
-	if v.Kind() != rpc.Object {
-		return nil, fmt.Errorf("it is %s, not an object", v.Kind())
+	if v.Kind() == rpc.Null {
+		return nil, nil
 	}
 	var e Engine
-	var err error
-	for name, m := range v.Members() {
-		if m.Kind() == rpc.Null {
-			continue
-		}
-		switch name {
-		case "name":
-		case "id":
-			e.ID, err = readString(m)
-		case "version":
-			e.Version, err = optional(readString(m))
-		case "ownsCompaction":
-			e.OwnsCompaction, _ = m.Bool()
-		case "turnMaintenanceMode":
-			e.TurnMaintenance, err = optional(readString(m))
-		case "citationsMode":
-			e.Citations = json.RawMessage(bytes.Clone(m.Raw()))
-		case "contextTokenBudget":
-			e.TokenBudget, err = optional(readCount(m))
-		case "reserveTokens":
-			e.Compaction.ReserveTokens, err = optional(readInteger(m))
-		case "reserveTokensFloor":
-			e.Compaction.ReserveTokensFloor, err = optional(readInteger(m))
-		case "projection":
-			e.Projection, err = readProjection(m)
-		default:
-			err = errors.New("it is not known; leave it out")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	var id *string
+	if err := (params.Members{
+		"name": func(rpc.Value) error { return nil }, "id": params.Into(&id, params.Optional(params.Text)),
+		"version": params.Into(&e.Version, params.Optional(params.Text)), "turnMaintenanceMode": params.Into(&e.TurnMaintenance, params.Optional(params.Text)),
+		"ownsCompaction":     func(v rpc.Value) error { e.OwnsCompaction, _ = v.Bool(); return nil },
+		"citationsMode":      params.Into(&e.Citations, readCitations),
+		"contextTokenBudget": params.Into(&e.TokenBudget, params.Optional(readCount)),
+		"reserveTokens":      params.Into(&e.Compaction.ReserveTokens, params.Optional(readInteger)),
+		"reserveTokensFloor": params.Into(&e.Compaction.ReserveTokensFloor, params.Optional(readInteger)),
+		"projection":         params.Into(&e.Projection, readProjection),
+	}).Read(v); err != nil {
+		return nil, err
+	}
+	if id != nil {
+		e.ID = *id
 	}
 	return &e, nil
 }
 
+func readCitations(v rpc.Value) (json.RawMessage, error) {
+	if v.Kind() == rpc.Null {
+		return nil, nil
+	}
+	return bytes.Clone(v.Raw()), nil
+}
+
 func readProjection(v rpc.Value) (*Projection, error) {
+	if v.Kind() == rpc.Null {
+		return nil, nil
+	}
 	epoch, _ := v.Get("epoch").Text()
 	fingerprint, ok := v.Get("fingerprint").Text()
 	mode := v.Get("mode")
@@ -159,16 +154,6 @@ func SameEngine(a, b *ContextEngine) bool {
 	}
 	p, q := a.Projection, b.Projection
 	return p == q || p != nil && q != nil && *p == *q
-}
-
-func optional[T any](v T, err error) (*T, error) { return &v, err }
-
-func readString(v rpc.Value) (string, error) {
-	text, ok := v.Text()
-	if !ok {
-		return "", fmt.Errorf("it is %s, not a string", v.Kind())
-	}
-	return text, nil
 }
 
 // readCount reads an integer that is not negative.

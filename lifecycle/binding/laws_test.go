@@ -135,7 +135,7 @@ func bind(t rapid.TB, b binding.Binding, in binding.ThreadInputs, d binding.Deci
 			t.Fatal(err)
 		}
 	}
-	o := binding.Options{Now: lawNow}
+	o := lawNow
 	again, dropped, err := binding.Read(binding.Encode(b.Stamped(o)), "", o)
 	if err != nil || len(dropped) > 0 {
 		t.Fatal(err, dropped)

@@ -1,49 +1,42 @@
 package binding
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"codex-bridge/bridge/setting"
 	"codex-bridge/rpc"
 )
-
-// Malformed is the error for a text that is not a JSON object. The caller should keep the text and
-// report it.
-type Malformed struct{ Err error }
-
-func (e *Malformed) Error() string { return "the binding can't be read: " + e.Err.Error() }
-func (e *Malformed) Unwrap() error { return e.Err }
-
-// Foreign is the error for a record of another version or without a thread.
-type Foreign struct{ Why string }
-
-func (e *Foreign) Error() string { return "the binding has an unknown form: " + e.Why }
 
 // Dropped is a value of a record that Read could not use.
 type Dropped struct{ Field, Why string }
 
 func (d Dropped) String() string { return d.Field + ": " + d.Why }
 
-// Read reads the record of the conversation in sessionFile and returns the values that it dropped. An
-// error is a *Malformed or a *Foreign. A record with an empty threadId is valid but not Bound.
-func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error) {
+// Read reads the record of the conversation in sessionFile and returns the values that it dropped. A
+// text that is not a JSON object, and a record of another version or without a thread, are errors:
+// the caller should keep the text and report it. A record with an empty threadId is valid but not
+// Bound. now is the default for missing times.
+func Read(text []byte, sessionFile string, now time.Time) (Binding, []Dropped, error) {
 	doc, err := rpc.ParseValue(text)
 	switch {
 	case err != nil:
-		return Binding{}, nil, &Malformed{err}
+		return Binding{}, nil, fmt.Errorf("the binding can't be read: %w", err)
 	case doc.Truncated():
-		return Binding{}, nil, &Malformed{fmt.Errorf("it has too many values")}
+		return Binding{}, nil, errors.New("the binding can't be read: it has too many values")
 	case doc.Root().Kind() != rpc.Object:
-		return Binding{}, nil, &Malformed{fmt.Errorf("it is %s, not an object", doc.Root().Kind())}
+		return Binding{}, nil, fmt.Errorf("the binding can't be read: it is %s, not an object", doc.Root().Kind())
 	}
 	r := reader{v: doc.Root()}
 	if !isVersion(r.v.Get("schemaVersion")) {
-		return Binding{}, nil, &Foreign{fmt.Sprintf("its schemaVersion is not %d", schemaVersion)}
+		return Binding{}, nil, fmt.Errorf("the binding has an unknown form: its schemaVersion is not %d", schemaVersion)
 	}
 	thread, ok := r.v.Get("threadId").Text()
 	if !ok {
-		return Binding{}, nil, &Foreign{"it has no threadId"}
+		return Binding{}, nil, errors.New("the binding has an unknown form: it has no threadId")
 	}
 	b := Binding{
 		SessionFile:                 sessionFile,
@@ -70,12 +63,8 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 		UpdatedAt:                   r.text("updatedAt"),
 	}
 	b.ModelProvider = setting.BoundProvider(b.ModelProvider)
-	if b.CreatedAt == "" {
-		b.CreatedAt = o.now()
-	}
-	if b.UpdatedAt == "" {
-		b.UpdatedAt = o.now()
-	}
+	b.CreatedAt = cmp.Or(b.CreatedAt, now.UTC().Format(timestamp))
+	b.UpdatedAt = cmp.Or(b.UpdatedAt, now.UTC().Format(timestamp))
 	return b, r.dropped, nil
 }
 

@@ -1,6 +1,7 @@
 package binding
 
 import (
+	"cmp"
 	"errors"
 )
 
@@ -21,7 +22,7 @@ var errNotBuilt = errors.New("bridge.plugins: the apps of the plugins were not l
 // AppConfig must have been built: without it the next turn would replace the thread.
 func NewStarted(run ThreadRequest, in ThreadInputs, a ThreadResponse) (Binding, error) {
 	b := commonBinding(run, in, a)
-	b.Model = firstNonEmpty(a.Model, run.Model)
+	b.Model = cmp.Or(a.Model, run.Model)
 	if in.Evaluated {
 		b.MCPServers = in.MCPServers
 	}
@@ -39,7 +40,7 @@ func NewStarted(run ThreadRequest, in ThreadInputs, a ThreadResponse) (Binding, 
 // keep the approval policy and sandbox of old: each request sends them again.
 func NewResumed(old Binding, run ThreadRequest, in ThreadInputs, a ThreadResponse) Binding {
 	b := commonBinding(run, in, a)
-	b.Model = firstNonEmpty(run.Model, a.Model)
+	b.Model = cmp.Or(run.Model, a.Model)
 	b.AuthProfile, b.HookGeneration = old.AuthProfile, old.HookGeneration // of another implementation
 	b.MCPServers = old.MCPServers
 	if in.Evaluated {
@@ -55,15 +56,8 @@ func NewResumed(old Binding, run ThreadRequest, in ThreadInputs, a ThreadRespons
 func commonBinding(run ThreadRequest, in ThreadInputs, a ThreadResponse) Binding {
 	return Binding{
 		SessionFile: run.SessionFile, ThreadID: a.Thread, Cwd: run.Cwd,
-		ModelProvider: firstNonEmpty(a.ModelProvider, run.ModelProvider),
+		ModelProvider: cmp.Or(a.ModelProvider, run.ModelProvider),
 		DynamicTools:  in.DynamicTools, UserMCPServers: in.UserMCPServers, Environments: in.Environments,
 		ContextEngine: in.ContextEngine,
 	}
-}
-
-func firstNonEmpty(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
 }

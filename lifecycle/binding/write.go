@@ -6,22 +6,15 @@ import (
 	"time"
 
 	"codex-bridge/bridge/setting"
+	"codex-bridge/lifecycle/params"
 )
 
 // timestamp is RFC 3339 in UTC with milliseconds.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// Options configure the reading and writing of a record.
-type Options struct {
-	// Now is the time of the change, and the default for missing times.
-	Now time.Time
-}
-
-func (o Options) now() string { return o.Now.UTC().Format(timestamp) }
-
 // Stamped returns b with the times of a write now and with normalized settings.
-func (b Binding) Stamped(o Options) Binding {
-	b.UpdatedAt = o.now()
+func (b Binding) Stamped(now time.Time) Binding {
+	b.UpdatedAt = now.UTC().Format(timestamp)
 	if b.CreatedAt == "" {
 		b.CreatedAt = b.UpdatedAt
 	}
@@ -50,7 +43,7 @@ type record struct {
 // MarshalJSON adds the version.
 func (c ContextEngine) MarshalJSON() ([]byte, error) {
 	type plain ContextEngine
-	return marshal(struct {
+	return params.Encode(struct {
 		SchemaVersion int `json:"schemaVersion"`
 		plain
 	}{schemaVersion, plain(c)})
@@ -59,7 +52,7 @@ func (c ContextEngine) MarshalJSON() ([]byte, error) {
 // MarshalJSON adds the version and the mode.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	type plain Projection
-	return marshal(struct {
+	return params.Encode(struct {
 		SchemaVersion int    `json:"schemaVersion"`
 		Mode          string `json:"mode"`
 		plain
@@ -75,14 +68,5 @@ func (p PluginPolicy) MarshalJSON() ([]byte, error) {
 	if p.AppIDs == nil {
 		p.AppIDs = map[string][]string{}
 	}
-	return marshal(plain(p))
-}
-
-// marshal returns v as JSON, without escapes for <, > and &.
-func marshal(v any) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(text.Bytes()), err
+	return params.Encode(plain(p))
 }

@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"runtime/debug"
-	"sync"
 )
 
 // maxDecoded bounds the bytes of an image in memory.
@@ -14,9 +13,6 @@ const maxDecoded = 160 << 20
 
 // largeDecoded is the size in memory from which the memory of an image is given back at once.
 const largeDecoded = 16 << 20
-
-// decoding lets one image at a time be in memory.
-var decoding sync.Mutex
 
 // checkDecoded decodes an image to find out whether it is whole. It returns an error without
 // decoding an image that would be too large in memory.
@@ -28,8 +24,6 @@ func checkDecoded(data []byte, config image.Config) error {
 	if size > maxDecoded {
 		return fmt.Errorf("it has %d by %d pixels, which take %d bytes in memory; the maximum is %d. Send a smaller image", config.Width, config.Height, size, maxDecoded)
 	}
-	decoding.Lock()
-	defer decoding.Unlock()
 	_, _, err := image.Decode(bytes.NewReader(data))
 	if size >= largeDecoded {
 		debug.FreeOSMemory()

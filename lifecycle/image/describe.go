@@ -2,21 +2,20 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
 // listTimeout is the timeout of model/list.
 const listTimeout = 5 * time.Second
-
-// server is an initialised app-server. Its notifications go to the collector of the job.
-type server interface {
-	Call(ctx context.Context, method string, params any) (rpc.Value, error)
-}
 
 // Policy decides which models may be used.
 type Policy interface {
@@ -30,31 +29,17 @@ type Result struct {
 	Model string `json:"model"`
 }
 
-// task is a job with its working folder and policy.
-type task struct {
-	Job Job
-	Cwd string
-	// Policy judges the model of the job. It may be nil.
-	Policy Policy
-	// Step is called before the turn with a text for people. It may be nil.
-	Step func(string)
-}
-
-// describe runs a task on a server. c must get the server's notifications.
-func describe(ctx context.Context, s server, c *collector, t task) (Result, error) {
-	step := t.Step
-	if step == nil {
-		step = func(string) {}
-	}
-	job, err := t.model(ctx, s)
+// describe runs a job on an initialised server. c gets the collector of the server's notifications.
+func (w *Worker) describe(ctx context.Context, s *child.Client, c *atomic.Pointer[turn.Collector], job Job, cwd string, step func(string)) (Result, error) {
+	job, err := w.withModel(ctx, s, job)
 	if err != nil {
 		return Result{}, err
 	}
-	servers, err := serverNames(ctx, s, t.Cwd)
+	servers, err := serverNames(ctx, s, cwd)
 	if err != nil {
 		return Result{}, err
 	}
-	started, err := s.Call(ctx, "thread/start", job.ThreadStart(t.Cwd, servers))
+	started, err := s.Call(ctx, "thread/start", job.ThreadStart(cwd, servers))
 	if err != nil {
 		return Result{}, err
 	}
@@ -63,18 +48,30 @@ func describe(ctx context.Context, s server, c *collector, t task) (Result, erro
 		return Result{}, rpc.Errorf(rpc.CodeNotVerified, "codex started a thread with the sandbox %s instead of readOnly; the images were not sent", sandbox.Raw())
 	}
 	step(fmt.Sprintf("%s looks at %s", job.Model, count(job.Images)))
-	turn, err := s.Call(ctx, "turn/start", job.TurnStart(thread, t.Cwd))
+	collected := turn.NewCollector(thread)
+	c.Store(collected)
+	running, err := s.Call(ctx, "turn/start", job.TurnStart(thread, cwd))
 	if err != nil {
 		return Result{}, err
 	}
-	c.SetTurn(thread, turn.Get("turn"))
-	text, err := c.Text(ctx)
-	return Result{text, job.Model}, err
+	now, ended := turn.ReadTurn(thread, running.Get("turn"))
+	if collected.SetTurn(now.Turn); ended {
+		collected.Take(now)
+	}
+	out, err := collected.Wait(ctx)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case out.Status == turn.StatusFailed:
+		return Result{}, errors.New(out.Problem)
+	case out.All == "":
+		return Result{}, errors.New("the turn ended without a text")
+	}
+	return Result{out.All, job.Model}, nil
 }
 
-// model returns the job with its model and effort.
-func (t task) model(ctx context.Context, s server) (Job, error) {
-	job := t.Job
+// withModel returns the job with its model and effort.
+func (w *Worker) withModel(ctx context.Context, s *child.Client, job Job) (Job, error) {
 	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	listed, err := s.Call(listCtx, "model/list", modelListParams())
@@ -82,22 +79,16 @@ func (t task) model(ctx context.Context, s server) (Job, error) {
 		return job, err
 	}
 	models := readModels(listed)
-	allowed := func(string) bool { return true }
-	if t.Policy != nil {
-		allowed = t.Policy.AllowsModel
-	}
 	if job.Model = strings.TrimSpace(job.Model); job.Model == "" {
-		if job.Model, err = defaultModel(models, allowed); err != nil {
+		if job.Model, err = defaultModel(models, w.Policy.AllowsModel); err != nil {
 			return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 		}
 	}
-	if t.Policy != nil {
-		decided, refused := t.Policy.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
-		if refused != nil {
-			return job, refused
-		}
-		job.Model, job.Effort = decided.Name, decided.Effort
+	decided, refused := w.Policy.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
+	if refused != nil {
+		return job, refused
 	}
+	job.Model, job.Effort = decided.Name, decided.Effort
 	if err := checkModel(models, job.Model); err != nil {
 		return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
@@ -105,7 +96,7 @@ func (t task) model(ctx context.Context, s server) (Job, error) {
 }
 
 // serverNames returns the names of the MCP servers that the user's configuration would start.
-func serverNames(ctx context.Context, s server, cwd string) ([]string, error) {
+func serverNames(ctx context.Context, s *child.Client, cwd string) ([]string, error) {
 	read, err := s.Call(ctx, "config/read", map[string]any{"cwd": cwd, "includeLayers": false})
 	if err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	} else if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", Method, err)
 	}
-	result, err := f.worker.Describe(ctx, job, nil)
+	result, err := f.worker.Describe(ctx, job, func(string) {})
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,9 @@ package image
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"hash/crc32"
 	"image"
 	"image/color/palette"
@@ -154,58 +152,5 @@ func TestThreadStartDisablesServers(t *testing.T) {
 	}
 	if value(t, string(raw)).Get("sandbox").Raw() == nil || !got.Get("sandbox").Is("read-only") || string(got.Get("ephemeral").Raw()) != "true" {
 		t.Errorf("%s", raw)
-	}
-}
-
-func TestCollector(t *testing.T) {
-	const end = `turn/completed {"threadId":"th","turn":{"id":"tu","status":"completed","items":[]}}`
-	for _, test := range []struct {
-		name     string
-		received []string
-		want     string // the text, or what is in the error after "!"
-	}{
-		{"an item that is complete wins over its deltas", []string{
-			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"half"}`,
-			`item/completed {"threadId":"th","turnId":"tu","item":{"type":"agentMessage","id":"a","text":"whole"}}`, end,
-		}, "whole"},
-		{"another item is no text", []string{`item/completed {"threadId":"th","turnId":"tu","item":{"type":"reasoning","id":"a","text":"hm"}}`, end}, "!without a text"},
-		{"an error that is tried again is none", []string{
-			`error {"threadId":"th","turnId":"tu","willRetry":true,"error":{"message":"stream"}}`,
-			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"text"}`, end,
-		}, "text"},
-		{"an error is the end", []string{`error {"threadId":"th","turnId":"tu","willRetry":false,"error":{"message":"no quota"}}`, end}, "!no quota"},
-		{"a failure without a reason", []string{`turn/completed {"threadId":"th","turn":{"id":"tu","status":"failed"}}`}, "!without an error message"},
-		{"another turn", []string{
-			`item/agentMessage/delta {"threadId":"th","turnId":"x","itemId":"a","delta":"other"}`,
-			`turn/completed {"threadId":"th","turn":{"id":"x","status":"failed"}}`,
-			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"b","delta":"mine"}`, end,
-		}, "mine"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			for _, early := range []bool{true, false} {
-				var c collector
-				started := func() { c.SetTurn("th", value(t, `{"id":"tu","status":"inProgress"}`)) }
-				if !early {
-					started()
-				}
-				for _, line := range test.received {
-					method, params, _ := strings.Cut(line, " ")
-					c.Handle(method, value(t, params))
-				}
-				if early {
-					started()
-				}
-				got, err := c.Text(t.Context())
-				if reason, failed := strings.CutPrefix(test.want, "!"); failed != (err != nil) || failed && !strings.Contains(err.Error(), reason) || !failed && got != test.want {
-					t.Errorf("early %t: %q, %v", early, got, err)
-				}
-			}
-		})
-	}
-	late := errors.New("late")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(late)
-	if _, err := new(collector).Text(ctx); !errors.Is(err, late) {
-		t.Error(err)
 	}
 }

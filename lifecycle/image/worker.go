@@ -6,29 +6,25 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/child"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
 
 const stderrTail = 1 << 10 // bytes of a failed server's stderr that errors show
 
-// Options configure a Worker.
-type Options struct {
+// Worker runs jobs, each with its own app-server.
+type Worker struct {
 	Command []string  // the app-server
 	Env     []string  // the whole environment
 	Stderr  io.Writer // gets the app-server's stderr; nil means that errors show its end
 	Version string    // of the bridge
-	Policy  Policy    // may be nil
+	Policy  Policy
 }
-
-// Worker runs jobs, each with its own app-server.
-type Worker struct{ o Options }
-
-// NewWorker returns a Worker.
-func NewWorker(o Options) *Worker { return &Worker{o} }
 
 // WithTimeout returns a context for a job, with the requested timeout between 100 ms and an hour. The
 // time includes reading the images, the start of Codex and the description.
@@ -38,7 +34,7 @@ func WithTimeout(ctx context.Context, requested time.Duration) (context.Context,
 		rpc.Errorf(rpc.CodeDeadline, "no description after %s; set a longer image.timeout, or use another model", within))
 }
 
-// Describe runs a job. It calls step, which may be nil, with texts about the progress.
+// Describe runs a job. It calls step with texts about the progress.
 func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Result, err error) {
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
@@ -49,18 +45,18 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cwd)) }()
 	tail := &child.Tail{Max: stderrTail}
-	stderr := w.o.Stderr
+	stderr := w.Stderr
 	if stderr == nil {
 		stderr = tail
 	}
-	c := &collector{}
+	var c atomic.Pointer[turn.Collector]
 	server, err := child.Connect(ctx, child.ClientOptions{
-		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
+		Command: w.Command, Env: w.Env, Stderr: stderr,
 		Handle: func(_ context.Context, m *child.Message) {
 			if m.IsRequest() {
 				decline(m)
-			} else {
-				c.Handle(m.Method, m.Params)
+			} else if e, ok := turn.ReadEvent(m.Method, m.Params); ok && c.Load() != nil {
+				c.Load().Take(e)
 			}
 		},
 	})
@@ -75,7 +71,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		}
 	}()
 	if _, err := server.Initialize(ctx, map[string]any{
-		"clientInfo":   map[string]any{"name": "codex-bridge", "title": "codex-bridge", "version": w.o.Version},
+		"clientInfo":   map[string]any{"name": "codex-bridge", "title": "codex-bridge", "version": w.Version},
 		"capabilities": map[string]any{"experimentalApi": true},
 	}); err != nil {
 		return Result{}, clientError(ctx, err)
@@ -89,7 +85,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		case <-ended.Done():
 		}
 	}()
-	r, err = describe(ended, server, c, task{Job: job, Cwd: cwd, Policy: w.o.Policy, Step: step})
+	r, err = w.describe(ended, server, &c, job, cwd, step)
 	if err != nil {
 		return Result{}, clientError(ctx, err)
 	}

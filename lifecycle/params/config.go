@@ -57,24 +57,23 @@ type Config struct {
 	Requested   json.RawMessage // of the client's request
 	UserServers json.RawMessage // see MCPServersConfig
 	Apps        json.RawMessage // of plugins; for a thread that starts
-	Final       json.RawMessage // the hooks, which no other layer may change
 	CodeMode    CodeMode
 	Lightweight bool
 }
 
 // HasChanges reports whether c has more than the configuration of the client's request.
 func (c Config) HasChanges() bool {
-	return c.Configured != nil || c.UserServers != nil || c.Apps != nil || c.Final != nil || c.CodeMode != CodeModeAsIs || c.Lightweight
+	return c.Configured != nil || c.UserServers != nil || c.Apps != nil || c.CodeMode != CodeModeAsIs || c.Lightweight
 }
 
 // start returns the configuration of a new thread, nil for none.
 func (c Config) start() (json.RawMessage, error) {
-	return c.merge(c.Configured, c.Requested, c.UserServers, c.Apps, c.Final)
+	return c.merge(c.Configured, c.Requested, c.UserServers, c.Apps)
 }
 
 // resume returns the configuration of a resumed thread, without the apps, which the thread keeps.
 func (c Config) resume() (json.RawMessage, error) {
-	return c.merge(c.Configured, c.Requested, c.UserServers, c.Final)
+	return c.merge(c.Configured, c.Requested, c.UserServers)
 }
 
 func (c Config) merge(layers ...json.RawMessage) (json.RawMessage, error) {

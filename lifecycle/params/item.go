@@ -26,17 +26,17 @@ func (i Item) MarshalJSON() ([]byte, error) {
 	case i.written != "":
 		return []byte(i.written), nil
 	case i.URL != "":
-		return encode(struct {
+		return Encode(struct {
 			Type string `json:"type"`
 			URL  string `json:"url"`
 		}{"image", i.URL})
 	case i.Path != "":
-		return encode(struct {
+		return Encode(struct {
 			Type string `json:"type"`
 			Path string `json:"path"`
 		}{"localImage", i.Path})
 	}
-	return encode(struct {
+	return Encode(struct {
 		Type     string   `json:"type"`
 		Text     string   `json:"text"`
 		Elements []string `json:"text_elements"`

@@ -36,7 +36,7 @@ func readObject(text json.RawMessage) (object, error) {
 }
 
 // write writes the members in the order of their names.
-func (o object) write() (json.RawMessage, error) { return encode(o) }
+func (o object) write() (json.RawMessage, error) { return Encode(o) }
 
 // text returns a string member, or "" if it is absent or null. Any other value is an error.
 func (o object) text(name string) (string, error) {
@@ -57,13 +57,13 @@ func (o object) set(name, text string) error {
 		delete(o, name)
 		return nil
 	}
-	raw, err := encode(text)
+	raw, err := Encode(text)
 	o[name] = raw
 	return err
 }
 
-// encode returns v as JSON, without escapes for <, > and &.
-func encode(v any) (json.RawMessage, error) {
+// Encode returns v as JSON, without escapes for <, > and &.
+func Encode(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)

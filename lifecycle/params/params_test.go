@@ -41,7 +41,6 @@ func TestThread(t *testing.T) {
 			Configured:  json.RawMessage(`{"a":{"x":1,"y":1},"b":0}`),
 			UserServers: json.RawMessage(`{"mcp_servers":{"s":{"command":"x"}}}`),
 			Apps:        json.RawMessage(`{"apps":{"g":{"enabled":true}}}`),
-			Final:       json.RawMessage(`{"b":2,"features.hooks":true}`),
 		},
 	}
 	start, err := ThreadStart(json.RawMessage(asked), o)
@@ -51,7 +50,7 @@ func TestThread(t *testing.T) {
 	same(t, start, []byte(`{"model":"m","modelProvider":"openai","cwd":"/w","approvalPolicy":"on-request","serviceTier":"priority",
 		"serviceName":"codex-bridge","developerInstructions":"First.\n\nBe <brief>.","dynamicTools":[],"environments":[],
 		"experimentalRawEvents":true,"later":{"n":12345678901234567890},
-		"config":{"a":{"x":1,"y":2},"b":2,"mcp_servers":{"s":{"command":"x"}},"apps":{"g":{"enabled":true}},"features.hooks":true}}`))
+		"config":{"a":{"x":1,"y":2},"b":1,"mcp_servers":{"s":{"command":"x"}},"apps":{"g":{"enabled":true}}}}`))
 	if !strings.Contains(string(start), "12345678901234567890") || !strings.Contains(string(start), "<brief>") {
 		t.Errorf("a number or a text is written in another way: %s", start)
 	}
@@ -61,7 +60,7 @@ func TestThread(t *testing.T) {
 	}
 	same(t, resume, []byte(`{"threadId":"T","model":"m","modelProvider":"openai","cwd":"/w","approvalPolicy":"on-request","serviceTier":"priority",
 		"developerInstructions":"First.\n\nBe <brief>.",
-		"config":{"a":{"x":1,"y":2},"b":2,"mcp_servers":{"s":{"command":"x"}},"features.hooks":true}}`))
+		"config":{"a":{"x":1,"y":2},"b":1,"mcp_servers":{"s":{"command":"x"}}}}`))
 }
 
 func TestThreadKeepsOtherMembers(t *testing.T) {
@@ -99,7 +98,7 @@ func TestThreadErrors(t *testing.T) {
 }
 
 func TestLightweightIsLast(t *testing.T) {
-	c := Config{Final: json.RawMessage(`{"project_doc_max_bytes":5,"features.code_mode":true}`), CodeMode: CodeModeOff, Lightweight: true}
+	c := Config{Configured: json.RawMessage(`{"project_doc_max_bytes":5,"features.code_mode":true}`), CodeMode: CodeModeOff, Lightweight: true}
 	got, err := c.resume()
 	if err != nil {
 		t.Fatal(err)

@@ -47,48 +47,21 @@ func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	return encode(map[string]any{"mcp_servers": all})
+	return Encode(map[string]any{"mcp_servers": all})
 }
 
 // readServer reads one definition. on is false for a server that is disabled or for agents only.
 func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
-	if def.Kind() != rpc.Object {
-		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
+	enabled, forCodex := true, true
+	ignore := func(rpc.Value) error { return nil } // Codex derives it from command and url
+	if err := (Members{
+		"command": Into(&s.Command, Text), "args": Into(&s.Args, List(Text)), "env": Into(&s.Env, readTable), "cwd": Into(&s.Cwd, Text),
+		"url": Into(&s.URL, Text), "headers": s.headers, "enabled": Into(&enabled, Bool), "codex": Into(&forCodex, s.codex),
+		"type": ignore, "transport": ignore,
+	}).Read(def); err != nil {
+		return s, false, err
 	}
-	on = true
-	for name, v := range def.Members() {
-		switch name {
-		case "command":
-			s.Command, err = readText(v)
-		case "args":
-			s.Args, err = readTexts(v)
-		case "env":
-			s.Env, err = readTable(v)
-		case "cwd":
-			s.Cwd, err = readText(v)
-		case "url":
-			s.URL, err = readText(v)
-		case "headers":
-			err = s.headers(v)
-		case "enabled":
-			enabled, ok := v.Bool()
-			on = on && (enabled || !ok)
-			if !ok {
-				err = fmt.Errorf("it is %s, not a boolean", v.Kind())
-			}
-		case "codex":
-			var forCodex bool
-			forCodex, err = s.codex(v)
-			on = on && forCodex
-		case "type", "transport": // Codex derives it from command and url
-		default:
-			err = fmt.Errorf("it is not known; leave it out")
-		}
-		if err != nil {
-			return s, false, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if on && (s.Command == "") == (s.URL == "") {
+	if on = enabled && forCodex; on && (s.Command == "") == (s.URL == "") {
 		return s, false, fmt.Errorf("it needs a command or a url, and not both")
 	}
 	return s, on, nil
@@ -120,6 +93,7 @@ func (s *mcpServer) headers(v rpc.Value) error {
 	if err != nil {
 		return err
 	}
+	s.Headers, s.EnvHeaders = make(map[string]string), make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order: HTTP treats names that differ in case as equal
 		value := all[name]
 		if m := bearerVariable.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
@@ -127,43 +101,12 @@ func (s *mcpServer) headers(v rpc.Value) error {
 			continue
 		}
 		if m := envVariable.FindStringSubmatch(value); m != nil {
-			s.EnvHeaders = putEntry(s.EnvHeaders, name, m[1])
+			s.EnvHeaders[name] = m[1]
 			continue
 		}
-		s.Headers = putEntry(s.Headers, name, value)
+		s.Headers[name] = value
 	}
 	return nil
-}
-
-func putEntry(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = make(map[string]string)
-	}
-	m[name] = value
-	return m
-}
-
-func readText(v rpc.Value) (string, error) {
-	text, ok := v.Text()
-	if !ok {
-		return "", fmt.Errorf("it is %s, not a string", v.Kind())
-	}
-	return text, nil
-}
-
-func readTexts(v rpc.Value) ([]string, error) {
-	if v.Kind() != rpc.Array {
-		return nil, fmt.Errorf("it is %s, not a list of strings", v.Kind())
-	}
-	var list []string
-	for e := range v.Elements() {
-		one, err := readText(e)
-		if err != nil {
-			return nil, fmt.Errorf("element %d: %w", len(list), err)
-		}
-		list = append(list, one)
-	}
-	return list, nil
 }
 
 func readTable(v rpc.Value) (map[string]string, error) {
@@ -172,7 +115,7 @@ func readTable(v rpc.Value) (map[string]string, error) {
 	}
 	m := make(map[string]string)
 	for name, value := range v.Members() {
-		one, err := readText(value)
+		one, err := Text(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -21,10 +21,8 @@ func ThreadStart(request json.RawMessage, o Options) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("thread/start: %w", err)
 	}
-	if name, _ := p.text("serviceName"); name == "" && o.ServiceName != "" {
-		if err := p.set("serviceName", o.ServiceName); err != nil {
-			return nil, err
-		}
+	if err := o.addServiceName(p); err != nil {
+		return nil, err
 	}
 	config, err := o.Config.start()
 	if err != nil {
@@ -78,16 +76,26 @@ func (o *Options) prepare(request json.RawMessage) (object, error) {
 	if err := p.set("modelProvider", setting.RequestProvider(provider)); err != nil {
 		return nil, err
 	}
-	instructions, err := p.text("developerInstructions")
-	if err != nil {
+	if err := o.addInstructions(p); err != nil {
 		return nil, err
 	}
-	if both := joinInstructions(o.Instructions, instructions); both != "" {
-		if err := p.set("developerInstructions", both); err != nil {
-			return nil, err
-		}
-	}
 	return p, p.normalizeSettings()
+}
+
+func (o *Options) addServiceName(p object) error {
+	if name, _ := p.text("serviceName"); name != "" || o.ServiceName == "" {
+		return nil
+	}
+	return p.set("serviceName", o.ServiceName)
+}
+
+// addInstructions puts the developer instructions before those of the request.
+func (o *Options) addInstructions(p object) error {
+	own, err := p.text("developerInstructions")
+	if err != nil || strings.TrimSpace(o.Instructions) == "" {
+		return err
+	}
+	return p.set("developerInstructions", joinInstructions(o.Instructions, own))
 }
 
 // normalizeSettings replaces other spellings of settings by those of Codex.
@@ -134,17 +142,11 @@ func AddToRequest(request json.RawMessage, o Options) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name, _ := p.text("serviceName"); name == "" && o.ServiceName != "" {
-		if err := p.set("serviceName", o.ServiceName); err != nil {
-			return nil, err
-		}
+	if err := o.addServiceName(p); err != nil {
+		return nil, err
 	}
 	if o.Instructions != "" {
-		own, err := p.text("developerInstructions")
-		if err != nil {
-			return nil, err
-		}
-		if err := p.set("developerInstructions", joinInstructions(o.Instructions, own)); err != nil {
+		if err := o.addInstructions(p); err != nil {
 			return nil, err
 		}
 	}

@@ -3,7 +3,10 @@ package params
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+
+	"codex-bridge/rpc"
 )
 
 // Trigger says whether the user, a schedule or a timer started a turn.
@@ -15,6 +18,16 @@ const (
 	TriggerCron      Trigger = "cron"      // a scheduled job
 	TriggerHeartbeat Trigger = "heartbeat" // a periodic check for work
 )
+
+// ReadTrigger reads a trigger, for Into.
+func ReadTrigger(v rpc.Value) (Trigger, error) {
+	text, _ := v.Text()
+	switch t := Trigger(text); t {
+	case TriggerUser, TriggerCron, TriggerHeartbeat:
+		return t, nil
+	}
+	return "", errors.New("write user, cron or heartbeat")
+}
 
 const cronInstructions = `A schedule started this turn; nobody is waiting for it to be talked over, and what is said here holds for this turn alone.
 
@@ -72,7 +85,7 @@ func CollaborationMode(t Trigger, own TriggerInstructions, model, effort string)
 		Effort       *string `json:"reasoning_effort"`
 		Instructions *string `json:"developer_instructions"`
 	}
-	return encode(struct {
+	return Encode(struct {
 		Mode     string   `json:"mode"`
 		Settings settings `json:"settings"`
 	}{"default", settings{model, orNull(effort), orNull(words)}})

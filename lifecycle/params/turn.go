@@ -63,7 +63,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 		}
 		p.Mode = mode
 	}
-	return encode(p)
+	return Encode(p)
 }
 
 // bridge is the member bridge of turn/start, which package threads reads.

@@ -1,7 +1,6 @@
 package threads
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,12 +14,9 @@ import (
 // resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes
 // the session's.
 func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
-	if call.Truncated() {
-		return rpc.Errorf(rpc.CodeTooLarge, "thread/resume has more values than are looked at; send less")
-	}
-	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-	if err != nil { // it was parsed once
-		return internal(err)
+	m, failed := cloned(call)
+	if failed != nil {
+		return failed
 	}
 	asked, err := readResume(m.Params)
 	if err != nil {
@@ -28,7 +24,13 @@ func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
 	}
 	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &request{Feature: f, m: m, asked: asked, aside: aside}
-		if err := r.adopt(ctx); err != nil {
+		id, _ := m.Params.Get("threadId").Text()
+		err := f.inLine(ctx, asked.Key, func(ctx context.Context) error {
+			// No key of a session has a control character. Two sessions must not take the thread at the
+			// same time.
+			return f.inLine(ctx, "\x00"+id, func(ctx context.Context) error { return r.adopt(ctx, id) })
+		})
+		if err != nil {
 			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
@@ -53,20 +55,7 @@ func readResume(p rpc.Value) (*sessionRequest, error) {
 }
 
 // adopt resumes the thread that the client names, and binds the session to it.
-func (r *request) adopt(ctx context.Context) error {
-	id, _ := r.m.Params.Get("threadId").Text()
-	leave, err := r.lines.join(ctx, r.asked.Key)
-	if err != nil {
-		return internal(err)
-	}
-	defer leave()
-	// No key of a session has a control character. Two sessions must not take the thread at the same
-	// time.
-	leaveThread, err := r.lines.join(ctx, "\x00"+id)
-	if err != nil {
-		return internal(err)
-	}
-	defer leaveThread()
+func (r *request) adopt(ctx context.Context, id string) (err error) {
 	if r.store, err = r.o.Store(ctx); err != nil {
 		return internal(err)
 	}

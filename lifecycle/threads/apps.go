@@ -176,7 +176,7 @@ func (f *Feature) Plugins(ctx context.Context, thread string) (*binding.PluginPo
 	if err != nil || !found {
 		return nil, err
 	}
-	b, _, err := binding.Read([]byte(kept.Record), open.session, f.options())
+	b, _, err := binding.Read([]byte(kept.Record), open.session, f.o.Now())
 	if err != nil {
 		return nil, fmt.Errorf("the binding of the session %s: %w", open.session, err)
 	}

@@ -1,9 +1,7 @@
 package threads
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"codex-bridge/bridge"
@@ -36,7 +34,7 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 		Session: kept.Session, Thread: kept.Thread, Before: kept.PreviousThread, Action: kept.Action,
 		Reason: binding.Reason(kept.Reason), Words: binding.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
 	}
-	b, _, err := binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
+	b, _, err := binding.Read([]byte(kept.Record), kept.Session, kept.Updated)
 	if err != nil {
 		shown.Problem = err.Error()
 	} else {
@@ -62,18 +60,19 @@ func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any
 		if !f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}
-		if call.Truncated() {
-			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
-		}
-		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-		if err != nil { // it was parsed once
-			return internal(err)
+		m, failed := cloned(call)
+		if failed != nil {
+			return failed
 		}
 		// A session that is being opened may have to be waited for.
 		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-			result, err := f.answers(ctx, m.Params, answer)
+			s, err := f.o.Store(ctx)
+			var result any
+			if err == nil {
+				result, err = answer(ctx, s, m.Params)
+			}
 			if err != nil {
-				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
+				aside.Reply(rpc.EncodeError(m.ID, err))
 				return
 			}
 			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
@@ -82,33 +81,14 @@ func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any
 	}
 }
 
-func (f *Feature) answers(ctx context.Context, params rpc.Value, answer func(context.Context, *store.Store, rpc.Value) (any, error)) (any, error) {
-	s, err := f.o.Store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return answer(ctx, s, params)
-}
-
-func asError(err error) *rpc.Error {
-	var e *rpc.Error
-	if errors.As(err, &e) {
-		return e
-	}
-	return internal(err)
-}
-
 // key is params.sessionKey, "" where it is left out.
 func key(params rpc.Value) (string, error) {
 	v := params.Get("sessionKey")
 	if !v.Exists() {
 		return "", nil
 	}
-	text, ok := v.Text()
-	if !ok || text == "" {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: give the key of a session, a text")
-	}
-	if err := CheckSessionKey(text); err != nil {
+	text, err := readKey(v)
+	if err != nil {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: %v", err)
 	}
 	return text, nil
@@ -128,15 +108,11 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Bindings(ctx, Most)
-	if session != "" {
-		var one store.Binding
-		var found bool
-		if one, found, err = s.BindingBySession(ctx, session); found {
-			kept = []store.Binding{one}
-		} else {
-			kept = nil
-		}
+	var kept []store.Binding
+	if session == "" {
+		kept, err = s.Bindings(ctx, Most)
+	} else if one, found, findErr := s.BindingBySession(ctx, session); found || findErr != nil {
+		kept, err = []store.Binding{one}, findErr
 	}
 	if err != nil {
 		return nil, err
@@ -174,22 +150,20 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 		return nil, err
 	}
 	id, _ := params.Get("threadId").Text()
-	leave, err := f.lines.join(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := f.take(ctx, s, session); err != nil {
-		return nil, err
-	}
-	cleared, err := s.DeleteBinding(ctx, session, id)
-	if err != nil {
-		return nil, err
-	}
-	if cleared {
-		f.known.unbind(session)
-	}
-	return map[string]any{"cleared": cleared}, f.letGo(ctx, s, session)
+	cleared := false
+	err = f.inLine(ctx, session, func(ctx context.Context) (err error) {
+		if err := f.take(ctx, s, session); err != nil {
+			return err
+		}
+		if cleared, err = s.DeleteBinding(ctx, session, id); err != nil {
+			return err
+		}
+		if cleared {
+			f.known.unbind(session)
+		}
+		return f.letGo(ctx, s, session)
+	})
+	return map[string]any{"cleared": cleared}, err
 }
 
 // letGo gives a session back.
@@ -205,16 +179,6 @@ func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) err
 	delete(f.held, session)
 	f.mu.Unlock()
 	return nil
-}
-
-// keepModel puts what Codex says of a thread into its session's binding.
-func (f *Feature) keepModel(ctx context.Context, session, id, model, provider string) error {
-	return f.amend(ctx, session, id, func(_ *store.Binding, b *binding.Binding) {
-		b.Model = model
-		if provider != "" {
-			b.ModelProvider = provider
-		}
-	})
 }
 
 // givenUp is the action of a session whose thread can't be gone on with.
@@ -247,12 +211,12 @@ func (f *Feature) amend(ctx context.Context, session, id string, change func(*st
 	if err != nil || !found || kept.Thread != id {
 		return err
 	}
-	b, _, err := binding.Read([]byte(kept.Record), session, f.options())
+	b, _, err := binding.Read([]byte(kept.Record), session, f.o.Now())
 	if err != nil {
 		return err
 	}
 	change(&kept, &b)
-	b = b.Stamped(f.options())
+	b = b.Stamped(f.o.Now())
 	kept.Record, kept.Updated = string(binding.Encode(b)), f.o.Now()
 	_, err = s.ReplaceBinding(ctx, kept, id)
 	return err

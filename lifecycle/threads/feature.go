@@ -1,9 +1,11 @@
 package threads
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -49,7 +51,7 @@ type Options struct {
 // Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
 type Feature struct {
 	o     Options
-	lines lines
+	lines *turn.Queue // requests for one session, and for one thread
 	known known
 	peer  *bridge.Conn
 
@@ -62,7 +64,7 @@ type Feature struct {
 
 // New makes a Feature.
 func New(o Options) *Feature {
-	return &Feature{o: o, held: make(map[string]bool), replaced: make(map[string]replaced)}
+	return &Feature{o: o, lines: turn.NewQueue(math.MaxInt), held: make(map[string]bool), replaced: make(map[string]replaced)}
 }
 
 // Attach implements bridge.Attacher.
@@ -118,15 +120,37 @@ func (f *Feature) Close(ctx context.Context) error {
 	return s.ReleaseLeases(ctx, here)
 }
 
-// options of reading and writing a record.
-func (f *Feature) options() binding.Options { return binding.Options{Now: f.o.Now()} }
-
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // the bridge's own values always have a JSON form
 	}
 	return raw
+}
+
+// inLine calls do when the earlier requests with the key have ended.
+func (f *Feature) inLine(ctx context.Context, key string, do func(context.Context) error) error {
+	place, err := f.lines.Join(key)
+	if err != nil {
+		return err
+	}
+	return place.Do(ctx, do)
+}
+
+// cloned returns a copy of a request that can be used when its handler has returned.
+func cloned(call *bridge.ClientMessage) (*rpc.Message, *rpc.Error) {
+	if call.Truncated() {
+		return nil, tooManyValues(call)
+	}
+	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+	if err != nil { // impossible: it was parsed before
+		return nil, internal(err)
+	}
+	return m, nil
+}
+
+func tooManyValues(call *bridge.ClientMessage) *rpc.Error {
+	return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
 }
 
 // message is a client's request in another form.

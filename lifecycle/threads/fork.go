@@ -1,7 +1,6 @@
 package threads
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,9 +24,9 @@ func (f *Feature) forking(call *bridge.ClientMessage) *rpc.Error {
 	if !f.forks(call) {
 		return nil
 	}
-	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-	if err != nil { // it was parsed once
-		return internal(err)
+	m, failed := cloned(call)
+	if failed != nil {
+		return failed
 	}
 	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &fork{Feature: f, m: m, aside: aside}

@@ -30,11 +30,6 @@ type request struct {
 
 // answer answers the client, or tells what it is to be told instead.
 func (r *request) answer(ctx context.Context) error {
-	leave, err := r.lines.join(ctx, r.asked.Key)
-	if err != nil {
-		return internal(err)
-	}
-	defer leave()
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
@@ -74,7 +69,7 @@ func (r *request) prepare(ctx context.Context) error {
 	if r.in, err = r.asked.inputs(r.m.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	r.in.TooLarge = r.tooLarge(r.old.ThreadID)
+	r.in.TooLarge = r.Feature.TooLarge(r.old.ThreadID)
 	if r.given, err = r.Feature.given(); err != nil {
 		return internal(err)
 	}
@@ -86,9 +81,9 @@ func (r *request) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tooLarge tells whether a session's thread has grown too large. One whose file is not
-// found has not: that it is lost the resume says.
-func (f *Feature) tooLarge(id string) bool {
+// TooLarge reports whether the thread of a session has grown so large that the session gets
+// another. A thread whose file is not found has not: the resume says that it is lost.
+func (f *Feature) TooLarge(id string) bool {
 	most := int64(f.o.Thread().MaxRollout)
 	if most == 0 || id == "" {
 		return false
@@ -145,7 +140,7 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 	if err != nil || !found {
 		return store.Binding{}, binding.Binding{}, err
 	}
-	b, dropped, err := binding.Read([]byte(kept.Record), session, f.options())
+	b, dropped, err := binding.Read([]byte(kept.Record), session, f.o.Now())
 	if err != nil {
 		f.o.Log.Warn("the binding of a session can't be read; it is kept aside, and the session starts anew", "session", session, "error", err)
 		return store.Binding{}, binding.Binding{}, s.MoveUnreadableBinding(ctx, kept, f.o.Now())
@@ -223,7 +218,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 
 // settle keeps what has become of the session, and tells the client.
 func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
-	b = b.Stamped(r.options())
+	b = b.Stamped(r.o.Now())
 	told := newSessionResult(d, b)
 	kept := store.Binding{
 		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),

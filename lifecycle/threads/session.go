@@ -35,30 +35,11 @@ func readSession(start rpc.Value) (*sessionRequest, error) {
 		return nil, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
 	}
 	var a sessionRequest
-	for name, m := range v.Members() {
-		var err error
-		switch name {
-		case "sessionKey":
-			text, ok := m.Text()
-			if a.Key, err = text, CheckSessionKey(text); !ok {
-				err = fmt.Errorf("it is %s, not a string", m.Kind())
-			}
-		case "contextEngine":
-			if m.Kind() != rpc.Null {
-				a.Engine, err = binding.ReadEngine(m)
-			}
-		case "mcpServers":
-			a.Servers, err = params.MCPServersConfig(m)
-		case "plugins":
-			if m.Kind() != rpc.Null {
-				a.Plugins, err = binding.ReadPluginSettings(m)
-			}
-		default:
-			err = errors.New("it is not known; leave it out")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("bridge.%s: %w", name, err)
-		}
+	if err := (params.Members{
+		"sessionKey": params.Into(&a.Key, readKey), "contextEngine": params.Into(&a.Engine, binding.ReadEngine),
+		"mcpServers": params.Into(&a.Servers, params.MCPServersConfig), "plugins": params.Into(&a.Plugins, binding.ReadPluginSettings),
+	}).Read(v); err != nil {
+		return nil, fmt.Errorf("bridge.%w", err)
 	}
 	if a.Key == "" {
 		return nil, errors.New("bridge: it has no sessionKey")
@@ -67,6 +48,14 @@ func readSession(start rpc.Value) (*sessionRequest, error) {
 		return nil, errors.New("bridge.sessionKey: an ephemeral thread belongs to no session; leave one of the two out")
 	}
 	return &a, nil
+}
+
+func readKey(v rpc.Value) (string, error) {
+	text, err := params.Text(v)
+	if err == nil {
+		err = CheckSessionKey(text)
+	}
+	return text, err
 }
 
 // maxKeyLen is the maximum length of a session's key, in characters.
@@ -97,16 +86,8 @@ func readTrigger(start rpc.Value) (t params.Trigger, ok bool, err error) {
 		return "", false, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
 	}
 	t = params.TriggerUser
-	for name, m := range v.Members() {
-		if name != "trigger" {
-			return "", false, fmt.Errorf("bridge.%s: it is not known; leave it out", name)
-		}
-		text, _ := m.Text()
-		switch t = params.Trigger(text); t {
-		case params.TriggerUser, params.TriggerCron, params.TriggerHeartbeat:
-		default:
-			return "", false, errors.New("bridge.trigger: it has to be user, cron or heartbeat")
-		}
+	if err := (params.Members{"trigger": params.Into(&t, params.ReadTrigger)}).Read(v); err != nil {
+		return "", false, fmt.Errorf("bridge.%w", err)
 	}
 	return t, true, nil
 }

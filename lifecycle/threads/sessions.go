@@ -38,12 +38,18 @@ func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) 
 // ThreadOf returns the thread of a session; "" if it has none. Unlike Session, it takes the session
 // from no other process.
 func (f *Feature) ThreadOf(ctx context.Context, session string) (string, error) {
+	b, err := f.stored(ctx, session)
+	return b.ThreadID, err
+}
+
+// stored returns the binding of a session.
+func (f *Feature) stored(ctx context.Context, session string) (binding.Binding, error) {
 	s, err := f.o.Store(ctx)
 	if err != nil {
-		return "", err
+		return binding.Binding{}, err
 	}
 	_, b, err := f.bound(ctx, s, session)
-	return b.ThreadID, err
+	return b, err
 }
 
 // OpenSession returns the session of an open thread; "" for a thread that belongs to none, or is
@@ -66,11 +72,7 @@ func (f *Feature) Bound(ctx context.Context, thread string) (binding.Binding, er
 	if err != nil || session == "" {
 		return binding.Binding{ThreadID: thread}, err
 	}
-	s, err := f.o.Store(ctx)
-	if err != nil {
-		return binding.Binding{}, err
-	}
-	_, b, err := f.bound(ctx, s, session)
+	b, err := f.stored(ctx, session)
 	if !b.IsOf(thread) { // the session has gone on to another
 		b = binding.Binding{ThreadID: thread}
 	}
@@ -108,10 +110,6 @@ func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 	f.known.bind(id, session, params.Trigger(mode))
 	return err
 }
-
-// TooLarge tells whether the thread of a session has grown so large that the session is to
-// have another.
-func (f *Feature) TooLarge(thread string) bool { return f.tooLarge(thread) }
 
 // Replace has a start of the session make another thread, for a reason, in the place of the one
 // that it has; until that has started it keeps this one. It counts until undo.

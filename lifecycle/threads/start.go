@@ -1,7 +1,6 @@
 package threads
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 
@@ -32,12 +31,9 @@ func (f *Feature) starts(_ context.Context, call *bridge.ClientMessage) *rpc.Err
 }
 
 func (f *Feature) startsSession(call *bridge.ClientMessage) *rpc.Error {
-	if call.Truncated() {
-		return rpc.Errorf(rpc.CodeTooLarge, "thread/start has more values than are looked at; send less")
-	}
-	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-	if err != nil { // it was parsed once
-		return internal(err)
+	m, failed := cloned(call)
+	if failed != nil {
+		return failed
 	}
 	asked, err := readSession(m.Params)
 	if err != nil {
@@ -49,7 +45,7 @@ func (f *Feature) startsSession(call *bridge.ClientMessage) *rpc.Error {
 	}
 	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &request{Feature: f, m: m, asked: asked, aside: aside}
-		if err := r.answer(ctx); err != nil {
+		if err := f.inLine(ctx, asked.Key, r.answer); err != nil {
 			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
@@ -86,7 +82,7 @@ func (f *Feature) opens(_ context.Context, call *bridge.ClientMessage) *rpc.Erro
 // rewrite puts other parameters in the place of the client's, for who comes after.
 func (f *Feature) rewrite(call *bridge.ClientMessage, with func(json.RawMessage) (json.RawMessage, error)) *rpc.Error {
 	if call.Truncated() {
-		return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+		return tooManyValues(call)
 	}
 	changed, err := with(call.Params.Raw())
 	if err != nil {

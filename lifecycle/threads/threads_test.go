@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
@@ -153,7 +154,7 @@ func TestChangedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := binding.Read([]byte(kept.Record), "chat", binding.Options{})
+	b, _, err := binding.Read([]byte(kept.Record), "chat", time.Time{})
 	if want := "m" + strings.Repeat("+", most); err != nil || b.Model != want {
 		t.Errorf("of %d changes is left %q, %v", most, b.Model, err)
 	}

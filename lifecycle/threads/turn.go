@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -93,7 +94,9 @@ func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessag
 		return
 	}
 	provider, _ := settings.Get("modelProvider").Text()
-	if err := f.keepModel(ctx, changed, id, model, provider); err != nil {
+	if err := f.Change(ctx, changed, id, func(b *binding.Binding) {
+		b.Model, b.ModelProvider = model, cmp.Or(provider, b.ModelProvider)
+	}); err != nil {
 		f.o.Log.Error("the model of a session's thread can't be kept", "thread", id, "error", err)
 	}
 }

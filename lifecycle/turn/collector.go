@@ -17,10 +17,11 @@ const (
 	maxText = 4 << 20
 )
 
-// turnOutcome describes how a turn ended.
-type turnOutcome struct {
+// Outcome describes how a turn ended.
+type Outcome struct {
 	Status  Status
 	Text    string // of the last agent message that has any
+	All     string // of all agent messages, joined by blank lines
 	Problem string // why it failed
 }
 
@@ -37,7 +38,7 @@ type Collector struct {
 	texts   map[string][]byte  // by item id
 	size    int                // bytes of all deltas
 	problem string             // reported last by Codex
-	outcome turnOutcome
+	outcome Outcome
 }
 
 // NewCollector returns a Collector for a turn of the thread.
@@ -137,22 +138,24 @@ func (c *Collector) end(e Event) {
 	for _, m := range e.Messages {
 		c.set(m.Item, []byte(m.Text))
 	}
-	c.outcome = turnOutcome{Status: e.Status, Problem: e.Problem}
+	c.outcome = Outcome{Status: e.Status, Problem: e.Problem}
+	var all []string
 	for _, item := range c.order {
 		if text := strings.TrimSpace(string(c.texts[item])); text != "" {
-			c.outcome.Text = text
+			c.outcome.Text, all = text, append(all, text)
 		}
 	}
+	c.outcome.All = strings.Join(all, "\n\n")
 	c.texts, c.order = nil, nil
 	close(c.done)
 }
 
 // Wait waits for the end of the turn. If ctx ends first, Wait returns ctx's cause.
-func (c *Collector) Wait(ctx context.Context) (turnOutcome, error) {
+func (c *Collector) Wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-c.done:
 		return c.outcome, nil
 	case <-ctx.Done():
-		return turnOutcome{}, context.Cause(ctx)
+		return Outcome{}, context.Cause(ctx)
 	}
 }

@@ -21,7 +21,7 @@ func TestOutcomeDoesNotDependOnSetTurn(t *testing.T) {
 		}), 0, 30).Draw(r, "events")
 		events = append(events, Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted})
 		known := rapid.IntRange(0, len(events)).Draw(r, "known")
-		collect := func(known int) turnOutcome {
+		collect := func(known int) Outcome {
 			c := NewCollector("th")
 			for i, e := range events {
 				if i == known {

@@ -4,10 +4,10 @@
 // it has said, and what became of the input that was sent to it. A Collector gathers the text of
 // one turn.
 //
-// A Queue runs the work of each session one at a time, in the order of the requests. A Runner runs
-// the turns of sessions through a Queue, each to its end, with the reply as a text. It runs a turn
-// once more in a new thread when Codex does not know the session's thread. A Sessions opens the
-// threads and writes the parameters of turns.
+// A Queue runs the work of each session one at a time, in the order of the requests. Run runs a turn
+// at its place in a Queue, to its end, with the reply as a text. It runs the turn once more in a new
+// thread when Codex does not know the session's thread. An Opener opens the thread and writes the
+// parameters of the turn.
 //
 // An Inbox takes messages for a thread in which a turn may be running. Each message reaches the
 // model once, in order. The Inbox waits until no message has come for a while, and then sends the

@@ -94,6 +94,14 @@ func ReadEvent(method string, params rpc.Value) (e Event, ok bool) {
 	return e, e.Turn != ""
 }
 
+// ReadTurn reads the turn of a response as an event; ok is false unless the turn has ended.
+func ReadTurn(thread string, turn rpc.Value) (e Event, ok bool) {
+	e = Event{Kind: EventEnded, Thread: thread}
+	e.Turn, _ = turn.Get("id").Text()
+	e.ended(turn)
+	return e, e.Status == StatusCompleted || e.Status == StatusInterrupted || e.Status == StatusFailed
+}
+
 func (e *Event) ended(turn rpc.Value) {
 	status, _ := turn.Get("status").Text()
 	e.Status = Status(status)

@@ -2,7 +2,22 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 )
+
+// newTestInbox returns an Inbox with turns that have the thread's settings, and without a question.
+func newTestInbox(o InboxOptions) *Inbox {
+	o.Start = func(input []json.RawMessage) (json.RawMessage, error) {
+		return json.Marshal(map[string]any{"threadId": o.Thread.ID, "input": input})
+	}
+	if o.Answer == nil {
+		o.Answer = func(string) bool { return false }
+	}
+	if o.Failed == nil {
+		o.Failed = func(Message, error) {}
+	}
+	return NewInbox(o)
+}
 
 // Enqueue calls Put and waits for the delivery.
 func (b *Inbox) Enqueue(ctx context.Context, m Message) (Delivery, error) {

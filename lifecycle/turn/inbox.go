@@ -1,21 +1,19 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"codex-bridge/rpc"
 )
 
-var (
-	// ErrInboxFull is returned if too many messages wait.
-	ErrInboxFull = errors.New("too many messages are waiting for this thread; wait for an answer before sending more")
-	// ErrEmptyMessage is returned for a message without input.
-	ErrEmptyMessage = errors.New("the message is empty")
-)
+// ErrInboxFull is returned if too many messages wait.
+var ErrInboxFull = rpc.Errorf(rpc.CodeBusy, "too many messages are waiting for this thread; wait for an answer before sending more")
 
 const (
 	// maxMessages is the maximum number of waiting messages.
@@ -30,26 +28,24 @@ const (
 	maxBatchBytes = 1 << 20
 )
 
-// InboxOptions configure an Inbox.
+// InboxOptions configure an Inbox. All are required.
 type InboxOptions struct {
 	Thread *Thread
-	// Start returns the parameters of turn/start for an input. By default the turn has the
-	// thread's settings.
+	// Start returns the parameters of turn/start for an input.
 	Start func(input []json.RawMessage) (json.RawMessage, error)
-	// Answer answers the pending question of the model and reports whether there was one. By
-	// default there is none. Answer is not called for a message without a text.
+	// Answer answers the pending question of the model and reports whether there was one. It is
+	// not called for a message without a text.
 	Answer func(text string) bool
-	// Failed is called for a message that was reported as queued and could not be sent. It may be
-	// nil, and must not block.
+	// Failed is called for a message that was reported as queued and could not be sent. It must
+	// not block.
 	Failed func(Message, error)
-	// MaxMessages is the maximum number of waiting messages; 0 means 1,000.
-	MaxMessages int
 }
 
 // Inbox holds the waiting messages of one thread.
 type Inbox struct {
-	o    InboxOptions
-	wake chan struct{} // capacity 1; wakes Run
+	o           InboxOptions
+	maxMessages int
+	wake        chan struct{} // capacity 1; wakes Run
 
 	mu    sync.Mutex
 	line  []*waiting
@@ -68,21 +64,7 @@ type batch struct {
 
 // NewInbox returns an empty Inbox. It sends nothing before Run.
 func NewInbox(o InboxOptions) *Inbox {
-	if o.Start == nil {
-		o.Start = func(input []json.RawMessage) (json.RawMessage, error) {
-			return json.Marshal(map[string]any{"threadId": o.Thread.ID, "input": input})
-		}
-	}
-	if o.Answer == nil {
-		o.Answer = func(string) bool { return false }
-	}
-	if o.Failed == nil {
-		o.Failed = func(Message, error) {}
-	}
-	if o.MaxMessages == 0 {
-		o.MaxMessages = maxMessages
-	}
-	return &Inbox{o: o, wake: make(chan struct{}, 1)}
+	return &Inbox{o: o, maxMessages: maxMessages, wake: make(chan struct{}, 1)}
 }
 
 // Put adds a message to the queue. wait returns its delivery after the quiet time. If wait's
@@ -112,21 +94,14 @@ func (b *Inbox) await(ctx context.Context, w *waiting) (Delivery, error) {
 }
 
 func (b *Inbox) add(m Message) (*waiting, error) {
-	mode, err := m.Mode.check()
-	if err != nil {
-		return nil, err
-	}
-	if len(m.Input) == 0 {
-		return nil, ErrEmptyMessage
-	}
-	m.Mode = mode
+	m.Mode = cmp.Or(m.Mode, ModeSteer)
 	w := &waiting{Message: m, answers: make(chan sendResult, 1)}
 	for _, item := range m.Input {
 		w.size += len(item)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.line) >= b.o.MaxMessages || b.bytes+w.size > maxMessageBytes {
+	if len(b.line) >= b.maxMessages || b.bytes+w.size > maxMessageBytes {
 		return nil, ErrInboxFull
 	}
 	b.line = append(b.line, w)

@@ -50,7 +50,8 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCodex(seed)
 		c.silent = silent
-		box := NewInbox(InboxOptions{Thread: c.thread, MaxMessages: len(all) + 1, Failed: func(m Message, err error) { wrong = err.Error() }})
+		box := newTestInbox(InboxOptions{Thread: c.thread, Failed: func(m Message, err error) { wrong = err.Error() }})
+		box.maxMessages = len(all) + 1
 		var workers, senders sync.WaitGroup
 		workers.Go(func() { c.deliver(ctx) })
 		workers.Go(func() { box.Run(ctx) })

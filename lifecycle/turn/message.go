@@ -7,7 +7,7 @@ import (
 
 // Message is a message for a thread.
 type Message struct {
-	Input []json.RawMessage // items, as turn/start and turn/steer take them
+	Input []json.RawMessage // items, as turn/start and turn/steer take them; at least one
 	Text  string            // for Answer
 	Mode  Mode
 	Quiet time.Duration // how long it waits for another message

@@ -3,7 +3,6 @@ package turn
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"codex-bridge/rpc"
@@ -20,20 +19,9 @@ const (
 	ModeInterrupt Mode = "interrupt" // ends it and starts a turn
 )
 
-// IsValid reports whether m is one of the modes or "".
+// IsValid reports whether m is one of the modes.
 func (m Mode) IsValid() bool {
-	_, err := m.check()
-	return err == nil
-}
-
-func (m Mode) check() (Mode, error) {
-	switch m {
-	case "":
-		return ModeSteer, nil
-	case ModeSteer, ModeFollowup, ModeQueue, ModeInterrupt:
-		return m, nil
-	}
-	return "", fmt.Errorf("unknown mode %q; write steer, followup, queue or interrupt", string(m))
+	return m == ModeSteer || m == ModeFollowup || m == ModeQueue || m == ModeInterrupt
 }
 
 // maxQuiet is the longest time that a message may wait for the next.

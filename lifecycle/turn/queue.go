@@ -2,12 +2,13 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"sync"
+
+	"codex-bridge/rpc"
 )
 
 // ErrQueueFull is returned if too many requests wait for the same key.
-var ErrQueueFull = errors.New("too many requests are waiting for this session; wait for an answer before sending more")
+var ErrQueueFull = rpc.Errorf(rpc.CodeBusy, "too many requests are waiting for this session; wait for an answer before sending more")
 
 // Queue runs functions one at a time for each key, in the order of Join.
 type Queue struct {

@@ -21,13 +21,13 @@ type Session struct {
 	Stuck func() string
 }
 
-// Sessions open threads.
-type Sessions interface {
-	// Open opens the thread of a session, or starts one. On an error for which IsThreadGone is
-	// true, the Runner calls Replace.
-	Open(ctx context.Context, key string) (Session, error)
+// Opener opens the thread of a session.
+type Opener interface {
+	// Open opens the thread, or starts one. On an error for which IsThreadGone is true, Run calls
+	// Replace.
+	Open(context.Context) (Session, error)
 	// Replace starts a new thread in place of a thread that Codex does not know.
-	Replace(ctx context.Context, key string) (Session, error)
+	Replace(context.Context) (Session, error)
 }
 
 const (
@@ -37,8 +37,6 @@ const (
 	noTextInterrupted = "The turn was interrupted before Codex replied."
 	// interruptTimeout is the timeout of an interrupt.
 	interruptTimeout = 5 * time.Second
-	// maxQueued is the maximum number of waiting turns of a session.
-	maxQueued = 100
 )
 
 // Result describes how a turn ended.
@@ -51,60 +49,28 @@ type Result struct {
 	Problem   string `json:"error,omitempty"` // why it failed
 }
 
-// Runner runs the turns of sessions, one at a time for each session.
-type Runner struct {
-	sessions Sessions
-	queue    *Queue
-}
-
-// NewRunner returns a Runner for the sessions of s.
-func NewRunner(s Sessions) *Runner { return &Runner{s, NewQueue(maxQueued)} }
-
-// For returns a Runner for other Sessions that uses the same queue.
-func (r *Runner) For(s Sessions) *Runner { return &Runner{s, r.queue} }
-
-// Join takes the last place in the queue of a session; the caller must call RunAt with it.
-func (r *Runner) Join(key string) (*Place, error) {
-	place, err := r.queue.Join(key)
-	if errors.Is(err, ErrQueueFull) {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
-	}
-	return place, err
-}
-
-// Len returns the number of turns that wait or run, of all sessions.
-func (r *Runner) Len() int { return r.queue.Len() }
-
-// RunAt runs one turn when the turns before its place have ended. It interrupts the turn when the
-// turn takes longer than within (see Timeout) or ctx ends.
-func (r *Runner) RunAt(ctx context.Context, place *Place, key string, within time.Duration) (Result, error) {
-	var result Result
-	err := place.Do(ctx, func(ctx context.Context) error {
-		var err error
-		result, err = r.runWithRecovery(ctx, key, within)
+// Run runs one turn when the turns before its place have ended, and again in a new thread if Codex
+// does not know the session's thread. It interrupts the turn when the turn takes longer than within
+// (see Timeout) or ctx ends.
+func Run(ctx context.Context, place *Place, o Opener, within time.Duration) (result Result, err error) {
+	err = place.Do(ctx, func(ctx context.Context) (err error) {
+		result, err = openAndRun(ctx, o.Open, within)
+		if !IsThreadGone(err) {
+			return err
+		}
+		result, err = openAndRun(ctx, o.Replace, within)
+		result.Recovered = err == nil
 		return err
 	})
 	return result, err
 }
 
-// runWithRecovery runs a turn, and again in a new thread if Codex does not know the session's thread.
-func (r *Runner) runWithRecovery(ctx context.Context, key string, within time.Duration) (Result, error) {
-	session, err := r.sessions.Open(ctx, key)
-	if err == nil {
-		var result Result
-		if result, err = runTurn(ctx, session, within); err == nil {
-			return result, nil
-		}
-	}
-	if !IsThreadGone(err) {
+func openAndRun(ctx context.Context, open func(context.Context) (Session, error), within time.Duration) (Result, error) {
+	session, err := open(ctx)
+	if err != nil {
 		return Result{}, err
 	}
-	if session, err = r.sessions.Replace(ctx, key); err != nil {
-		return Result{}, fmt.Errorf("starting a new thread in place of a missing one: %w", err)
-	}
-	result, err := runTurn(ctx, session, within)
-	result.Recovered = err == nil
-	return result, err
+	return runTurn(ctx, session, within)
 }
 
 // runTurn runs one turn of a thread.

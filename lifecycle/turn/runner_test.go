@@ -25,15 +25,15 @@ type slow struct {
 	n       int
 }
 
-// sayingSessions opens threads whose turns have the text as input.
-type sayingSessions struct {
+// opener opens threads whose turns have the text as input.
+type opener struct {
 	*slow
 	text string
 }
 
-func (s sayingSessions) Open(context.Context, string) (Session, error) {
+func (s opener) Open(ctx context.Context) (Session, error) {
 	if len(s.threads) == 0 {
-		return s.Replace(context.Background(), "")
+		return s.Replace(ctx)
 	}
 	th := s.threads[len(s.threads)-1]
 	return Session{Thread: th, Turn: func(context.Context) (json.RawMessage, error) {
@@ -41,18 +41,18 @@ func (s sayingSessions) Open(context.Context, string) (Session, error) {
 	}}, nil
 }
 
-func (s sayingSessions) Replace(ctx context.Context, key string) (Session, error) {
+func (s opener) Replace(ctx context.Context) (Session, error) {
 	s.threads = append(s.threads, NewThread(fmt.Sprint("th", len(s.threads)), s.slow))
-	return s.Open(ctx, key)
+	return s.Open(ctx)
 }
 
 // run runs one turn with a text.
-func (c *slow) run(ctx context.Context, r *Runner, text string, within time.Duration) (Result, error) {
-	place, err := r.Join("s")
+func (c *slow) run(ctx context.Context, q *Queue, text string, within time.Duration) (Result, error) {
+	place, err := q.Join("s")
 	if err != nil {
 		return Result{}, err
 	}
-	return r.For(sayingSessions{c, text}).RunAt(ctx, place, "s", within)
+	return Run(ctx, place, opener{c, text}, within)
 }
 
 func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) {
@@ -99,7 +99,7 @@ func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) 
 func TestTurnsRunInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t}
-		r := NewRunner(nil)
+		q := NewQueue(100)
 		called, callOff := context.WithCancelCause(t.Context())
 		off := errors.New("called off")
 		got := make([]string, 5)
@@ -110,7 +110,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 				ctx = called
 			}
 			all.Go(func() {
-				result, err := c.run(ctx, r, text, time.Minute)
+				result, err := c.run(ctx, q, text, time.Minute)
 				var e *rpc.Error
 				switch {
 				case errors.Is(err, off):
@@ -139,12 +139,12 @@ func TestTurnsRunInOrder(t *testing.T) {
 func TestMissingThreadIsReplacedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t, lost: 1}
-		result, err := c.run(t.Context(), NewRunner(nil), "x", 0)
+		result, err := c.run(t.Context(), NewQueue(1), "x", 0)
 		if err != nil || !result.Recovered || result.Thread != "th1" || result.Text != "re: x" {
 			t.Errorf("%+v, %v", result, err)
 		}
 		c = &slow{t: t, lost: 9}
-		if result, err = c.run(t.Context(), NewRunner(nil), "x", 0); !IsThreadGone(err) || len(c.threads) != 2 {
+		if result, err = c.run(t.Context(), NewQueue(1), "x", 0); !IsThreadGone(err) || len(c.threads) != 2 {
 			t.Errorf("%+v, %v, in %d threads", result, err, len(c.threads))
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"codex-bridge/rpc"
@@ -52,35 +53,17 @@ func (s *sentInput) settle(echoes bool, status Status) {
 	}
 }
 
-// withClientID adds a clientUserMessageId to the parameters of turn/start, unless they have one,
-// and returns it.
-func withClientID(params json.RawMessage) (json.RawMessage, string, error) {
-	var p map[string]json.RawMessage
+// withClientID returns the parameters of turn/start, which are an object, with a new
+// clientUserMessageId.
+func withClientID(params json.RawMessage) (_ json.RawMessage, client string, err error) {
+	p := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, "", fmt.Errorf("turn/start: %w", err)
 	}
-	if p == nil {
-		return nil, "", errors.New("turn/start: the parameters must be an object")
-	}
-	var client string
-	if err := json.Unmarshal(orNull(p["clientUserMessageId"]), &client); err == nil && client != "" {
-		return params, client, nil
-	}
 	client = newClientID()
-	id, err := json.Marshal(client)
-	if err != nil {
-		return nil, "", err
-	}
-	p["clientUserMessageId"] = id
-	out, err := json.Marshal(p)
-	return out, client, err
-}
-
-func orNull(raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return json.RawMessage("null")
-	}
-	return raw
+	p["clientUserMessageId"] = json.RawMessage(strconv.Quote(client))
+	params, err = json.Marshal(p)
+	return params, client, err
 }
 
 func newClientID() string { return "codex-bridge-" + rand.Text() }

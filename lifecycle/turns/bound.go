@@ -1,22 +1,15 @@
 package turns
 
 import (
-	"encoding/json"
+	"maps"
 	"strings"
 
 	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
 
 const openAI = "openai"
-
-// bound holds the settings with which each turn of a session starts. For an empty field the
-// thread keeps its setting.
-type bound struct {
-	Binding binding.Binding
-}
 
 // codexProvider returns the name of a model provider in the spelling that Codex knows.
 func codexProvider(name string) string {
@@ -26,42 +19,23 @@ func codexProvider(name string) string {
 	return name
 }
 
-// Turn returns a turn in the bound thread.
-func (b bound) Turn(input []params.Item) params.Turn {
-	return params.Turn{
-		Thread: b.Binding.ThreadID, Input: input, Cwd: b.Binding.Cwd, Approval: b.Binding.ApprovalPolicy,
-		Sandbox: b.sandbox(), Model: b.Binding.Model, ServiceTier: b.Binding.ServiceTier,
+// boundSettings returns the settings of a binding for a request that opens a thread, without empty
+// ones.
+func boundSettings(b binding.Binding) map[string]string {
+	all := map[string]string{
+		"cwd": b.Cwd, "model": b.Model, "modelProvider": b.ModelProvider, "approvalPolicy": b.ApprovalPolicy, "sandbox": b.Sandbox, "serviceTier": b.ServiceTier,
 	}
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	return all
 }
 
-// sandbox returns the sandbox mode with which the thread's next turn starts; "" if the thread keeps
-// its own.
-func (b bound) sandbox() string {
-	if b.Binding.KeepsSandbox {
+// nextSandbox returns the sandbox mode with which the next turn of a bound thread starts; "" if the
+// thread keeps its own.
+func nextSandbox(b binding.Binding) string {
+	if b.KeepsSandbox {
 		return ""
 	}
-	return b.Binding.Sandbox
-}
-
-// Start returns the parameters of thread/start for a new thread that replaces the bound one.
-func (b bound) Start(o params.Options) (json.RawMessage, error) {
-	asked, err := json.Marshal(threadStart{
-		b.Binding.Cwd, b.Binding.Model, codexProvider(b.Binding.ModelProvider), b.Binding.ApprovalPolicy, b.Binding.Sandbox, setting.ServiceTier(b.Binding.ServiceTier),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return params.ThreadStart(asked, o)
-}
-
-// threadStart is the part of thread/start that a binding keeps.
-type threadStart struct {
-	Cwd      string `json:"cwd,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Provider string `json:"modelProvider,omitempty"`
-	Approval string `json:"approvalPolicy,omitempty"`
-	Sandbox  string `json:"sandbox,omitempty"`
-	Tier     string `json:"serviceTier,omitempty"`
+	return b.Sandbox
 }
 
 // startedBinding returns the binding of a started thread. by is its previous binding, asked the

@@ -2,19 +2,11 @@ package turns
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
-
-func full(err error) error {
-	if errors.Is(err, turn.ErrInboxFull) {
-		return rpc.Errorf(rpc.CodeBusy, "%v", err)
-	}
-	return err
-}
 
 // interrupt handles bridge/turn/interrupt: {sessionKey or threadId} → {threadId, turnId?}. turnId is
 // the interrupted turn, absent if none was running. Waiting requests continue.
@@ -59,7 +51,7 @@ func (f *Feature) compact(p rpc.Value) (later, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := f.runner.Join(a.key())
+	place, err := f.runs.Join(a.key())
 	if err != nil {
 		return nil, err
 	}

@@ -76,8 +76,10 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 	if len(history) > 0 && f.o.Threads.Fresh(id) {
 		items = in.WithPrefix(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
 	}
-	t := bound{Binding: b}.Turn(items)
-	t.ThreadEffort, t.Trigger, t.Instructions = now.Effort, trigger, f.o.Threads.TriggerInstructions()
+	t := params.Turn{
+		Thread: b.ThreadID, Input: items, Cwd: b.Cwd, Approval: b.ApprovalPolicy, Sandbox: nextSandbox(b), Model: b.Model, ServiceTier: b.ServiceTier,
+		ThreadEffort: now.Effort, Trigger: trigger, Instructions: f.o.Threads.TriggerInstructions(),
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.going = c.next

@@ -26,7 +26,7 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 	}
 	place, err := f.messages.Join(a.key())
 	if err != nil {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
+		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
 		var c *conversation
@@ -47,7 +47,7 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 			return err
 		})
 		if err != nil {
-			return nil, full(err)
+			return nil, err
 		}
 		r, err := wait(ctx)
 		if err != nil {

@@ -26,15 +26,18 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// mostMessages is the maximum number of bridge/turn/enqueue requests that wait for their thread.
-const mostMessages = 2000
+// The maximum numbers of requests that wait for a session: for its turn, and for its thread.
+const (
+	maxRuns     = 100
+	maxMessages = 2000
+)
 
 // Feature is a bridge.Feature.
 type Feature struct {
 	o         Options
 	peer      *bridge.Conn
-	runner    *turn.Runner
-	messages  *turn.Queue // in the order of their arrival
+	runs      *turn.Queue // bridge/turn/run and bridge/turn/compact
+	messages  *turn.Queue // bridge/turn/enqueue
 	questions *openQuestions
 	uploads   *uploader
 
@@ -49,7 +52,6 @@ type Feature struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[string]*conversation // by thread
-	tokens []token
 	// efforts are the reasoning efforts of models, as Codex lists them; nil: not requested yet.
 	efforts map[string][]string
 }
@@ -57,9 +59,9 @@ type Feature struct {
 // New returns a Feature.
 func New(o Options) *Feature {
 	f := &Feature{
-		o: o, runner: turn.NewRunner(nil), messages: turn.NewQueue(mostMessages), questions: newOpenQuestions(), open: make(map[string]*conversation),
+		o: o, runs: turn.NewQueue(maxRuns), messages: turn.NewQueue(maxMessages), questions: newOpenQuestions(), open: make(map[string]*conversation),
 	}
-	f.uploads = newUploader(codex{f: f})
+	f.uploads = &uploader{codex: codex{f: f}}
 	f.ctx, f.end = context.WithCancelCause(context.Background())
 	return f
 }

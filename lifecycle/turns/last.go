@@ -66,11 +66,6 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 		// A failure to log changes nothing: the request is declined.
 		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
 	}
-	if said.Method == approvals[0] {
-		// Measured: Codex accepts this decision, although it offers another, which would end the turn.
-		said.Reply([]byte(`{"decision":"decline"}`))
-		return
-	}
 	no, err := answer.Unattended(said.Method, said.Root().Get("params"))
 	if err != nil {
 		said.Refuse(asError(err))

@@ -42,7 +42,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	}
 	p := map[string]any{"threadId": b.ThreadID}
 	for name, text := range map[string]string{
-		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": bound{b}.sandbox(),
+		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": nextSandbox(b),
 	} {
 		if text != "" {
 			p[name] = text
@@ -131,7 +131,7 @@ func (f *Feature) bind(ctx context.Context, session, id string, asked json.RawMe
 	return f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) { *b = startedBinding(*b, doc.Root(), result) })
 }
 
-// visit implements turn.Sessions for one request for a turn.
+// visit implements turn.Opener for one request for a turn.
 type visit struct {
 	f       *Feature
 	address address
@@ -141,8 +141,8 @@ type visit struct {
 	history []binding.HistoryMessage
 }
 
-// Open implements turn.Sessions.
-func (v *visit) Open(ctx context.Context, _ string) (turn.Session, error) {
+// Open implements turn.Opener.
+func (v *visit) Open(ctx context.Context) (turn.Session, error) {
 	c, _, err := v.f.opened(ctx, v.address, v.start)
 	if err != nil {
 		return turn.Session{}, err
@@ -150,8 +150,8 @@ func (v *visit) Open(ctx context.Context, _ string) (turn.Session, error) {
 	return v.in(c), nil
 }
 
-// Replace implements turn.Sessions.
-func (v *visit) Replace(ctx context.Context, _ string) (turn.Session, error) {
+// Replace implements turn.Opener.
+func (v *visit) Replace(ctx context.Context) (turn.Session, error) {
 	c, err := v.f.again(ctx, v.address)
 	if err != nil {
 		return turn.Session{}, err
@@ -190,11 +190,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 // the request.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	start, err := bound{Binding: b}.Start(params.Options{})
-	if err != nil {
-		return nil, "", err
-	}
-	return f.started(ctx, session, start)
+	return f.started(ctx, session, encode(boundSettings(b)))
 }
 
 func (v *visit) in(c *conversation) turn.Session {

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -24,20 +25,22 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	if v.history, err = history(p); err != nil {
 		return nil, err
 	}
-	if v.trigger, err = trigger(p); err != nil {
-		return nil, err
+	if t := p.Get("trigger"); t.Exists() && t.Kind() != rpc.Null {
+		if v.trigger, err = params.ReadTrigger(t); err != nil {
+			return nil, invalid("params.trigger: %v", err)
+		}
 	}
 	if v.start, err = start(p, a); err != nil {
 		return nil, err
 	}
-	place, err := f.runner.Join(a.key())
+	place, err := f.runs.Join(a.key())
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
 		f.collecting.Add(1)
 		defer f.collecting.Add(-1)
-		return f.runner.For(v).RunAt(ctx, place, a.key(), within)
+		return turn.Run(ctx, place, v, within)
 	}, nil
 }
 
@@ -52,18 +55,6 @@ func said(p rpc.Value) (address, params.Input, error) {
 		return a, in, invalid("params.%v", err)
 	}
 	return a, in, nil
-}
-
-func trigger(p rpc.Value) (params.Trigger, error) {
-	text, err := word(p, "trigger")
-	if err != nil {
-		return "", err
-	}
-	switch t := params.Trigger(text); t {
-	case "", params.TriggerUser, params.TriggerCron, params.TriggerHeartbeat:
-		return t, nil
-	}
-	return "", invalid("params.trigger: write user, cron or heartbeat")
 }
 
 // start reads the member thread: the parameters of thread/start for a session without a thread.

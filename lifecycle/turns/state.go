@@ -25,7 +25,7 @@ type Thread struct {
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := State{InLine: f.runner.Len(), Threads: []Thread{}}
+	s := State{InLine: f.runs.Len(), Threads: []Thread{}}
 	for id, c := range f.open {
 		t := Thread{ID: id}
 		if t.Turn, _ = c.thread.Turn(); t.Turn != "" {

@@ -24,10 +24,9 @@ const (
 	uploadSource = "codex-bridge-diagnostics"
 )
 
-// uploadRequest names the threads to upload. A preview for one Scope can't be
-// uploaded for another.
+// uploadRequest names the threads to upload.
 type uploadRequest struct {
-	Scope   string
+	Of      address // zero means all open threads
 	Threads []string
 	Reason  string
 }
@@ -45,6 +44,54 @@ type uploadPreview struct {
 type uploadResult struct {
 	Thread string `json:"threadId"`
 	Error  string `json:"error,omitempty"`
+}
+
+// preview handles bridge/diagnostics/preview: {sessionKey? or threadId?, reason?} → uploadPreview.
+// Without sessionKey and threadId it is for all open threads.
+func (f *Feature) preview(p rpc.Value) (later, error) {
+	var r uploadRequest
+	var err error
+	if p.Get("sessionKey").Exists() || p.Get("threadId").Exists() {
+		if r.Of, err = addressOf(p); err != nil {
+			return nil, err
+		}
+	}
+	if r.Reason, err = word(p, "reason"); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		if r.Threads, err = f.threadsOf(ctx, r.Of); err != nil {
+			return nil, err
+		}
+		return f.uploads.preview(r)
+	}, nil
+}
+
+// upload handles bridge/diagnostics/upload: {token} → {threads: [{threadId, error?}]}.
+func (f *Feature) upload(p rpc.Value) (later, error) {
+	token, err := word(p, "token")
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		return nil, invalid("params.token is not there; bridge/diagnostics/preview gives one")
+	}
+	return func(ctx context.Context) (any, error) {
+		sent, err := f.uploads.upload(ctx, token, f.threadsOf)
+		return map[string]any{"threads": sent}, err
+	}, nil
+}
+
+// threadsOf returns the threads of an address now.
+func (f *Feature) threadsOf(ctx context.Context, a address) ([]string, error) {
+	if a == (address{}) {
+		return f.o.Threads.All(), nil
+	}
+	if a.thread != "" {
+		return []string{a.thread}, nil
+	}
+	b, err := f.o.Threads.Session(ctx, a.session)
+	return []string{b.ThreadID}, err
 }
 
 // uploader keeps previews and recent uploads, in memory.
@@ -67,12 +114,13 @@ type recentUpload struct {
 	since time.Time
 }
 
-func newUploader(c turn.Codex) *uploader { return &uploader{codex: c} }
-
 // preview returns a preview with a new token. It uploads nothing.
 func (d *uploader) preview(r uploadRequest) (uploadPreview, error) {
-	if r = r.tidy(); len(r.Threads) == 0 {
-		return uploadPreview{}, rpc.Errorf(rpc.CodeInvalidParams, "there is no thread to send anything of; start one, or name the session")
+	if r.Threads = tidy(r.Threads); len(r.Threads) == 0 {
+		return uploadPreview{}, invalid("there is no thread to send anything of; start one, or name the session")
+	}
+	if reason := []rune(r.Reason); len(reason) > maxReason {
+		r.Reason = string(reason[:maxReason])
 	}
 	var random [tokenBytes]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -85,19 +133,25 @@ func (d *uploader) preview(r uploadRequest) (uploadPreview, error) {
 	return uploadPreview{one.token, tokenLifetime.Milliseconds(), len(r.Threads), true, r.Reason}, nil
 }
 
-func (r uploadRequest) tidy() uploadRequest {
-	r.Threads = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(r.Threads))), func(id string) bool { return id == "" })
-	if reason := []rune(r.Reason); len(reason) > maxReason {
-		r.Reason = string(reason[:maxReason])
-	}
-	return r
+// tidy returns the ids in order, without empty and repeated ones.
+func tidy(threads []string) []string {
+	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(threads))), func(id string) bool { return id == "" })
 }
 
-// upload uploads the threads of the preview with the token. now is the same request today: if its
-// threads or its scope differ, upload returns an error and uploads nothing.
-func (d *uploader) upload(ctx context.Context, token string, now uploadRequest) ([]uploadResult, error) {
-	asked, err := d.take(token, now.tidy())
+// upload uploads the threads of the preview with the token. now returns the threads of an address: if
+// they have changed since the preview, upload returns an error and uploads nothing.
+func (d *uploader) upload(ctx context.Context, token string, now func(context.Context, address) ([]string, error)) ([]uploadResult, error) {
+	d.mu.Lock()
+	_, asked, err := d.find(token)
+	d.mu.Unlock()
 	if err != nil {
+		return nil, err
+	}
+	threads, err := now(ctx, asked.Of)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.take(token, tidy(threads)); err != nil {
 		return nil, err
 	}
 	var out []uploadResult
@@ -117,30 +171,38 @@ func (d *uploader) upload(ctx context.Context, token string, now uploadRequest) 
 	return out, nil
 }
 
-// take consumes a token and records the upload of its threads and scope.
-func (d *uploader) take(token string, now uploadRequest) (uploadRequest, error) {
+// find returns the preview with a token, and its index. d.mu must be locked.
+func (d *uploader) find(token string) (int, uploadRequest, error) {
+	d.shown = slices.DeleteFunc(d.shown, func(s shownPreview) bool { return !time.Now().Before(s.until) })
+	i := slices.IndexFunc(d.shown, func(s shownPreview) bool { return s.token == token })
+	if i < 0 {
+		return 0, uploadRequest{}, invalid("the token is not known, or older than %v; ask for a preview", tokenLifetime)
+	}
+	return i, d.shown[i].of, nil
+}
+
+// take consumes a token and records the upload of its threads and address.
+func (d *uploader) take(token string, threads []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	today := time.Now()
-	d.shown = slices.DeleteFunc(d.shown, func(s shownPreview) bool { return !today.Before(s.until) })
-	d.cooled = slices.DeleteFunc(d.cooled, func(c recentUpload) bool { return today.Sub(c.since) >= uploadInterval })
-	i := slices.IndexFunc(d.shown, func(s shownPreview) bool { return s.token == token && s.of.Scope == now.Scope })
-	if i < 0 {
-		return uploadRequest{}, rpc.Errorf(rpc.CodeInvalidParams, "the token is not known, or older than %v; ask for a preview", tokenLifetime)
+	i, asked, err := d.find(token)
+	if err != nil {
+		return err
 	}
-	asked := d.shown[i].of
-	if !slices.Equal(asked.Threads, now.Threads) {
+	if !slices.Equal(asked.Threads, threads) {
 		d.shown = slices.Delete(d.shown, i, i+1)
-		return uploadRequest{}, rpc.Errorf(rpc.CodeInvalidParams, "other threads are meant now than were shown; ask for a preview")
+		return invalid("other threads are meant now than were shown; ask for a preview")
 	}
-	what := []string{"scope " + asked.Scope}
-	for _, thread := range asked.Threads {
-		what = append(what, "thread "+thread)
+	what := []string{asked.Of.key()}
+	for _, thread := range threads {
+		what = append(what, address{thread: thread}.key())
 	}
+	today := time.Now()
+	d.cooled = slices.DeleteFunc(d.cooled, func(c recentUpload) bool { return today.Sub(c.since) >= uploadInterval })
 	for _, c := range d.cooled {
 		if slices.Contains(what, c.what) {
 			left := (uploadInterval - today.Sub(c.since)).Round(time.Second)
-			return uploadRequest{}, rpc.Errorf(rpc.CodeBusy, "this was sent a moment ago; try again in %v", left)
+			return rpc.Errorf(rpc.CodeBusy, "this was sent a moment ago; try again in %v", left)
 		}
 	}
 	d.shown = slices.Delete(d.shown, i, i+1)
@@ -150,5 +212,5 @@ func (d *uploader) take(token string, now uploadRequest) (uploadRequest, error) 
 	if n := len(d.cooled) - 2*maxRecentUploads; n > 0 {
 		d.cooled = slices.Delete(d.cooled, 0, n)
 	}
-	return asked, nil
+	return nil
 }

@@ -31,12 +31,17 @@ func (c *fakeCodex) Call(_ context.Context, method string, params any) (rpc.Valu
 }
 
 func mustRequest(threads ...string) uploadRequest {
-	return uploadRequest{Scope: "me", Threads: threads, Reason: strings.Repeat("é", 3000)}
+	return uploadRequest{Of: address{session: "me"}, Threads: threads, Reason: strings.Repeat("é", 3000)}
+}
+
+// now returns a function that returns threads.
+func now(threads ...string) func(context.Context, address) ([]string, error) {
+	return func(context.Context, address) ([]string, error) { return threads, nil }
 }
 
 func TestUploadInTwoSteps(t *testing.T) {
 	c := &fakeCodex{}
-	d := newUploader(c)
+	d := &uploader{codex: c}
 	p, err := d.preview(mustRequest("b", "bad", "b", ""))
 	if err != nil || !regexp.MustCompile(`^[0-9a-f]{12}$`).MatchString(p.Token) || p.Threads != 2 || p.ExpiresMs != 300_000 {
 		t.Fatalf("%+v, %v", p, err)
@@ -44,7 +49,7 @@ func TestUploadInTwoSteps(t *testing.T) {
 	if text, err := json.Marshal(p); err != nil || strings.Contains(string(text), "bad") || c.sent != nil {
 		t.Errorf("the preview is %s, and %q was sent", text, c.sent)
 	}
-	out, err := d.upload(t.Context(), p.Token, mustRequest("bad", "b"))
+	out, err := d.upload(t.Context(), p.Token, now("bad", "b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,21 +66,20 @@ func TestUploadInTwoSteps(t *testing.T) {
 func TestUploadRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(*testing.T, *uploader) // after the preview
-		now    uploadRequest
+		now    []string
 		token  string // "": the right one
 		code   rpc.Code
 	}{
-		"another token":   {now: mustRequest("a"), token: "0123456789ab", code: rpc.CodeInvalidParams},
-		"another scope":   {now: uploadRequest{Scope: "you", Threads: []string{"a"}}, code: rpc.CodeInvalidParams},
-		"another thread":  {now: mustRequest("a", "b"), code: rpc.CodeInvalidParams},
-		"too late":        {func(*testing.T, *uploader) { time.Sleep(5 * time.Minute) }, mustRequest("a"), "", rpc.CodeInvalidParams},
-		"cooling: thread": {sends(uploadRequest{Scope: "other", Threads: []string{"a"}}), mustRequest("a"), "", rpc.CodeBusy},
-		"cooling: scope":  {sends(uploadRequest{Scope: "me", Threads: []string{"z"}}), mustRequest("a"), "", rpc.CodeBusy},
+		"another token":   {now: []string{"a"}, token: "0123456789ab", code: rpc.CodeInvalidParams},
+		"another thread":  {now: []string{"a", "b"}, code: rpc.CodeInvalidParams},
+		"too late":        {func(*testing.T, *uploader) { time.Sleep(5 * time.Minute) }, []string{"a"}, "", rpc.CodeInvalidParams},
+		"cooling: thread": {sends(uploadRequest{Of: address{session: "other"}, Threads: []string{"a"}}), []string{"a"}, "", rpc.CodeBusy},
+		"cooling: scope":  {sends(uploadRequest{Of: address{session: "me"}, Threads: []string{"z"}}), []string{"a"}, "", rpc.CodeBusy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fake := &fakeCodex{}
-				d := newUploader(fake)
+				d := &uploader{codex: fake}
 				p, err := d.preview(mustRequest("a"))
 				if err != nil {
 					t.Fatal(err)
@@ -87,7 +91,7 @@ func TestUploadRefused(t *testing.T) {
 					c.token = p.Token
 				}
 				n := len(fake.sent)
-				_, err = d.upload(t.Context(), c.token, c.now)
+				_, err = d.upload(t.Context(), c.token, now(c.now...))
 				var e *rpc.Error
 				if !errors.As(err, &e) || e.Code != c.code || len(fake.sent) != n {
 					t.Errorf("%v, and %q was sent", err, fake.sent)
@@ -96,10 +100,10 @@ func TestUploadRefused(t *testing.T) {
 					return
 				}
 				time.Sleep(time.Minute)
-				if _, err := d.upload(t.Context(), p.Token, c.now); err != nil {
+				if _, err := d.upload(t.Context(), p.Token, now(c.now...)); err != nil {
 					t.Errorf("when it has cooled down: %v", err)
 				}
-				if _, err := d.upload(t.Context(), p.Token, c.now); err == nil {
+				if _, err := d.upload(t.Context(), p.Token, now(c.now...)); err == nil {
 					t.Error("a token is good twice")
 				}
 			})
@@ -113,14 +117,14 @@ func sends(r uploadRequest) func(*testing.T, *uploader) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.upload(t.Context(), p.Token, r); err != nil {
+		if _, err := d.upload(t.Context(), p.Token, now(r.Threads...)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func TestUploadNothing(t *testing.T) {
-	if p, err := newUploader(&fakeCodex{}).preview(mustRequest("")); err == nil {
+	if p, err := (&uploader{codex: &fakeCodex{}}).preview(mustRequest("")); err == nil {
 		t.Errorf("%+v", p)
 	}
 }

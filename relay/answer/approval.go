@@ -33,9 +33,15 @@ func decisionResult(decision []byte) json.RawMessage {
 // commandDecision returns an offered decision that allows no more than the outcome. If no
 // refusal is offered, it returns one anyway: Codex rejects the command on a decision that
 // it does not accept (measured).
+//
+// If no person could be asked it declines. Codex usually offers no decline but a cancel,
+// which ends the turn. It still accepts a decline: then the turn continues, and the model
+// knows (measured).
 func commandDecision(offered rpc.Value, o Outcome) []byte {
 	yes, no := []string(nil), []string{"decline", "cancel"}
 	switch o {
+	case Unavailable:
+		return quote("decline")
 	case ApprovedOnce:
 		yes = []string{"accept"}
 	case ApprovedSession:

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func ElicitationCard(params rpc.Value) Card {
 	}
 	lines := []string{message, ""}
 	for _, l := range [...]struct{ name, text string }{
-		{"App: ", say(meta, "connector_name")}, {"Tool: ", first2(say(meta, "tool_title"), say(meta, "tool_name"))},
+		{"App: ", say(meta, "connector_name")}, {"Tool: ", cmp.Or(say(meta, "tool_title"), say(meta, "tool_name"))},
 		{"MCP server: ", say(params, "serverName")}, {"", say(meta, "tool_description")},
 	} {
 		if l.text != "" {
@@ -44,7 +45,7 @@ func ElicitationCard(params rpc.Value) Card {
 	}
 	display := meta.Get("tool_params_display")
 	for e := range display.Elements() {
-		add(first2(text(e, "display_name"), text(e, "name")), e.Get("value"))
+		add(cmp.Or(text(e, "display_name"), text(e, "name")), e.Get("value"))
 	}
 	for key, v := range meta.Get("tool_params").Members() {
 		if !isDisplayed(display, key, v) {
@@ -54,7 +55,7 @@ func ElicitationCard(params rpc.Value) Card {
 	lines = append(lines, listed("Parameters:", "- Additional parameters: %d more", given, most)...)
 	var fields []string
 	for key, f := range params.Get("requestedSchema").Get("properties").Members() {
-		fields = append(fields, "- "+cleanAndCount(first2(text(f, "title"), key), 80, asText))
+		fields = append(fields, "- "+cleanAndCount(cmp.Or(text(f, "title"), key), 80, asText))
 	}
 	lines = append(lines, listed("Fields:", "- Additional fields: %d more", fields, most)...)
 	card := Card{Title: heading, Description: strings.TrimSpace(strings.Join(lines, "\n"))}
@@ -86,13 +87,6 @@ func listed(title, more string, lines []string, most int) []string {
 		out = append(out, fmt.Sprintf(more, n))
 	}
 	return out
-}
-
-func first2(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // outline returns a value as JSON down to a depth. cut is how many characters are below it.

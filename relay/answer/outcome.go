@@ -52,7 +52,7 @@ func Unattended(method string, params rpc.Value) (json.RawMessage, error) {
 	case "mcpServer/elicitation/request":
 		return json.RawMessage(`{"action":"decline"}`), nil
 	}
-	if result, ok := Approval(method, params, Denied); ok {
+	if result, ok := Approval(method, params, Unavailable); ok {
 		return result, nil
 	}
 	return nil, rpc.Errorf(rpc.CodeUnknownMethod, "%s: no client can answer this request", method)

@@ -12,7 +12,7 @@ func TestUnattendedGrantsNothing(t *testing.T) {
 		"item/commandExecution/requestApproval": `{"decision":"decline"}`,
 		"item/permissions/requestApproval":      `{"permissions":{},"scope":"turn"}`,
 	} {
-		params := value(t, []byte(`{"permissions":{"network":{"enabled":true}},"availableDecisions":["accept","decline"]}`))
+		params := value(t, []byte(`{"permissions":{"network":{"enabled":true}},"availableDecisions":["accept","cancel"]}`))
 		got, err := answer.Unattended(method, params)
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"codex-bridge/rpc"
@@ -125,17 +126,10 @@ func risks(network, files rpc.Value) (found []string) {
 // privateHost reports whether a pattern matches hosts of a private network.
 func privateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, end := range [...]string{".internal", ".local", ".localhost", ".lan", ".corp", ".home", ".intranet", ".private", ".home.arpa"} {
-		if strings.HasSuffix(host, end) {
-			return true
-		}
-	}
-	for _, start := range [...]string{"10.", "127.", "169.254.", "192.168.", "172.", "fc", "fd", "fe80:"} {
-		if strings.HasPrefix(host, start) {
-			return true
-		}
-	}
-	return false
+	ends := []string{".internal", ".local", ".localhost", ".lan", ".corp", ".home", ".intranet", ".private", ".home.arpa"}
+	starts := []string{"10.", "127.", "169.254.", "192.168.", "172.", "fc", "fd", "fe80:"}
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(host, end) }) ||
+		slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(host, start) })
 }
 
 // eachText calls visit for every string in a value.

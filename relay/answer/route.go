@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -118,14 +119,7 @@ func which(apps map[string]App, so func(id string, a App) bool) map[string]App {
 	return left
 }
 
-func (a App) serves(server string) bool {
-	for _, name := range a.Servers {
-		if name != "" && name == server {
-			return true
-		}
-	}
-	return false
-}
+func (a App) serves(server string) bool { return server != "" && slices.Contains(a.Servers, server) }
 
 // asksAs reports whether the app's questions come from this server. Any server may put an
 // app's id into its question.

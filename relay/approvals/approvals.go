@@ -76,9 +76,8 @@ type Options struct {
 	Gate      Gate // nil: no gate
 	Sessions  Sessions
 	// Record is the decision log; every consent of the person is written to it.
-	Record DecisionLog
-	// Limiter limits the questions; nil: a new one.
-	Limiter *Limiter
+	Record  DecisionLog
+	Limiter *Limiter // of the questions
 	Log     *slog.Logger
 }
 
@@ -89,12 +88,7 @@ type Feature struct {
 }
 
 // New returns a Feature.
-func New(o Options) *Feature {
-	if o.Limiter == nil {
-		o.Limiter = NewLimiter(nil)
-	}
-	return &Feature{Options: o}
-}
+func New(o Options) *Feature { return &Feature{Options: o} }
 
 // approvalMethods are the methods of Codex's approval requests.
 var approvalMethods = []string{
@@ -249,14 +243,7 @@ func (f *Feature) logDecision(ctx context.Context, asked *rpc.Envelope, v policy
 
 // result returns the result of a question with the given outcome, or nil if the method has
 // none.
-//
-// For a command, Codex usually offers no decline but a cancel, which ends the turn. It
-// still accepts a decline: then the turn continues, and the model knows (measured). So a
-// question without an answer is declined.
 func result(method string, params rpc.Value, o answer.Outcome) []byte {
-	if method == approvalMethods[0] && o == answer.Unavailable {
-		return []byte(`{"decision":"decline"}`)
-	}
 	switch {
 	case method == elicitation:
 		return answer.Elicitation(answer.ToPerson, params, o)

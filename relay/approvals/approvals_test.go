@@ -57,7 +57,7 @@ escalation = "ask"
 	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 		return nil, errors.New("there is none")
 	}})
-	limiter := approvals.NewLimiter(func() time.Duration { return 0 }) // all within a minute
+	limiter := approvals.NewLimiter() // all within a minute
 	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
 		Sessions: fakeSessions{}, Record: log, Log: quiet}))
 	c.Bind("start", world.StartFolder)

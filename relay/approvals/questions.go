@@ -106,34 +106,26 @@ const (
 
 // Limiter limits how often a person is asked, per thread: 12 times in any minute.
 type Limiter struct {
-	elapsed func() time.Duration
-
 	mu    sync.Mutex
-	times map[string][]time.Duration // by thread, oldest first
+	times map[string][]time.Time // by thread, oldest first
 }
 
-// NewLimiter returns a Limiter. elapsed is a monotonic clock; nil: the process's.
-func NewLimiter(elapsed func() time.Duration) *Limiter {
-	if elapsed == nil {
-		start := time.Now()
-		elapsed = func() time.Duration { return time.Since(start) }
-	}
-	return &Limiter{elapsed: elapsed, times: make(map[string][]time.Duration)}
-}
+// NewLimiter returns a Limiter.
+func NewLimiter() *Limiter { return &Limiter{times: make(map[string][]time.Time)} }
 
 // Allow reports whether another question may be asked, and counts it if so.
 func (l *Limiter) Allow(thread string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.elapsed()
-	past := func(at time.Duration) bool { return now-at >= questionWindow }
+	now := time.Now() // its monotonic clock counts
+	past := func(at time.Time) bool { return now.Sub(at) >= questionWindow }
 	recent := slices.DeleteFunc(l.times[thread], past)
 	if len(recent) >= MaxQuestions {
 		l.times[thread] = recent
 		return false
 	}
 	if len(recent) == 0 { // rare enough to clean up the other threads too
-		maps.DeleteFunc(l.times, func(_ string, at []time.Duration) bool { return len(at) == 0 || past(at[len(at)-1]) })
+		maps.DeleteFunc(l.times, func(_ string, at []time.Time) bool { return len(at) == 0 || past(at[len(at)-1]) })
 	}
 	l.times[thread] = append(recent, now)
 	return true

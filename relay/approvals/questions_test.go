@@ -108,7 +108,7 @@ func TestEachWaiterIsSettledOnce(t *testing.T) {
 
 func TestLimiterAllowsTwelvePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := approvals.NewLimiter(nil)
+		l := approvals.NewLimiter()
 		ask := func(thread string, times int) (allowed int) {
 			for range times {
 				if l.Allow(thread) {

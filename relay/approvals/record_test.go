@@ -35,7 +35,7 @@ func newConversation(t *testing.T, log *memoryLog, running string) (*bridgetest.
 	}
 	c := bridgetest.Start(t, approvals.New(approvals.Options{
 		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
-		Limiter: approvals.NewLimiter(nil), Sessions: fakeSessions{running}, Record: log, Log: slog.New(slog.DiscardHandler),
+		Limiter: approvals.NewLimiter(), Sessions: fakeSessions{running}, Record: log, Log: slog.New(slog.DiscardHandler),
 	}))
 	c.Play("begun", `
 editor> {"method":"initialized"}

@@ -87,7 +87,7 @@ func playShared(t *testing.T, session string, n int) (record string, answers []s
 	}
 	c := bridgetest.Start(t, approvals.New(approvals.Options{
 		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
-		Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), Sessions: fakeSessions{}, Record: new(discardLog), Log: slog.New(slog.DiscardHandler),
+		Limiter: approvals.NewLimiter(), Sessions: fakeSessions{}, Record: new(discardLog), Log: slog.New(slog.DiscardHandler),
 	}), changes{
 		{From: bridge.Codex, Method: "leaves", HandleServer: change(func() { j.escalates = true })},
 		{From: bridge.Codex, Method: "breaks", HandleServer: change(func() { j.logErr = errors.New("the disk is full") })},

@@ -41,7 +41,7 @@ type Options struct {
 	Limiter   *approvals.Limiter
 	// Record is the decision log; every consent of the person is written to it.
 	Record approvals.DecisionLog
-	// HasPerson reports whether a person can be asked, or else why not; nil: always.
+	// HasPerson reports whether a person can be asked, or else why not.
 	HasPerson func() (ok bool, why string)
 	Log       *slog.Logger
 }
@@ -127,10 +127,8 @@ func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes 
 			return true, nil
 		} // not logged: ask the person
 	}
-	if g.options.HasPerson != nil {
-		if ok, why := g.options.HasPerson(); !ok {
-			return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
-		}
+	if ok, why := g.options.HasPerson(); !ok {
+		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
 	}
 	var shared chan sharedAnswer
 	switch g.pending.Join(key, q.id, func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {

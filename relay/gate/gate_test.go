@@ -153,7 +153,8 @@ func TestRecordedSessions(t *testing.T) {
 			}})
 			g := gate.New(gate.Options{
 				Approvals: current, Policy: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
-				Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), // all within a minute
+				Limiter:   approvals.NewLimiter(), // all within a minute
+				HasPerson: func() (bool, string) { return true, "" },
 			})
 			c := bridgetest.Start(t, g, &fakeCodex{gate: g})
 			c.Bind("cwd", folder)

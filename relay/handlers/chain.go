@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/config"
-	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 )
 
@@ -20,21 +20,11 @@ type Chain struct {
 	env       []string
 	log       *slog.Logger
 	revisions *revisionLimiter
-	limiter   *approvals.Limiter
 }
 
 // New returns a Chain with the given options.
 func New(o Options) *Chain {
-	c := &Chain{
-		options: o, env: child.Environ(o.environ(), "CODEX_HOME"), log: o.Log,
-		revisions: newRevisionLimiter(), limiter: o.Limiter,
-	}
-	if c.limiter == nil {
-		c.limiter = approvals.NewLimiter(nil)
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
+	c := &Chain{options: o, env: child.Environ(os.Environ(), "CODEX_HOME"), log: o.Log, revisions: newRevisionLimiter()}
 	c.SetConfig(o.Hooks)
 	return c
 }
@@ -61,7 +51,7 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 			}
 		}
 	}
-	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.options.Confine != nil {
+	if call.Event == hook.PreToolUse && v.Decision != hook.Deny {
 		v = c.confine(ctx, withInput(call, v.Input), v)
 	}
 	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permitsAllow(ctx, call) {
@@ -149,7 +139,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		if s.isClient && (last.Decision == hook.Allow || !c.limiter.Allow(call.SessionID)) {
+		if s.isClient && (last.Decision == hook.Allow || !c.options.Limiter.Allow(call.SessionID)) {
 			continue
 		}
 		op, ok := c.consult(ctx, h, call, s, &last)
@@ -221,9 +211,6 @@ func (c *Chain) enforce(ctx context.Context, call *hook.Call, s step) (op opinio
 
 // applyRules applies the rules of policy and reports whether they deny.
 func (c *Chain) applyRules(ctx context.Context, call *hook.Call) (verdict, bool) {
-	if c.options.Rules == nil {
-		return verdict{}, false
-	}
 	s := step{name: "the bridge's policy"}
 	var ruling Ruling
 	s.run = func(ctx context.Context, call *hook.Call) (op opinion, err error) {
@@ -259,9 +246,6 @@ func (c *Chain) confine(ctx context.Context, call *hook.Call, passed verdict) ve
 
 // permitsAllow reports whether policy accepts an allow. A panic counts as false.
 func (c *Chain) permitsAllow(ctx context.Context, call *hook.Call) (yes bool) {
-	if c.options.Permits == nil {
-		return true
-	}
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("hook", "event", call.Event, "panic", p)
@@ -310,21 +294,21 @@ func (c *Chain) steps(h *config.Hooks, event hook.Event) []step {
 			all = append(all, c.handlerStep(handler))
 		}
 	}
-	if c.options.Client != nil && c.clientOffers(event) {
+	if c.clientWants(event) {
 		all = append(all, step{name: "the editor", isClient: true, run: c.askClient})
 	}
 	return all
 }
 
-// clientOffers reports whether the client wants the event. A panic counts as true, so that
+// clientWants reports whether the client wants the event. A panic counts as true, so that
 // the failure is handled when the client is asked.
-func (c *Chain) clientOffers(event hook.Event) (yes bool) {
+func (c *Chain) clientWants(event hook.Event) (yes bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			yes = true
 		}
 	}()
-	return c.options.Client.Offers(clientEventNames[event])
+	return c.options.Client.Wants(ClientName(event))
 }
 
 // call runs the step. A panic is returned as an error.
@@ -353,7 +337,7 @@ func (s step) verdict(op opinion) verdict {
 
 // askClient sends bridge/hook to the client.
 func (c *Chain) askClient(ctx context.Context, call *hook.Call) (opinion, error) {
-	result, err := c.options.Client.Ask(ctx, clientEventNames[call.Event], call.Payload)
+	result, err := c.options.Client.Hook(ctx, ClientName(call.Event), call.Payload)
 	if err != nil {
 		return opinion{}, fmt.Errorf("it did not answer bridge/hook: %w", err)
 	}

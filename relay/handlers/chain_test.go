@@ -67,7 +67,7 @@ func TestAnswersInOrder(t *testing.T) {
 			for _, how := range tc.handlers {
 				all = append(all, command(tc.event, how...))
 			}
-			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: clientWith(tc.client)})
+			c := newChain(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: clientWith(tc.client)})
 			got := c.Answer(t.Context(), call(t, tc.event, nil))
 			if tc.want.Reason == "*" && got.Reason != "" {
 				tc.want.Reason = got.Reason
@@ -82,7 +82,7 @@ func TestAnswersInOrder(t *testing.T) {
 // The next step gets the rewritten input. The rest of the payload is unchanged.
 func TestNextStepGetsRewrittenInput(t *testing.T) {
 	var seen map[string]any
-	c := handlers.New(handlers.Options{
+	c := newChain(handlers.Options{
 		Hooks: hooks(command(hook.PreToolUse, "print", `{"input":{"q":9007199254740993}}`)),
 		Client: client(func(_ context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
 			d := json.NewDecoder(strings.NewReader(string(payload)))
@@ -112,7 +112,7 @@ func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 	} {
 		for _, event := range hook.Events {
 			o.Hooks = hooks()
-			c := handlers.New(o)
+			c := newChain(o)
 			if got := c.Answer(t.Context(), call(t, event, nil)); (got.Decision == hook.Deny) != event.Decides() || cmp.Equal(got, hook.Answer{}) == event.Decides() {
 				t.Errorf("%s, %s: %+v", name, event, got)
 			}
@@ -125,14 +125,14 @@ func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 	}
 	// on_failure does not apply to policy's own failure
 	o := handlers.Options{Hooks: config.Hooks{OnFailure: "allow"}, Rules: func(context.Context, *hook.Call) handlers.Ruling { panic(bad) }}
-	if got := handlers.New(o).Answer(t.Context(), call(t, hook.PreToolUse, nil)); got.Decision != hook.Deny {
+	if got := newChain(o).Answer(t.Context(), call(t, hook.PreToolUse, nil)); got.Decision != hook.Deny {
 		t.Errorf("rules panic: %+v", got)
 	}
 }
 
 func TestRevisionsAreBounded(t *testing.T) {
 	answer := `{"decision":"revise","reason":"again"}`
-	c := handlers.New(handlers.Options{Hooks: hooks(), Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	c := newChain(handlers.Options{Hooks: hooks(), Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(answer), nil
 	})})
 	rounds := func(turn string, agent string) (n int) {
@@ -165,7 +165,7 @@ func TestRevisionsAreBounded(t *testing.T) {
 
 func TestClientIsAskedAtALimitedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := handlers.New(handlers.Options{Hooks: hooks(), Client: clientWith(`{"decision":"allow"}`)})
+		c := newChain(handlers.Options{Hooks: hooks(), Client: clientWith(`{"decision":"allow"}`)})
 		allowed := func(session string) (n int) {
 			for range 14 {
 				if c.Answer(t.Context(), call(t, hook.PermissionRequest, map[string]any{"session_id": session})).Decision == hook.Allow {
@@ -210,7 +210,7 @@ func TestPersonIsAskedLast(t *testing.T) {
 				all = append(all, command(pre, how...))
 			}
 			asked := ""
-			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: func(context.Context, *hook.Call) handlers.Ruling {
+			c := newChain(handlers.Options{Hooks: hooks(all...), Rules: func(context.Context, *hook.Call) handlers.Ruling {
 				return handlers.Ruling{Person: func(_ context.Context, call *hook.Call) hook.Answer {
 					if tc.panics {
 						panic("no screen")
@@ -244,7 +244,7 @@ func TestPermitsTurnsAllowIntoNoOpinion(t *testing.T) {
 		"denial":               {`{"decision":"deny"}`, func(context.Context, *hook.Call) bool { return false }, hook.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := handlers.New(handlers.Options{Hooks: hooks(), Permits: tc.permits, Client: clientWith(tc.say)})
+			c := newChain(handlers.Options{Hooks: hooks(), Permits: tc.permits, Client: clientWith(tc.say)})
 			if got := c.Answer(t.Context(), call(t, hook.PermissionRequest, nil)); got.Decision != tc.want {
 				t.Errorf("%+v, want %q", got, tc.want)
 			}
@@ -270,7 +270,7 @@ func TestRulesThatComeWhileAHandlerRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
-			c := handlers.New(handlers.Options{
+			c := newChain(handlers.Options{
 				Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 					ran = true
 					return nil, nil

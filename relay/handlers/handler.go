@@ -81,13 +81,10 @@ func exitRefusal(event hook.Event, text string) opinion {
 
 // handlerDir returns the folder in which a handler runs; "" means the bridge's own.
 func (c *Chain) handlerDir(call *hook.Call) string {
-	if c.options.Dir != nil {
-		if dir := c.options.Dir(call.Thread()); isDir(dir) {
+	for _, dir := range []string{c.options.Dir(call.Thread()), call.Cwd} {
+		if isDir(dir) {
 			return dir
 		}
-	}
-	if isDir(call.Cwd) {
-		return call.Cwd
 	}
 	return ""
 }

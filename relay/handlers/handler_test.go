@@ -91,7 +91,7 @@ func TestHandlerAnswers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			h := hooks(command(tc.event, tc.how...))
-			got := handlers.New(handlers.Options{Hooks: h}).Answer(t.Context(), call(t, tc.event, nil))
+			got := newChain(handlers.Options{Hooks: h}).Answer(t.Context(), call(t, tc.event, nil))
 			want := hook.Answer{Decision: tc.decision, Reason: tc.reason}
 			if tc.input != "" {
 				want.Input = []byte(tc.input)
@@ -109,7 +109,7 @@ func TestHandlerAnswers(t *testing.T) {
 				t.Error(diff)
 			}
 			h.OnFailure = "allow"
-			got = handlers.New(handlers.Options{Hooks: h}).Answer(t.Context(), call(t, tc.event, nil))
+			got = newChain(handlers.Options{Hooks: h}).Answer(t.Context(), call(t, tc.event, nil))
 			if isFailure {
 				want = hook.Answer{}
 			}
@@ -123,7 +123,7 @@ func TestHandlerAnswers(t *testing.T) {
 func TestMissingHandlerIsADenial(t *testing.T) {
 	h := command(hook.PreToolUse)
 	h.Command = []string{filepath.Join(t.TempDir(), "none")}
-	got := handlers.New(handlers.Options{Hooks: hooks(h)}).Answer(t.Context(), call(t, hook.PreToolUse, nil))
+	got := newChain(handlers.Options{Hooks: hooks(h)}).Answer(t.Context(), call(t, hook.PreToolUse, nil))
 	if got.Decision != hook.Deny || !strings.Contains(got.Reason, "can't be started") {
 		t.Error(got)
 	}
@@ -133,7 +133,7 @@ func TestHandlerTimeout(t *testing.T) {
 	t.Run("its own time", func(t *testing.T) {
 		h := command(hook.PreToolUse, "hang")
 		h.Timeout = config.Duration(50 * time.Millisecond)
-		got := handlers.New(handlers.Options{Hooks: hooks(h)}).Answer(t.Context(), call(t, hook.PreToolUse, nil))
+		got := newChain(handlers.Options{Hooks: hooks(h)}).Answer(t.Context(), call(t, hook.PreToolUse, nil))
 		if got.Decision != hook.Deny || !strings.Contains(got.Reason, "within its timeout of 50ms") {
 			t.Error(got)
 		}
@@ -143,7 +143,7 @@ func TestHandlerTimeout(t *testing.T) {
 		hangs := filepath.Join(t.TempDir(), "hangs")
 		answer := make(chan hook.Answer)
 		go func() {
-			answer <- handlers.New(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "hang", hangs))}).Answer(ctx, call(t, hook.PreToolUse, nil))
+			answer <- newChain(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "hang", hangs))}).Answer(ctx, call(t, hook.PreToolUse, nil))
 		}()
 		for {
 			if _, err := os.Stat(hangs); err == nil {
@@ -160,7 +160,7 @@ func TestHandlerTimeout(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("gone"))
 		kept := filepath.Join(t.TempDir(), "kept")
-		got := handlers.New(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "keep", kept))}).Answer(ctx, call(t, hook.PreToolUse, nil))
+		got := newChain(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "keep", kept))}).Answer(ctx, call(t, hook.PreToolUse, nil))
 		if _, err := os.Stat(kept); got.Decision != hook.Deny || err == nil {
 			t.Error(got, err)
 		}
@@ -170,12 +170,14 @@ func TestHandlerTimeout(t *testing.T) {
 func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	kept := filepath.Join(dir, "kept")
-	env := append(os.Environ(), "CODEX_BRIDGE_STATE=x", "API_TOKEN=hunter2", "LC_ALL=C", "CODEX_HOME=/c")
-	o := handlers.Options{Hooks: hooks(command(hook.PreToolUse, "keep", kept), command(hook.PreToolUse, "where")), Env: env}
+	for name, value := range map[string]string{"CODEX_BRIDGE_STATE": "x", "API_TOKEN": "hunter2", "LC_ALL": "C", "CODEX_HOME": "/c"} {
+		t.Setenv(name, value)
+	}
+	o := handlers.Options{Hooks: hooks(command(hook.PreToolUse, "keep", kept), command(hook.PreToolUse, "where"))}
 	c := call(t, hook.PreToolUse, map[string]any{"cwd": dir})
 	check := func(want string) {
 		t.Helper()
-		got := handlers.New(o).Answer(t.Context(), c)
+		got := newChain(o).Answer(t.Context(), c)
 		lines := strings.Split(got.Reason, "\n")
 		if real, _ := filepath.EvalSymlinks(want); lines[0] != want && lines[0] != real {
 			t.Errorf("ran in %s, not %s", lines[0], want)
@@ -204,7 +206,7 @@ func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 }
 
 func TestConcurrentAnswers(t *testing.T) {
-	c := handlers.New(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "exit", "2", "no"))})
+	c := newChain(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "exit", "2", "no"))})
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/handlers"
 	"codex-bridge/relay/hook"
 )
@@ -93,12 +95,38 @@ func newCall(t testing.TB, event hook.Event, payload any) *hook.Call {
 	return c
 }
 
+// newChain returns a Chain; by default it has no rules, and no client that wants events.
+func newChain(o handlers.Options) *handlers.Chain {
+	if o.Rules == nil {
+		o.Rules = func(context.Context, *hook.Call) handlers.Ruling { return handlers.Ruling{} }
+	}
+	if o.Confine == nil {
+		o.Confine = func(context.Context, *hook.Call) (json.RawMessage, string) { return nil, "" }
+	}
+	if o.Permits == nil {
+		o.Permits = func(context.Context, *hook.Call) bool { return true }
+	}
+	if o.Client == nil {
+		o.Client = deafClient{}
+	}
+	if o.Dir == nil {
+		o.Dir = func(string) string { return "" }
+	}
+	o.Limiter, o.Log = approvals.NewLimiter(), slog.New(slog.DiscardHandler)
+	return handlers.New(o)
+}
+
+// deafClient wants no events.
+type deafClient struct{ handlers.Client }
+
+func (deafClient) Wants(string) bool { return false }
+
 // client answers with a function.
 type client func(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
 
-func (client) Offers(string) bool { return true }
+func (client) Wants(string) bool { return true }
 
-func (c client) Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
+func (c client) Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
 	return c(ctx, event, payload)
 }
 

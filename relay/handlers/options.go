@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"os"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 )
 
-// Options configure a Chain. All fields are optional.
+// Options configure a Chain. All fields are required.
 type Options struct {
 	Hooks config.Hooks
 	// Rules applies policy's rules. It is called first, and again for each rewritten input.
@@ -19,19 +19,17 @@ type Options struct {
 	// Confine is called last, if nothing denied the call. It returns the input to run with
 	// (nil: unchanged) or a reason for a denial.
 	Confine func(context.Context, *hook.Call) (input json.RawMessage, refusal string)
-	// Permits reports whether an allow for a PermissionRequest may be passed to Codex; nil:
-	// always. Otherwise the answer becomes no opinion.
+	// Permits reports whether an allow for a PermissionRequest may be passed to Codex.
+	// Otherwise the answer becomes no opinion.
 	Permits func(context.Context, *hook.Call) bool
 	// Client is consulted after the handlers.
 	Client Client
-	// Env is the bridge's environment; nil: os.Environ. Handlers get a part of it.
-	Env []string
 	// Dir returns the folder of the thread with the given id, or "" if it is not known.
 	// Handlers run there, else in the hook's cwd. For a shell command Codex sets cwd to the
 	// working directory that the model asked for (measured), which is no place to look up a
 	// handler's files.
 	Dir func(thread string) string
-	// Limiter bounds how often the client is asked about permissions; nil: a new one.
+	// Limiter bounds how often the client is asked about permissions.
 	Limiter *approvals.Limiter
 	Log     *slog.Logger
 }
@@ -46,25 +44,13 @@ type Ruling struct {
 
 // Client is a client that answers hooks.
 type Client interface {
-	// Offers reports whether the client wants an event: preToolUse, postToolUse,
+	// Wants reports whether the client wants an event: preToolUse, postToolUse,
 	// permissionRequest or stop.
-	Offers(event string) bool
-	// Ask sends bridge/hook with the payload to the client and returns its result. It
+	Wants(event string) bool
+	// Hook sends bridge/hook with the payload to the client and returns its result. It
 	// returns when ctx ends.
-	Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
-}
-
-// clientEventNames are the names of the events in the bridge's protocol.
-var clientEventNames = map[hook.Event]string{
-	hook.PreToolUse: "preToolUse", hook.PostToolUse: "postToolUse", hook.PermissionRequest: "permissionRequest", hook.Stop: "stop",
+	Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
 }
 
 // ClientName returns the name of an event in the bridge's protocol.
-func ClientName(e hook.Event) string { return clientEventNames[e] }
-
-func (o Options) environ() []string {
-	if o.Env != nil {
-		return o.Env
-	}
-	return os.Environ()
-}
+func ClientName(e hook.Event) string { return strings.ToLower(e.Name()[:1]) + e.Name()[1:] }

@@ -46,12 +46,12 @@ type Feature struct {
 	peer     *bridge.Conn
 	hasHooks atomic.Bool // hooks were added to at least one thread
 
-	mu           sync.Mutex
-	threads      map[string]*thread
-	lastFault    string // why the newest thread has no hooks; "": it has
-	opened       bool   // at least one thread was verified
-	runs         hook.RunCounts
-	requirements *requirements // nil: not read yet
+	mu          sync.Mutex
+	threads     map[string]*thread
+	lastFault   string // why the newest thread has no hooks; "": it has
+	opened      bool   // at least one thread was verified
+	runs        hook.RunCounts
+	unavailable *string // see requirementsFault; nil: not read yet
 }
 
 // New returns a Feature.
@@ -123,7 +123,7 @@ func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc
 	reason := ""
 	if fault != nil {
 		reason = fault.Error()
-	} else if reason = f.unavailable(ctx); reason == "" {
+	} else if reason = f.requirementsFault(ctx); reason == "" {
 		reason = conflictingConfig(m.Params.Get("config"))
 	}
 	switch {
@@ -206,10 +206,6 @@ func (f *Feature) setState(reason string) {
 	f.lastFault = reason
 	f.opened = f.opened || reason == ""
 	f.mu.Unlock()
-	f.notifyState()
-}
-
-func (f *Feature) notifyState() {
 	if f.options.Observe != nil {
 		f.options.Observe(f.State())
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"codex-bridge/relay/hook"
@@ -15,7 +16,7 @@ import (
 type Plan struct {
 	// Events may be in any order.
 	Events []hook.Event
-	// Command returns the command line that Codex runs; nil: install nothing.
+	// Command returns the command line that Codex runs.
 	Command func(hook.Event) string
 	// IsIdle reports whether an event has nothing to do, so no process is started for it.
 	// nil: every event is active.
@@ -62,7 +63,7 @@ func (p Plan) Keys() []Key {
 	keys := []Key{{"features.hooks", json.RawMessage("true")}}
 	states := make(map[string]state)
 	for _, e := range hook.Events {
-		if !p.selects(e) {
+		if !slices.Contains(p.Events, e) {
 			continue
 		}
 		groups := []group{}
@@ -90,18 +91,9 @@ func (p Plan) Trusted() map[string]string {
 
 func stateKey(source string, e hook.Event) string { return source + ":" + string(e) + ":0:0" }
 
-func (p Plan) selects(e hook.Event) bool {
-	for _, selected := range p.Events {
-		if selected == e {
-			return true
-		}
-	}
-	return false
-}
-
 // handler returns the hook of an event, or false if none is installed.
 func (p Plan) handler(e hook.Event) (handler, bool) {
-	if !p.selects(e) || p.Command == nil || p.IsIdle != nil && p.IsIdle(e) {
+	if !slices.Contains(p.Events, e) || p.IsIdle != nil && p.IsIdle(e) {
 		return handler{}, false
 	}
 	seconds := int64((p.Limit(e) + time.Second - 1) / time.Second)

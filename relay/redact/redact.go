@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,14 +28,7 @@ type Limits struct {
 // orDefault sets the defaults. Codex's messages nest to about ten: in a resumed thread, an
 // item of a turn starts at six.
 func (l Limits) orDefault() Limits {
-	set := func(n *int, d int) {
-		if *n <= 0 {
-			*n = d
-		}
-	}
-	set(&l.Text, 20_000)
-	set(&l.Items, 100)
-	set(&l.Depth, 16)
+	l.Text, l.Items, l.Depth = cmp.Or(l.Text, 20_000), cmp.Or(l.Items, 100), cmp.Or(l.Depth, 16)
 	return l
 }
 
@@ -163,7 +157,7 @@ func (w *redaction) value(name string, depth int) error {
 			text = ""
 		}
 		return w.out.WriteToken(jsontext.String(w.text(name, text)))
-	case kind == '0' && isSecretName(name) && !countName.MatchString(name):
+	case kind == '0' && isSecretName(name) && !countName().MatchString(name):
 		return w.writeInstead(placeholder)
 	}
 	raw, err := w.in.ReadValue() // number, true, false, null or an error
@@ -173,7 +167,7 @@ func (w *redaction) value(name string, depth int) error {
 	return w.out.WriteValue(raw)
 }
 
-func isSecretName(name string) bool { return hasSecretWord(name) && !countName.MatchString(name) }
+func isSecretName(name string) bool { return hasSecretWord(name) && !countName().MatchString(name) }
 
 // writeInstead skips a value and writes a text.
 func (w *redaction) writeInstead(text string) error {
@@ -234,7 +228,7 @@ func (w *redaction) array(name string, depth int) error {
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
-		flag = strings.HasPrefix(w.lastText, "-") && flagName.MatchString(w.lastText)
+		flag = strings.HasPrefix(w.lastText, "-") && flagName().MatchString(w.lastText)
 	}
 	return w.copyBracket()
 }
@@ -259,9 +253,9 @@ func (w *redaction) text(name, text string) string {
 		return "<redacted payload>"
 	}
 	if head := dataURLHead(text); head != "" && (len(text) > minPayloadLen || strings.Contains(head, "base64")) {
-		return "<redacted data-uri " + itoa(len(head)-1) + " chars>"
+		return "<redacted data-uri " + strconv.Itoa(len(head)-1) + " chars>"
 	}
-	if len(text) > minPayloadLen && payloadName.MatchString(name) || len(text) >= minBlobLen && base64Only.MatchString(text) {
+	if len(text) > minPayloadLen && payloadName().MatchString(name) || len(text) >= minBlobLen && base64Only().MatchString(text) {
 		return "<redacted payload>"
 	}
 	return w.Text(text)
@@ -272,7 +266,7 @@ func dataURLHead(text string) string {
 	if !hasPrefixFold(text, "data:") {
 		return ""
 	}
-	return wholeDataURL.FindString(text)
+	return wholeDataURL().FindString(text)
 }
 
 // truncateInput limits the text that is searched. It cuts between words, so that half a
@@ -300,5 +294,3 @@ func (r Redactor) truncate(text string) string {
 	}
 	return text
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

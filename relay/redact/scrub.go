@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,14 @@ var secretWordSet = sync.OnceValue(func() *wordSet { return newWordSet(secretPar
 
 func hasSecretWord(name string) bool { return secretWordSet().isIn(name) }
 
+// expr is a regular expression that is compiled at its first use, because most processes
+// never redact.
+type expr func() *regexp.Regexp
+
+func newExpr(text string) expr {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
 	countName    = newExpr(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
 	payloadName  = newExpr(`(?i)image|screenshot|attachment|audio`)
@@ -33,7 +42,7 @@ var (
 )
 
 type replacement struct {
-	pattern *expr
+	pattern expr
 	with    string
 }
 
@@ -72,7 +81,7 @@ var hintSet = sync.OnceValue(func() *wordSet {
 // replaceSecrets replaces texts in the format of a secret, and the data of data URLs.
 func replaceSecrets(text string) string {
 	if strings.Contains(text, `\u00`) {
-		plain := escape.ReplaceAllStringFunc(text, unescapeLetter)
+		plain := escape().ReplaceAllStringFunc(text, unescapeLetter)
 		if clean := applyReplacements(plain); clean != plain {
 			return clean
 		}
@@ -84,15 +93,15 @@ func applyReplacements(text string) string {
 	if !hintSet().isIn(text) {
 		return text
 	}
-	text = dataURL.ReplaceAllStringFunc(text, func(url string) string {
-		return "<redacted data-uri " + itoa(strings.IndexByte(url, ',')) + " chars>"
+	text = dataURL().ReplaceAllStringFunc(text, func(url string) string {
+		return "<redacted data-uri " + strconv.Itoa(strings.IndexByte(url, ',')) + " chars>"
 	})
 	for _, s := range replacements {
-		text = s.pattern.ReplaceAllString(text, s.with)
+		text = s.pattern().ReplaceAllString(text, s.with)
 	}
 	text = replaceQuoted(text)
 	for _, s := range unquotedReplacements {
-		text = s.pattern.ReplaceAllString(text, s.with)
+		text = s.pattern().ReplaceAllString(text, s.with)
 	}
 	return text
 }
@@ -111,7 +120,7 @@ func unescapeLetter(escape string) string {
 func replaceQuoted(text string) string {
 	var out strings.Builder
 	for {
-		at := quotedName.FindStringIndex(text)
+		at := quotedName().FindStringIndex(text)
 		if at == nil {
 			break
 		}

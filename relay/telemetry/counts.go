@@ -9,12 +9,9 @@ import (
 // maxFailures is how many failed runs are kept.
 const maxFailures = 8
 
-// Counts is an Observer that counts events for bridge/status. Its methods may be called
-// concurrently.
+// Counts counts events for bridge/status. Its methods may be called concurrently.
 type Counts struct {
-	// IsWanted reports whether any client can read the counts; nil: always.
-	IsWanted func() bool
-	// OnHookRun is called after each completed run of a hook is counted; nil: not called.
+	// OnHookRun is called after each completed run of a hook is counted.
 	OnHookRun func()
 
 	mu          sync.Mutex
@@ -23,15 +20,12 @@ type Counts struct {
 	reviews     ReviewCounts
 }
 
-// Wants implements Observer.
-func (c *Counts) Wants() bool { return c.IsWanted == nil || c.IsWanted() }
-
-// Observe implements Observer.
+// Observe counts an event.
 func (c *Counts) Observe(e Event) {
 	c.mu.Lock()
 	c.add(e)
 	c.mu.Unlock()
-	if e.Kind == KindHook && e.Status != StatusRunning && c.OnHookRun != nil {
+	if e.Kind == KindHook && e.Status != StatusRunning {
 		c.OnHookRun()
 	}
 }

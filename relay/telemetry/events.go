@@ -9,21 +9,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// EventFeature reports hook runs, compactions and reviews to observers. It is a
-// bridge.Feature and comes after the features that act on those messages. It parses nothing
-// while no observer wants events, and changes no message. A notification that the client
-// has opted out of does not arrive. Observers are called in Codex's order, from one
-// goroutine.
+// EventFeature reports hook runs, compactions and reviews. It is a bridge.Feature and comes
+// after the features that act on those messages. It parses nothing while the events are not
+// wanted, and changes no message. A notification that the client has opted out of does not
+// arrive.
 type EventFeature struct {
-	observers     []Observer
 	ownSource     string // the source of the bridge's hooks
+	wanted        func() bool
+	report        func(Event)
 	compactedTurn string // the turn of the last compaction that was reported as an item
 }
 
 // NewEventFeature returns an EventFeature. ownSource is Codex's name of the file with the
-// bridge's hooks.
-func NewEventFeature(ownSource string, observers ...Observer) *EventFeature {
-	return &EventFeature{observers: observers, ownSource: ownSource}
+// bridge's hooks. wanted is called for every message. report is called in Codex's order,
+// from one goroutine; Codex's messages wait until it returns.
+func NewEventFeature(ownSource string, wanted func() bool, report func(Event)) *EventFeature {
+	return &EventFeature{ownSource: ownSource, wanted: wanted, report: report}
 }
 
 var isCompaction = bridge.MatchItemType("contextCompaction")
@@ -32,7 +33,7 @@ var isCompaction = bridge.MatchItemType("contextCompaction")
 func (f *EventFeature) Routes() []bridge.Route {
 	route := func(method, why string, read func(rpc.Value) (Event, bool)) bridge.Route {
 		return bridge.Route{
-			From: bridge.Codex, Method: method, Why: why, When: f.isWanted,
+			From: bridge.Codex, Method: method, Why: why, When: f.wanted,
 			HandleServer: func(_ context.Context, msg *bridge.ServerMessage) { f.observe(msg, read) },
 		}
 	}
@@ -53,19 +54,10 @@ func (f *EventFeature) Routes() []bridge.Route {
 	}
 }
 
-func (f *EventFeature) isWanted() bool {
-	for _, o := range f.observers {
-		if o.Wants() {
-			return true
-		}
-	}
-	return false
-}
-
-// observe sends the event of a message to the observers that want it. It is also called for
-// messages that only another feature wants.
+// observe reports the event of a message. It is also called for messages that only another
+// feature wants.
 func (f *EventFeature) observe(msg *bridge.ServerMessage, read func(rpc.Value) (Event, bool)) {
-	if !f.isWanted() {
+	if !f.wanted() {
 		return
 	}
 	params := msg.Root().Get("params")
@@ -74,11 +66,7 @@ func (f *EventFeature) observe(msg *bridge.ServerMessage, read func(rpc.Value) (
 		return
 	}
 	e.ThreadID, e.TurnID = text(params.Get("threadId")), text(params.Get("turnId"))
-	for _, o := range f.observers {
-		if o.Wants() {
-			o.Observe(e)
-		}
-	}
+	f.report(e)
 }
 
 // parseHook parses hook/started and hook/completed.
@@ -163,14 +151,6 @@ type Event struct {
 	Own        bool   // a hook of the bridge
 	Risk       string // of a review: low, medium, high, critical
 	Reason     string // a hook's messages, or a review's rationale
-}
-
-// Observer receives events.
-type Observer interface {
-	// Wants reports whether Observe should be called now. It is called for every message.
-	Wants() bool
-	// Observe handles an event. Codex's messages wait until it returns.
-	Observe(Event)
 }
 
 // text returns a string, or "".

@@ -16,14 +16,8 @@ import (
 // own is the source of the bridge's hooks.
 const own = "/<session-flags>/config.toml"
 
-// eventList is an Observer that keeps its events.
-type eventList struct {
-	deaf   bool
-	events []telemetry.Event
-}
-
-func (l *eventList) Wants() bool               { return !l.deaf }
-func (l *eventList) Observe(e telemetry.Event) { l.events = append(l.events, e) }
+func yes() bool { return true }
+func no() bool  { return false }
 
 var events = []telemetry.Event{
 	{Kind: telemetry.KindHook, ThreadID: "t", TurnID: "u", Name: "preToolUse", Status: "running", Own: true},
@@ -36,24 +30,22 @@ var events = []telemetry.Event{
 	{Kind: telemetry.KindReview, ThreadID: "t", TurnID: "u", Name: "command", Status: "denied", DurationMs: 42, Risk: "high", Reason: "bad"},
 }
 
-// Observers get the events in order, and the client gets every message.
-func TestObserversGetEventsInOrder(t *testing.T) {
+// Events are reported in order, and the client gets every message.
+func TestEventsAreReportedInOrder(t *testing.T) {
 	script, err := os.ReadFile("../../testdata/sessions/observe.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	heard, deaf := &eventList{}, &eventList{deaf: true}
-	bridgetest.Start(t, telemetry.NewEventFeature(own, deaf, heard)).Play("observe.txt", string(script))
-	if diff := cmp.Diff(events, heard.events); diff != "" {
+	var heard []telemetry.Event
+	f := telemetry.NewEventFeature(own, yes, func(e telemetry.Event) { heard = append(heard, e) })
+	bridgetest.Start(t, f).Play("observe.txt", string(script))
+	if diff := cmp.Diff(events, heard); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
-	}
-	if len(deaf.events) > 0 {
-		t.Errorf("who did not want to hear was told %v", deaf.events)
 	}
 }
 
-// Without observers nothing is parsed: a line that is not JSON passes.
-func TestNothingIsParsedWithoutObservers(t *testing.T) {
+// Unless events are wanted nothing is parsed: a line that is not JSON passes.
+func TestNothingIsParsedUnlessWanted(t *testing.T) {
 	var script strings.Builder
 	script.WriteString("editor> {\"method\":\"initialized\"}\ncodex<= {\"method\":\"initialized\"}\n")
 	for _, method := range []string{
@@ -62,16 +54,12 @@ func TestNothingIsParsedWithoutObservers(t *testing.T) {
 	} {
 		fmt.Fprintf(&script, "codex>  {\"method\":%q,\"params\":{x}\neditor<= {\"method\":%q,\"params\":{x}\n", method, method)
 	}
-	bridgetest.Start(t, telemetry.NewEventFeature(own, &eventList{deaf: true})).Play("nobody", script.String())
-	bridgetest.Start(t, telemetry.NewEventFeature(own)).Play("nobody", script.String())
+	bridgetest.Start(t, telemetry.NewEventFeature(own, no, nil)).Play("nobody", script.String())
 }
 
 func TestCounts(t *testing.T) {
 	told := 0
 	c := &telemetry.Counts{OnHookRun: func() { told++ }}
-	if !c.Wants() {
-		t.Error("it does not want to hear")
-	}
 	for _, e := range events {
 		c.Observe(e)
 	}
@@ -97,10 +85,7 @@ func TestCounts(t *testing.T) {
 
 // Only the last failures are kept.
 func TestLastFailuresAreKept(t *testing.T) {
-	c := &telemetry.Counts{IsWanted: func() bool { return false }}
-	if c.Wants() {
-		t.Error("it wants to hear what nobody can ask for")
-	}
+	c := &telemetry.Counts{OnHookRun: func() {}}
 	for n := range 20 {
 		c.Observe(telemetry.Event{Kind: telemetry.KindHook, Status: "failed", TurnID: fmt.Sprint(n)})
 	}

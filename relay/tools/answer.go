@@ -1,11 +1,12 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -136,6 +137,9 @@ func truncate(s string, most int) string {
 // maxImage is the maximum size of an image in bytes.
 const maxImage = 20 << 20
 
+// imageTypes are the types that Codex accepts.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
 var dataURL = regexp.MustCompile(`(?i)^data:[^,;]*(?:;[^,;]*)*;base64,`)
 
 // checkImage returns an image that Codex accepts, or a text instead. Codex replaces an
@@ -155,25 +159,11 @@ func checkImage(url string) Content {
 	if err != nil {
 		return omittedImage("its data is not base64")
 	}
-	kind := imageKind(data)
-	if kind == "" {
+	kind := http.DetectContentType(data)
+	if !slices.Contains(imageTypes, kind) {
 		return omittedImage("it is not PNG, JPEG, GIF or WebP")
 	}
 	return Content{Image: "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)}
-}
-
-func imageKind(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(data, []byte("GIF87a")), bytes.HasPrefix(data, []byte("GIF89a")):
-		return "image/gif"
-	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return "image/webp"
-	}
-	return ""
 }
 
 func omittedImage(why string) Content { return Content{Text: "[An image is left out: " + why + ".]"} }

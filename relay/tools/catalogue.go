@@ -193,9 +193,6 @@ func (c *Catalogue) find(namespace, name string) *tool {
 	return c.Refresh().find(namespace, name)
 }
 
-// Has reports whether the catalogue has a tool.
-func (c *Catalogue) Has(namespace, name string) bool { return c.find(namespace, name) != nil }
-
 // Has reports whether the snapshot has a tool.
 func (o *Snapshot) Has(namespace, name string) bool { return o.find(namespace, name) != nil }
 

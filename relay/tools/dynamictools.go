@@ -147,14 +147,9 @@ func canonicalByName(dynamicTools json.RawMessage) (map[string]string, error) {
 		if string(t.members["deferLoading"]) == "false" {
 			delete(t.members, "deferLoading")
 		}
-		text, err := json.Marshal(t.members)
-		if err != nil {
+		if forms[displayName(t.namespace, t.name)], err = t.canonical(); err != nil {
 			return nil, err
 		}
-		if text, err = jcs.Transform(text); err != nil {
-			return nil, err
-		}
-		forms[displayName(t.namespace, t.name)] = string(text)
 	}
 	return forms, nil
 }
@@ -166,37 +161,56 @@ func Without(dynamicTools json.RawMessage, names func(namespace, name string) bo
 	if err != nil {
 		return nil, err
 	}
-	var list []any
-	spaces := make(map[string]*namespaceTools)
-	for _, t := range flat {
-		if names(t.namespace, t.name) {
-			continue
-		}
-		delete(t.members, "namespace")
-		t.members["type"] = json.RawMessage(`"function"`)
-		if t.namespace == "" {
-			list = append(list, t.members)
-			continue
-		}
-		one := spaces[t.namespace]
-		if one == nil {
-			one = &namespaceTools{Type: "namespace", Name: t.namespace, Description: "Tools in the " + t.namespace + " namespace."}
-			spaces[t.namespace] = one
-			list = append(list, one)
-		}
-		one.Tools = append(one.Tools, t.members)
-	}
-	if list == nil {
+	flat = slices.DeleteFunc(flat, func(t flatTool) bool { return names(t.namespace, t.name) })
+	if len(flat) == 0 {
 		return nil, nil
 	}
-	return json.Marshal(list)
+	return json.Marshal(nest(flat, func(t flatTool) (string, any) {
+		delete(t.members, "namespace")
+		t.members["type"] = json.RawMessage(`"function"`)
+		return t.namespace, t.members
+	}))
 }
 
-type namespaceTools struct {
-	Type        string                       `json:"type"`
-	Name        string                       `json:"name"`
-	Description string                       `json:"description"`
-	Tools       []map[string]json.RawMessage `json:"tools"`
+// namespace contains functions in the newer form.
+type namespace struct {
+	Type        string `json:"type"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Tools       []any  `json:"tools"`
+}
+
+// nest returns tools in the newer form. of returns the namespace of a tool, and the function.
+func nest[T any](tools []T, of func(T) (string, any)) (list []any) {
+	spaces := make(map[string]*namespace)
+	for _, t := range tools {
+		name, function := of(t)
+		if name == "" {
+			list = append(list, function)
+			continue
+		}
+		one := spaces[name]
+		if one == nil {
+			// Codex's own text for a namespace of the older form.
+			one = &namespace{Type: "namespace", Name: name, Description: "Tools in the " + name + " namespace."}
+			spaces[name] = one
+			list = append(list, one)
+		}
+		one.Tools = append(one.Tools, function)
+	}
+	return list
+}
+
+// canonical returns the canonical JSON of a tool.
+func (t flatTool) canonical() (string, error) {
+	text, err := json.Marshal(t.members)
+	if err == nil {
+		text, err = jcs.Transform(text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("dynamicTools has no canonical form: %w", err)
+	}
+	return string(text), nil
 }
 
 // NoTools is the fingerprint of no tools.
@@ -218,14 +232,9 @@ func Fingerprint(dynamicTools json.RawMessage) (string, error) {
 		if tool.namespace != "" {
 			tool.members["namespace"], _ = json.Marshal(tool.namespace)
 		}
-		text, err := json.Marshal(tool.members)
-		if err != nil {
+		if canonical[i], err = tool.canonical(); err != nil {
 			return "", err
 		}
-		if text, err = jcs.Transform(text); err != nil {
-			return "", errors.New("dynamicTools has no canonical form: " + err.Error())
-		}
-		canonical[i] = string(text)
 	}
 	slices.Sort(canonical)
 	return "[" + strings.Join(canonical, ",") + "]", nil

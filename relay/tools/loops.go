@@ -9,41 +9,29 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// LoopLimits are the numbers of calls in a turn at which a model is warned of a loop, or
-// stopped.
-type LoopLimits struct {
-	// Window is how many calls are remembered.
-	Window int
-	// Warning is how many equal or alternating calls there are before the model is warned.
-	Warning int
-	// Unknown is how many calls of a missing tool there are before the next is refused.
-	Unknown int
-	// Critical is how many equal calls with equal outcomes there are before the next is refused.
-	Critical int
-	// Breaker is the same, refused calls included, before the model is told to stop.
-	Breaker int
-}
-
-// DefaultLoopLimits returns the default limits.
-func DefaultLoopLimits() LoopLimits {
-	return LoopLimits{Window: 30, Warning: 10, Unknown: 10, Critical: 20, Breaker: 30}
-}
+// The numbers of calls in a turn at which a model is warned of a loop, or stopped.
+const (
+	loopWindow   = 30 // remembered calls
+	loopWarning  = 10 // equal or alternating calls before the model is warned
+	loopUnknown  = 10 // calls of a missing tool before the next is refused
+	loopCritical = 20 // equal calls with equal outcomes before the next is refused
+	loopBreaker  = 30 // the same, refused calls included, before the model is told to stop
+)
 
 // attempt is a call as a loopDetector compares it.
 type attempt struct {
 	tool      string
 	arguments string // a digest
 	unknown   bool   // the tool does not exist
-	poll      bool   // the tool is meant to be called often
 }
 
-func newAttempt(call Call, unknown, poll bool) attempt {
+func newAttempt(call Call, unknown bool) attempt {
 	text, err := jcs.Transform(call.Arguments)
 	if err != nil {
 		text = call.Arguments
 	}
 	digest := sha256.Sum256(text)
-	return attempt{codeModeName(call.Namespace, call.Name), string(digest[:]), unknown, poll}
+	return attempt{codeModeName(call.Namespace, call.Name), string(digest[:]), unknown}
 }
 
 // same reports whether two attempts call a tool with the same arguments.
@@ -61,7 +49,7 @@ const (
 // loopVerdict is the decision about one call.
 type loopVerdict struct {
 	action   loopAction
-	detector string // "unknown", "breaker", "poll", "pingPong", "repeat"; "" for loopNone
+	detector string // "unknown", "breaker", "pingPong", "repeat"; "" for loopNone
 	count    int    // the earlier calls on which the verdict rests
 }
 
@@ -86,8 +74,7 @@ func (v loopVerdict) text() string {
 
 // loopDetector judges each call of one turn by the calls before it. It has no clock.
 type loopDetector struct {
-	limits LoopLimits
-	past   []pastCall // oldest first
+	past []pastCall // oldest first
 }
 
 type pastCall struct {
@@ -99,7 +86,7 @@ type pastCall struct {
 // judge decides about the next call. It records nothing.
 func (d *loopDetector) judge(a attempt) loopVerdict {
 	if a.unknown {
-		if n := d.count(func(p pastCall) bool { return p.unknown && p.tool == a.tool }); n >= d.limits.Unknown {
+		if n := d.count(func(p pastCall) bool { return p.unknown && p.tool == a.tool }); n >= loopUnknown {
 			return loopVerdict{loopBlock, "unknown", n}
 		}
 		return loopVerdict{}
@@ -107,21 +94,17 @@ func (d *loopDetector) judge(a attempt) loopVerdict {
 	stuck := d.stuck(a)
 	alternating, settled := d.alternating(a)
 	same := d.count(func(p pastCall) bool { return p.same(a) })
-	repeat := "repeat"
-	if a.poll { // only calls with equal outcomes count
-		repeat, same = "poll", stuck
-	}
 	switch {
-	case stuck >= d.limits.Breaker:
+	case stuck >= loopBreaker:
 		return loopVerdict{loopBlock, "breaker", stuck}
-	case stuck >= d.limits.Critical:
-		return loopVerdict{loopBlock, repeat, stuck}
-	case alternating >= d.limits.Critical && settled:
+	case stuck >= loopCritical:
+		return loopVerdict{loopBlock, "repeat", stuck}
+	case alternating >= loopCritical && settled:
 		return loopVerdict{loopBlock, "pingPong", alternating}
-	case alternating >= d.limits.Warning:
+	case alternating >= loopWarning:
 		return loopVerdict{loopWarn, "pingPong", alternating}
-	case same >= d.limits.Warning:
-		return loopVerdict{loopWarn, repeat, same}
+	case same >= loopWarning:
+		return loopVerdict{loopWarn, "repeat", same}
 	}
 	return loopVerdict{}
 }
@@ -134,7 +117,7 @@ func (d *loopDetector) refuse(a attempt) { d.add(pastCall{attempt: a, refused: t
 
 func (d *loopDetector) add(p pastCall) {
 	d.past = append(d.past, p)
-	if over := len(d.past) - d.limits.Window; over > 0 {
+	if over := len(d.past) - loopWindow; over > 0 {
 		d.past = append(d.past[:0], d.past[over:]...)
 	}
 }
@@ -203,9 +186,8 @@ const maxDetectors = 1024
 // loopDetectors has a loopDetector for the running turn of each thread. Several goroutines may call
 // it.
 type loopDetectors struct {
-	limits LoopLimits
-	mu     sync.Mutex
-	turns  map[string]*turnDetector // by thread
+	mu    sync.Mutex
+	turns map[string]*turnDetector // by thread
 }
 
 type turnDetector struct {
@@ -223,7 +205,7 @@ func (l *loopDetectors) of(call Call) *loopDetector {
 			break
 		}
 	}
-	t := &turnDetector{call.Turn, loopDetector{limits: l.limits}}
+	t := &turnDetector{call.Turn, loopDetector{}}
 	l.turns[call.Thread] = t
 	return &t.loopDetector
 }

@@ -18,7 +18,6 @@ var (
 	a     = attempt{tool: "a", arguments: "1"}
 	a2    = attempt{tool: "a", arguments: "2"}
 	b     = attempt{tool: "b", arguments: "1"}
-	poll  = attempt{tool: "p", poll: true}
 	ghost = attempt{tool: "g", unknown: true}
 	ghos2 = attempt{tool: "g", unknown: true, arguments: "2"}
 	spook = attempt{tool: "h", unknown: true}
@@ -47,9 +46,6 @@ func TestLoopDetector(t *testing.T) {
 		{"unknown, below", []history{one(9, ghost)}, ghost, loopVerdict{}},
 		{"unknown", []history{one(5, ghost), one(5, ghos2)}, ghost, loopVerdict{action: loopBlock, detector: "unknown", count: 10}},
 		{"another that is unknown", []history{one(10, ghost)}, spook, loopVerdict{}},
-		{"a poll with news", []history{{25, []attempt{poll}, true}}, poll, loopVerdict{}},
-		{"a poll without", []history{one(10, poll)}, poll, loopVerdict{action: loopWarn, detector: "poll", count: 10}},
-		{"a poll without for long", []history{one(20, poll)}, poll, loopVerdict{action: loopBlock, detector: "poll", count: 20}},
 		{"two in turn, below", []history{{4, []attempt{a, b}, false}}, a, loopVerdict{}},
 		{"two in turn", []history{{5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
 		{"two in turn, the other next", []history{{5, []attempt{a, b}, false}}, b, loopVerdict{}},
@@ -59,7 +55,7 @@ func TestLoopDetector(t *testing.T) {
 		{"three in turn", []history{{9, []attempt{a, b, a2}, false}}, a, loopVerdict{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := &loopDetector{limits: DefaultLoopLimits()}
+			d := &loopDetector{}
 			outcomes := 0
 			for _, h := range test.history {
 				for range h.n {
@@ -84,7 +80,7 @@ func TestLoopDetector(t *testing.T) {
 
 // Refused calls count for the breaker. Other calls in between end the loop.
 func TestLoopDetectorCountsRefusedCalls(t *testing.T) {
-	d := &loopDetector{limits: DefaultLoopLimits()}
+	d := &loopDetector{}
 	ran := 0
 	for range 40 {
 		if d.judge(a).action == loopBlock {
@@ -109,9 +105,9 @@ func TestLoopDetectorCountsRefusedCalls(t *testing.T) {
 // in the end.
 func TestLoopDetectorLetsProgressRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := &loopDetector{limits: DefaultLoopLimits()}
+		d := &loopDetector{}
 		for i := range rapid.IntRange(0, 100).Draw(t, "calls") {
-			c := attempt{tool: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "tool"), poll: rapid.Bool().Draw(t, "poll")}
+			c := attempt{tool: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "tool")}
 			if v := d.judge(c); v.action == loopBlock {
 				t.Fatalf("%+v", v)
 			}
@@ -121,7 +117,7 @@ func TestLoopDetectorLetsProgressRun(t *testing.T) {
 		ran := 0
 		for d.judge(stubborn).action != loopBlock {
 			d.ran(stubborn, "same")
-			if ran++; ran > DefaultLoopLimits().Critical {
+			if ran++; ran > loopCritical {
 				t.Fatal("runs for ever")
 			}
 		}

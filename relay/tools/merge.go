@@ -28,14 +28,6 @@ type function struct {
 	Defer       bool            `json:"deferLoading,omitempty"`
 }
 
-// namespace contains functions in the newer form.
-type namespace struct {
-	Type        string     `json:"type"`
-	Name        string     `json:"name"`
-	Description string     `json:"description"`
-	Tools       []function `json:"tools"`
-}
-
 // Merge returns the dynamicTools of a thread/start: the client's unchanged, followed by the
 // host's in the client's form. Without host tools it returns the client's. The error is a
 // *Conflict, or says that the client's value is invalid.
@@ -106,23 +98,11 @@ func (o *Snapshot) olderForm() []function {
 }
 
 func (o *Snapshot) newerForm() []any {
-	var list []any
-	var last *namespace
-	for _, t := range o.tools {
+	return nest(o.tools, func(t *tool) (string, any) {
 		f := t.function()
 		f.Type = "function"
-		if t.spec.Namespace == "" {
-			list = append(list, f)
-			continue
-		}
-		if last == nil || last.Name != t.spec.Namespace {
-			// Codex's own text for a namespace of the older form.
-			last = &namespace{"namespace", t.spec.Namespace, fmt.Sprintf("Tools in the %s namespace.", t.spec.Namespace), nil}
-			list = append(list, last)
-		}
-		last.Tools = append(last.Tools, f)
-	}
-	return list
+		return t.spec.Namespace, f
+	})
 }
 
 func (t *tool) function() function {

@@ -26,12 +26,6 @@ type Options struct {
 	Before   []Before          // in order; the first refusal counts
 	Handlers []Handler         // in order
 	After    []After
-	// Loops enables the detection of loops; nil: off.
-	Loops *LoopLimits
-	// IsPoll reports whether a tool is meant to be called repeatedly.
-	IsPoll func(namespace, name string) bool
-	// Parallel is how many calls of one tool run at once; 0: 8. Other calls wait.
-	Parallel int
 	Log      *slog.Logger
 }
 
@@ -40,10 +34,6 @@ func (o Options) withDefaults() Options {
 	o.Limits.Timeout = cmp.Or(o.Limits.Timeout, defaults.Timeout)
 	o.Limits.MaxTimeout = cmp.Or(o.Limits.MaxTimeout, defaults.MaxTimeout)
 	o.Limits.MaxText = cmp.Or(o.Limits.MaxText, defaults.MaxText)
-	o.Parallel = cmp.Or(o.Parallel, 8)
-	if o.IsPoll == nil {
-		o.IsPoll = func(string, string) bool { return false }
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

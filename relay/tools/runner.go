@@ -38,10 +38,6 @@ type Runner struct {
 // NewRunner returns a Runner for the catalogue's tools. The caller must call Close.
 func NewRunner(c *Catalogue, o Options) *Runner {
 	r := &Runner{catalogue: c, options: o.withDefaults(), slots: slotPool{byTool: map[string]chan struct{}{}}, detectors: loopDetectors{turns: map[string]*turnDetector{}}}
-	r.slots.size = r.options.Parallel
-	if o.Loops != nil {
-		r.detectors.limits = *o.Loops
-	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
 }
@@ -100,11 +96,11 @@ func (r *Runner) answerUnlessLooping(ctx context.Context, call *Call) Answer {
 	if fault != "" {
 		return r.failed("%s", fault)
 	}
-	if r.options.Loops == nil {
+	if !r.options.Limits.Loops {
 		return Convert(r.runToResult(ctx, call, t), r.options.Limits.MaxText)
 	}
 	asked := *call
-	a := newAttempt(asked, t == nil, r.options.IsPoll(call.Namespace, call.Name))
+	a := newAttempt(asked, t == nil)
 	v := r.detectors.judge(asked, a)
 	if v.action == loopBlock {
 		return r.failed("%s", v.text())
@@ -206,7 +202,7 @@ func (r *Runner) runTool(ctx context.Context, call Call, t *tool) (result Result
 	back, ok := r.slots.acquire(ctx, codeModeName(call.Namespace, call.Name))
 	if !ok {
 		if errors.Is(context.Cause(ctx), errTimeout) {
-			return Result{}, fmt.Sprintf("The call was not run: %d others of the same tool were running for all of its %s.", r.options.Parallel, limit)
+			return Result{}, fmt.Sprintf("The call was not run: %d others of the same tool were running for all of its %s.", maxParallel, limit)
 		}
 		return Result{}, fmt.Sprintf("The call was not run: %v.", endReason(ctx))
 	}

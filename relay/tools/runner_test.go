@@ -357,8 +357,8 @@ func TestEachConcurrentCallHasOneAnswer(t *testing.T) {
 	c := tools.NewCatalogue(p)
 	var after atomic.Int32
 	r := tools.NewRunner(c, tools.Options{
-		Loops: &tools.LoopLimits{Window: 30, Warning: 5, Unknown: 5, Critical: 10, Breaker: 30},
-		After: []tools.After{func(context.Context, tools.Call, tools.Answer) { after.Add(1) }},
+		Limits: config.ToolLimits{Loops: true},
+		After:  []tools.After{func(context.Context, tools.Call, tools.Answer) { after.Add(1) }},
 	})
 	var all sync.WaitGroup
 	for i := range 100 {
@@ -389,9 +389,8 @@ func TestEachConcurrentCallHasOneAnswer(t *testing.T) {
 // Repeats with the same outcome get a note, and are then refused. Each turn is counted
 // separately.
 func TestRepeatedCallsAreRefused(t *testing.T) {
-	limit := tools.DefaultLoopLimits()
 	ran := 0
-	r := newRunner(t, tools.Options{Loops: &limit}, func(context.Context, tools.Call) (tools.Result, error) {
+	r := newRunner(t, tools.Options{Limits: config.ToolLimits{Loops: true}}, func(context.Context, tools.Call) (tools.Result, error) {
 		ran++
 		return result("same"), nil
 	})

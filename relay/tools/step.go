@@ -58,9 +58,11 @@ func runStep[T any](ctx context.Context, r *Runner, step func(context.Context) (
 	}
 }
 
+// maxParallel is how many calls of one tool run at once. Other calls wait.
+const maxParallel = 8
+
 // slotPool limits how many calls of a tool run at once.
 type slotPool struct {
-	size   int
 	mu     sync.Mutex
 	byTool map[string]chan struct{} // by code mode name
 }
@@ -70,7 +72,7 @@ func (s *slotPool) acquire(ctx context.Context, key string) (back func(), ok boo
 	s.mu.Lock()
 	places := s.byTool[key]
 	if places == nil {
-		places = make(chan struct{}, s.size)
+		places = make(chan struct{}, maxParallel)
 		s.byTool[key] = places
 	}
 	s.mu.Unlock()

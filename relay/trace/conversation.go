@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,15 +14,17 @@ const mtimeSlack = 2 * time.Second
 // and those of its other threads, whose files are in the same folder. If traceID is "", the
 // conversation is the last one of the file.
 func Conversation(path, traceID string) ([]Event, error) {
-	all, err := readEvents(path, func(Event) bool { return true })
+	all, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if traceID == "" && len(all) > 0 {
-		traceID = all[len(all)-1].TraceID
+	others := func(e Event) bool { return e.Type == Damaged || e.TraceID != traceID }
+	if traceID == "" {
+		for _, e := range all {
+			traceID = cmp.Or(e.TraceID, traceID)
+		}
 	}
-	ours := func(e Event) bool { return e.TraceID == traceID }
-	all = slices.DeleteFunc(all, func(e Event) bool { return !ours(e) })
+	all = slices.DeleteFunc(all, others)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -36,33 +37,15 @@ func Conversation(path, traceID string) ([]Event, error) {
 		if filepath.Base(f.Path) == filepath.Base(path) || f.Modified.Before(began.Add(-mtimeSlack)) {
 			continue
 		}
-		more, err := readEvents(f.Path, ours)
+		more, err := ReadFile(f.Path)
 		if err != nil {
 			continue // not a trace, or deleted
 		}
-		all = append(all, more...)
+		all = append(all, slices.DeleteFunc(more, others)...)
 	}
 	// Events before the first thread are in each file.
 	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.SourceSeq, b.SourceSeq) })
 	return slices.CompactFunc(all, func(a, b Event) bool { return a.SourceSeq == b.SourceSeq }), nil
-}
-
-func readEvents(path string, wanted func(Event) bool) ([]Event, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	var all []Event
-	for e, err := range Read(f) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Type != Damaged && wanted(e) {
-			all = append(all, e)
-		}
-	}
-	return all, nil
 }
 
 // WithSubagents returns the events of a file and of the subagents of its thread, whose files are in
@@ -90,12 +73,5 @@ func subagentIDs(e Event) []string {
 	if err != nil {
 		return nil
 	}
-	list, _ := object(s.Params, "item")["receiverThreadIds"].([]any)
-	var all []string
-	for _, one := range list {
-		if id, ok := one.(string); ok {
-			all = append(all, id)
-		}
-	}
-	return all
+	return texts(object(s.Params, "item")["receiverThreadIds"], textOf)
 }

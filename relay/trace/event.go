@@ -3,10 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"time"
-
-	"codex-bridge/relay/redact"
 )
 
 // Schema and SchemaVersion name the format of a line.
@@ -37,7 +34,7 @@ const (
 	Message           Type = "message"
 	Dropped           Type = "trace.dropped"   // data.events were dropped
 	FileFull          Type = "trace.file_full" // the last line of a file of maximum size
-	Damaged           Type = "trace.damaged"   // in no file: Read returns it for a truncated line
+	Damaged           Type = "trace.damaged"   // in no file: ReadFile returns it for a truncated line
 )
 
 // Event is one line of a trace.
@@ -75,18 +72,7 @@ type line struct {
 	Event
 }
 
-// Line returns the line of the event, without a line end, redacted and within the limits.
-func (e Event) Line(l Limits) ([]byte, error) {
-	l = l.withDefaults()
-	data, err := redact.New(l.Limits).JSON(e.Data)
-	if err != nil {
-		return nil, fmt.Errorf("the data of %s is not JSON: %w", e.Type, err)
-	}
-	e.Data = data
-	return e.encode(l)
-}
-
-// encode is Line for redacted data.
+// encode returns the line of an event with redacted data, without a line end.
 func (e Event) encode(l Limits) ([]byte, error) {
 	e.Source = "bridge"
 	text, err := marshal(line{Schema, SchemaVersion, e})

@@ -47,16 +47,12 @@ func TestCut(t *testing.T) {
 	r = recorderIn(folder, trace.Limits{})
 	play(r, `c>e {"method":"y","params":{"threadId":"t"}}`)
 	r.Close()
-	f, err := os.Open(path)
+	events, err := trace.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	var got []trace.Type
-	for e, err := range trace.Read(f) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range events {
 		got = append(got, e.Type)
 	}
 	if diff := cmp.Diff([]trace.Type{trace.Message, trace.Damaged, trace.Message, trace.SessionEnded}, got); diff != "" {

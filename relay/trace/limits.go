@@ -1,6 +1,10 @@
 package trace
 
-import "codex-bridge/relay/redact"
+import (
+	"cmp"
+
+	"codex-bridge/relay/redact"
+)
 
 // Limits bound the files and the queue. A limit of 0 has the default given here.
 type Limits struct {
@@ -12,15 +16,6 @@ type Limits struct {
 
 // withDefaults returns l with the defaults set.
 func (l Limits) withDefaults() Limits {
-	set := func(n *int, d int) {
-		if *n <= 0 {
-			*n = d
-		}
-	}
-	set(&l.Event, 256<<10)
-	set(&l.Memory, 8<<20)
-	if l.File <= 0 {
-		l.File = 50 << 20
-	}
+	l.Event, l.File, l.Memory = cmp.Or(l.Event, 256<<10), cmp.Or(l.File, 50<<20), cmp.Or(l.Memory, 8<<20)
 	return l
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +19,14 @@ import (
 var pageStart = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // pageEvents returns the events of a conversation: each line a type and its data, a second apart.
-func pageEvents(script string) iter.Seq2[trace.Event, error] {
-	return func(yield func(trace.Event, error) bool) {
-		n := int64(0)
-		for line := range strings.Lines(strings.TrimSpace(script)) {
-			kind, data, _ := strings.Cut(strings.TrimSpace(line), " ")
-			n++
-			e := trace.Event{TraceID: "x", Type: trace.Type(kind), Time: pageStart.Add(time.Duration(n-1) * time.Second), SourceSeq: n, ThreadID: "t", TurnID: "u", Model: "m", Workspace: "/w", Data: json.RawMessage(data)}
-			if !yield(e, nil) {
-				return
-			}
-		}
+func pageEvents(script string) (all []trace.Event) {
+	n := int64(0)
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		kind, data, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n++
+		all = append(all, trace.Event{TraceID: "x", Type: trace.Type(kind), Time: pageStart.Add(time.Duration(n-1) * time.Second), SourceSeq: n, ThreadID: "t", TurnID: "u", Model: "m", Workspace: "/w", Data: json.RawMessage(data)})
 	}
+	return all
 }
 
 const pageTurn = `
@@ -91,20 +86,15 @@ session ok 100+0 the conversation ended []
 
 // The first prompt is the title of the page. Rows of a subagent have its name.
 func TestSubagent(t *testing.T) {
-	own := pageEvents(pageTurn)
-	m, err := trace.NewPage(func(yield func(trace.Event, error) bool) {
-		for e := range own {
-			if !yield(e, nil) {
-				return
-			}
-			if e.Type == trace.ToolCall || e.Type == trace.ToolResult {
-				e.ThreadID, e.TurnID = "thread-of-a-child", "v" // with the id of its parent's call
-				if !yield(e, nil) {
-					return
-				}
-			}
+	var events []trace.Event
+	for _, e := range pageEvents(pageTurn) {
+		events = append(events, e)
+		if e.Type == trace.ToolCall || e.Type == trace.ToolResult {
+			e.ThreadID, e.TurnID = "thread-of-a-child", "v" // with the id of its parent's call
+			events = append(events, e)
 		}
-	})
+	}
+	m, err := trace.NewPage(events)
 	if err != nil {
 		t.Fatal(err)
 	}

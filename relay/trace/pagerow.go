@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -55,15 +54,9 @@ type Page struct {
 }
 
 // NewPage returns the page of the events of a thread and its subagents.
-func NewPage(events iter.Seq2[Event, error]) (*Page, error) {
+func NewPage(events []Event) (*Page, error) {
 	b := pageBuilder{open: make(map[string]*Row)}
-	for e, err := range events {
-		if err != nil {
-			return nil, err
-		}
-		if e.Type == Damaged {
-			continue
-		}
+	for _, e := range events {
 		s, err := Decode(e)
 		if err != nil {
 			return nil, err

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 )
 
 // maxLineLen bounds a line: no limit allows a longer event.
@@ -22,27 +20,10 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("line %d is not an event of a trace: %s", e.Line, e.Why)
 }
 
-// Read returns the events of a file. It omits a last line without a line end, which is being
+// ReadFile returns the events of a file. It omits a last line without a line end, which is being
 // written or was truncated by a crash. For a truncated line before others it returns an event of
-// type Damaged.
-func Read(in io.Reader) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		b := bufio.NewReaderSize(in, 64<<10)
-		for n := 1; ; n++ {
-			text, err := readLine(b)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			var e Event
-			if err == nil {
-				e, err = decode(text, n)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
+// type Damaged. With an error it returns the events before it.
+func ReadFile(path string) ([]Event, error) { return (&fileTail{path: path}).next() }
 
 func readLine(b *bufio.Reader) ([]byte, error) {
 	var all []byte

@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -172,11 +171,6 @@ func (r *Recorder) ForwardedPart(text []byte, last bool) {
 
 // Dropped returns how many events were dropped because the queue was full.
 func (r *Recorder) Dropped() int64 { return r.queue.Dropped() }
-
-// Path returns the file of a thread.
-func (r *Recorder) Path(thread string) string {
-	return filepath.Join(r.writer.Folder, FileName(thread))
-}
 
 // run writes the queue to the files until Close.
 func (r *Recorder) run() {

@@ -150,16 +150,24 @@ func scalar(v map[string]any, name string) string {
 	return ""
 }
 
-func joinTexts(v any) string {
+// texts returns the texts of a list that are not empty, by the function that returns the text of an
+// element.
+func texts(v any, of func(any) string) (all []string) {
 	list, _ := v.([]any)
-	var all []string
 	for _, e := range list {
-		if t, ok := e.(string); ok {
+		if t := of(e); t != "" {
 			all = append(all, t)
 		}
 	}
-	return strings.Join(all, "\n")
+	return all
 }
+
+func textOf(v any) string {
+	t, _ := v.(string)
+	return t
+}
+
+func joinTexts(v any) string { return strings.Join(texts(v, textOf), "\n") }
 
 func duration(run map[string]any) string {
 	if ms := scalar(run, "durationMs"); ms != "" {
@@ -169,27 +177,18 @@ func duration(run map[string]any) string {
 }
 
 func joinEntries(run map[string]any) string {
-	list, _ := run["entries"].([]any)
-	var all []string
-	for _, e := range list {
+	return strings.Join(texts(run["entries"], func(e any) string {
 		m, _ := e.(map[string]any)
-		if t := scalar(m, "text"); t != "" {
-			all = append(all, t)
-		}
-	}
-	return strings.Join(all, "; ")
+		return scalar(m, "text")
+	}), "; ")
 }
 
 func inputText(v any) string {
-	list, _ := v.([]any)
-	var all []string
-	for _, e := range list {
+	return strings.Join(texts(v, func(e any) string {
 		m, _ := e.(map[string]any)
-		if t := scalar(m, "text"); t != "" {
-			all = append(all, t)
-		} else if t := scalar(m, "type"); t != "" {
-			all = append(all, "["+t+"]")
+		if t := scalar(m, "text"); t != "" || scalar(m, "type") == "" {
+			return t
 		}
-	}
-	return strings.Join(all, "\n")
+		return "[" + scalar(m, "type") + "]"
+	}), "\n")
 }

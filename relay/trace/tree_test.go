@@ -18,7 +18,7 @@ import (
 func appendEvent(t *testing.T, folder, thread string, conversation string, n int, kind trace.Type, data string) {
 	t.Helper()
 	e := trace.Event{TraceID: conversation, Type: kind, Time: time.Date(2026, 3, 1, 9, 0, n, 0, time.Local), SourceSeq: int64(n), ThreadID: thread, Data: []byte(data)}
-	line, err := e.Line(trace.Limits{})
+	line, err := e.Line()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestManyLoadedThreads(t *testing.T) {
 	for name, want := range map[string]string{
 		"t0": "initialized thread/name/set thread/name/set 4", "t1": "initialized thread/name/set 3", "busy": "initialized turn/started 4",
 	} {
-		events, err := readEvents(filepath.Join(w.Folder, name+".jsonl"), func(Event) bool { return true })
+		events, err := ReadFile(filepath.Join(w.Folder, name+".jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}

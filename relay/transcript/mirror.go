@@ -35,13 +35,13 @@ type Options struct {
 
 // Mirror stores transcripts. It is a bridge.Feature.
 type Mirror struct {
-	options  Options
-	redactor redact.Redactor
-	queue    *store.Queue[message]
-	threads  threadState
-	ctx      context.Context
-	cancel   context.CancelFunc
-	done     chan struct{}
+	options   Options
+	redactor  redact.Redactor
+	queue     *store.Queue[message]
+	ephemeral recentIDs // threads
+	ctx       context.Context
+	cancel    context.CancelFunc
+	done      chan struct{}
 
 	// Used only by the goroutine.
 	gaps       int

@@ -17,11 +17,6 @@ const (
 
 var isCompaction = bridge.MatchItemType("contextCompaction")
 
-// threadState is what a Mirror knows about threads.
-type threadState struct {
-	ephemeral recentIDs
-}
-
 // maxRecent is far above the number of threads that Codex has open.
 const maxRecent = 1 << 16
 
@@ -85,7 +80,7 @@ func (m *Mirror) handleOpened(a *bridge.ServerResponse, resume bool) {
 		return
 	}
 	if ephemeral, _ := thread.Get("ephemeral").Bool(); ephemeral {
-		m.threads.ephemeral.add(id)
+		m.ephemeral.add(id)
 		return
 	}
 	if resume && thread.Get("turns").Len() > 0 {
@@ -97,10 +92,10 @@ func (m *Mirror) handleItem(_ context.Context, handleItem *bridge.ServerMessage)
 	params := handleItem.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	item := params.Get("item")
-	if m.threads.ephemeral.has(thread) {
+	if m.ephemeral.has(thread) {
 		for child := range item.Get("receiverThreadIds").Elements() {
 			if id, ok := child.Text(); ok { // subagents of an ephemeral thread are ephemeral
-				m.threads.ephemeral.add(id)
+				m.ephemeral.add(id)
 			}
 		}
 	} else if thread != "" && (handleItem.Method != itemStarted || item.Get("type").Is("contextCompaction")) {

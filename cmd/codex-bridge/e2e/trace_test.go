@@ -51,16 +51,12 @@ func TestTrace(t *testing.T) {
 	if strings.Contains(string(text), canary) {
 		t.Error("the secret is in the trace")
 	}
-	f, err := os.Open(path)
+	events, err := trace.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	seen := make(map[string]int)
-	for e, err := range trace.Read(f) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range events {
 		s, err := trace.Decode(e)
 		if err != nil {
 			t.Fatal(err)
@@ -153,16 +149,12 @@ func TestTraceNamesSession(t *testing.T) {
 	answer := c.must("bridge/turn/run", map[string]any{"sessionKey": "chat/1", "input": "SAY: hello"})
 	thread := editor.Member(answer, "threadId")
 	c.closeAndWait()
-	f, err := os.Open(filepath.Join(w.root, "state", trace.FolderName, thread+".jsonl"))
+	events, err := trace.ReadFile(filepath.Join(w.root, "state", trace.FolderName, thread+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	named := 0
-	for e, err := range trace.Read(f) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range events {
 		if e.SessionKey == "chat/1" {
 			named++
 		} else if e.SessionKey != "" || e.TurnID != "" {

@@ -23,16 +23,16 @@ func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
 	if !msg.ID.IsValid() || msg.Line == nil || c.Thread == "" || c.Turn == "" || c.Name == "" {
 		return
 	}
-	session := c.Thread
-	if !f.threads.has(session) {
+	session, known := c.Thread, false
+	if c.Cwd, known = f.threads.cwd(session); !known {
 		session = f.options.Session(session)
 	}
-	if f.isClientTool(session, toolName{c.Namespace, c.Name}) {
+	if f.isClientTool(session, tools.Name{Namespace: c.Namespace, Name: c.Name}) {
 		return
 	}
 	c.Arguments = bytes.Clone(params.Get("arguments").Raw())
-	if c.Cwd = f.threads.cwd(c.Thread); c.Cwd == "" {
-		c.Cwd = f.threads.cwd(session)
+	if c.Cwd == "" {
+		c.Cwd, _ = f.threads.cwd(session)
 	}
 	runner, longest := f.currentRunner()
 	held := msg.Withhold(longest, func() []byte { return noAnswerResult })
@@ -58,14 +58,14 @@ var noAnswerResult = []byte(`{"contentItems":[{"type":"inputText","text":"The to
 // isClientTool reports whether a call is for the client. For a thread started through the
 // bridge, the client's tools are known. Otherwise the name decides. An unknown tool is the
 // client's if the client has any.
-func (f *Feature) isClientTool(thread string, tool toolName) bool {
+func (f *Feature) isClientTool(thread string, tool tools.Name) bool {
 	clients, sure := f.threads.isClientTool(thread, tool)
 	switch {
 	case sure:
 		return clients
-	case f.registered.current().Has(tool.namespace, tool.tool):
+	case f.registered.current().Has(tool.Namespace, tool.Name):
 		return true
-	case f.catalogue.Last().Has(tool.namespace, tool.tool):
+	case f.catalogue.Last().Has(tool.Namespace, tool.Name):
 		return false
 	}
 	return clients

@@ -12,21 +12,21 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// Options configure a Feature. Config is required.
+// Options configure a Feature.
 type Options struct {
 	Config  *config.Config // at the start
 	Version string         // of the bridge
-	// Known reports whether the client knows the bridge; nil: it does not.
+	// Known reports whether the client knows the bridge.
 	Known func() bool
-	// Session returns the root thread of a subagent's thread; nil: the thread itself.
+	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session func(thread string) string
 	// CodexHome is CODEX_HOME; "": not known.
 	CodexHome string
 	// Experimental reports whether the bridge needs experimentalApi for other reasons than
-	// tools; nil: no.
+	// tools.
 	Experimental func() bool
 	// Forked reports whether threads with outdated tools are forked on resume, with their
-	// own warning; nil: no.
+	// own warning.
 	Forked func() bool
 	// Before, Handlers and After are passed to the Runner.
 	Before   []tools.Before
@@ -61,21 +61,6 @@ type Feature struct {
 
 // New returns a Feature. The caller must call Close.
 func New(o Options) *Feature {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Known == nil {
-		o.Known = func() bool { return false }
-	}
-	if o.Session == nil {
-		o.Session = func(thread string) string { return thread }
-	}
-	if o.Experimental == nil {
-		o.Experimental = func() bool { return false }
-	}
-	if o.Forked == nil {
-		o.Forked = func() bool { return false }
-	}
 	f := &Feature{
 		options: o, configured: Configured(o.Config), registered: newRegistered(), logged: map[tools.OmittedTool]bool{},
 		refresh: make(chan struct{}, 1), stop: make(chan struct{}), limits: o.Config.ToolLimits,
@@ -94,12 +79,9 @@ func (f *Feature) toolSetOptions() ToolSetOptions {
 }
 
 func (f *Feature) newRunner() *tools.Runner {
-	o := tools.Options{Limits: f.limits, Before: f.options.Before, Handlers: f.options.Handlers, After: f.options.After, Log: f.options.Log}
-	if f.limits.Loops {
-		limits := tools.DefaultLoopLimits()
-		o.Loops = &limits
-	}
-	return tools.NewRunner(f.catalogue, o)
+	return tools.NewRunner(f.catalogue, tools.Options{
+		Limits: f.limits, Before: f.options.Before, Handlers: f.options.Handlers, After: f.options.After, Log: f.options.Log,
+	})
 }
 
 // requestRefresh requests a refresh of the catalogue. It does not wait.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"testing"
 
@@ -32,7 +33,10 @@ func start(t *testing.T, names ...string) *bridgetest.Conversation {
 	for _, name := range names {
 		cfg.Tools[name] = config.Tool{Description: "D", InputSchema: map[string]any{"type": "object"}, Command: []string{self, "tool"}}
 	}
-	f := host.New(host.Options{Config: cfg, Known: func() bool { return true }})
+	f := host.New(host.Options{
+		Config: cfg, Known: func() bool { return true }, Session: func(thread string) string { return thread },
+		Experimental: func() bool { return false }, Forked: func() bool { return false }, Log: slog.New(slog.DiscardHandler),
+	})
 	f.Start()
 	t.Cleanup(func() { f.Close(context.Background()) })
 	return bridgetest.Start(t, f.ToolMethods(), f)

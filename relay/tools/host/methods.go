@@ -63,7 +63,7 @@ func (o ToolMethods) register(params rpc.Value) (any, *rpc.Error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
 	}
-	if _, err := o.f.registered.add(specs, o.f.catalogue.Last()); err != nil {
+	if err := o.f.registered.add(specs, o.f.catalogue.Last()); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
 	}
 	return o.fingerprintResult(), nil
@@ -88,7 +88,7 @@ func (o ToolMethods) unregister(params rpc.Value) (any, *rpc.Error) {
 	if len(names) == 0 {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "give params.tools, a list of names, or of objects with name and namespace")
 	}
-	if _, err := o.f.registered.remove(names); err != nil {
+	if err := o.f.registered.remove(names); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
 	}
 	return o.fingerprintResult(), nil

@@ -31,39 +31,39 @@ func (r *registeredTools) current() *tools.Snapshot {
 }
 
 // add registers all of specs, or none on an error.
-func (r *registeredTools) add(specs []tools.Spec, host *tools.Snapshot) (*tools.Snapshot, error) {
+func (r *registeredTools) add(specs []tools.Spec, host *tools.Snapshot) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Concat(r.specs, specs)
 	o := tools.NewCatalogue(clientTools(all)).Refresh()
 	if len(o.Omitted) > 0 {
-		return nil, errors.New("the tool " + quote(o.Omitted[0].Tool) + " can't be registered: " + o.Omitted[0].Reason)
+		return errors.New("the tool " + quote(o.Omitted[0].Tool) + " can't be registered: " + o.Omitted[0].Reason)
 	}
 	theirs, err := o.Merge(nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := host.Merge(theirs); err != nil {
-		return nil, err
+		return err
 	}
 	r.specs, r.snapshot = all, o
-	return o, nil
+	return nil
 }
 
 // remove removes all of names, or none on an error.
-func (r *registeredTools) remove(names []tools.Name) (*tools.Snapshot, error) {
+func (r *registeredTools) remove(names []tools.Name) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := slices.Clone(r.specs)
 	for _, n := range names {
 		i := slices.IndexFunc(rest, func(s tools.Spec) bool { return s.Namespace == n.Namespace && s.Name == n.Name })
 		if i < 0 {
-			return nil, errors.New("no tool " + quote(n.String()) + " is registered; bridge/tool/list has those that are")
+			return errors.New("no tool " + quote(n.String()) + " is registered; bridge/tool/list has those that are")
 		}
 		rest = slices.Delete(rest, i, i+1)
 	}
 	r.specs, r.snapshot = rest, tools.NewCatalogue(clientTools(rest)).Refresh()
-	return r.snapshot, nil
+	return nil
 }
 
 // clientTools is a provider of tools that the client runs.

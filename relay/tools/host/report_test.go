@@ -1,6 +1,7 @@
 package host
 
 import (
+	"log/slog"
 	"strconv"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 // The log does not remember every omitted tool of a server that lists others each time.
 func TestLoggedToolsAreBounded(t *testing.T) {
-	f := New(Options{Config: config.Default()})
+	f := New(Options{Config: config.Default(), Log: slog.New(slog.DiscardHandler)})
 	const each = 100
 	for n := range 10 * maxLogged / each {
 		o := &tools.Snapshot{}

@@ -40,9 +40,9 @@ func (f *Feature) addTools(_ context.Context, call *bridge.ClientMessage) *rpc.E
 		patch.Set(m.Params, "dynamicTools", all)
 		call.Line = patch.Bytes()
 	}
-	mine := map[toolName]bool{}
+	mine := map[tools.Name]bool{}
 	for _, n := range tools.Names(theirs) {
-		mine[toolName{n.Namespace, n.Name}] = true
+		mine[n] = true
 	}
 	print, kept := host.Fingerprint(), bytes.Clone(sent)
 	call.OnResponse(func(a *bridge.ServerResponse) {
@@ -124,7 +124,7 @@ func (f *Feature) handleTurnStart(_ context.Context, call *bridge.ClientMessage)
 	if cwd, ok := call.Params.Get("cwd").Text(); ok && cwd != "" && call.Kind == rpc.Request {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() == bridge.Succeeded {
-				f.threads.setCwd(id, cwd)
+				f.threads.change(id, func(t *thread) { t.cwd = cwd })
 			}
 		})
 	}

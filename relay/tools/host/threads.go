@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"sync"
+
+	"codex-bridge/relay/tools"
 )
 
 // thread is a thread that was opened through the bridge.
@@ -11,14 +13,11 @@ type thread struct {
 	cwd string
 	// clientTools are the client's tools; nil if they are not known, because another
 	// process started the thread.
-	clientTools map[toolName]bool
+	clientTools map[tools.Name]bool
 	fingerprint string // of the host's tools that the client was last informed of
 	// isUnchecked is true until the thread's tools have been compared to the current ones.
 	isUnchecked bool
 }
-
-// toolName is a tool's qualified name.
-type toolName struct{ namespace, tool string }
 
 // threadStates are the open threads by id.
 type threadStates struct {
@@ -65,10 +64,19 @@ func (t *threadStates) addReopened(from, id, cwd, print string) (known bool) {
 
 // setChecked records that a thread's tools have been compared.
 func (t *threadStates) setChecked(id, print string) {
+	t.change(id, func(one *thread) {
+		if one.isUnchecked {
+			one.isUnchecked, one.fingerprint = false, print
+		}
+	})
+}
+
+// change changes a thread, if it is known.
+func (t *threadStates) change(id string, f func(*thread)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil && one.isUnchecked {
-		one.isUnchecked, one.fingerprint = false, print
+	if one := t.known[id]; one != nil {
+		f(one)
 	}
 }
 
@@ -96,38 +104,20 @@ func (t *threadStates) clientToolList() (list json.RawMessage, sure bool) {
 	return t.last, t.hasLast
 }
 
-func (t *threadStates) has(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.known[id] != nil
-}
-
-func (t *threadStates) setCwd(id, cwd string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		one.cwd = cwd
-	}
-}
-
 func (t *threadStates) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, id)
 }
 
-// cwd returns a thread's folder; "" if it is not known.
-func (t *threadStates) cwd(id string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		return one.cwd
-	}
-	return ""
+// cwd returns a thread's folder; known is false if the thread is not known.
+func (t *threadStates) cwd(id string) (cwd string, known bool) {
+	t.change(id, func(one *thread) { cwd, known = one.cwd, true })
+	return cwd, known
 }
 
 // isClientTool reports whether a thread's tool is the client's; sure is false for a guess.
-func (t *threadStates) isClientTool(id string, tool toolName) (clients, sure bool) {
+func (t *threadStates) isClientTool(id string, tool tools.Name) (clients, sure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.known[id]

@@ -68,7 +68,7 @@ func (p *jsonrpcPeer) call(ctx context.Context, name string, call tools.Call) (t
 		Arguments json.RawMessage `json:"arguments"`
 		ThreadID  string          `json:"threadId"`
 		Cwd       string          `json:"cwd"`
-	}{name, arguments(call), call.Thread, call.Cwd}, &answer)
+	}{name, call.Arguments, call.Thread, call.Cwd}, &answer)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -93,39 +93,11 @@ func (p *jsonrpcPeer) request(ctx context.Context, method string, params, result
 	return fmt.Errorf("its answer to %s can't be read: %w", method, err)
 }
 
-// convertJSONResult converts a result: a string, {contentItems, success} as Codex defines
-// it, or other JSON, which is shown as text.
+// convertJSONResult converts a result: a string, or JSON as a command prints it.
 func convertJSONResult(answer json.RawMessage) (tools.Result, error) {
 	var text string
 	if json.Unmarshal(answer, &text) == nil {
 		return tools.Result{Content: []tools.Content{{Text: text}}}, nil
 	}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(answer, &members) // other JSON has no members
-	if members["contentItems"] == nil {
-		return tools.Result{Content: []tools.Content{{Text: string(answer)}}}, nil
-	}
-	var whole struct {
-		ContentItems []struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			ImageURL string `json:"imageUrl"`
-		} `json:"contentItems"`
-		Success *bool `json:"success"`
-	}
-	if err := json.Unmarshal(answer, &whole); err != nil {
-		return tools.Result{}, fmt.Errorf("its answer can't be read: %w", err)
-	}
-	r := tools.Result{Failed: whole.Success != nil && !*whole.Success}
-	for _, item := range whole.ContentItems {
-		switch item.Type {
-		case "inputText":
-			r.Content = append(r.Content, tools.Content{Text: item.Text})
-		case "inputImage":
-			r.Content = append(r.Content, tools.Content{Image: item.ImageURL})
-		default:
-			r.Content = append(r.Content, tools.Content{Text: fmt.Sprintf("[content of the unknown type %.64q: not shown]", item.Type)})
-		}
-	}
-	return r, nil
+	return ParseOutput(answer)
 }

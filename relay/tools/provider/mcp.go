@@ -148,18 +148,11 @@ func (p *mcpPeer) list(ctx context.Context) (toolList, error) {
 func (p *mcpPeer) call(ctx context.Context, name string, call tools.Call) (tools.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the response's stream, which a server may keep open
-	r, err := p.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments(call)})
+	r, err := p.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: call.Arguments})
 	if err != nil {
 		return tools.Result{}, p.convertError(ctx, err)
 	}
 	return convertMCPResult(r), nil
-}
-
-func arguments(call tools.Call) json.RawMessage {
-	if len(call.Arguments) == 0 {
-		return json.RawMessage("{}")
-	}
-	return call.Arguments
 }
 
 // convertError converts an error of the SDK.

@@ -22,8 +22,8 @@ type outputDetails struct {
 // continues in the background.
 var successStatuses = []string{"", "0", "ok", "success", "completed", "recorded", "pending", "started", "running", "yielded"}
 
-// ParseOutput parses a command's stdout. The error tells the model and the tool's author
-// what is wrong with an object that has contentItems.
+// ParseOutput parses a command's stdout, or the result of a server. The error tells the model
+// and the tool's author what is wrong with an object that has contentItems.
 func ParseOutput(stdout []byte) (tools.Result, error) {
 	members := parseObject(stdout)
 	if members["contentItems"] == nil {
@@ -109,7 +109,7 @@ func parseItem(raw json.RawMessage) (tools.Content, error) {
 		}
 		return tools.Content{Image: url}, nil
 	}
-	return tools.Content{Text: fmt.Sprintf("[%d bytes of a content of the type %q, which is not passed on]", len(raw), kind)}, nil
+	return tools.Content{Text: fmt.Sprintf("[%d bytes of a content of the type %.64q, which is not passed on]", len(raw), kind)}, nil
 }
 
 func stringValue(raw json.RawMessage) (string, bool) {

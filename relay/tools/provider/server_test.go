@@ -288,9 +288,9 @@ func TestJSONRPCServer(t *testing.T) {
 	w.checkText("echo", "hi", "hi thread /cwd")
 	w.checkText("other", "", `{"a":[1,2]}`)
 	w.checkResult("items", "", tools.Result{Failed: true, Content: []tools.Content{
-		{Text: "t"}, {Image: "data:image/png;base64,AA=="}, {Text: `[content of the unknown type "x": not shown]`},
+		{Text: "t"}, {Image: "data:image/png;base64,AA=="}, {Text: `[12 bytes of a content of the type "x", which is not passed on]`},
 	}})
-	w.checkError("odd", "", "its answer can't be read")
+	w.checkError("odd", "", "contentItems is not a list")
 	w.checkError("refuse", "", "it returned an error: not refuse (code -7)")
 }
 

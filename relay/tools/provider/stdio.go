@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"codex-bridge/bridge/child"
 )
 
 // stdio is a transport to an MCP server that is a child.
@@ -79,17 +81,15 @@ type stderrLog struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	tail []byte
+	tail child.Tail
 	line []byte
 }
 
 func (s *stderrLog) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tail = append(s.tail, p[max(0, len(p)-maxStderr):]...)
-	if over := len(s.tail) - maxStderr; over > 0 {
-		s.tail = append(s.tail[:0], s.tail[over:]...)
-	}
+	s.tail.Max = maxStderr
+	_, _ = s.tail.Write(p) // never fails
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
 		s.lines(p)
 	}
@@ -112,7 +112,7 @@ func (s *stderrLog) lines(p []byte) {
 func (s *stderrLog) note() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(s.tail), "\uFFFD"))
+	text := strings.TrimSpace(strings.ToValidUTF8(string(s.tail.Kept), "\uFFFD"))
 	if text == "" {
 		return ""
 	}

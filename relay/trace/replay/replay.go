@@ -6,22 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"codex-bridge/relay/trace"
 	"codex-bridge/rpc"
 )
 
-// Options configure a Player.
-type Options struct {
-	// Speed is the factor by which the replay is faster than the recording; 0: no pauses.
-	Speed float64
-	// TraceID is the conversation to play; empty: the last one of the trace.
-	TraceID string
-	// Max is the maximum size of a message of the client in bytes; 0: 64 MiB.
-	Max int
-}
+// maxMessage is the maximum size of a message of the client, in bytes.
+const maxMessage = 64 << 20
 
 // PathError is the error for a client that sends another message than the recorded one.
 type PathError struct {
@@ -42,36 +34,18 @@ type step struct {
 
 // Player plays one trace.
 type Player struct {
-	options Options
-	steps   []step
+	speed float64
+	steps []step
 }
 
 // ErrEmpty is the error for a trace without a message of a client.
 var ErrEmpty = errors.New("there is no conversation with a client in this trace")
 
-// New returns a Player for the events of a trace.
-func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
-	if o.Max == 0 {
-		o.Max = 64 << 20
-	}
-	var all []trace.Event
-	for e, err := range events {
-		if err != nil {
-			return nil, err
-		}
-		if e.Type == trace.Damaged {
-			continue
-		}
-		all = append(all, e)
-	}
-	if o.TraceID == "" && len(all) > 0 {
-		o.TraceID = all[len(all)-1].TraceID
-	}
-	p := &Player{options: o}
-	for _, e := range all {
-		if e.TraceID != o.TraceID {
-			continue
-		}
+// New returns a Player for the events of a conversation. speed is the factor by which the replay is
+// faster than the recording; 0: no pauses.
+func New(events []trace.Event, speed float64) (*Player, error) {
+	p := &Player{speed: speed}
+	for _, e := range events {
 		s, err := trace.Decode(e)
 		if err != nil {
 			return nil, err
@@ -97,7 +71,7 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines, framing := make(chan line), make(chan rpc.Sink, 1)
 	go func() { // ends with in, or with the first message after Play has returned
 		defer close(lines)
-		source, sink := rpc.DetectFraming(in, out, p.options.Max)
+		source, sink := rpc.DetectFraming(in, out, maxMessage)
 		framing <- sink
 		for {
 			l, err := next(source)
@@ -166,11 +140,11 @@ func next(source rpc.Source) (l line, err error) {
 }
 
 func (p *Player) pause(ctx context.Context, d time.Duration) error {
-	if p.options.Speed <= 0 || d <= 0 {
+	if p.speed <= 0 || d <= 0 {
 		return ctx.Err()
 	}
 	select {
-	case <-time.After(time.Duration(float64(d) / p.options.Speed)):
+	case <-time.After(time.Duration(float64(d) / p.speed)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

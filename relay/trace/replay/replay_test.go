@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +42,7 @@ c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u"}}}
 func TestPlayUnknown(t *testing.T) {
 	delta := `{"method":"item/agentMessage/delta","params":{"threadId":"t","itemId":"i","delta":"<hé"`
 	path := record(t, strings.Replace(recorded, delta, delta+`,"later":"text","more":{"delta":"text"}`, 1))
-	if err := play(t, player(t, path, replay.Options{}), strings.Replace(recorded, delta, delta+`,"later":"","more":{"delta":""}`, 1)); err != nil {
+	if err := play(t, player(t, path, 0), strings.Replace(recorded, delta, delta+`,"later":"","more":{"delta":""}`, 1)); err != nil {
 		t.Error(err)
 	}
 }
@@ -58,7 +58,7 @@ c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":
 `
 	path := record(t, asks)
 	script := strings.Replace(strings.Replace(asks, `c {"id":"a/\u0062"`, `c {"id":"a/b"`, 1), `e {"id":"a/b"`, `e {"id":"\u0061\/b"`, 1)
-	if err := play(t, player(t, path, replay.Options{}), script); err != nil {
+	if err := play(t, player(t, path, 0), script); err != nil {
 		t.Error(err)
 	}
 }
@@ -74,7 +74,8 @@ func steps(script string) (all [][2]string) {
 // record writes a trace and returns its file.
 func record(t *testing.T, script string) string {
 	t.Helper()
-	r := trace.NewRecorder(trace.Options{Folder: t.TempDir() + "/traces", TraceID: "x", Log: slog.New(slog.DiscardHandler)})
+	folder := t.TempDir() + "/traces"
+	r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: "x", Log: slog.New(slog.DiscardHandler)})
 	for _, s := range steps(script) {
 		from, to := bridge.Client, bridge.Codex
 		if s[0] == "c" {
@@ -84,17 +85,17 @@ func record(t *testing.T, script string) string {
 		r.Sending(to, []byte(s[1]))
 	}
 	r.Close()
-	return r.Path("t")
+	return filepath.Join(folder, trace.FileName("t"))
 }
 
-func player(t *testing.T, path string, o replay.Options) *replay.Player {
+// player plays a conversation of a trace; by default the last.
+func player(t *testing.T, path string, speed float64, conversation ...string) *replay.Player {
 	t.Helper()
-	f, err := os.Open(path)
+	events, err := trace.Conversation(path, strings.Join(conversation, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	p, err := replay.New(trace.Read(f), o)
+	p, err := replay.New(events, speed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +145,12 @@ func play(t *testing.T, p *replay.Player, script string) error {
 // A client that does the same hears the same, with ids of its own.
 func TestSame(t *testing.T) {
 	path := record(t, recorded)
-	if err := play(t, player(t, path, replay.Options{}), recorded); err != nil {
+	if err := play(t, player(t, path, 0), recorded); err != nil {
 		t.Error(err)
 	}
 	other := strings.NewReplacer(`e {"id":1,`, `e {"id":"one",`, `{"id":1,"result"`, `{"id":"one","result"`, `e {"id":2,`, `e {"id":44,`, `{"id":2,"result"`, `{"id":44,"result"`,
 		`{"a":1}`, `{"b":2}`).Replace(recorded)
-	if err := play(t, player(t, path, replay.Options{Speed: 1e9}), other); err != nil {
+	if err := play(t, player(t, path, 1e9), other); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,7 +158,7 @@ func TestSame(t *testing.T) {
 // A client that goes early is no failure.
 func TestGone(t *testing.T) {
 	head, _, _ := strings.Cut(recorded, `e {"id":2`)
-	if err := play(t, player(t, record(t, recorded), replay.Options{}), head); err != nil {
+	if err := play(t, player(t, record(t, recorded), 0), head); err != nil {
 		t.Error(err)
 	}
 }
@@ -165,13 +166,13 @@ func TestGone(t *testing.T) {
 // One that does something else is told where.
 func TestLeaves(t *testing.T) {
 	head, _, _ := strings.Cut(recorded, `e {"id":2`)
-	err := play(t, player(t, record(t, recorded), replay.Options{}), head+`e {"id":9,"method":"thread/list"}
+	err := play(t, player(t, record(t, recorded), 0), head+`e {"id":9,"method":"thread/list"}
 c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 6, where the recording has turn/start"}}`)
 	var left *replay.PathError
 	if !errors.As(err, &left) || left.Got != "thread/list" || left.Want != "turn/start" {
 		t.Errorf("%v", err)
 	}
-	err = play(t, player(t, record(t, recorded), replay.Options{}), recorded+`e {"id":9,"method":"thread/list"}
+	err = play(t, player(t, record(t, recorded), 0), recorded+`e {"id":9,"method":"thread/list"}
 c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 0, where the recording has its end"}}`)
 	if !errors.As(err, &left) || left.Want != "its end" {
 		t.Errorf("%v", err)
@@ -193,17 +194,16 @@ func TestConversation(t *testing.T) {
 	}
 	path := folder + "/t.jsonl"
 	for id, want := range map[string]string{"": "n1", "0": "n0", "1": "n1"} {
-		if err := play(t, player(t, path, replay.Options{TraceID: id}), `e {"method":"initialized"}
+		if err := play(t, player(t, path, 0, id), `e {"method":"initialized"}
 c {"method":"`+want+`","params":{"threadId":"t"}}`); err != nil {
 			t.Error(err)
 		}
 	}
-	f, err := os.Open(path)
+	events, err := trace.Conversation(path, "2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if _, err := replay.New(trace.Read(f), replay.Options{TraceID: "2"}); !errors.Is(err, replay.ErrEmpty) {
+	if _, err := replay.New(events, 0); !errors.Is(err, replay.ErrEmpty) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
 }
@@ -228,23 +228,7 @@ c {"id":5,"result":{"turn":{"id":"w"}}}
 // before or after what it does in another. In one thread the order counts.
 func TestThreads(t *testing.T) {
 	path := record(t, threads)
-	whole := func() *replay.Player {
-		events, err := trace.Conversation(path, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := replay.New(func(yield func(trace.Event, error) bool) {
-			for _, e := range events {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	whole := func() *replay.Player { return player(t, path, 0) }
 	if err := play(t, whole(), threads); err != nil {
 		t.Error(err)
 	}
@@ -285,7 +269,7 @@ func TestEnds(t *testing.T) {
 	<-ctx.Done()
 	in, w := io.Pipe()
 	defer w.Close()
-	if err := player(t, record(t, recorded), replay.Options{}).Play(ctx, in, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+	if err := player(t, record(t, recorded), 0).Play(ctx, in, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }
