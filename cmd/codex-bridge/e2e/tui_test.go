@@ -4,19 +4,19 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/child"
 	"codex-bridge/cmd/internal/editor"
 	"codex-bridge/serve"
 )
@@ -61,28 +61,36 @@ func (w *world) startTUI() *tui {
 	return u
 }
 
-// recordedBridge is the bridge of one connection.
+// recordedBridge is the bridge of one connection. It is not started by package child, which would
+// reap the processes of other tests.
 type recordedBridge struct {
-	*child.Session
-	u    *tui
-	line []byte // that the bridge is writing
+	io.WriteCloser // to the bridge
+	out            io.Reader
+	cmd            *exec.Cmd
+	u              *tui
+	line           []byte // that the bridge is writing
 }
 
 func (u *tui) startBridge() (serve.Conversation, error) {
-	c, err := child.Open(proxyArgv, u.workspace, u.env, io.Discard)
-	if err != nil {
+	r := &recordedBridge{cmd: exec.Command(proxyArgv[0], proxyArgv[1:]...), u: u}
+	r.cmd.Env, r.cmd.Dir = u.env, u.workspace
+	var err error
+	if r.WriteCloser, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	return &recordedBridge{Session: c, u: u}, nil
+	if r.out, err = r.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return r, r.cmd.Start()
 }
 
 func (r *recordedBridge) Write(line []byte) (int, error) {
 	r.u.record(line, true)
-	return r.Session.Write(line)
+	return r.WriteCloser.Write(line)
 }
 
 func (r *recordedBridge) Read(part []byte) (int, error) {
-	n, err := r.Session.Read(part)
+	n, err := r.out.Read(part)
 	r.line = append(r.line, part[:n]...)
 	for {
 		line, rest, whole := bytes.Cut(r.line, []byte("\n"))
@@ -94,7 +102,8 @@ func (r *recordedBridge) Read(part []byte) (int, error) {
 	}
 }
 
-func (r *recordedBridge) Close() error { return r.End(context.Background(), patience) }
+// Close implements serve.Conversation. The end of the world kills a bridge that does not end.
+func (r *recordedBridge) Close() error { return errors.Join(r.WriteCloser.Close(), r.cmd.Wait()) }
 
 func (u *tui) record(line []byte, sent bool) {
 	m := tuiMessage{sent: sent}
