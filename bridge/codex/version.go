@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -93,7 +94,12 @@ func (p *Program) RequireVersion(ctx context.Context, minimum string) error {
 }
 
 // version runs codex --version and parses its output.
+//
+// It runs beside the app-server, and must not share a folder with it. Measured with Codex 0.169: each
+// Codex takes a lock in its folder when it starts, and goes on without it. An app-server that does not
+// get the lock starts no sandboxed command.
 func (c Command) version(ctx context.Context) (string, error) {
+	c.Env = Environ(c.Env, map[string]string{"CODEX_HOME": os.DevNull}, nil)
 	output, err := c.output(ctx, "--version")
 	if err != nil {
 		return "", err

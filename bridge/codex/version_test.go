@@ -32,10 +32,12 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// Codex is run once, with its own arguments and environment. Output in another form is an error.
+// Codex is run once, with its own arguments and environment, but for CODEX_HOME. Output in another
+// form is an error.
 func TestProgramVersion(t *testing.T) {
 	for _, c := range []struct{ name, script, version, fault string }{
 		{"a version", `echo "codex-cli $WANT"`, "0.150.1", ""},
+		{"not in Codex's folder", `[ "$CODEX_HOME" = /mine ] && exit 4; echo "codex-cli 0.150.0"`, "0.150.0", ""},
 		{"on stderr", `echo "codex-cli 9.9.9" >&2; echo "codex-cli 0.150.0"`, "0.150.0", ""},
 		{"only on stderr", `echo "codex-cli 9.9.9" >&2`, "", "expected a version"},
 		{"more than a version", `echo hello; echo "codex-cli 9.9.9"`, "", "expected a version"},
@@ -48,7 +50,7 @@ func TestProgramVersion(t *testing.T) {
 			if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			p := codex.NewProgram(codex.Command{Path: script, Args: []string{"--before"}, Env: append(os.Environ(), "WANT=0.150.1")})
+			p := codex.NewProgram(codex.Command{Path: script, Args: []string{"--before"}, Env: append(os.Environ(), "WANT=0.150.1", "CODEX_HOME=/mine")})
 			p.Start()
 			for range 2 {
 				version, err := p.Version(t.Context())
