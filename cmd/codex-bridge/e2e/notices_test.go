@@ -56,7 +56,8 @@ func TestUserReadsWhichArgumentsWereRemoved(t *testing.T) {
 	}
 }
 
-// A bridge of the terminal interface shows what was removed from the command line of the interface.
+// The user of the terminal interface reads which of its arguments were removed: the bridge that it
+// connects to gets the sentences from the one that started it.
 func TestUserReadsNoticesOfTheTerminalInterface(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\napproval = [\"on-request\"]\n", env: []string{`CODEX_BRIDGE_NOTICES=["codex-bridge has removed -c x."]`}})

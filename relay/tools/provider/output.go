@@ -22,8 +22,8 @@ type outputDetails struct {
 // continues in the background.
 var successStatuses = []string{"", "0", "ok", "success", "completed", "recorded", "pending", "started", "running", "yielded"}
 
-// ParseOutput parses a command's stdout, or the result of a server. The error tells the model
-// and the tool's author what is wrong with an object that has contentItems.
+// ParseOutput parses a command's stdout, or the result of a server. It returns an error for an object
+// with contentItems that are wrong. The model and the tool's author read that error.
 func ParseOutput(stdout []byte) (tools.Result, error) {
 	members := parseObject(stdout)
 	if members["contentItems"] == nil {
