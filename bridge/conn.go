@@ -197,11 +197,11 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 // itself. A later response of the client is unsolicited.
 func (p *Conn) ForgetServerRequest(id rpc.ID) { p.p.state.dropServerRequest(id.Key()) }
 
-// CodexDone returns a channel that is closed when Codex has exited.
+// CodexDone returns a channel that is closed when Codex has exited, or the connection to it has ended.
 func (p *Conn) CodexDone() <-chan struct{} { return p.p.codexDone }
 
 // CodexPID returns Codex's process id.
-func (p *Conn) CodexPID() int { return p.p.child.PID() }
+func (p *Conn) CodexPID() int { return p.p.codex.PID() }
 
 // awaitWritten waits until a line is written, Codex has exited, or ctx has ended at least
 // maxWriteWait ago.

@@ -275,7 +275,7 @@ func (i *interleaving) play() {
 		i.t.Fatal(err)
 	}
 	gone := make(chan struct{})
-	p.codexOut, p.clientOut, p.stdin, p.codexDone = stdout, out, stdin, gone
+	p.codexOut, p.clientOut, p.codexIn, p.codexDone = stdout, out, stdin, gone
 	var both sync.WaitGroup
 	both.Go(func() { p.fromClient(i.t.Context()) })
 	both.Go(func() { p.fromCodex(i.t.Context()) })

@@ -114,6 +114,7 @@ type ServerMessage struct {
 	p          *Proxy
 	reply      []byte
 	withheld   bool
+	ignored    func()                // set by Show
 	request    *pendingServerRequest // made for Withhold and Share; registered after all handlers
 	onResponse []func(*ClientResponse)
 	timeout    time.Duration
@@ -152,6 +153,17 @@ func (s *ServerMessage) Withhold(d time.Duration, fallback func() (result []byte
 	s.TimeoutResult(d, fallback)
 	return s.serverRequest()
 }
+
+// Show sends Codex's request to the client, but not to later features. Another client answers it, or
+// the feature by the ServerRequest: ignored is called for a response of this client, which Codex does
+// not get.
+func (s *ServerMessage) Show(ignored func()) *ServerRequest {
+	s.ignored = ignored
+	return s.serverRequest()
+}
+
+// Skip sends Codex's request neither to the client nor to later features. Another client answers it.
+func (s *ServerMessage) Skip() { s.Line, s.ignored = nil, func() {} }
 
 // Share sends Codex's request to the client, and also lets the feature answer it. The first
 // answer counts. If it is the feature's, Codex notifies the client.

@@ -18,14 +18,16 @@ import (
 type Options struct {
 	In       io.Reader     // messages of the client
 	Out      io.Writer     // messages to the client
-	Command  codex.Command // starts Codex
+	Command  codex.Command // starts Codex, unless there is an Upstream
+	Upstream Upstream      // nil: Command
 	Features []Feature
 	// AnswerAll reports whether the bridge keeps all requests of the client: their ids must
 	// differ, and those still pending when Codex exits get an error. Codex itself does
 	// neither. It is called for each request and at the end; nil means false.
 	AnswerAll func() bool
 	// OnExit is called once if Codex exits by itself: the client has not closed its input, and no
-	// signal was passed on. It is called before the errors of AnswerAll are sent. It may be nil.
+	// signal was passed on. It is called before the errors of AnswerAll are sent, and not for a lost
+	// connection to an Upstream that has not exited. It may be nil.
 	OnExit func(*os.ProcessState)
 	// Enforces reports whether a policy is enforced; nil means false.
 	Enforces   func() bool
@@ -37,16 +39,37 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Proxy runs one conversation between a client and its own Codex process.
+// Upstream is Codex's app-server: a process for one client (codex.Child), or a connection to a
+// shared one (codex.Conn). Its methods may be called concurrently.
+type Upstream interface {
+	// Streams returns the streams of lines to and from Codex. Each Write has whole lines.
+	Streams() (in io.WriteCloser, out io.ReadCloser)
+	// Done returns a channel that is closed when Codex has exited, or the connection has ended.
+	Done() <-chan struct{}
+	// ExitState returns how Codex exited, or nil if only the connection has ended. Call it after Done.
+	ExitState() *os.ProcessState
+	// Signal sends a signal to the process of this client.
+	Signal(os.Signal)
+	// Stop ends Codex, or the connection. It may take twice the grace.
+	Stop(grace time.Duration)
+	// ExitsWithin waits for Done, and reports whether it is closed.
+	ExitsWithin(time.Duration) bool
+	// Kill ends Codex with its descendants, or the connection.
+	Kill()
+	// PID returns the id of Codex's process.
+	PID() int
+}
+
+// Proxy runs one conversation between a client and Codex.
 type Proxy struct {
 	opts      Options
 	routes    *table
 	optOuts   *optOuts
 	state     *conversation
-	child     *codex.Child
-	stdin     io.Writer       // of child
-	codexDone <-chan struct{} // closed when child has ended
-	// codexOut and clientOut are child.Stdout and opts.Out after rpc.Join.
+	codex     Upstream
+	codexIn   io.Writer
+	codexDone <-chan struct{} // of codex
+	// codexOut and clientOut are the output of codex and opts.Out after rpc.Join.
 	codexOut  io.Reader
 	clientOut io.Writer
 
@@ -84,19 +107,24 @@ func NewProxy(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Run starts Codex and runs the conversation until Codex has exited. It returns Codex's exit
-// status. Signals from stop are passed on to Codex. On Linux the calling goroutine must be
-// locked to its thread (see codex.Start).
+// Run starts Codex, unless there is an Upstream, and runs the conversation until Codex has exited or
+// the Upstream has ended. It returns Codex's exit status. Signals from stop are passed on to Codex. On
+// Linux the calling goroutine must be locked to its thread (see codex.Start). At the end the handlers
+// of requests without a response have been called.
 func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
-	child, err := codex.Start(p.opts.Command)
-	if err != nil {
-		return nil, err
+	if p.codex = p.opts.Upstream; p.codex == nil {
+		child, err := codex.Start(p.opts.Command)
+		if err != nil {
+			return nil, err
+		}
+		p.codex = child
 	}
-	p.child, p.stdin, p.codexDone = child, child.Stdin, child.Done()
+	in, out := p.codex.Streams()
+	p.codexIn, p.codexDone = in, p.codex.Done()
 	if f, ok := p.opts.Out.(*os.File); ok {
 		codex.GrowPipe(f)
 	}
-	p.codexOut, p.clientOut = rpc.Join(child.Stdout, p.opts.Out)
+	p.codexOut, p.clientOut = rpc.Join(out, p.opts.Out)
 	if p.opts.ByteCounts != nil {
 		p.codexOut = countingReader{p.codexOut, &p.opts.ByteCounts.FromCodex}
 		p.opts.In = countingReader{p.opts.In, &p.opts.ByteCounts.FromClient}
@@ -111,21 +139,21 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		p.fromCodex(ctx)
 	}()
 	requested := p.wait(stop)
-	state := child.ExitState()
+	state := p.codex.ExitState()
 	p.state.stopTimeouts()
 	// Codex's last output is still in the pipe.
 	select {
 	case <-drained:
-		child.Stdin.Close() // ends a write that still waits
+		in.Close() // ends a write that still waits
 		p.state.fallbacks.wait()
 		p.state.toCodex.awaitIdle()
 	case <-time.After(p.opts.Grace):
-		child.Stdout.Close() // another process holds the pipe open; see stdoutPipe
+		out.Close() // another process holds the pipe open; see stdoutPipe
 	}
 	finished := make(chan struct{})
 	go func() { // ends soon after Codex, unless the client does not read
 		defer close(finished)
-		if !requested && p.opts.OnExit != nil {
+		if !requested && state != nil && p.opts.OnExit != nil {
 			p.opts.OnExit(state)
 		}
 		p.state.asyncRequests.wait()
@@ -137,15 +165,29 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	case <-finished:
 	case <-time.After(p.opts.Grace):
 	}
+	p.abandonRequests()
 	return state, nil
+}
+
+// abandonRequests calls the handlers of the requests that Codex has not answered, and returns the ids
+// of the client's requests. No request is registered afterwards.
+func (p *Proxy) abandonRequests() (ids []rpc.ID) {
+	for _, r := range p.state.closeRequests() {
+		new(ServerResponse).runHandlers(r.handlers)
+		if !p.state.requests.ids.generated(r.id.Key()) {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
 }
 
 // failPending sends an error for each request of the client that Codex has not answered.
 func (p *Proxy) failPending() {
+	ids := p.abandonRequests()
 	if !p.opts.AnswerAll() {
 		return
 	}
-	for _, id := range p.state.unanswered() {
+	for _, id := range ids {
 		p.sendResponse(id, rpc.EncodeError(id, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered")))
 	}
 }
@@ -175,19 +217,19 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 			}()
 			expired = time.After(maxDrain)
 		case <-handled:
-			p.child.Stop(p.opts.Grace)
+			p.codex.Stop(p.opts.Grace)
 			return requested
 		case <-expired: // Codex does not read
-			p.child.Stop(p.opts.Grace)
+			p.codex.Stop(p.opts.Grace)
 			return requested
 		case sig := <-stop:
 			requested = true
-			p.child.Signal(sig)
-			if p.child.ExitsWithin(p.opts.Grace) {
+			p.codex.Signal(sig)
+			if p.codex.ExitsWithin(p.opts.Grace) {
 				return requested
 			}
 			if codex.IsTermination(sig) {
-				p.child.Kill()
+				p.codex.Kill()
 				return requested
 			}
 		}
@@ -303,7 +345,7 @@ func (p *Proxy) writeToCodex(line []byte) error {
 	if p.opts.Observer != nil {
 		p.opts.Observer.Sending(Codex, line)
 	}
-	_, err := p.stdin.Write(line)
+	_, err := p.codexIn.Write(line)
 	if err != nil {
 		p.opts.Log.Debug("writing to codex failed", "error", err)
 	}

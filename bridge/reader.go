@@ -114,6 +114,8 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 	request, ok := p.state.removeAnswered(key)
 	unsolicited := activeRoutes(p.routes[Client].named[Unsolicited])
 	switch {
+	case ok && request.ignored != nil:
+		request.ignored()
 	case ok && request.response != nil:
 		p.deliverClientResponse(request, m)
 	case ok && len(request.handlers) > 0:

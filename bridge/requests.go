@@ -32,6 +32,7 @@ type pendingRequests struct {
 	// abandoned has the keys of abandoned requests. Their responses may still come, so their ids
 	// can't be used again.
 	abandoned map[string]bool
+	closed    bool // the conversation with Codex has ended
 	// nextAbandon is the earliest time at which a request may be old enough to be abandoned.
 	nextAbandon time.Time
 }
@@ -95,6 +96,9 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.requests.closed {
+		return nil, rpc.Errorf(rpc.CodeUpstream, "codex has ended")
+	}
 	if _, ok := c.requests.byKey[key]; ok {
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s belongs to a pending request; use each id once", id.Raw())
 	}
@@ -178,18 +182,17 @@ func (c *conversation) restoreRequest(key string) {
 	}
 }
 
-// unanswered removes all requests and returns the ids of the client's requests.
-func (c *conversation) unanswered() (ids []rpc.ID) {
+// closeRequests removes and returns all requests. Later ones are refused.
+func (c *conversation) closeRequests() (all []*pendingRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, r := range c.requests.byKey {
-		if !c.requests.ids.generated(key) {
-			ids = append(ids, r.id)
-		}
+	for _, r := range c.requests.byKey {
+		all = append(all, r)
 	}
 	clear(c.requests.byKey)
+	c.requests.closed = true
 	c.countRequests()
-	return ids
+	return all
 }
 
 // expectReply registers the channel for the response to a request of Conn.CallAsClient.

@@ -70,7 +70,7 @@ func (t *serverHandler) Handle(line []byte) {
 		if route.Method == Other && !e.ID.IsValid() {
 			continue
 		}
-		if route.HandleServer(t.ctx, msg); msg.reply != nil || msg.withheld {
+		if route.HandleServer(t.ctx, msg); msg.reply != nil || msg.withheld || msg.ignored != nil {
 			break // a handler that sets only Line does not stop the others
 		}
 	}

@@ -11,6 +11,7 @@ type pendingServerRequest struct {
 	id       rpc.ID
 	answered bool                    // answered, resolved or removed
 	withheld bool                    // not sent to the client
+	ignored  func()                  // called with the client's response, which Codex does not get; nil: Codex gets it
 	handlers []func(*ClientResponse) // ServerMessage.OnResponse; not changed after registration
 	response chan<- *rpc.Message     // for Conn.CallClient, which alone gets the response
 	timer    *time.Timer             // nil: no timeout
@@ -64,7 +65,7 @@ func (p *Proxy) register(msg *ServerMessage) {
 	if msg.Line == nil && msg.request == nil {
 		return // a handler keeps it from the client
 	}
-	r.withheld, r.handlers = msg.Line == nil, msg.onResponse
+	r.withheld, r.ignored, r.handlers = msg.Line == nil, msg.ignored, msg.onResponse
 	key := r.id.Key()
 	if before := c.serverRequests.byKey[key]; before != nil {
 		c.removeServerRequest(key, before) // Codex reuses the id

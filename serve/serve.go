@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,14 +26,18 @@ const (
 	partSize = 64 << 10
 )
 
+// FolderHeader is the header with the working folder of a client, escaped as a path of a URL.
+const FolderHeader = "Codex-Bridge-Folder"
+
 // Conversation is what one client talks to. Read returns lines, Write takes whole lines. Close says
 // that no line follows, and returns when the conversation has ended; then Read returns an error.
 type Conversation = io.ReadWriteCloser
 
 // Options configure a Server.
 type Options struct {
-	// Start starts the conversation of one connection. It may be called concurrently.
-	Start func() (Conversation, error)
+	// Start starts the conversation of one connection. folder is that of the FolderHeader. It may be
+	// called concurrently.
+	Start func(folder string) (Conversation, error)
 	// Token is the bearer token that clients must send; "" if they need none.
 	Token string
 	// MaxMessage is the largest message of a client in bytes; a longer one ends its connection.
@@ -79,6 +85,38 @@ func (s *Server) Close() error {
 	return err
 }
 
+// Idle returns a channel that is closed when no connection has been open for the time d. It ends with
+// ctx.
+func Idle(ctx context.Context, d time.Duration, servers []*Server) <-chan struct{} {
+	idle := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(min(d/4, time.Minute))
+		defer tick.Stop()
+		last := time.Now()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if slices.ContainsFunc(servers, (*Server).isUsed) {
+				last = time.Now()
+			} else if time.Since(last) >= d {
+				close(idle)
+				return
+			}
+		}
+	}()
+	return idle
+}
+
+// isUsed reports whether a connection is open.
+func (s *Server) isUsed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count > 0
+}
+
 // ServeHTTP serves one connection. Codex's server does it at the same two paths.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/" && r.URL.Path != "/rpc" {
@@ -101,7 +139,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn.SetReadLimit(s.options.MaxMessage)
-	c, err := s.options.Start()
+	folder, err := url.PathUnescape(r.Header.Get(FolderHeader))
+	if err != nil {
+		folder = ""
+	}
+	c, err := s.options.Start(folder)
 	if err != nil {
 		s.options.Log.Error("a connection has no conversation", "error", err)
 		_ = conn.Close(websocket.StatusInternalError, "codex-bridge can't start a conversation; its log says why")

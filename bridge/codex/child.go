@@ -2,6 +2,7 @@ package codex
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -12,12 +13,11 @@ import (
 // Child is a running Codex: in its own process group, with pipes to stdin and stdout, and the
 // bridge's stderr. Its methods may be called concurrently.
 type Child struct {
-	Stdin  *os.File // writes to Codex
-	Stdout *os.File // reads from Codex
-
-	cmd  *exec.Cmd
-	tree tree
-	done chan struct{} // closed when Codex has exited
+	stdin  *os.File // writes to Codex
+	stdout *os.File // reads from Codex
+	cmd    *exec.Cmd
+	tree   tree
+	done   chan struct{} // closed when Codex has exited
 }
 
 // Command describes how to start Codex.
@@ -29,7 +29,9 @@ type Command struct {
 
 // Start starts Codex. On Linux the calling goroutine must stay locked to its thread until Codex
 // exits: the kernel sends Codex the death signal when that thread ends.
-func Start(c Command) (*Child, error) {
+func Start(c Command) (*Child, error) { return start(c, os.Stderr) }
+
+func start(c Command, stderr *os.File) (*Child, error) {
 	env, err := childEnviron(c.Env)
 	if err != nil {
 		return nil, err
@@ -45,8 +47,8 @@ func Start(c Command) (*Child, error) {
 	GrowPipe(outR)
 	GrowPipe(inW)
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, os.Stderr, env
-	started := &Child{Stdin: inW, Stdout: outR, cmd: cmd, done: make(chan struct{})}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, stderr, env
+	started := &Child{stdin: inW, stdout: outR, cmd: cmd, done: make(chan struct{})}
 	started.tree.prepare(cmd)
 	err = child.Start(cmd)
 	inR.Close()
@@ -64,6 +66,9 @@ func Start(c Command) (*Child, error) {
 	return started, nil
 }
 
+// Streams returns the pipes to Codex's stdin and from its stdout.
+func (c *Child) Streams() (in io.WriteCloser, out io.ReadCloser) { return c.stdin, c.stdout }
+
 // PID returns Codex's process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
@@ -80,7 +85,7 @@ func (c *Child) Signal(sig os.Signal) {
 // after another grace. Until Codex has started, which takes seconds on a busy machine, SIGTERM would
 // kill it before it writes its last responses.
 func (c *Child) Stop(grace time.Duration) {
-	c.Stdin.Close()
+	c.stdin.Close()
 	if c.ExitsWithin(grace) {
 		return
 	}

@@ -10,7 +10,11 @@
 // caller.
 package config
 
-import "time"
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
 
 // Config is the configuration after all layers. Default has the values of keys that no file sets.
 type Config struct {
@@ -29,6 +33,7 @@ type Config struct {
 	Otel        Otel                  `toml:"otel"`
 	ACP         ACP                   `toml:"acp"`
 	Image       Image                 `toml:"image"`
+	Serve       Serve                 `toml:"serve"`
 
 	files   []string          // in the order of the layers
 	origins map[string]Origin // by key
@@ -185,6 +190,41 @@ type Image struct {
 	Timeout Duration `toml:"timeout"`
 }
 
+// Serve is the [serve] section: one Codex for several clients.
+type Serve struct {
+	Mode      string   `toml:"mode"`
+	Idle      Duration `toml:"idle"`
+	Listen    []string `toml:"listen"`
+	TokenFile string   `toml:"token_file"` // empty for serve.token in the folder of the sockets
+	Answer    string   `toml:"answer"`
+}
+
+// Places returns the folders of the sockets, and the token file.
+func (s Serve) Places() (places []string) {
+	if s.TokenFile != "" {
+		places = append(places, s.TokenFile)
+	}
+	for _, address := range s.Listen {
+		if path := strings.TrimPrefix(address, "unix://"); filepath.IsAbs(path) {
+			places = append(places, filepath.Dir(path))
+		}
+	}
+	return places
+}
+
+// The values of serve.mode: whether app-server and the terminal interface join codex-bridge serve.
+const (
+	OwnCodex = "off"     // each has a Codex of its own
+	Join     = "auto"    // they join, or have a Codex of their own if that fails
+	MustJoin = "require" // they join, or fail
+)
+
+// The values of serve.answer: who answers Codex's questions about a turn.
+const (
+	Starter   = "starter" // the client that began the turn
+	AnyClient = "any"     // each client that has opened the thread; the first answer counts
+)
+
 // Files returns the files that Load has read, managed first.
 func (c *Config) Files() []string { return append([]string(nil), c.files...) }
 
@@ -297,6 +337,7 @@ func Default() *Config {
 		Trace:    Trace{MaxEvent: 256 * KiB, MaxFile: 50 * MiB},
 		ACP:      ACP{Enabled: true},
 		Image:    Image{Timeout: Duration(60 * time.Second)},
+		Serve:    Serve{Mode: OwnCodex, Idle: Duration(10 * time.Minute), Listen: []string{"unix://"}, Answer: Starter},
 	}
 }
 

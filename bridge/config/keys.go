@@ -32,6 +32,7 @@ var (
 	webURL    = newRegexp(`^https?://[^/]`)
 	storeURL  = newRegexp(`^(postgres(ql)?://.+)?$`)
 	otelURL   = newRegexp(`^(https?://[^/].*)?$`)
+	listenURL = newRegexp(`^(unix://(/.*)?|ws://.+:[0-9]+)$`)
 	method    = newRegexp(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
 )
 
@@ -174,6 +175,14 @@ var specs = map[string]spec{
 	"acp.agents":           {doc: "The agents, by id.", names: plainName, nameWants: "1 to 64 letters, digits, _, . or -"},
 	"acp.agents.*":         {required: []string{"command"}},
 	"acp.agents.*.command": {doc: "Program and arguments.", program: true},
+
+	"serve":            {doc: "One Codex for several clients: codex-bridge serve."},
+	"serve.mode":       {doc: "Whether app-server and the terminal interface join codex-bridge serve, which starts by itself: no; yes, or alone if that fails; or yes, or not at all.", enum: []string{OwnCodex, Join, MustJoin}},
+	"serve.idle":       {doc: "A codex-bridge serve that started by itself ends so long after its last client.", minimum: sec, maximum: 168 * hour},
+	"serve.listen":     {doc: "Where clients connect: unix://PATH, unix:// for the default path, or ws://IP:PORT."},
+	"serve.listen[]":   {filled: true, pattern: listenURL, wants: `unix://, unix://PATH with an absolute path, or ws://IP:PORT`},
+	"serve.token_file": {doc: "File with the token for ws://; it is written if it is missing. Empty: serve.token in the folder of the sockets."},
+	"serve.answer":     {doc: "Who answers Codex's questions about a turn: the client that began it, or any that has opened the thread.", enum: []string{Starter, AnyClient}},
 
 	"image":         {doc: "Descriptions of images."},
 	"image.model":   {doc: "Empty: the first listed model that takes images."},

@@ -142,6 +142,14 @@ func (g *Guard) Session(thread string) string {
 	return thread
 }
 
+// Parent returns the parent of a subagent's thread, or "" for another thread.
+func (g *Guard) Parent(thread string) string {
+	if one := g.children.find(g.world.CodexHome, thread); one != nil {
+		return one.Parent
+	}
+	return ""
+}
+
 // isRevoked reports whether the client has opened the thread, or a parent of it, and the thread may
 // take no more turns.
 func (g *Guard) isRevoked(params rpc.Value) bool {

@@ -107,7 +107,12 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 // unsubscribe handles thread/unsubscribe: the thread takes no more turns. Requests that open the
 // thread wait for the response. Otherwise Codex could end the notifications after it has opened the
 // thread again.
+//
+// If another client gets the notifications, the thread stays as it is.
 func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
+	if g.subscribers != nil && g.subscribers(thread) {
+		return
+	}
 	g.threads.unsubscribe(thread, g.isOpened(thread))
 	if call.Kind == rpc.Request {
 		done := g.threads.beginOpening(thread)

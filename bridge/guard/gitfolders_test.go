@@ -28,7 +28,7 @@ func TestGitFolders(t *testing.T) {
 		}
 		return doc
 	}
-	g := &Guard{world: World()}
+	g := &Guard{shared: &shared{world: World()}}
 	g.threads.verified = map[string]*thread{"t": {
 		openResult:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
 		lastSettings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
@@ -65,7 +65,7 @@ func TestGitFoldersAreBounded(t *testing.T) {
 	for i := range 3 * maxGitFolders {
 		folders = append(folders, filepath.Join(root, strconv.Itoa(i)))
 	}
-	g := &Guard{gitEnv: []string{"PATH=" + root}, world: World()}
+	g := &Guard{shared: &shared{gitEnv: []string{"PATH=" + root}, world: World()}}
 	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(folders), "", false); err == nil || !strings.Contains(err.Message, "more than 16 folders") {
 		t.Errorf("too many: %v", err)
 	}

@@ -21,31 +21,38 @@ const codexTimeout = 30 * time.Second
 
 // Guard enforces the policy of one conversation.
 type Guard struct {
-	policy                atomic.Pointer[policy.Policy]
-	codexTimeout          time.Duration
-	world                 policy.State // the machine: folders, programs and file system
-	pinArgs               []string     // the policy's arguments with which Codex was started
-	threads               threads
-	children              children
-	patches               patches
-	calls                 startedCalls
-	userRules             userrules.Reader
+	*shared
 	notices               noticeSet
 	knowsBridge           func() bool            // set by SetKnowsBridge; nil: no client does
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
-	startNotices          []string                                    // set by SetStartNotices
-	codexCheck            func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
-	untested              func() string                               // set by SetUntestedCodex; nil: Codex is tested
-	folderPolicy          func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
-	gitEnv                []string                                    // set by SetGitEnv; nil: repositories are not checked
+	gotUpdates            gotUpdates
+	startNotices          []string                 // set by SetStartNotices
+	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
 	counts                struct{ rewritten, refused atomic.Int64 }
-	unenforced            atomic.Bool // Codex may have loaded threads while no policy was enforced
 	log                   *slog.Logger
+}
+
+// shared is what the Guards of all clients of one Codex share. Safe for concurrent use.
+type shared struct {
+	policy       atomic.Pointer[policy.Policy]
+	codexTimeout time.Duration
+	world        policy.State // the machine: folders, programs and file system
+	pinArgs      []string     // the policy's arguments with which Codex was started
+	threads      threads
+	children     children
+	patches      patches
+	calls        startedCalls
+	userRules    userrules.Reader
+	codexCheck   func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
+	untested     func() string                               // set by SetUntestedCodex; nil: Codex is tested
+	folderPolicy func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
+	gitEnv       []string                                    // set by SetGitEnv; nil: repositories are not checked
+	unenforced   atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
 }
 
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
@@ -65,11 +72,29 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 
 // New returns a Guard that enforces p. world has the folders and the file system for each decision.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
-	g := &Guard{world: world, codexTimeout: codexTimeout, pinArgs: p.PinArgs(), recorder: recorder, log: log}
+	g := &Guard{shared: &shared{world: world, codexTimeout: codexTimeout, pinArgs: p.PinArgs()}, recorder: recorder, log: log}
 	g.policy.Store(p)
 	g.unenforced.Store(p.Mode() != config.Enforce)
 	g.readRules(p)
 	return g
+}
+
+// Join returns a Guard for another client of the same Codex. The two have the same policy, and share
+// what they know of the threads.
+func (g *Guard) Join(recorder Recorder, log *slog.Logger) *Guard {
+	return &Guard{shared: g.shared, recorder: recorder, log: log}
+}
+
+// SetOtherSubscribers sets the function that reports whether another client of the same Codex gets
+// the notifications of a thread. Call it before the conversation starts.
+func (g *Guard) SetOtherSubscribers(f func(thread string) bool) { g.subscribers = f }
+
+// Leave must be called when the connection of the client ends, with the threads whose notifications
+// no other client gets. They take no turns until a client resumes them.
+func (g *Guard) Leave(threads []string) {
+	for _, id := range threads {
+		g.threads.unsubscribe(id, g.isOpened(id))
+	}
 }
 
 // readRules reads the user's own rules for commands, which Codex reads when it starts and when it

@@ -79,7 +79,7 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 		if has {
 			threads.recordLocked("t")
 		}
-		if err := threads.updateSettings(w.g.Policy, "t", settings); err != nil || threads.isVariedLocked("t") != has {
+		if err := threads.updateSettings(w.g.Policy, new(gotUpdates), "t", settings); err != nil || threads.isVariedLocked("t") != has {
 			t.Errorf("with a record %v: %v, varied %v", has, err, threads.isVariedLocked("t"))
 		}
 	}

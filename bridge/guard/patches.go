@@ -33,7 +33,11 @@ func (p *patches) add(one patch, paths []string) {
 	if _, ok := p.paths[one]; !ok {
 		p.order = append(p.order, one)
 	}
-	p.paths[one] = append(slices.Clip(p.paths[one]), paths...)
+	for _, path := range paths { // each client of Codex reports the same patch
+		if !slices.Contains(p.paths[one], path) {
+			p.paths[one] = append(slices.Clip(p.paths[one]), path)
+		}
+	}
 	if len(p.order) > maxPatches {
 		delete(p.paths, p.order[0])
 		p.order = p.order[1:]

@@ -35,6 +35,8 @@ type threads struct {
 	// gateChanges are the pending requests that change a thread's gate, by the thread's id.
 	gateChanges map[string][]*gateChange
 	changeCount uint64 // number of gate changes so far
+	// updates are the latest reports of settings, by thread.
+	updates map[string]*settingsUpdates
 	// opening has, for each thread that a pending request opens, a channel that is closed after the
 	// response.
 	opening map[string]chan struct{}
@@ -228,11 +230,14 @@ func (one *thread) verifySettings(p *policy.Policy, settings rpc.Value, gated bo
 	return p.VerifySettings(settings, state)
 }
 
-// updateSettings applies a thread/settings/updated. It removes the thread from verified if a policy
-// does not allow the settings.
-func (t *threads) updateSettings(current func() *policy.Policy, id string, settings rpc.Value) *rpc.Error {
+// updateSettings applies a thread/settings/updated that a client got, unless another client got it
+// before. It removes the thread from verified if a policy does not allow the settings.
+func (t *threads) updateSettings(current func() *policy.Policy, got *gotUpdates, id string, settings rpc.Value) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.isNewUpdateLocked(got, id, settings.Raw()) {
+		return nil
+	}
 	p := current()
 	t.noteApproval(id, settings.Get("approvalPolicy"))
 	one := t.verified[id]
@@ -287,6 +292,7 @@ func (t *threads) unload(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.extraPolicies, id)
+	delete(t.updates, id)
 	if one := t.loaded[id]; one != nil {
 		one.unload()
 	}

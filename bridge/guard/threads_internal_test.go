@@ -31,7 +31,7 @@ func TestNewPolicyAndReportedSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := value(t, `{"cwd":"`+root+`","approvalPolicy":"`+approval+`","approvalsReviewer":"user","model":"gpt-5.5","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null}`)
-		if err := threads.updateSettings(w.g.Policy, "t", settings); err != nil {
+		if err := threads.updateSettings(w.g.Policy, new(gotUpdates), "t", settings); err != nil {
 			t.Fatal(err)
 		}
 		threads.verifyAll(later)

@@ -45,6 +45,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			return // Codex returned an error, or the response is too large to parse
 		}
 		opened, _ := result.Get("thread").Get("id").Text()
+		g.threads.gotAllUpdates(&g.gotUpdates, opened)
 		if opened != id {
 			a.AfterHandlers(g.threads.beginOpening(opened))
 		}
@@ -93,7 +94,7 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 	}
 	params := msg.Root().Get("params")
 	id, _ := params.Get("threadId").Text()
-	if err := g.threads.updateSettings(g.policy.Load, id, params.Get("threadSettings")); err != nil {
+	if err := g.threads.updateSettings(g.policy.Load, &g.gotUpdates, id, params.Get("threadSettings")); err != nil {
 		g.log.Error("the policy does not allow the settings of a thread; it takes no turn until the client resumes it",
 			"thread", id, "error", err.Message)
 		g.recordRevoked(msg.Method, rpc.ID{}, params.Get("threadId"), msg.Line, err)

@@ -269,6 +269,9 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 			found = append(found, folder)
 		}
 	}
+	for _, path := range cfg.Serve.Places() {
+		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
+	}
 	for _, path := range world.Sensitive {
 		if !slices.ContainsFunc(places, func(p policy.SensitivePath) bool { return p.Path == path }) {
 			places = append(places, policy.SensitivePath{Name: "the link to codex's own folder", Path: path, Hint: "have CODEX_HOME name what it leads to"})

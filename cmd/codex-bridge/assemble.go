@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge"
@@ -19,35 +20,80 @@ import (
 	"codex-bridge/lifecycle/turns"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
+	"codex-bridge/relay/inject"
 	"codex-bridge/relay/telemetry"
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
 	"codex-bridge/relay/trace"
+	"codex-bridge/rpc"
+	"codex-bridge/serve"
 )
+
+// sharedParts are what the conversations of all clients of one Codex share.
+type sharedParts struct {
+	command codex.Command
+	record  *ledger
+	log     *slog.Logger
+
+	program *codex.Program
+	guard   *guard.Guard // of no client
+	inject  *inject.Feature
+	socket  *hookSocket
+	memory  *approvals.Memory
+	limiter *approvals.Limiter
+	config  atomic.Pointer[config.Config]
+}
+
+// newSharedParts creates the shared parts of one Codex. The caller closes them.
+func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*sharedParts, error) {
+	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter()}
+	s.config.Store(cfg)
+	var err error
+	if s.guard, err = newGuard(cfg, record, log); err != nil {
+		return nil, err
+	}
+	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
+	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(cfg)) })
+	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program) })
+	s.memory = approvals.NewMemory(approvals.MemoryOptions{
+		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),
+	})
+	return s, nil
+}
+
+// setConfig applies a changed configuration.
+func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
+
+// close closes the shared parts.
+func (s *sharedParts) close() {
+	if err := s.socket.Close(); err != nil {
+		s.log.Error("can't close the socket of the hooks", "error", err)
+	}
+}
 
 // assembly has the parts of one conversation.
 type assembly struct {
-	cfg    *config.Config
-	record *ledger
-	log    *slog.Logger
+	*sharedParts
+	cfg *config.Config
+	log *slog.Logger
 
-	program *codex.Program
-	hello   *hello.Hello
-	guard   *guard.Guard
-	relay   *hooks
-	tools   *host.Feature
-	bound   *threads.Feature
-	options bridge.Options
-	closers []func(context.Context) // called by close, in this order
+	hello     *hello.Hello
+	guard     *guard.Guard
+	relay     *hooks
+	tools     *host.Feature
+	bound     *threads.Feature
+	options   bridge.Options
+	closers   []func(context.Context) // called by close, in this order
+	setConfig func(*config.Config)    // applies a changed configuration
 }
 
-// assemble creates the parts of a conversation. The caller closes the assembly. The goroutine
-// that watches the configuration ends with ctx.
-func assemble(ctx context.Context, cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*assembly, error) {
-	a := &assembly{cfg: cfg, record: record, log: log}
+// assemble creates the parts of a conversation. client is nil if Codex has no other client. The caller
+// sets In and Out of the options, and closes the assembly.
+func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*assembly, error) {
+	cfg := shared.config.Load()
+	a := &assembly{sharedParts: shared, cfg: cfg, log: log}
 	a.options = bridge.Options{
-		In: os.Stdin, Out: os.Stdout,
-		Command:    command,
+		Command:    shared.command,
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
@@ -56,14 +102,14 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
 	}
-	if err := a.build(ctx, command); err != nil {
-		a.close(ctx)
+	if err := a.build(client); err != nil {
+		a.close(context.Background())
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *assembly) build(ctx context.Context, command codex.Command) (err error) {
+func (a *assembly) build(client *serve.Client) (err error) {
 	tracer, err := newTrace(a.cfg, func(thread string) string { return a.bound.OpenSession(thread) }, a.log)
 	if err != nil {
 		return err
@@ -79,13 +125,7 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 		a.options.ByteCounts = bytes
 	}
 	recorder := a.recorder(tracer, report)
-	if a.guard, err = newGuard(a.cfg, recorder, a.log); err != nil {
-		return err
-	}
-	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
-	a.guard.SetCodexCheck(func(ctx context.Context) error { return a.program.RequireVersion(ctx, enforceable(a.cfg)) })
-	go a.warnTooOld(ctx) // ends with ctx
-	a.guard.SetUntestedCodex(func() string { return untestedCodex(ctx, a.program) })
+	a.guard = a.sharedParts.guard.Join(recorder, a.log)
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
 		a.guard.SetKnowsBridge(func() bool { return true })
@@ -95,38 +135,45 @@ func (a *assembly) build(ctx context.Context, command codex.Command) (err error)
 	if tracer != nil {
 		after = append(after, timeouts(tracer))
 	}
-	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
+	relay, injects := newHooks(a.cfg, a.sharedParts, a.guard, a.hello, a.log)
 	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log, after...)
-	images := newImages(a.cfg, command, a.guard, a.hello)
+	images := newImages(a.cfg, a.command, a.guard, a.hello)
 	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
 	if err != nil {
 		return err
 	}
-	go watch(ctx, a.cfg, a.log, a.hello.NotifyReloaded, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
-
-	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
+	a.setConfig = func(cfg *config.Config) {
+		relay.setConfig(cfg)
+		a.tools.SetConfig(cfg)
+		images.SetConfig(cfg)
+		children.setConfig(cfg)
+	}
 	a.hello.AddMethods(approvals.GrantMethods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
-		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
+		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
+	questions := approvals.Options{
+		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
+		Limiter: a.limiter, Log: a.log,
+	}
+	if client != nil {
+		a.addFeatures(client)
+		a.guard.SetOtherSubscribers(client.IsShared)
+		questions.Watches = func(params rpc.Value) bool { return !client.IsStarter(params) }
+	}
+	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
 		a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
-		approvals.New(approvals.Options{
-			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
-			Limiter: relay.limiter, Log: a.log,
-		}))
+		approvals.New(questions))
 	a.addFeatures(injects...)
 	a.addFeatures(a.tools)
+	if client != nil {
+		a.addFeatures(client.Last())
+	}
 
 	a.onClose(func(context.Context) { closeTools(a.tools) })
 	a.onClose(func(context.Context) { closeAgents(children) })
-	a.onClose(func(context.Context) {
-		if err := relay.Close(); err != nil {
-			a.log.Error("can't close the socket of the hooks", "error", err)
-		}
-	})
 	a.onClose(func(ctx context.Context) {
 		if err := bound.Close(ctx); err != nil {
 			a.log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
@@ -161,13 +208,14 @@ func untestedCodex(ctx context.Context, program *codex.Program) string {
 
 // warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an
 // enforced policy refuses such a Codex.
-func (a *assembly) warnTooOld(ctx context.Context) {
-	place := a.cfg.Place("codex.min_version")
-	if place == "" || a.guard.Enforces() {
+func (s *sharedParts) warnTooOld(ctx context.Context) {
+	cfg := s.config.Load()
+	place := cfg.Place("codex.min_version")
+	if place == "" || s.guard.Enforces() {
 		return
 	}
-	if err := a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
-		a.log.Warn("codex is used although it does not satisfy codex.min_version; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
+	if err := s.program.RequireVersion(ctx, cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
+		s.log.Warn("codex is used although it does not satisfy codex.min_version; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
 	}
 }
 

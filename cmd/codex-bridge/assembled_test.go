@@ -20,6 +20,7 @@ import (
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
 
@@ -145,16 +146,24 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	record := newLedger(cfg)
-	a, err := assemble(ctx, cfg, codex.Command{Path: program}, record, log)
+	shared, err := newSharedParts(cfg, codex.Command{Path: program}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}
+	a, err := assemble(shared, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
+	go shared.warnTooOld(ctx)
+	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig)
 	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
 		a.options.Observer = nil
 	}
 	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
 		a.close(ctx)
+		shared.close()
 		cancel()
 		if err := record.Close(); err != nil {
 			t.Error(err)

@@ -53,6 +53,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, err
 	}
 	world := guard.WorldOf(cfg.Codex)
+	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
 	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
@@ -65,6 +66,9 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	switch {
 	case err == nil:
 		world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
+		if token := cfg.Serve.TokenFile; token != "" {
+			world.Hidden = append(world.Hidden, token)
+		}
 	case p.Mode() == config.Enforce:
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
@@ -176,8 +180,7 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 
 // watch makes a changed configuration effective for the next request. If it is not valid, the old one
 // stays. reloaded is called after each change, with the error of one that is not valid.
-func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
-	files := configFiles()
+func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
 	files.Loaded = cfg
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -27,32 +28,33 @@ import (
 // hookStatus is what Codex shows while a hook of ours runs.
 const hookStatus = "codex-bridge"
 
-// hooks relays Codex's hooks. It selects the hooks of a thread, owns the socket that the hook
-// processes connect to, and answers them.
+// hooks relays Codex's hooks for one client. It selects the hooks of a thread, and answers them.
 type hooks struct {
-	guard   *guard.Guard
-	hello   *hello.Hello
-	answer  *handlers.Chain
-	gate    *gate.Gate
-	inject  *inject.Feature
-	limiter *approvals.Limiter // of questions to the user, shared by hooks and approvals
-	log     *slog.Logger
-	config  atomic.Pointer[config.Config]
-	socket  func() (folder string, err error) // of the configuration at the start, whose folder the guard keeps from commands
-
-	mu     sync.Mutex
-	server *hook.Server // nil: no thread has needed it yet
+	guard  *guard.Guard
+	hello  *hello.Hello
+	answer *handlers.Chain
+	// unattended answers hooks of turns whose client has gone.
+	unattended *handlers.Chain
+	gate       *gate.Gate
+	inject     *inject.Feature
+	socket     *hookSocket
+	limiter    *approvals.Limiter // of questions to the user, shared by hooks and approvals
+	config     atomic.Pointer[config.Config]
 }
 
-func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
-	h := &hooks{guard: g, hello: hi, limiter: approvals.NewLimiter(), log: log}
+// newHooks returns the hooks of a client, and their features. parts are shared with other clients of the
+// same Codex.
+func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
+	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
-	h.socket = sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) })
-	h.answer = handlers.New(handlers.Options{
+	o := handlers.Options{
 		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
-	})
+	}
+	h.answer = handlers.New(o)
+	o.Rules, o.Client = h.unattendedRules, nobody{}
+	h.unattended = handlers.New(o)
 	w := newEventStatus(hi)
-	f := inject.New(inject.Options{
+	f := parts.inject.Join(inject.Options{
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
 		Observe: func(inject.State) { w.notify() },
@@ -63,11 +65,25 @@ func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Log
 	return h, []bridge.Feature{f, w.feature()}
 }
 
+// nobody is the handlers.Client of a turn whose client has gone.
+type nobody struct{}
+
+// Wants implements handlers.Client.
+func (nobody) Wants(string) bool { return false }
+
+// Hook implements handlers.Client.
+func (nobody) Hook(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return nil, errUnattended
+}
+
+var errUnattended = errors.New("the client that began the turn has gone")
+
 // setConfig applies a changed configuration: to answers at once, to installed hooks when the
 // next thread is opened.
 func (h *hooks) setConfig(cfg *config.Config) {
 	h.config.Store(cfg)
 	h.answer.SetConfig(cfg.Hooks)
+	h.unattended.SetConfig(cfg.Hooks)
 }
 
 // approvals returns the section [approvals] of the current configuration.
@@ -85,7 +101,7 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	if !cfg.On {
 		return nil, nil
 	}
-	server, err := h.listen()
+	server, err := h.socket.listen()
 	if err != nil {
 		return nil, fmt.Errorf("can't open the socket of the hooks: %w", err)
 	}
@@ -119,40 +135,72 @@ func (h *hooks) isIdle(e hook.Event) bool {
 	return !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
 }
 
-// listen returns the server of the socket, and starts it on the first call.
-func (h *hooks) listen() (*hook.Server, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.server != nil {
-		return h.server, nil
-	}
-	folder, err := h.socket()
-	if err != nil {
-		return nil, err
-	}
-	h.server, err = hook.Listen(hook.Options{Folder: folder, Decide: h.decide, Log: h.log})
-	return h.server, err
-}
-
-// decide answers one run of a hook.
-func (h *hooks) decide(ctx context.Context, call *hook.Call) hook.Answer {
+// decide answers one run of a hook. attended is false if the client that began the turn has gone.
+func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
 	if call.Event == hook.PreToolUse {
 		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.TranscriptPath, call.Payload); refusal != "" {
 			return hook.Answer{Decision: hook.Deny, Reason: refusal}
 		}
 		h.gate.Forget(call.Thread(), call.ToolUseID)
 	}
+	if !attended {
+		return h.unattended.Answer(ctx, call)
+	}
 	return h.answer.Answer(ctx, call)
 }
 
+// unattendedRules is rules for a turn whose client has gone: a call about which it would be asked is
+// denied.
+func (h *hooks) unattendedRules(ctx context.Context, call *hook.Call) handlers.Ruling {
+	ruling := h.rules(ctx, call)
+	if ruling.Person != nil {
+		ruling.Person = func(context.Context, *hook.Call) hook.Answer {
+			return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + errUnattended.Error() + "."}
+		}
+	}
+	return ruling
+}
+
+// hookSocket is the socket that the hook processes connect to. The clients of one Codex share it.
+type hookSocket struct {
+	folder func() (string, error)
+	// decide answers one run of a hook. It is set before the first call of listen.
+	decide func(context.Context, *hook.Call) hook.Answer
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	server *hook.Server // nil: no thread has needed it yet
+}
+
+// newHookSocket returns the socket of the configuration at the start, whose folder the guard keeps from
+// commands.
+func newHookSocket(cfg *config.Config, log *slog.Logger) *hookSocket {
+	return &hookSocket{folder: sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) }), log: log}
+}
+
+// listen returns the server of the socket, and starts it on the first call.
+func (s *hookSocket) listen() (*hook.Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server != nil {
+		return s.server, nil
+	}
+	folder, err := s.folder()
+	if err != nil {
+		return nil, err
+	}
+	s.server, err = hook.Listen(hook.Options{Folder: folder, Decide: s.decide, Log: s.log})
+	return s.server, err
+}
+
 // Close closes the socket, if it was opened.
-func (h *hooks) Close() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.server == nil {
+func (s *hookSocket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == nil {
 		return nil
 	}
-	return h.server.Close()
+	return s.server.Close()
 }
 
 // rules returns the decision of the policy's rules about a tool call.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/relay/hook"
@@ -18,16 +19,13 @@ func TestOnFailureAppliesToNextThread(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	log := slog.New(slog.DiscardHandler)
 	cfg := config.Default()
-	g, err := newGuard(cfg, nil, log)
+	shared, err := newSharedParts(cfg, codex.Command{}, newLedger(cfg), log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := newHooks(cfg, g, hello.New(Version, nil, g, log), log)
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g := shared.guard
+	h, _ := newHooks(cfg, shared, g, hello.New(Version, nil, g, log), log)
+	t.Cleanup(shared.close)
 	for _, onFailure := range []string{"allow", "deny", "allow"} {
 		changed := config.Default()
 		changed.Hooks.On, changed.Hooks.OnFailure = true, onFailure

@@ -88,7 +88,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	endpoint := listener.Endpoint()
 	var connected atomic.Bool
 	server := serve.New(serve.Options{
-		Start: func() (serve.Conversation, error) {
+		Start: func(string) (serve.Conversation, error) {
 			connected.Store(true)
 			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", env, log)
 			if err != nil {

@@ -37,11 +37,14 @@ func main() {
 	if name != "codex" && len(args) > 0 && isOwn(args[0]) {
 		os.Exit(runOwn(args))
 	}
-	os.Exit(report(runAsCodex(args)))
+	if err := runAsCodex(args); err != nil {
+		os.Exit(report(err))
+	}
 }
 
 // runAsCodex runs the real Codex with these arguments: app-server behind the proxy,
-// other commands in place of this process. It returns only on failure.
+// other commands in place of this process. It returns nil only for a
+// client that joined codex-bridge serve.
 func runAsCodex(args []string) error {
 	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
@@ -64,6 +67,9 @@ func runAsCodex(args []string) error {
 	line := argv.Parse(command.Args)
 	if line.Proxy {
 		warnInvalid(cfg, logger(cfg))
+		if done, err := joined(cfg, args, logger(cfg)); done {
+			return errors.Join(err, record.Close())
+		}
 		return proxy(cfg, command, append(notices, terminalNotices()...), record)
 	}
 	if err := cfg.WorkspaceError(); err != nil {

@@ -28,6 +28,7 @@ type cli struct {
 	Threads    threadsCmd    `cmd:"" help:"Show, clear, import and export the threads of sessions."`
 	Image      imageCmd      `cmd:"" help:"Describe images, outside any conversation."`
 	Acp        acpCmd        `cmd:"" help:"Run an agent of the Agent Client Protocol under the policy."`
+	Serve      serveCmd      `cmd:"" help:"Serve several clients with one Codex."`
 	Trace      traceCmd      `cmd:"" help:"Show and replay recorded traces."`
 	History    historyCmd    `cmd:"" help:"Search transcripts."`
 	Purge      purgeCmd      `cmd:"" help:"Remove traces, transcripts and agents' logs that are older than the configuration keeps them."`
@@ -42,7 +43,7 @@ type policyCmd struct {
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "completion", "version",
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "version",
 }
 
 func isOwn(name string) bool { return slices.Contains(ownCommands, name) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/hook"
 	"codex-bridge/relay/redact"
 )
 
@@ -18,10 +20,18 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	log := logger(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a, err := assemble(ctx, cfg, command, record, log)
+	shared, err := newSharedParts(cfg, command, record, log)
 	if err != nil {
 		return err
 	}
+	a, err := assemble(shared, log, nil)
+	if err != nil {
+		return err
+	}
+	a.options.In, a.options.Out = os.Stdin, os.Stdout
+	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
+	go shared.warnTooOld(ctx)                                                                                             // ends with ctx
+	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
@@ -38,6 +48,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
 	a.close(ctx)
+	shared.close()
 	if err != nil {
 		return err
 	}
@@ -50,7 +61,9 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 
 // logger returns a logger that writes to stderr, because stdout carries the protocol. It
 // logs warnings and errors unless CODEX_BRIDGE_LOG sets another level, and redacts secrets.
-func logger(cfg *config.Config) *slog.Logger {
+func logger(cfg *config.Config) *slog.Logger { return loggerTo(os.Stderr, cfg) }
+
+func loggerTo(w io.Writer, cfg *config.Config) *slog.Logger {
 	level := slog.LevelWarn
 	if text := os.Getenv("CODEX_BRIDGE_LOG"); text != "" {
 		if err := level.UnmarshalText([]byte(text)); err != nil {
@@ -58,9 +71,9 @@ func logger(cfg *config.Config) *slog.Logger {
 		}
 	}
 	opts := &slog.HandlerOptions{Level: level}
-	var h slog.Handler = slog.NewTextHandler(os.Stderr, opts)
+	var h slog.Handler = slog.NewTextHandler(w, opts)
 	if os.Getenv("CODEX_BRIDGE_LOG_FORMAT") == "json" {
-		h = slog.NewJSONHandler(os.Stderr, opts)
+		h = slog.NewJSONHandler(w, opts)
 	}
 	return slog.New(redact.New(redact.Limits{}, secrets(cfg)...).Handler(h))
 }

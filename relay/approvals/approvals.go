@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"codex-bridge/bridge"
@@ -75,6 +76,9 @@ type Options struct {
 	Memory    *Memory
 	Gate      Gate // nil: no gate
 	Sessions  Sessions
+	// Watches reports whether another client of Codex answers a question, too, and its bridge answers
+	// for the person; nil: there is no other client.
+	Watches func(params rpc.Value) bool
 	// Record is the decision log; every consent of the person is written to it.
 	Record  DecisionLog
 	Limiter *Limiter // of the questions
@@ -117,6 +121,11 @@ func (f *Feature) Routes() []bridge.Route {
 
 func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")
+	if msg.ID.IsValid() && f.Watches != nil && f.Policy.Mode() != config.Off && f.Watches(params) {
+		envelope := msg.Clone()
+		msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, r) })
+		return
+	}
 	if !msg.ID.IsValid() || f.route(ctx, msg) || f.Policy.Mode() == config.Off {
 		return
 	}
@@ -257,6 +266,14 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 		return nil
 	}
 	return raw
+}
+
+// Decline returns the result that declines a request of Codex for a person; nil for another request.
+func Decline(method string, params rpc.Value) []byte {
+	if !slices.Contains(approvalMethods, method) {
+		return nil
+	}
+	return result(method, params, answer.Unavailable)
 }
 
 // requestKey returns the key of a question and its text for lists. ok is false if the

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+
+	"codex-bridge/relay/hook/ask"
 )
 
 // PrivateListener accepts connections of Codex's terminal interface, but not of sandboxed commands
@@ -12,7 +14,7 @@ import (
 type PrivateListener struct {
 	net.Listener
 	endpoint Endpoint
-	release  func()               // of the endpoint
+	release  func()               // of what the endpoint needs
 	check    func(net.Conn) error // of the peer of a connection
 	folder   string               // of the socket; "" without one
 	log      *slog.Logger
@@ -45,10 +47,16 @@ func (l *PrivateListener) Endpoint() Endpoint { return l.endpoint }
 
 // Close ends the listener and removes its folder.
 func (l *PrivateListener) Close() error {
-	l.release()
 	err := l.Listener.Close()
+	l.release()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
 	}
+	if l.folder == "" {
+		return err
+	}
 	return errors.Join(err, os.RemoveAll(l.folder))
 }
+
+// IsServed reports whether a process accepts connections on the socket of ListenAt.
+func IsServed(path string) bool { return ask.Probe(path) == nil }

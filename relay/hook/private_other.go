@@ -3,7 +3,9 @@
 package hook
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net"
 )
@@ -19,4 +21,14 @@ func ListenPrivate(_ string, log *slog.Logger) (*PrivateListener, error) {
 	}
 	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: rand.Text()}
 	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
+}
+
+// ListenAt returns an error: on this system the bridge can't see whether a peer is sandboxed.
+func ListenAt(string, *slog.Logger) (*PrivateListener, error) {
+	return nil, errors.New("codex-bridge serves unix:// only on Linux; use ws://127.0.0.1:PORT, which needs a token")
+}
+
+// DialPrivate returns an error, as ListenAt.
+func DialPrivate(context.Context, string) (net.Conn, error) {
+	return nil, errors.New("codex-bridge serves unix:// only on Linux")
 }

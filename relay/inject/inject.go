@@ -42,22 +42,33 @@ type State struct {
 // Feature installs and verifies the bridge's hooks. It is a bridge.Feature and must come
 // after the guard, which removes the client's own hooks under enforce.
 type Feature struct {
-	options  Options
-	peer     *bridge.Conn
+	*shared
+	options Options
+	peer    *bridge.Conn
+
+	runsMu sync.Mutex
+	runs   hook.RunCounts
+}
+
+// shared is what the Features of all clients of one Codex share.
+type shared struct {
 	hasHooks atomic.Bool // hooks were added to at least one thread
 
 	mu          sync.Mutex
 	threads     map[string]*thread
-	lastFault   string // why the newest thread has no hooks; "": it has
-	opened      bool   // at least one thread was verified
-	runs        hook.RunCounts
+	lastFault   string  // why the newest thread has no hooks; "": it has
+	opened      bool    // at least one thread was verified
 	unavailable *string // see requirementsFault; nil: not read yet
 }
 
 // New returns a Feature.
 func New(o Options) *Feature {
-	return &Feature{options: o, threads: make(map[string]*thread)}
+	return &Feature{shared: &shared{threads: make(map[string]*thread)}, options: o}
 }
+
+// Join returns a Feature for another client of the same Codex. The two share what they know of the
+// threads' hooks.
+func (f *Feature) Join(o Options) *Feature { return &Feature{shared: f.shared, options: o} }
 
 // Attach implements bridge.Attacher.
 func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
@@ -90,7 +101,7 @@ func runsModel(row methods.Row) bool {
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := State{Active: f.opened && f.lastFault == "", Reason: f.lastFault, Runs: f.runs}
+	s := State{Active: f.opened && f.lastFault == "", Reason: f.lastFault, Runs: f.runCounts()}
 	if !f.opened && f.lastFault == "" {
 		s.Reason = "no thread has taken a turn yet"
 	}
@@ -128,7 +139,7 @@ func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc
 	}
 	switch {
 	case reason == "":
-		call.Line, one.trusted = plan.addTo(m), plan.Trusted()
+		call.Line, one.plans = plan.addTo(m), []map[string]string{plan.Trusted()}
 		f.hasHooks.Store(true)
 		f.options.Log.Debug("hooks are added", "method", call.Method, "line", string(call.Line))
 	case f.options.Mode() == config.Enforce:
@@ -143,6 +154,7 @@ func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc
 			return
 		}
 		f.mu.Lock()
+		one.addEarlier(f.threads[id])
 		f.threads[id] = one
 		f.mu.Unlock()
 		if one.reason != "" {

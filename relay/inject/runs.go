@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
 
@@ -21,12 +22,19 @@ func (f *Feature) handleHookCompleted(ctx context.Context, msg *bridge.ServerMes
 		return // a hook of the user or of a plugin
 	}
 	status, _ := run.Get("status").Text()
-	f.mu.Lock()
+	f.runsMu.Lock()
 	f.runs.Add(status)
-	f.mu.Unlock()
+	f.runsMu.Unlock()
 	if status == "failed" {
 		f.handleFailedRun(ctx, params)
 	}
+}
+
+// runCounts returns how the runs ended so far.
+func (f *Feature) runCounts() hook.RunCounts {
+	f.runsMu.Lock()
+	defer f.runsMu.Unlock()
+	return f.runs
 }
 
 func (f *Feature) handleFailedRun(ctx context.Context, params rpc.Value) {

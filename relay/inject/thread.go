@@ -3,6 +3,8 @@ package inject
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,11 +15,14 @@ import (
 
 // thread is a thread that was opened through the bridge.
 type thread struct {
-	trusted map[string]string // key in hooks/list → required hash
+	// plans are the hooks of the latest request that opened the thread, and of earlier ones. Codex has
+	// those of the request with which it loaded the thread. Each is the key in hooks/list → required
+	// hash. It is not changed after the thread is known.
+	plans []map[string]string
 
 	mu       sync.Mutex
-	reason   string // why it has no hooks; "": it has, or they are not verified yet
-	verified bool
+	reason   string            // why it has no hooks; "": it has, or they are not verified yet
+	verified map[string]string // the plan that Codex lists; nil: not verified yet
 }
 
 // verify checks hooks/list until the hooks are trusted and enabled. first is true unless
@@ -25,26 +30,54 @@ type thread struct {
 func (t *thread) verify(ctx context.Context, peer *bridge.Conn, id string) (reason string, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.verified || t.reason != "" {
+	if t.verified != nil || t.reason != "" {
 		return t.reason, false
 	}
 	result, err := peer.Call(ctx, "hooks/list", map[string]any{"threadId": id})
 	if err != nil {
 		return fmt.Sprintf("codex's hooks/list failed: %v", err), true
 	}
-	if reason := hookFaults(result, t.trusted); reason != "" {
-		return reason, true
+	for i, plan := range t.plans {
+		fault := hookFaults(result, plan)
+		if fault == "" {
+			t.verified = plan
+			return "", true
+		}
+		if i == 0 {
+			reason = fault
+		}
 	}
-	t.verified = true
-	return "", true
+	return reason, true
+}
+
+// maxPlans bounds thread.plans.
+const maxPlans = 8
+
+// addEarlier adds the plans of an earlier request that opened the thread. Clients of one Codex may want
+// different events, and Codex keeps the hooks of a thread that it has loaded. Only plans with the same
+// hooks for events that decide count.
+func (t *thread) addEarlier(earlier *thread) {
+	if earlier == nil || len(t.plans) == 0 {
+		return
+	}
+	for _, plan := range earlier.plans {
+		same := func(e hook.Event) bool {
+			key := stateKey(sourceNames[0], e)
+			return !e.Decides() || plan[key] == t.plans[0][key]
+		}
+		if len(t.plans) < maxPlans && !slices.ContainsFunc(hook.Events, func(e hook.Event) bool { return !same(e) }) &&
+			!slices.ContainsFunc(t.plans, func(one map[string]string) bool { return maps.Equal(one, plan) }) {
+			t.plans = append(t.plans, plan)
+		}
+	}
 }
 
 // isActive reports whether the thread's hook for an event is verified.
 func (t *thread) isActive(event hook.Event) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, installed := t.trusted[stateKey(sourceNames[0], event)]
-	return t.verified && installed
+	_, installed := t.verified[stateKey(sourceNames[0], event)]
+	return installed
 }
 
 // hookFaults returns what is wrong in a list of hooks, or "". Measured: Codex lists a hook

@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/relay/tools"
+	"codex-bridge/rpc"
 )
 
 // handleCall answers Codex's call of a host tool.
@@ -54,6 +55,14 @@ func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
 // noAnswerResult is the last resort: without an answer the turn would hang (measured with
 // 0.169.0).
 var noAnswerResult = []byte(`{"contentItems":[{"type":"inputText","text":"The tool was not answered in time."}],"success":false}`)
+
+// IsClientTool reports whether the client itself runs the tool that an item/tool/call names.
+func (f *Feature) IsClientTool(params rpc.Value) bool {
+	thread, _ := params.Get("threadId").Text()
+	namespace, _ := params.Get("namespace").Text()
+	name, _ := params.Get("tool").Text()
+	return f.isClientTool(thread, tools.Name{Namespace: namespace, Name: name})
+}
 
 // isClientTool reports whether a call is for the client. For a thread started through the
 // bridge, the client's tools are known. Otherwise the name decides. An unknown tool is the

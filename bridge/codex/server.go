@@ -1,0 +1,269 @@
+package codex
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// Server is a Codex that serves several connections. It listens on the loopback interface, and only this
+// process has the token: a command of a thread, even one with network, must not reach Codex past the
+// policy. Codex has no token for Unix sockets. Its methods may be called concurrently.
+type Server struct {
+	child   *Child
+	address string
+	token   string
+	http    *http.Client
+}
+
+// startTimeout is how long Codex may take to listen.
+const startTimeout = time.Minute
+
+// listening finds the address that Codex writes to stderr.
+var listening = regexp.MustCompile(`listening on: .*?(ws://[0-9.]+:[0-9]+)`)
+
+// StartServer starts Codex. c.Args end with the command app-server and its flags. What Codex writes
+// later goes to stderr. On Linux Codex ends with this process. The caller calls Close.
+func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
+	s := &Server{token: rand.Text(), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
+	sum := sha256.Sum256([]byte(s.token))
+	c.Args = append(slices.Clip(c.Args), "--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-sha256", hex.EncodeToString(sum[:]))
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error, 1)
+	go func() { // ends with Codex: Linux sends the death signal when this thread ends
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var err error
+		s.child, err = start(c, write)
+		started <- err
+		if err == nil {
+			<-s.child.done
+		}
+	}()
+	err = <-started
+	write.Close()
+	if err != nil {
+		read.Close()
+		return nil, err
+	}
+	go func() { _, _ = io.Copy(io.Discard, s.child.stdout) }() // ends with Codex
+	address := make(chan string, 1)
+	var said strings.Builder
+	go func() { // ends with Codex and its hooks
+		defer read.Close()
+		defer close(address)
+		lines := bufio.NewReader(read)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil && line == "" {
+				return
+			}
+			if found := listening.FindStringSubmatch(line); found != nil {
+				address <- found[1]
+				_, _ = io.Copy(stderr, lines)
+				return
+			}
+			said.WriteString(line)
+			_, _ = io.WriteString(stderr, line)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	select {
+	case found, ok := <-address:
+		if s.address = found; ok {
+			return s, nil
+		}
+		s.Close(0)
+		return nil, fmt.Errorf("codex app-server has ended at its start: %s", strings.TrimSpace(said.String()))
+	case <-ctx.Done():
+		s.Close(0)
+		return nil, fmt.Errorf("codex app-server does not listen: %w", context.Cause(ctx))
+	}
+}
+
+// Done returns a channel that is closed when Codex has exited.
+func (s *Server) Done() <-chan struct{} { return s.child.Done() }
+
+// PID returns Codex's process id.
+func (s *Server) PID() int { return s.child.PID() }
+
+// Close ends Codex with its commands, and waits for that. Measured with Codex 0.169: after one SIGTERM it
+// waits for running turns without limit, after a second one it ends at once.
+func (s *Server) Close(grace time.Duration) {
+	s.child.stdin.Close()
+	for range 2 {
+		s.child.Signal(terminate)
+		if s.child.ExitsWithin(grace) {
+			s.child.ExitState()
+			return
+		}
+	}
+	s.child.Kill()
+}
+
+// Dial opens a connection.
+func (s *Server) Dial(ctx context.Context) (*Conn, error) {
+	ws, _, err := websocket.Dial(ctx, s.address, &websocket.DialOptions{
+		HTTPClient: s.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("codex app-server can't be reached: %w", err)
+	}
+	ws.SetReadLimit(-1)
+	c := &Conn{server: s, ws: ws, done: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// exitDelay is how long after the end of a connection Codex's exit may be noticed.
+const exitDelay = 500 * time.Millisecond
+
+// Conn is a connection to a Server. Each line is one text message. Its methods may be called
+// concurrently, those of its streams by one reader and one writer.
+type Conn struct {
+	server  *Server
+	ws      *websocket.Conn
+	ctx     context.Context // ends with the connection
+	cancel  context.CancelFunc
+	once    sync.Once
+	done    chan struct{} // closed when this side has ended the connection
+	message io.Reader     // of the message that is being read; nil between messages
+}
+
+// Streams returns the connection as streams of lines.
+func (c *Conn) Streams() (in io.WriteCloser, out io.ReadCloser) { return connStream{c}, connStream{c} }
+
+// Done returns a channel that is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
+
+// ExitState returns how Codex exited, or nil if it goes on.
+func (c *Conn) ExitState() *os.ProcessState {
+	select {
+	case <-c.done: // this side has ended the connection
+		return nil
+	default:
+	}
+	if !c.server.child.ExitsWithin(exitDelay) {
+		return nil
+	}
+	return c.server.child.cmd.ProcessState
+}
+
+// Signal does nothing: Codex has other clients.
+func (c *Conn) Signal(os.Signal) {}
+
+// Stop ends the connection.
+func (c *Conn) Stop(time.Duration) { c.Kill() }
+
+// Kill ends the connection.
+func (c *Conn) Kill() {
+	c.once.Do(func() {
+		close(c.done)
+		c.cancel()
+		_ = c.ws.CloseNow()
+	})
+}
+
+// ExitsWithin waits for the end of the connection, and reports whether it has ended.
+func (c *Conn) ExitsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// PID returns the id of Codex's process.
+func (c *Conn) PID() int { return c.server.PID() }
+
+// maxFrame is the largest message that is sent in one frame. Codex accepts 16 MiB (measured).
+const maxFrame = 8 << 20
+
+// connStream is a Conn as a stream of lines.
+type connStream struct{ c *Conn }
+
+// Write sends each line as one message.
+func (s connStream) Write(lines []byte) (n int, err error) {
+	for line := range bytes.Lines(lines) {
+		if err := s.c.send(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+			return n, err
+		}
+		n += len(line)
+	}
+	return n, nil
+}
+
+func (c *Conn) send(line []byte) error {
+	if len(line) <= maxFrame {
+		return c.ws.Write(c.ctx, websocket.MessageText, line)
+	}
+	out, err := c.ws.Writer(c.ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(line, maxFrame) {
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// Read returns messages with a line end after each.
+func (s connStream) Read(b []byte) (n int, err error) {
+	c := s.c
+	for {
+		if c.message == nil {
+			kind, message, err := c.ws.Reader(c.ctx)
+			if err != nil {
+				c.cancel()
+				return 0, io.EOF
+			}
+			if kind != websocket.MessageText {
+				continue
+			}
+			c.message = message
+		}
+		n, err := c.message.Read(b)
+		switch {
+		case errors.Is(err, io.EOF) && n < len(b):
+			c.message = nil
+			b[n] = '\n'
+			return n + 1, nil
+		case err != nil && !errors.Is(err, io.EOF):
+			c.cancel()
+			return n, io.EOF
+		case n > 0:
+			return n, nil
+		}
+	}
+}
+
+// Close ends the connection.
+func (s connStream) Close() error {
+	s.c.Kill()
+	return nil
+}

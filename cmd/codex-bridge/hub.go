@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
+	"codex-bridge/serve"
+)
+
+// hub serves several clients with one Codex. Each client has a conversation and a connection to Codex of
+// its own. A Codex that has exited is started again for the next client.
+type hub struct {
+	command codex.Command // app-server with its arguments, without --listen
+	record  *ledger
+	log     *slog.Logger
+	stderr  io.Writer // of Codex
+	notices []string  // for the user, about the command line
+	config  atomic.Pointer[config.Config]
+
+	mu      sync.Mutex
+	current *generation
+	closed  bool
+}
+
+// generation is one Codex with its clients.
+type generation struct {
+	*sharedParts
+	server  *codex.Server
+	clients *serve.Clients
+	grace   time.Duration
+
+	mu   sync.Mutex
+	open map[*assembly]struct{}
+}
+
+func newHub(cfg *config.Config, command codex.Command, notices []string, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
+	h := &hub{command: command, record: record, log: log, stderr: stderr, notices: notices}
+	h.config.Store(cfg)
+	return h
+}
+
+// start starts the conversation of a client in a folder, and Codex if it does not run.
+func (h *hub) start(folder string) (serve.Conversation, error) {
+	g, err := h.generation()
+	if err != nil {
+		return nil, err
+	}
+	return g.join(folder, h.notices)
+}
+
+// generation returns the current Codex. It starts one if there is none, or if it has exited.
+func (h *hub) generation() (*generation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, errors.New("codex-bridge ends")
+	}
+	if h.current != nil {
+		select {
+		case <-h.current.server.Done():
+			h.log.Warn("codex has exited; it is started again")
+			h.current.close()
+		default:
+			return h.current, nil
+		}
+	}
+	g, err := h.newGeneration()
+	h.current = g
+	return g, err
+}
+
+func (h *hub) newGeneration() (*generation, error) {
+	cfg := h.config.Load()
+	shared, err := newSharedParts(cfg, h.command, h.record, h.log)
+	if err != nil {
+		return nil, err
+	}
+	g := &generation{sharedParts: shared, grace: time.Duration(cfg.Codex.ShutdownGrace), open: make(map[*assembly]struct{})}
+	g.clients = serve.NewClients(serve.ClientsOptions{
+		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: approvals.Decline, Log: h.log,
+	})
+	shared.socket.decide = g.clients.Decide
+	ctx := context.Background()
+	if shared.guard.Enforces() {
+		if err := shared.program.RequireVersion(ctx, enforceable(cfg)); err != nil {
+			return nil, err
+		}
+	}
+	if g.server, err = codex.StartServer(ctx, h.command, h.stderr); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// close ends Codex with all it has started.
+func (g *generation) close() {
+	g.server.Close(g.grace)
+	g.sharedParts.close()
+}
+
+// setPolicy applies a changed policy.
+func (h *hub) setPolicy(p *policy.Policy) {
+	if g := h.running(); g != nil {
+		g.guard.SetPolicy(p)
+	}
+}
+
+// setConfig applies a changed configuration.
+func (h *hub) setConfig(cfg *config.Config) {
+	h.config.Store(cfg)
+	if g := h.running(); g != nil {
+		g.setConfig(cfg)
+		for _, a := range g.assemblies() {
+			a.setConfig(cfg)
+		}
+	}
+}
+
+// reloaded tells the clients that the configuration has changed.
+func (h *hub) reloaded(err error) {
+	if g := h.running(); g != nil {
+		for _, a := range g.assemblies() {
+			a.hello.NotifyReloaded(err)
+		}
+	}
+}
+
+// running returns the current Codex, or nil.
+func (h *hub) running() *generation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current
+}
+
+func (g *generation) assemblies() (all []*assembly) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for a := range g.open {
+		all = append(all, a)
+	}
+	return all
+}
+
+// Close ends Codex. The conversations have ended before.
+func (h *hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	if h.current != nil {
+		h.current.close()
+	}
+}
+
+// join starts the conversation of a client.
+func (g *generation) join(folder string, notices []string) (serve.Conversation, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	conn, err := g.server.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var a *assembly
+	client := g.clients.Join(serve.ClientOptions{
+		Folder:    folder,
+		Name:      func() string { return a.guard.Client() },
+		IsOwnTool: func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
+		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
+			return a.relay.decide(ctx, call, attended)
+		},
+	})
+	if a, err = assemble(g.sharedParts, g.log, client); err != nil {
+		client.Leave()
+		conn.Kill()
+		return nil, err
+	}
+	leave := sync.OnceFunc(func() { a.guard.Leave(client.Leave()) })
+	c := &hubConversation{done: make(chan struct{})}
+	a.options.In, c.toBridge = io.Pipe()
+	c.fromBridge, a.options.Out = io.Pipe()
+	a.options.Upstream = leavingConn{conn, leave}
+	a.guard.SetStartNotices(notices)
+	p, err := bridge.NewProxy(a.options)
+	if err != nil {
+		leave()
+		conn.Kill()
+		a.close(ctx)
+		return nil, err
+	}
+	g.mu.Lock()
+	g.open[a] = struct{}{}
+	g.mu.Unlock()
+	a.tools.Start()
+	go func() { // ends with the client, or with Codex
+		defer close(c.done)
+		_, err := p.Run(context.Background(), nil)
+		if err != nil {
+			g.log.Error("a conversation has failed", "error", err)
+		}
+		leave()
+		conn.Kill()
+		g.mu.Lock()
+		delete(g.open, a)
+		g.mu.Unlock()
+		a.close(context.Background())
+		c.end()
+	}()
+	return c, nil
+}
+
+// dialTimeout is how long a connection to Codex may take.
+const dialTimeout = 30 * time.Second
+
+// leavingConn is a connection to Codex. The threads of its client must be opened again before Codex
+// knows that the connection has ended.
+type leavingConn struct {
+	*codex.Conn
+	leave func()
+}
+
+// Stop implements bridge.Upstream.
+func (c leavingConn) Stop(grace time.Duration) {
+	c.leave()
+	c.Conn.Stop(grace)
+}
+
+// Kill implements bridge.Upstream.
+func (c leavingConn) Kill() {
+	c.leave()
+	c.Conn.Kill()
+}
+
+// hubConversation is the serve.Conversation of a client.
+type hubConversation struct {
+	toBridge   *io.PipeWriter
+	fromBridge *io.PipeReader
+	done       chan struct{}
+}
+
+// Read implements serve.Conversation.
+func (c *hubConversation) Read(b []byte) (int, error) { return c.fromBridge.Read(b) }
+
+// Write implements serve.Conversation.
+func (c *hubConversation) Write(b []byte) (int, error) { return c.toBridge.Write(b) }
+
+// Close implements serve.Conversation.
+func (c *hubConversation) Close() error {
+	err := c.toBridge.Close()
+	<-c.done
+	return err
+}
+
+// end ends the streams after the conversation.
+func (c *hubConversation) end() {
+	_ = c.toBridge.CloseWithError(os.ErrClosed)
+	_ = c.fromBridge.CloseWithError(io.EOF)
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/child"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/hook"
+	"codex-bridge/serve"
+)
+
+const (
+	// serveLogName is the name of the log of a codex-bridge serve that started by itself.
+	serveLogName = "serve.log"
+	// serveStart is how long such a serve may take to listen.
+	serveStart = time.Minute
+)
+
+// serveSocket returns the default socket of codex-bridge serve. A bridge with another configuration, home
+// of Codex or version, or for another Codex, has another one.
+func serveSocket(cfg *config.Config) (string, error) {
+	world := guard.WorldOf(cfg.Codex)
+	folder, err := socketFolder(world)
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program, err := codex.Find(cfg.Codex.Command)
+	if err != nil {
+		return "", err
+	}
+	text := world.CodexHome + "\x00" + config.Discover("").User
+	for _, path := range []string{self, program} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		text += fmt.Sprintf("\x00%s\x00%d\x00%d", path, info.Size(), info.ModTime().UnixNano())
+	}
+	sum := sha256.Sum256([]byte(text))
+	return filepath.Join(folder, "serve-"+hex.EncodeToString(sum[:6])+".sock"), nil
+}
+
+// sharedArguments are those of app-server that do not change Codex's configuration.
+var sharedArguments = []string{argv.AppServer, "--analytics-default-enabled", "--stdio"}
+
+// mayJoin returns why a client with these arguments needs a Codex of its own, or "".
+func mayJoin(args []string) string {
+	for _, arg := range args {
+		if !slices.Contains(sharedArguments, arg) {
+			return fmt.Sprintf("the argument %s is for one Codex, and codex-bridge serve shares its Codex", arg)
+		}
+	}
+	return ""
+}
+
+// join connects the client on stdin and stdout to codex-bridge serve, which it starts if necessary. It
+// returns at the end of the client or of the connection.
+func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMessage int64) error {
+	ws, err := dialServe(ctx, socket)
+	if err != nil {
+		return err
+	}
+	ws.SetReadLimit(-1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() { // ends with the client, or with the process
+		defer cancel()
+		sent <- sendInput(ctx, ws, in, maxMessage)
+	}()
+	for {
+		_, message, err := ws.Reader(ctx)
+		if err == nil {
+			_, err = io.Copy(out, io.MultiReader(message, strings.NewReader("\n")))
+		}
+		if err == nil {
+			continue
+		}
+		_ = ws.CloseNow()
+		select {
+		case err := <-sent:
+			return err
+		default:
+			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
+		}
+	}
+}
+
+// sendInput sends each line as a message.
+func sendInput(ctx context.Context, ws *websocket.Conn, in io.Reader, maxMessage int64) error {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		var line []byte
+		for {
+			part, err := lines.ReadSlice('\n')
+			line = append(line, part...)
+			if int64(len(line)) > maxMessage {
+				return fmt.Errorf("a message of the client has more than %d bytes; raise codex.max_message", maxMessage)
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				if err := ws.Write(ctx, websocket.MessageText, line); err != nil {
+					return err
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			break
+		}
+	}
+}
+
+// dialServe connects to the socket of codex-bridge serve.
+func dialServe(ctx context.Context, socket string) (*websocket.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: http.Header{serve.FolderHeader: {url.PathEscape(folder)}},
+	})
+	return ws, err
+}
+
+// ensureServe starts codex-bridge serve unless it listens on the socket.
+func ensureServe(cfg *config.Config, socket string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), serveStart)
+	defer cancel()
+	if hook.IsServed(socket) {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	// A thread whose client names no folder is refused there.
+	state, err := store.Folder()
+	if err == nil {
+		err = store.EnsurePrivateFolder(state)
+	}
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
+	cmd.Dir = state
+	child.Detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // ends with this process, if not before
+	for {
+		select {
+		case err := <-ended:
+			// Another one may have been faster.
+			if hook.IsServed(socket) {
+				return nil
+			}
+			return fmt.Errorf("codex-bridge serve has ended (%v); see %s in the state folder", err, serveLogName)
+		case <-ctx.Done():
+			return fmt.Errorf("codex-bridge serve does not listen; see %s in the state folder", serveLogName)
+		case <-time.After(20 * time.Millisecond):
+			if hook.IsServed(socket) {
+				return nil
+			}
+		}
+	}
+}
+
+// joined serves the client on stdin and stdout by codex-bridge serve, if serve.mode says so. done reports
+// whether it did.
+func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err error) {
+	if cfg.Serve.Mode == config.OwnCodex {
+		return false, nil
+	}
+	socket, err := reachServe(cfg, args)
+	if err != nil && cfg.Serve.Mode == config.Join {
+		log.Warn("this client gets a Codex of its own", "reason", err)
+		return false, nil
+	}
+	if err != nil {
+		return true, fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
+	}
+	return true, join(context.Background(), socket, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
+}
+
+// reachServe returns the socket of a running codex-bridge serve.
+func reachServe(cfg *config.Config, args []string) (socket string, err error) {
+	if why := mayJoin(args); why != "" {
+		return "", errors.New(why)
+	}
+	if socket, err = serveSocket(cfg); err != nil {
+		return "", err
+	}
+	return socket, ensureServe(cfg, socket)
+}

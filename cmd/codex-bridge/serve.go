@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/hook"
+	"codex-bridge/serve"
+)
+
+// maxClients is how many clients may be connected at once.
+const maxClients = 512
+
+type serveCmd struct {
+	Idle   time.Duration ` help:"End so long after the last client."`
+	Listen []string      `placeholder:"URL" help:"Where clients connect, in place of serve.listen: unix://, unix://PATH or ws://IP:PORT."`
+}
+
+// Help describes how clients connect.
+func (serveCmd) Help() string {
+	return `Clients connect as to "codex app-server --listen": for example "codex --remote unix://PATH". All use one Codex, so that several can work on one thread.
+A client of ws:// needs the token in the file serve.token_file, as a bearer token.
+The policy files of workspaces apply to the threads in their folders; other sections of these files don't. It ends on SIGINT or SIGTERM.`
+}
+
+// Run serves clients until a signal comes.
+func (c serveCmd) Run(out io.Writer) error {
+	cfg, err := config.Load(config.Discover(""))
+	if err != nil {
+		return err
+	}
+	log, stderr := logger(cfg), io.Writer(os.Stderr)
+	if c.Idle > 0 { // started by a client, which does not read stderr
+		file, err := store.OpenLog(serveLogName)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		log, stderr = loggerTo(file, cfg), file
+	}
+	if err := c.serve(cfg, out, stderr, log); err != nil {
+		log.Error("codex-bridge serve has ended", "error", err)
+		return err
+	}
+	return nil
+}
+
+func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
+	path, err := codex.Find(cfg.Codex.Command)
+	if err != nil {
+		return err
+	}
+	record := newLedger(cfg)
+	args, notices, err := applyArgsPolicy(cfg, append(slices.Clip(cfg.Codex.Args), argv.AppServer), len(cfg.Codex.Args), record, log)
+	if err != nil {
+		return err
+	}
+	command := codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}
+	if len(c.Listen) > 0 {
+		cfg.Serve.Listen = c.Listen
+	}
+	stop := codex.Signals()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	h := newHub(cfg, command, notices, record, stderr, log)
+	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
+		return err
+	}
+	defer h.Close()
+	go h.current.warnTooOld(ctx)
+	go h.watch(ctx, config.Discover(""))
+	listeners, err := openListeners(cfg, log)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, len(listeners))
+	var servers []*serve.Server
+	for _, l := range listeners {
+		server := serve.New(serve.Options{
+			Start: h.start, Token: l.Endpoint().Token, MaxMessage: int64(cfg.Codex.MaxMessage), MaxConnections: maxClients, Log: log,
+		})
+		servers = append(servers, server)
+		go func() { ended <- server.Serve(l) }() // ends with server.Close
+		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
+	}
+	if f, ok := out.(*safeWriter); ok {
+		if err := f.flush(); err != nil {
+			return err
+		}
+	}
+	var idle <-chan struct{}
+	if c.Idle > 0 {
+		idle = serve.Idle(ctx, c.Idle, servers)
+	}
+	select {
+	case err = <-ended:
+	case <-stop:
+	case <-idle:
+	}
+	for i, server := range servers {
+		err = errors.Join(err, server.Close(), listeners[i].Close())
+	}
+	return errors.Join(err, record.Close())
+}
+
+// openListeners opens the listeners of serve.listen.
+func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateListener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				err = errors.Join(err, l.Close())
+			}
+		}
+	}()
+	for _, address := range cfg.Serve.Listen {
+		l, err := openListener(cfg, address, log)
+		if err != nil {
+			return all, fmt.Errorf("%s: %w", address, err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func openListener(cfg *config.Config, address string, log *slog.Logger) (*hook.PrivateListener, error) {
+	if path, ok := strings.CutPrefix(address, "unix://"); ok {
+		if path == "" {
+			var err error
+			if path, err = serveSocket(cfg); err != nil {
+				return nil, err
+			}
+		}
+		if !filepath.IsAbs(path) {
+			return nil, errors.New("the path is relative; give an absolute one")
+		}
+		return hook.ListenAt(path, log)
+	}
+	host, ok := strings.CutPrefix(address, "ws://")
+	if _, _, err := net.SplitHostPort(host); !ok || err != nil {
+		return nil, errors.New("not an address; give unix://, unix://PATH or ws://IP:PORT")
+	}
+	file := cfg.Serve.TokenFile
+	if file == "" {
+		folder, err := socketFolder(guard.WorldOf(cfg.Codex))
+		if err != nil {
+			return nil, err
+		}
+		file = filepath.Join(folder, "serve.token")
+	}
+	return hook.ListenTCP(host, file, log)
+}
+
+// watch applies changes of the configuration. It ends with ctx.
+func (h *hub) watch(ctx context.Context, files config.Options) {
+	watch(ctx, files, h.config.Load(), h.log, h.reloaded, h.setPolicy, h.setConfig)
+}

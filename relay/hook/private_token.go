@@ -1,0 +1,57 @@
+package hook
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/relay/hook/ask"
+)
+
+// minToken is the least length of a token in characters.
+const minToken = 20
+
+// ListenTCP listens on an address of the form IP:PORT. Clients need the token in a file that only the
+// user can read. The file is written if it is missing. The caller must call Close.
+func ListenTCP(address, tokenFile string, log *slog.Logger) (*PrivateListener, error) {
+	token, err := readToken(tokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("the token for ws://%s: %w", address, err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: token}
+	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
+}
+
+// readToken reads the token in a private file, or writes a new one.
+func readToken(path string) (string, error) {
+	if err := makePrivateFolder(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	err := ask.CheckOwner(path, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		token := rand.Text()
+		return token, os.WriteFile(path, []byte(token+"\n"), 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < minToken || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("%s must have one word of at least %d characters; remove the file to get a new one", path, minToken)
+	}
+	return token, nil
+}

@@ -1,0 +1,527 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
+)
+
+// ClientsOptions configure Clients. The functions must be safe for concurrent calls.
+type ClientsOptions struct {
+	// Parent returns the parent thread of a subagent's thread, or "".
+	Parent func(thread string) string
+	// AnyMayAnswer reports whether each client of a thread may answer for the person, and not only the
+	// one that began the turn.
+	AnyMayAnswer bool
+	// Decline returns the result that declines a question for the person, or nil if the method has none.
+	Decline func(method string, params rpc.Value) []byte
+	Log     *slog.Logger
+}
+
+// Clients knows which client of one Codex has opened which threads, and which began which turns.
+//
+// Measured with Codex 0.169: Codex sends a question about a turn to every client that has opened the
+// thread, with one id, and accepts the first answer of any connection.
+type Clients struct {
+	options ClientsOptions
+
+	mu      sync.Mutex
+	all     []*Client // in the order in which they came
+	threads map[string]*openThread
+	turns   map[string]*Client // who began a turn, by its id
+	order   []string           // the keys of turns, the oldest first
+}
+
+// maxTurns bounds Clients.turns.
+const maxTurns = 4096
+
+// openThread is a thread that a client has opened.
+type openThread struct {
+	clients []*Client // that have opened it, in this order
+	pending []*Client // with a request that begins a turn
+	starter *Client   // who began the latest turn
+	tools   *Client   // who started the thread with tools of its own; nil: nobody
+	shown   []shownQuestion
+}
+
+// NewClients returns Clients without a client.
+func NewClients(o ClientsOptions) *Clients {
+	return &Clients{options: o, threads: make(map[string]*openThread), turns: make(map[string]*Client)}
+}
+
+// ClientOptions describe one client. The functions must be safe for concurrent calls.
+type ClientOptions struct {
+	Name func() string // for the log
+	// Folder is the folder of threads for which the client names none; "": that of Codex.
+	Folder string
+	// IsOwnTool reports whether the client itself runs the tool that Codex calls.
+	IsOwnTool func(params rpc.Value) bool
+	// Decide answers a hook of a turn. attended is false if the client that began the turn has gone, so
+	// that nobody can be asked.
+	Decide func(ctx context.Context, call *hook.Call, attended bool) hook.Answer
+}
+
+// Client is one client of Codex. As a bridge.Feature it must be the first one: it keeps questions from
+// the later features that another client answers.
+type Client struct {
+	ClientOptions
+	clients *Clients
+	conn    *bridge.Conn
+
+	mu      sync.Mutex
+	opening map[string]chan struct{} // by thread, closed after the response to the request that opens it
+}
+
+// Attach implements bridge.Attacher.
+func (c *Client) Attach(conn *bridge.Conn) { c.conn = conn }
+
+// Join adds a client. The caller calls Leave when its connection ends.
+func (s *Clients) Join(o ClientOptions) *Client {
+	c := &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(slices.Clip(s.all), c)
+	return c
+}
+
+// Leave removes the client. It returns the threads that no other client has open.
+func (c *Client) Leave() (alone []string) {
+	s := c.clients
+	s.mu.Lock()
+	s.all = without(s.all, c)
+	var unanswered []shownQuestion
+	for id, t := range s.threads {
+		t.pending = without(t.pending, c)
+		if slices.Contains(t.clients, c) {
+			unanswered = append(unanswered, s.closeLocked(c, id, t)...)
+			if len(t.clients) == 0 {
+				alone = append(alone, id)
+			}
+		}
+	}
+	s.mu.Unlock()
+	s.declineAll(unanswered)
+	return alone
+}
+
+// without returns a copy of the list without a client.
+func without(list []*Client, c *Client) []*Client {
+	return slices.DeleteFunc(slices.Clone(list), func(one *Client) bool { return one == c })
+}
+
+// closeLocked records that a client gets no more notifications of a thread. It returns the questions that
+// only this client could answer.
+func (s *Clients) closeLocked(c *Client, id string, t *openThread) (unanswered []shownQuestion) {
+	t.clients = without(t.clients, c)
+	if len(t.clients) == 0 {
+		delete(s.threads, id)
+	}
+	t.shown = slices.DeleteFunc(t.shown, func(q shownQuestion) bool {
+		if q.starter == c {
+			unanswered = append(unanswered, q)
+		}
+		return q.starter == c
+	})
+	return unanswered
+}
+
+// shownQuestion is a question that a client is shown, and another one has to answer.
+type shownQuestion struct {
+	starter *Client // who has to answer
+	decline func()  // for the client that is shown the question
+}
+
+// maxShown bounds openThread.shown. Few questions of a thread are pending at once.
+const maxShown = 256
+
+// declineAll declines questions that nobody can answer any more. One that has its answer stays.
+func (s *Clients) declineAll(questions []shownQuestion) {
+	for _, q := range questions {
+		q.decline()
+	}
+}
+
+// IsShared reports whether another client has opened the thread, too.
+func (c *Client) IsShared(thread string) bool {
+	c.clients.mu.Lock()
+	defer c.clients.mu.Unlock()
+	t := c.clients.threads[thread]
+	return t != nil && slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c })
+}
+
+// Routes implements bridge.Feature.
+func (c *Client) Routes() []bridge.Route {
+	const why = "the client that began a turn answers its questions"
+	routes := []bridge.Route{
+		{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: c.unsubscribe},
+		{From: bridge.Codex, Method: "turn/started", Why: why, HandleServer: c.turnStarted, Required: notRequired},
+		{From: bridge.Codex, Method: "thread/closed", Why: why, HandleServer: c.threadClosed, Required: notRequired},
+		{From: bridge.Codex, Method: bridge.Other, Why: why, HandleServer: c.question},
+	}
+	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: c.open})
+	}
+	for _, row := range methods.Rows() {
+		switch {
+		case row.Side == methods.ServerRequest:
+			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: why, HandleServer: c.question})
+		case row.Side == methods.ClientRequest && row.Verdict == methods.Gate:
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: c.useThread})
+		}
+	}
+	return routes
+}
+
+func notRequired() bool { return false }
+
+// open records the thread that a request opens, after Codex has opened it.
+func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	if call.Kind != rpc.Request {
+		return nil
+	}
+	if cwd := call.Params.Get("cwd").Kind(); c.Folder != "" && call.Method == "thread/start" && call.Params.Kind() == rpc.Object && (cwd == rpc.Absent || cwd == rpc.Null) {
+		patch := rpc.NewPatch(call.Message)
+		patch.Set(call.Params, "cwd", encode(c.Folder))
+		m, err := rpc.ParseMessage(patch.Bytes())
+		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "thread/start with a cwd: %v", err)
+		}
+		call.Message, call.Line = m, m.Bytes()
+	}
+	named, _ := call.Params.Get("threadId").Text() // of a resume
+	done := c.beginOpening(named)
+	tools := call.Method == "thread/start" && call.Params.Get("dynamicTools").Kind() == rpc.Array
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if id, ok := a.Result().Get("thread").Get("id").Text(); ok {
+			c.opened(id, tools)
+		}
+		done()
+	})
+	return nil
+}
+
+// beginOpening registers a request that opens a thread. The caller calls done after the response.
+func (c *Client) beginOpening(id string) (done func()) {
+	wait := make(chan struct{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opening[id] = wait
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.opening[id] == wait {
+			delete(c.opening, id)
+		}
+		close(wait)
+	}
+}
+
+// awaitOpening waits for the response to a request that opens the thread, if one is pending.
+func (c *Client) awaitOpening(ctx context.Context, id string) {
+	c.mu.Lock()
+	wait := c.opening[id]
+	c.mu.Unlock()
+	if wait == nil {
+		return
+	}
+	select {
+	case <-wait:
+	case <-c.conn.CodexDone():
+	case <-ctx.Done():
+	}
+}
+
+// encode returns a text as JSON.
+func encode(text string) []byte {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a text can be encoded
+	}
+	return raw
+}
+
+func (c *Client) opened(id string, tools bool) {
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil {
+		t = new(openThread)
+		s.threads[id] = t
+	}
+	if !slices.Contains(t.clients, c) {
+		t.clients = append(slices.Clip(t.clients), c)
+	}
+	if t.starter == nil {
+		t.starter = c
+	}
+	if tools {
+		t.tools = c
+	}
+}
+
+func (c *Client) unsubscribe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	if call.Kind == rpc.Request {
+		call.OnResponse(func(a *bridge.ServerResponse) {
+			if a.Outcome() != bridge.Failed {
+				c.closed(id)
+			}
+		})
+	}
+	return nil
+}
+
+// threadClosed handles the notification that Codex has unloaded a thread, which every client gets.
+func (c *Client) threadClosed(_ context.Context, msg *bridge.ServerMessage) {
+	id, _ := msg.Root().Get("params").Get("threadId").Text()
+	c.closed(id)
+}
+
+func (c *Client) closed(id string) {
+	s := c.clients
+	s.mu.Lock()
+	var unanswered []shownQuestion
+	if t := s.threads[id]; t != nil {
+		unanswered = s.closeLocked(c, id, t)
+	}
+	s.mu.Unlock()
+	s.declineAll(unanswered)
+}
+
+// useThread refuses a request about a thread that the client has not opened. Codex would do it, but
+// would send what follows, and its questions, to other clients.
+func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	c.awaitOpening(ctx, id)
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !slices.Contains(t.clients, c) {
+		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
+	}
+	if row, _ := methods.Lookup(methods.ClientRequest, call.Method); call.Kind != rpc.Request || call.Method == "turn/steer" || row.Class != methods.Turn && row.Class != methods.ModelWork {
+		return nil
+	}
+	t.pending = append(slices.Clip(t.pending), c)
+	call.OnResponse(func(a *bridge.ServerResponse) { c.began(id, t, a) })
+	return nil
+}
+
+// began records who began a turn, after the response to the request.
+func (c *Client) began(id string, t *openThread, a *bridge.ServerResponse) {
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(t.pending, c); i >= 0 {
+		t.pending = slices.Delete(slices.Clone(t.pending), i, i+1)
+	}
+	if a.Outcome() == bridge.Failed {
+		return
+	}
+	if turn, ok := a.Result().Get("turn").Get("id").Text(); ok {
+		s.beginLocked(turn, c, t)
+	} else {
+		t.starter = c // a turn may follow
+	}
+	if review, ok := a.Result().Get("reviewThreadId").Text(); ok && review != id && s.threads[review] == nil {
+		s.threads[review] = &openThread{clients: []*Client{c}, starter: c}
+	}
+}
+
+// beginLocked records who began a turn, unless it is known: Codex adds the input of a later turn/start
+// to a running turn.
+func (s *Clients) beginLocked(turn string, c *Client, t *openThread) {
+	if s.turns[turn] != nil || c == nil {
+		return
+	}
+	t.starter, s.turns[turn] = c, c
+	if s.order = append(s.order, turn); len(s.order) > maxTurns {
+		delete(s.turns, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+func (c *Client) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	id, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turn").Get("id").Text()
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.threads[id]; t != nil && turn != "" {
+		s.beginLocked(turn, t.beginner(), t)
+	}
+}
+
+// beginner returns who began a turn whose id is not known yet. Codex also begins turns itself, for
+// example for a goal.
+func (t *openThread) beginner() *Client {
+	if len(t.pending) > 0 {
+		return t.pending[0]
+	}
+	return t.starter
+}
+
+// maxParents bounds the levels of subagents.
+const maxParents = 8
+
+// find returns the open thread of a message: that of a subagent's parent if no client has opened the
+// subagent's own; nil if there is none.
+func (s *Clients) find(id string) *openThread {
+	for range maxParents {
+		s.mu.Lock()
+		t := s.threads[id]
+		s.mu.Unlock()
+		if t != nil {
+			return t
+		}
+		if id = s.options.Parent(id); id == "" {
+			break
+		}
+	}
+	return nil
+}
+
+// starter returns who began a turn, if that client still has the thread open, and the clients that have.
+func (s *Clients) starter(t *openThread, turn string) (starter *Client, clients []*Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if starter = s.turns[turn]; starter == nil {
+		starter = t.beginner()
+	}
+	if !slices.Contains(t.clients, starter) {
+		starter = nil
+	}
+	return starter, t.clients
+}
+
+// forPerson are the requests of Codex that a person answers.
+var forPerson = []string{
+	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
+	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request", "item/tool/requestUserInput",
+}
+
+const toolCall = "item/tool/call"
+
+// question lets one client answer a request of Codex.
+func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
+	if thread == "" {
+		thread, _ = params.Get("conversationId").Text() // legacy approvals
+	}
+	if !msg.ID.IsValid() || thread == "" {
+		return
+	}
+	turn, _ := params.Get("turnId").Text()
+	t := c.clients.find(thread)
+	var starter *Client
+	var clients []*Client
+	if t != nil {
+		starter, clients = c.clients.starter(t, turn)
+		if msg.Method == toolCall && t.tools != nil && slices.Contains(clients, t.tools) && t.tools.IsOwnTool(params) {
+			starter = t.tools
+		}
+	}
+	switch first := len(clients) == 0 || clients[0] == c; {
+	case starter == c:
+	case !slices.Contains(forPerson, msg.Method):
+		if starter != nil || !first {
+			msg.Skip()
+		}
+	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
+	case starter == nil && first:
+		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
+		if no := c.clients.options.Decline(msg.Method, params); no != nil {
+			msg.Reply(no)
+		} else {
+			msg.Refuse(rpc.Errorf(rpc.CodeRefused, "the client that began the turn has gone"))
+		}
+	default:
+		c.show(msg, t, starter, thread)
+	}
+}
+
+// show sends the client a question that starter has to answer; nil: the first client of the thread
+// declines it.
+func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client, thread string) {
+	method := msg.Method
+	request := msg.Show(func() {
+		c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
+	})
+	no := c.clients.options.Decline(method, msg.Root().Get("params"))
+	if starter == nil || no == nil {
+		return
+	}
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.shown = append(t.shown, shownQuestion{starter, func() {
+		if request.Reply(no) {
+			c.warn("a question is declined, since the client that began the turn has gone", method, thread)
+		}
+	}})
+	if len(t.shown) > maxShown {
+		t.shown = slices.Delete(t.shown, 0, 1)
+	}
+}
+
+func (c *Client) warn(text, method, thread string) {
+	c.clients.options.Log.Warn(text, "method", method, "thread", thread, "client", c.Name())
+}
+
+// IsStarter reports whether the client began the turn that a request of Codex is about.
+func (c *Client) IsStarter(params rpc.Value) bool {
+	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
+	t := c.clients.find(thread)
+	if t == nil {
+		return true
+	}
+	starter, _ := c.clients.starter(t, turn)
+	return starter == c
+}
+
+// Decide answers a hook by the client that began the turn. If that has gone, another client's bridge
+// answers, without asking anybody.
+func (s *Clients) Decide(ctx context.Context, call *hook.Call) hook.Answer {
+	var starter *Client
+	if t := s.find(call.Thread()); t != nil {
+		starter, _ = s.starter(t, call.TurnID)
+	}
+	if starter != nil {
+		return starter.ClientOptions.Decide(ctx, call, true)
+	}
+	s.mu.Lock()
+	all := s.all
+	s.mu.Unlock()
+	if len(all) == 0 {
+		return hook.Answer{Decision: hook.Deny, Reason: "No client is connected to codex-bridge, so nobody is responsible for this call."}
+	}
+	return all[0].ClientOptions.Decide(ctx, call, false)
+}
+
+// Last returns the feature that comes after all others. It stops each response without a request:
+// Codex accepts an answer to any of its requests from every connection.
+func (c *Client) Last() bridge.Feature { return unsolicited{} }
+
+type unsolicited struct{}
+
+// Routes implements bridge.Feature.
+func (unsolicited) Routes() []bridge.Route {
+	return []bridge.Route{{
+		From: bridge.Client, Method: bridge.Unsolicited, Why: "Codex would take it for the answer of another client",
+		HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
+			return rpc.Errorf(rpc.CodeInvalidRequest, "codex has sent this client no request with this id, or it has its response")
+		},
+	}}
+}
