@@ -116,7 +116,7 @@ lint: ## the linters, go vet among them
 
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs editors/README.md editors/minimal editors/nvim \
 	$(addprefix $(VSCODE)/,README.md CHANGELOG.md media src webview test) $(wildcard $(VSCODE)/e2e/*.mjs) \
-	testdata/vectors rpc bridge relay lifecycle cmd
+	testdata/vectors rpc bridge relay lifecycle serve cmd
 prose: ## docs and comments, against the rules in .vale
 	go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0 --output=line $(PROSE)
 

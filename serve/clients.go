@@ -47,7 +47,7 @@ type openThread struct {
 	clients []*Client // that have opened it, in this order
 	pending []*Client // with a request that begins a turn
 	starter *Client   // who began the latest turn
-	tools   *Client   // who started the thread with tools of its own; nil: nobody
+	tools   *Client   // who started the thread with tools of its own; nil: no client
 	shown   []shownQuestion
 }
 
@@ -64,7 +64,7 @@ type ClientOptions struct {
 	// IsOwnTool reports whether the client itself runs the tool that Codex calls.
 	IsOwnTool func(params rpc.Value) bool
 	// Decide answers a hook of a turn. attended is false if the client that began the turn has gone, so
-	// that nobody can be asked.
+	// that no person can be asked.
 	Decide func(ctx context.Context, call *hook.Call, attended bool) hook.Answer
 }
 
@@ -141,7 +141,7 @@ type shownQuestion struct {
 // maxShown bounds openThread.shown. Few questions of a thread are pending at once.
 const maxShown = 256
 
-// declineAll declines questions that nobody can answer any more. One that has its answer stays.
+// declineAll declines questions that no client can answer any more. One that has its answer stays.
 func (s *Clients) declineAll(questions []shownQuestion) {
 	for _, q := range questions {
 		q.decline()
@@ -154,6 +154,13 @@ func (c *Client) IsShared(thread string) bool {
 	defer c.clients.mu.Unlock()
 	t := c.clients.threads[thread]
 	return t != nil && slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c })
+}
+
+// Count returns the number of clients.
+func (s *Clients) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
 }
 
 // Routes implements bridge.Feature.
@@ -391,8 +398,9 @@ func (s *Clients) find(id string) *openThread {
 	return nil
 }
 
-// starter returns who began a turn, if that client still has the thread open, and the clients that have.
-func (s *Clients) starter(t *openThread, turn string) (starter *Client, clients []*Client) {
+// starter returns who began a turn, the clients that have the thread open, and the one of them that has
+// tools of its own. starter and tools are nil if they have the thread no longer open.
+func (s *Clients) starter(t *openThread, turn string) (starter *Client, clients []*Client, tools *Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if starter = s.turns[turn]; starter == nil {
@@ -401,7 +409,10 @@ func (s *Clients) starter(t *openThread, turn string) (starter *Client, clients 
 	if !slices.Contains(t.clients, starter) {
 		starter = nil
 	}
-	return starter, t.clients
+	if slices.Contains(t.clients, t.tools) {
+		tools = t.tools
+	}
+	return starter, t.clients, tools
 }
 
 // forPerson are the requests of Codex that a person answers.
@@ -412,49 +423,82 @@ var forPerson = []string{
 
 const toolCall = "item/tool/call"
 
+// part is what a client does with a request of Codex that each client of a thread gets.
+type part uint8
+
+const (
+	answers part = iota // its person, or its bridge
+	watches             // the person sees the question
+	ignores
+	declines // its bridge, since no other client can answer
+)
+
 // question lets one client answer a request of Codex.
 func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
-	params := msg.Root().Get("params")
-	thread, _ := params.Get("threadId").Text()
-	if thread == "" {
-		thread, _ = params.Get("conversationId").Text() // legacy approvals
-	}
-	if !msg.ID.IsValid() || thread == "" {
+	if !msg.ID.IsValid() {
 		return
 	}
-	turn, _ := params.Get("turnId").Text()
-	t := c.clients.find(thread)
-	var starter *Client
-	var clients []*Client
-	if t != nil {
-		starter, clients = c.clients.starter(t, turn)
-		if msg.Method == toolCall && t.tools != nil && slices.Contains(clients, t.tools) && t.tools.IsOwnTool(params) {
-			starter = t.tools
-		}
-	}
-	switch first := len(clients) == 0 || clients[0] == c; {
-	case starter == c:
-	case !slices.Contains(forPerson, msg.Method):
-		if starter != nil || !first {
-			msg.Skip()
-		}
-	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
-	case starter == nil && first:
-		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
+	params := msg.Root().Get("params")
+	switch plays, t, starter := c.part(msg.Method, params); plays {
+	case ignores:
+		msg.Skip()
+	case watches:
+		c.show(msg, t, starter)
+	case declines:
+		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, threadOf(params))
 		if no := c.clients.options.Decline(msg.Method, params); no != nil {
 			msg.Reply(no)
 		} else {
 			msg.Refuse(rpc.Errorf(rpc.CodeRefused, "the client that began the turn has gone"))
 		}
-	default:
-		c.show(msg, t, starter, thread)
 	}
+}
+
+// part returns the client's part in a request, the thread, and who has to answer.
+func (c *Client) part(method string, params rpc.Value) (plays part, t *openThread, starter *Client) {
+	thread := threadOf(params)
+	if thread == "" {
+		return answers, nil, nil
+	}
+	turn, _ := params.Get("turnId").Text()
+	var clients []*Client
+	if t = c.clients.find(thread); t != nil {
+		var tools *Client
+		starter, clients, tools = c.clients.starter(t, turn)
+		if method == toolCall && tools != nil && tools.IsOwnTool(params) {
+			starter = tools
+		}
+	}
+	first := len(clients) == 0 || clients[0] == c
+	switch {
+	case starter == c:
+		return answers, t, starter
+	case !slices.Contains(forPerson, method):
+		if starter == nil && first {
+			return answers, t, starter
+		}
+		return ignores, t, starter
+	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
+		return answers, t, starter
+	case starter == nil && first:
+		return declines, t, starter
+	}
+	return watches, t, starter
+}
+
+// threadOf returns the id of the thread in params, "" if there is none.
+func threadOf(params rpc.Value) string {
+	thread, ok := params.Get("threadId").Text()
+	if !ok {
+		thread, _ = params.Get("conversationId").Text() // legacy approvals
+	}
+	return thread
 }
 
 // show sends the client a question that starter has to answer; nil: the first client of the thread
 // declines it.
-func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client, thread string) {
-	method := msg.Method
+func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client) {
+	method, thread := msg.Method, threadOf(msg.Root().Get("params"))
 	request := msg.Show(func() {
 		c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
 	})
@@ -487,16 +531,16 @@ func (c *Client) IsStarter(params rpc.Value) bool {
 	if t == nil {
 		return true
 	}
-	starter, _ := c.clients.starter(t, turn)
+	starter, _, _ := c.clients.starter(t, turn)
 	return starter == c
 }
 
 // Decide answers a hook by the client that began the turn. If that has gone, another client's bridge
-// answers, without asking anybody.
+// answers, without a question.
 func (s *Clients) Decide(ctx context.Context, call *hook.Call) hook.Answer {
 	var starter *Client
 	if t := s.find(call.Thread()); t != nil {
-		starter, _ = s.starter(t, call.TurnID)
+		starter, _, _ = s.starter(t, call.TurnID)
 	}
 	if starter != nil {
 		return starter.ClientOptions.Decide(ctx, call, true)

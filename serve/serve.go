@@ -23,7 +23,7 @@ const (
 	headerTimeout = 10 * time.Second
 	// partSize is the size of the parts in which a long message is sent. Codex's own clients accept
 	// 16 MiB in one frame.
-	partSize = 64 << 10
+	partSize = 16 << 10
 )
 
 // FolderHeader is the header with the working folder of a client, escaped as a path of a URL.

@@ -38,8 +38,8 @@ const startTimeout = time.Minute
 // listening finds the address that Codex writes to stderr.
 var listening = regexp.MustCompile(`listening on: .*?(ws://[0-9.]+:[0-9]+)`)
 
-// StartServer starts Codex. c.Args end with the command app-server and its flags. What Codex writes
-// later goes to stderr. On Linux Codex ends with this process. The caller calls Close.
+// StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
+// goes to stderr. On Linux Codex ends with this process. The caller calls Close.
 func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
 	s := &Server{token: rand.Text(), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
 	sum := sha256.Sum256([]byte(s.token))
@@ -123,7 +123,7 @@ func (s *Server) Close(grace time.Duration) {
 
 // Dial opens a connection.
 func (s *Server) Dial(ctx context.Context) (*Conn, error) {
-	ws, _, err := websocket.Dial(ctx, s.address, &websocket.DialOptions{
+	ws, _, err := websocket.Dial(ctx, s.address, &websocket.DialOptions{ //nolint:bodyclose // see its documentation
 		HTTPClient: s.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token}},
 	})
 	if err != nil {

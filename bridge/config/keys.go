@@ -182,7 +182,7 @@ var specs = map[string]spec{
 	"serve.listen":     {doc: "Where clients connect: unix://PATH, unix:// for the default path, or ws://IP:PORT."},
 	"serve.listen[]":   {filled: true, pattern: listenURL, wants: `unix://, unix://PATH with an absolute path, or ws://IP:PORT`},
 	"serve.token_file": {doc: "File with the token for ws://; it is written if it is missing. Empty: serve.token in the folder of the sockets."},
-	"serve.answer":     {doc: "Who answers Codex's questions about a turn: the client that began it, or any that has opened the thread.", enum: []string{Starter, AnyClient}},
+	"serve.answer":     {doc: "The client that answers Codex's questions about a turn: the one that began it, or any that has opened the thread.", enum: []string{Starter, AnyClient}},
 
 	"image":         {doc: "Descriptions of images."},
 	"image.model":   {doc: "Empty: the first listed model that takes images."},

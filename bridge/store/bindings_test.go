@@ -144,8 +144,10 @@ func TestLeases(t *testing.T) {
 		if err := s.DeleteLease(t.Context(), "away"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ReleaseLeases(t.Context(), here); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{"ours", "rebooted"} {
+			if err := s.ReleaseLease(t.Context(), name, here); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for name, want := range map[string]bool{"ours": false, "rebooted": false, "away": false, "parent": true} {
 			if _, found, err := s.LeaseHolder(t.Context(), name); found != want || err != nil {
@@ -222,6 +224,6 @@ func TestBindingsWithoutTable(t *testing.T) {
 		fails("ChangeBinding", err)
 		fails("SetAside", s.MoveUnreadableBinding(t.Context(), testBinding(0, "a"), noon))
 		fails("Take", s.AcquireLease(t.Context(), "s", store.Holder{}, noon))
-		fails("ReleaseAll", s.ReleaseLeases(t.Context(), store.Holder{}))
+		fails("ReleaseLease", s.ReleaseLease(t.Context(), "s", store.Holder{}))
 	})
 }

@@ -131,7 +131,7 @@ func (l *workload) run() {
 			continue // SQLite ignores errors of its own checkpoints too
 		}
 	}
-	l.checkError("ReleaseLeases", s.ReleaseLeases(l.t.Context(), here))
+	l.checkError("ReleaseLease", s.ReleaseLease(l.t.Context(), "s", here))
 	_, err = s.Verify(l.t.Context())
 	l.checkError("Verify", err)
 	s.Close() // deletes the write-ahead log

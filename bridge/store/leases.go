@@ -86,11 +86,6 @@ func (s *Store) ReleaseLease(ctx context.Context, session string, h Holder) erro
 	return s.deleteLeases(ctx, `DELETE FROM leases WHERE session = $1 AND host = $2 AND pid = $3 AND started = $4`, session, h.Host, h.PID, h.Started)
 }
 
-// ReleaseLeases deletes all leases of h.
-func (s *Store) ReleaseLeases(ctx context.Context, h Holder) error {
-	return s.deleteLeases(ctx, `DELETE FROM leases WHERE host = $1 AND pid = $2 AND started = $3`, h.Host, h.PID, h.Started)
-}
-
 // DeleteLease deletes the lease of a session, of any process.
 func (s *Store) DeleteLease(ctx context.Context, session string) error {
 	return s.deleteLeases(ctx, `DELETE FROM leases WHERE session = $1`, session)

@@ -41,6 +41,7 @@ type sharedParts struct {
 	socket  *hookSocket
 	memory  *approvals.Memory
 	limiter *approvals.Limiter
+	owners  threads.Owners // of sessions
 	config  atomic.Pointer[config.Config]
 }
 
@@ -136,7 +137,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		after = append(after, timeouts(tracer))
 	}
 	relay, injects := newHooks(a.cfg, a.sharedParts, a.guard, a.hello, a.log)
-	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log, after...)
+	a.relay, a.tools = relay, newTools(a.cfg, client != nil, a.guard, a.hello, relay, a.log, after...)
 	images := newImages(a.cfg, a.command, a.guard, a.hello)
 	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
 	if err != nil {
@@ -236,7 +237,8 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	home := a.guard.CodexHome()
 	of := threads.Options{
 		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.KnowsBridge, Offered: a.tools.OfferedTools, Now: time.Now, Log: a.log,
-		Size: func(thread string) (int64, error) { return rollout.Size(home, thread) },
+		Owners: &a.owners,
+		Size:   func(thread string) (int64, error) { return rollout.Size(home, thread) },
 	}
 	if host.Configured(a.cfg) {
 		of.Kept, of.Warn = a.tools.StaleTools, a.tools.Warn

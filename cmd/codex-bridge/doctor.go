@@ -77,6 +77,7 @@ func examine() []finding {
 	all = append(all, examineInvalid(cfg)...)
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineTerminal(cfg)...)
+	all = append(all, examineServe(cfg)...)
 	all = append(all, examineRules(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)

@@ -3,10 +3,12 @@ package main
 import (
 	"net"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
+	"codex-bridge/relay/hook"
 )
 
 // controlSocket is where Codex's daemon listens, below Codex's own folder. Measured with Codex 0.169:
@@ -29,6 +31,23 @@ func examineTerminal(cfg *config.Config) []finding {
 	}
 	return []finding{{"terminal", warn, "a Codex daemon without this policy listens at " + socket,
 		"end it with \"codex app-server daemon stop\", and start codex through codex-bridge"}}
+}
+
+// examineServe reports where clients share a Codex.
+func examineServe(cfg *config.Config) []finding {
+	if cfg.Serve.Mode == config.OwnCodex {
+		return nil
+	}
+	socket, err := serveSocket(cfg)
+	switch {
+	case runtime.GOOS != "linux":
+		return []finding{{"serve", warn, "clients have a Codex of their own, since the bridge can share one only on Linux", "remove serve.mode"}}
+	case err != nil:
+		return []finding{{"serve", broken, "the socket of codex-bridge serve is not known: " + err.Error(), "correct the reason, or remove serve.mode"}}
+	case !hook.IsServed(socket):
+		return []finding{{"serve", fine, "clients share a Codex at " + socket + ", which starts with the first one", ""}}
+	}
+	return []finding{{"serve", fine, "clients share a Codex at " + socket, ""}}
 }
 
 // isListening reports whether a process accepts connections at a socket, which may be a link.

@@ -51,7 +51,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
-	o.Rules, o.Client = h.unattendedRules, nobody{}
+	o.Rules, o.Client = h.unattendedRules, noClient{}
 	h.unattended = handlers.New(o)
 	w := newEventStatus(hi)
 	f := parts.inject.Join(inject.Options{
@@ -65,14 +65,14 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	return h, []bridge.Feature{f, w.feature()}
 }
 
-// nobody is the handlers.Client of a turn whose client has gone.
-type nobody struct{}
+// noClient is the handlers.Client of a turn whose client has gone.
+type noClient struct{}
 
 // Wants implements handlers.Client.
-func (nobody) Wants(string) bool { return false }
+func (noClient) Wants(string) bool { return false }
 
 // Hook implements handlers.Client.
-func (nobody) Hook(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+func (noClient) Hook(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return nil, errUnattended
 }
 

@@ -18,11 +18,12 @@ import (
 // toolsGrace is how long tool servers have to end after Codex.
 const toolsGrace = 1500 * time.Millisecond
 
-// newTools returns the feature that offers the host's tools. The caller closes it with closeTools.
-func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
+// newTools returns the feature that offers the host's tools. shared means that Codex has other clients. The caller closes it with closeTools.
+func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.KnowsBridge, Session: g.Session, CodexHome: g.CodexHome(),
-		Experimental: func() bool { return g.Policy().UsesProfiles() },
+		// Without it, Codex does not report settings that another client has changed (measured).
+		Experimental: func() bool { return g.Policy().UsesProfiles() || shared && g.Policy().Mode() != config.Off },
 		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
 		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
 	})

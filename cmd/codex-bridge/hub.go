@@ -186,6 +186,7 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		conn.Kill()
 		return nil, err
 	}
+	a.hello.AddStatus("clients", func() any { return g.clients.Count() })
 	leave := sync.OnceFunc(func() { a.guard.Leave(client.Leave()) })
 	c := &hubConversation{done: make(chan struct{})}
 	a.options.In, c.toBridge = io.Pipe()

@@ -57,6 +57,21 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	if err := program.RequireVersion(ctx, enforceable(cfg)); err != nil {
 		return err
 	}
+	if cfg.Serve.Mode != config.OwnCodex {
+		switch socket, err := reachServe(cfg, overrides(line, len(cfg.Codex.Args))); {
+		case err == nil:
+			command.Args = line.WithRemote("unix://" + socket)
+			state, err := codex.RunInForeground(command, codex.Signals())
+			if err != nil {
+				return err
+			}
+			codex.ExitLike(state) // ends the process
+		case cfg.Serve.Mode == config.MustJoin:
+			return fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
+		default:
+			fmt.Fprintf(os.Stderr, "codex-bridge: Codex's terminal interface gets a Codex of its own: %v\n", err)
+		}
+	}
 	file, err := store.OpenLog(terminalLogName)
 	if err != nil {
 		return fmt.Errorf("the log of Codex's terminal interface can't be written: %w", err)

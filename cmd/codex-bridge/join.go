@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -17,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -29,6 +27,7 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
 	"codex-bridge/serve"
 )
 
@@ -72,6 +71,9 @@ var sharedArguments = []string{argv.AppServer, "--analytics-default-enabled", "-
 
 // mayJoin returns why a client with these arguments needs a Codex of its own, or "".
 func mayJoin(args []string) string {
+	if nestingDepth() > 0 {
+		return "an agent has a Codex of its own"
+	}
 	for _, arg := range args {
 		if !slices.Contains(sharedArguments, arg) {
 			return fmt.Sprintf("the argument %s is for one Codex, and codex-bridge serve shares its Codex", arg)
@@ -80,9 +82,9 @@ func mayJoin(args []string) string {
 	return ""
 }
 
-// join connects the client on stdin and stdout to codex-bridge serve, which it starts if necessary. It
-// returns at the end of the client or of the connection.
-func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMessage int64) error {
+// join connects the client on stdin and stdout to codex-bridge serve. It returns nil at the end of the
+// client, and an error at an earlier end of the connection.
+func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMessage int) error {
 	ws, err := dialServe(ctx, socket)
 	if err != nil {
 		return err
@@ -90,54 +92,44 @@ func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMe
 	ws.SetReadLimit(-1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	sent := make(chan error, 1)
-	go func() { // ends with the client, or with the process
-		defer cancel()
-		sent <- sendInput(ctx, ws, in, maxMessage)
-	}()
+	source, sink := rpc.DetectFraming(in, out, maxMessage)
+	ended := make(chan error, 2)
+	go func() { ended <- sendMessages(ctx, ws, source, sink) }() // ends with the client, or with the process
+	go func() { ended <- receiveMessages(ctx, ws, sink) }()      // ends with the connection
+	err = <-ended
+	_ = ws.CloseNow()
+	return err
+}
+
+// sendMessages sends the messages of the client until its end. One that is no message of JSON-RPC gets an
+// error.
+func sendMessages(ctx context.Context, ws *websocket.Conn, source rpc.Source, sink rpc.Sink) error {
 	for {
-		_, message, err := ws.Reader(ctx)
-		if err == nil {
-			_, err = io.Copy(out, io.MultiReader(message, strings.NewReader("\n")))
-		}
-		if err == nil {
+		text, err := source.Next()
+		var refused *rpc.MessageError
+		switch {
+		case errors.As(err, &refused):
+			sink.WriteMessage(rpc.EncodeError(refused.ID, refused.Err))
 			continue
-		}
-		_ = ws.CloseNow()
-		select {
-		case err := <-sent:
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
-		default:
+		}
+		if err := ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(text)); err != nil {
 			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
 		}
 	}
 }
 
-// sendInput sends each line as a message.
-func sendInput(ctx context.Context, ws *websocket.Conn, in io.Reader, maxMessage int64) error {
-	lines := bufio.NewReaderSize(in, 64<<10)
+func receiveMessages(ctx context.Context, ws *websocket.Conn, sink rpc.Sink) error {
 	for {
-		var line []byte
-		for {
-			part, err := lines.ReadSlice('\n')
-			line = append(line, part...)
-			if int64(len(line)) > maxMessage {
-				return fmt.Errorf("a message of the client has more than %d bytes; raise codex.max_message", maxMessage)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			if line = bytes.TrimSpace(line); len(line) > 0 {
-				if err := ws.Write(ctx, websocket.MessageText, line); err != nil {
-					return err
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			break
+		_, text, err := ws.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
+		}
+		if sink.WriteMessage(text); sink.Err() != nil {
+			return sink.Err()
 		}
 	}
 }
@@ -149,7 +141,7 @@ func dialServe(ctx context.Context, socket string) (*websocket.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{
+	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{ //nolint:bodyclose // see its documentation
 		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: http.Header{serve.FolderHeader: {url.PathEscape(folder)}},
 	})
 	return ws, err
@@ -189,7 +181,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 			if hook.IsServed(socket) {
 				return nil
 			}
-			return fmt.Errorf("codex-bridge serve has ended (%v); see %s in the state folder", err, serveLogName)
+			return fmt.Errorf("codex-bridge serve has ended, see %s in the state folder: %w", serveLogName, err)
 		case <-ctx.Done():
 			return fmt.Errorf("codex-bridge serve does not listen; see %s in the state folder", serveLogName)
 		case <-time.After(20 * time.Millisecond):
@@ -214,7 +206,7 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	if err != nil {
 		return true, fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
 	}
-	return true, join(context.Background(), socket, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
+	return true, join(context.Background(), socket, os.Stdin, os.Stdout, int(cfg.Codex.MaxMessage))
 }
 
 // reachServe returns the socket of a running codex-bridge serve.

@@ -178,6 +178,7 @@ func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) err
 	f.mu.Lock()
 	delete(f.held, session)
 	f.mu.Unlock()
+	f.o.Owners.release(session, f)
 	return nil
 }
 

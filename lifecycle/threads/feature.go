@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +48,45 @@ type Options struct {
 	// and triggers are Codex's, which ignores them.
 	Known func() bool
 	Now   func() time.Time
-	Log   *slog.Logger
+	// Owners has the sessions of all clients of one Codex; nil: there is no other client.
+	Owners *Owners
+	Log    *slog.Logger
+}
+
+// Owners knows which client of one Codex writes which session: the lease of a session belongs to the
+// process. It may be used by several goroutines.
+type Owners struct {
+	mu sync.Mutex
+	by map[string]*Feature
+}
+
+// take makes f the owner of a session. It returns false if another client is.
+func (o *Owners) take(session string, f *Feature) bool {
+	if o == nil {
+		return true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if owner := o.by[session]; owner != nil && owner != f {
+		return false
+	}
+	if o.by == nil {
+		o.by = make(map[string]*Feature)
+	}
+	o.by[session] = f
+	return true
+}
+
+// release ends the ownership of f.
+func (o *Owners) release(session string, f *Feature) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by[session] == f {
+		delete(o.by, session)
+	}
 }
 
 // Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
@@ -58,7 +99,7 @@ type Feature struct {
 	amending sync.Mutex // bindings are changed
 
 	mu       sync.Mutex
-	held     map[string]bool     // the sessions that this process writes
+	held     map[string]bool     // the sessions that this client writes
 	replaced map[string]replaced // by session
 }
 
@@ -104,20 +145,22 @@ func (f *Feature) State() State {
 	return State{len(f.held)}
 }
 
-// Close gives back what this process holds.
+// Close gives back the sessions that this client writes.
 func (f *Feature) Close(ctx context.Context) error {
-	if f.State().Sessions == 0 {
+	f.mu.Lock()
+	sessions := slices.Collect(maps.Keys(f.held))
+	f.mu.Unlock()
+	if len(sessions) == 0 {
 		return nil
 	}
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return err
 	}
-	here, err := store.CurrentProcess()
-	if err != nil {
-		return err
+	for _, session := range sessions {
+		err = errors.Join(err, f.letGo(ctx, s, session))
 	}
-	return s.ReleaseLeases(ctx, here)
+	return err
 }
 
 func encode(v any) json.RawMessage {

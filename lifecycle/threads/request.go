@@ -116,7 +116,13 @@ func (f *Feature) take(ctx context.Context, s *store.Store, session string) erro
 	if err != nil {
 		return internal(err)
 	}
+	if !f.o.Owners.take(session, f) {
+		return busy(&store.HeldError{Session: session, Holder: here})
+	}
 	err = s.AcquireLease(ctx, session, here, f.o.Now())
+	if err != nil {
+		f.o.Owners.release(session, f)
+	}
 	var held *store.HeldError
 	switch {
 	case errors.As(err, &held):

@@ -3,11 +3,17 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"codex-bridge/bridge/child"
 	"codex-bridge/cmd/internal/editor"
 )
 
@@ -174,6 +180,170 @@ func TestPolicyOfSharedCodex(t *testing.T) {
 	for _, name := range []string{"inside", "inside2"} {
 		if !exists(w.workspace + "/" + name) {
 			t.Errorf("%s: no command runs in the sandbox", name)
+		}
+	}
+}
+
+// An editor and Codex's terminal interface work on one thread.
+func TestTerminalAndEditorShareThread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hubConfig, codex: codexPath, codexConfig: terminalConfig, mute: "the clients of one Codex have no noise"})
+	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
+	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
+	e := w.joined()
+	var list struct{ Data []struct{ ID string } }
+	if err := json.Unmarshal(e.must("thread/list", map[string]any{}), &list); err != nil || len(list.Data) == 0 {
+		t.Fatal(err, list)
+	}
+	thread := list.Data[0].ID
+	e.must("thread/resume", map[string]any{"threadId": thread})
+	e.runTurn(thread, "SAY: from the editor")
+	term.waitUntil("the editor's turn", func() bool { return strings.Contains(visible(term.text()), "from the editor") })
+	mark := e.Mark()
+	term.write("SAY: from the terminal")
+	time.Sleep(time.Second) // else Codex takes the next key as pasted
+	term.write("\r")
+	e.waitFor(mark, "item/completed", func(m editor.Message) bool { return strings.Contains(m.Param("item", "text"), "from the terminal") })
+}
+
+// A session belongs to one client of a shared Codex, as to one process.
+func TestSessionOfSharedCodex(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	session := map[string]any{"cwd": w.workspace, "bridge": map[string]any{"sessionKey": "s"}}
+	knows := map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}}
+	a, b := w.open(proxyArgv...), w.open(proxyArgv...)
+	a.initialize(knows)
+	b.initialize(knows)
+	thread := editor.Member(a.must("thread/start", session), "thread", "id")
+	a.runTurn(thread, "SAY: one")
+	if err := b.mustFail("thread/start", session); err.Code != -32015 {
+		t.Error(err)
+	}
+	if n := editor.Member(b.must("bridge/status", nil), "clients"); n != "2" {
+		t.Errorf("%s clients", n)
+	}
+	a.Close(5 * time.Second)
+	for try := 0; ; try++ { // the end of a client reaches the shared Codex a moment later
+		result, err := b.Call(b.ctx, "thread/start", session)
+		if err == nil {
+			if editor.Member(result, "thread", "id") != thread {
+				t.Error("the session goes on in another thread")
+			}
+			break
+		}
+		if err.Code != -32015 || try == 100 {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A client on which the header of the LSP base protocol comes first is served with headers.
+func TestJoinedClientWithHeaders(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	c := w.open(proxyArgv...)
+	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"lsp","version":"1"}}}`
+	if err := c.SendBytes([]byte("Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Wait(c.ctx, 0, func(m editor.Message) bool { return strings.Contains(string(m.Raw), `"jsonrpc":"2.0"`) && !m.Sent }); err != nil {
+		t.Error(err)
+	}
+}
+
+// With serve.mode "auto" a client that can't join has a Codex of its own, with "require" it ends.
+func TestClientThatCannotJoin(t *testing.T) {
+	t.Parallel()
+	own := append(slices.Clone(proxyArgv), "-c", `model_verbosity="low"`)
+	w := newHubWorld(t, strings.Replace(hubConfig, "require", "auto", 1))
+	c := w.open(own...)
+	c.initialize(nil)
+	if _, err := c.WaitStderr(c.ctx, func(text string) bool { return strings.Contains(text, "this client gets a Codex of its own") }); err != nil {
+		t.Error(err)
+	}
+	w = newHubWorld(t, hubConfig)
+	c = w.open(own...)
+	exit, err := c.Exit(c.ctx)
+	if err != nil || exit.Code == 0 || !strings.Contains(c.Stderr(), `serve.mode is "require": the argument -c`) {
+		t.Errorf("%v, %v: %s", exit, err, c.Stderr())
+	}
+}
+
+// hubProcess returns the id of the process with the shared Codex, and those of its descendants.
+func (w *world) hubProcess() (hub int, others []int) {
+	w.t.Helper()
+	hubs := w.processesOf(proxyPath, "serve")
+	if len(hubs) != 1 {
+		w.t.Fatalf("%d processes of codex-bridge serve", len(hubs))
+	}
+	return hubs[0], child.Descendants(hubs[0])
+}
+
+// awaitEnd waits until processes have ended.
+func (w *world) awaitEnd(what string, pids ...int) {
+	w.t.Helper()
+	for end := time.Now().Add(patience); slices.ContainsFunc(pids, isAlive); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s: still running: %s", what, describe(pids))
+		}
+	}
+}
+
+// isAlive reports whether a process runs and is no zombie.
+func isAlive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// A shared Codex ends some time after its last client, with the bridge that serves it, and alone.
+func TestEndsOfSharedCodex(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, strings.Replace(hubConfig, `"5s"`, `"1s"`, 1))
+	a := w.joined()
+	hub, others := w.hubProcess()
+	a.Close(5 * time.Second)
+	w.awaitEnd("idle", append(others, hub)...)
+
+	// Codex is killed: its clients read that, and the next one gets another Codex.
+	a, b := w.joined(), w.joined()
+	thread := a.thread(map[string]any{"sandbox": "workspace-write"})
+	a.runTurn(thread, "SAY: one")
+	a.must("turn/start", input(thread, "RUN: touch started; sleep 600"))
+	w.waitFile("started")
+	_, others = w.hubProcess()
+	codex := slices.DeleteFunc(w.processesOf(codexPath, "app-server"), func(pid int) bool { return !slices.Contains(others, pid) })
+	for _, pid := range codex {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for _, c := range []*conversation{a, b} {
+		if exit, err := c.Exit(c.ctx); err != nil || exit.Code == 0 || !strings.Contains(c.Stderr(), "the connection to codex-bridge serve has ended") {
+			t.Errorf("%v, %v: %s", exit, err, c.Stderr())
+		}
+	}
+	c := w.joined()
+	c.must("thread/resume", map[string]any{"threadId": thread})
+	c.runTurn(thread, "SAY: again")
+	w.awaitEnd("the commands of a killed Codex", others...)
+
+	// The bridge is killed: nothing that it has started runs on.
+	c.must("turn/start", input(thread, "RUN: touch again; sleep 600"))
+	w.waitFile("again")
+	hub, others = w.hubProcess()
+	_ = syscall.Kill(hub, syscall.SIGKILL)
+	w.awaitEnd("a killed bridge", append(others, hub)...)
+	d := w.joined()
+	d.must("thread/resume", map[string]any{"threadId": thread})
+	d.runTurn(thread, "SAY: once more")
+}
+
+// waitFile waits for a file in the workspace.
+func (w *world) waitFile(name string) {
+	w.t.Helper()
+	for end := time.Now().Add(patience); !exists(filepath.Join(w.workspace, name)); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("%s was not written", name)
 		}
 	}
 }
