@@ -40,8 +40,9 @@ func main() {
 	os.Exit(report(runAsCodex(args)))
 }
 
-// runAsCodex runs the real Codex with these arguments: app-server behind the proxy,
-// other commands in place of this process. It returns only on failure.
+// runAsCodex runs the real Codex with these arguments: app-server behind the proxy, exec and the
+// terminal interface as its clients, other commands in place of this process. An error may be the exit
+// status.
 func runAsCodex(args []string) error {
 	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
@@ -74,6 +75,9 @@ func runAsCodex(args []string) error {
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices)
+	}
+	if cfg.Policy.Mode == config.Enforce && line.Exec() {
+		return runExec(cfg, line, notices)
 	}
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {

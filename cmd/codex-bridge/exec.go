@@ -1,0 +1,420 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/child"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
+	"codex-bridge/lifecycle/exec"
+	"codex-bridge/relay/answer"
+	"codex-bridge/relay/inject"
+	"codex-bridge/rpc"
+)
+
+// execRun is `codex exec` or `codex review` as a client of a bridge.
+type execRun struct {
+	*execOptions
+	client *child.Client
+	turn   *exec.Turn
+	never  bool // the policy allows the approval policy never
+
+	mu  sync.Mutex
+	ids map[string]any // of the running turn
+}
+
+// runExec runs exec or review under the policy. The error is the exit status.
+func runExec(cfg *config.Config, line argv.Line, notices []string) error {
+	options, err := parseExecOptions(line)
+	if err != nil {
+		return err
+	}
+	judge, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		return &refusedArgs{err.Error()}
+	}
+	if err := options.load(os.Stdin); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	json, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
+	r := &execRun{execOptions: options, never: judge.AcceptsApprovalName("never"), turn: exec.New(exec.Options{
+		Out: os.Stdout, Err: os.Stderr, JSON: json, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
+	})}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	command := slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer})
+	if options.has("--strict-config") {
+		command = append(command, "--strict-config")
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	r.client, err = child.Connect(ctx, child.ClientOptions{
+		Command: command, Env: environWithNotices(notices), Stderr: &execLog{colour: colour},
+		Grace: 2 * time.Duration(cfg.Codex.ShutdownGrace), MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
+	})
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.run(ctx) }()
+	select {
+	case err = <-done:
+		err = errors.Join(err, r.client.Close(ctx))
+	case sig := <-stop:
+		signal.Stop(stop) // the next one ends this process and Codex
+		if sig == os.Interrupt && r.interrupt(ctx) {
+			err = errors.Join(<-done, r.client.Close(ctx))
+			break
+		}
+		cancel()
+		err = r.client.Close(ctx)
+		if self, _ := os.FindProcess(os.Getpid()); self.Signal(sig) == nil {
+			time.Sleep(time.Second) // the signal ends this process
+		}
+		return errors.Join(exitError(exitInterrupted), err)
+	}
+	if status := r.client.Status(); errors.Is(err, errNoServer) && (status == "exit status 2" || status == "exit status 127") {
+		return exitError(map[string]int{"exit status 2": exitConfig, "exit status 127": exitNotFound}[status]) // it has said why
+	}
+	if errors.Is(err, errNoServer) {
+		return execError("%s", strings.TrimPrefix(err.Error(), errNoServer.Error()+": "))
+	}
+	return err
+}
+
+// errNoServer means that the bridge of the turn has ended.
+var errNoServer = errors.New("no app-server")
+
+// run runs the turn. The error is the exit status, or errNoServer.
+func (r *execRun) run(ctx context.Context) error {
+	hello, err := r.call(ctx, "initialize", map[string]any{
+		"clientInfo":   map[string]any{"name": "codex_exec", "title": nil, "version": methods.Measured}, // as exec calls itself
+		"capabilities": map[string]any{"experimentalApi": true},
+	})
+	if err == nil {
+		err = r.client.Notify(ctx, "initialized", nil)
+	}
+	if err != nil {
+		return err
+	}
+	current, err := r.call(ctx, "config/read", map[string]any{"cwd": r.cwd})
+	if err != nil {
+		return err
+	}
+	opened, err := r.open(ctx, current.Get("config"))
+	if err != nil {
+		return err
+	}
+	thread := exec.Thread{Settings: opened, Config: current.Get("config"), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
+	thread.ID, _ = opened.Get("thread").Get("id").Text()
+	agent, _ := hello.Get("userAgent").Text()
+	_, agent, _ = strings.Cut(agent, "/")
+	thread.Version, _, _ = strings.Cut(agent, " ")
+	if r.text != nil {
+		thread.Prompt = *r.text
+	}
+	r.turn.Opened(thread)
+	if r.text != nil || r.target != nil {
+		if err := r.start(ctx, thread.ID); err != nil {
+			return err
+		}
+		select {
+		case <-r.turn.Done():
+		case <-r.client.Done():
+			return fmt.Errorf("%w: %w", errNoServer, r.client.Err())
+		}
+	}
+	if err := r.writeLast(); err != nil {
+		return err
+	}
+	if !r.turn.End() {
+		return exitError(exitFailed)
+	}
+	return exitError(0)
+}
+
+// call sends a request. Its error is printed, or errNoServer.
+func (r *execRun) call(ctx context.Context, method string, params any) (rpc.Value, error) {
+	result, err := r.client.Call(ctx, method, params)
+	var refused *rpc.Error
+	switch {
+	case errors.As(err, &refused):
+		return result, execError("%s: %s failed: %s (code %d)", method, method, follow.StripControls(refused.Message), refused.Code)
+	case err != nil:
+		return result, fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	return result, nil
+}
+
+// open opens the thread. As in `codex exec`, a session that is not found means a new thread, unless it
+// is named by its id.
+func (r *execRun) open(ctx context.Context, current rpc.Value) (rpc.Value, error) {
+	params := map[string]any{"cwd": r.cwd}
+	if r.never {
+		params["approvalPolicy"] = "never"
+	}
+	for flag, field := range map[string]string{"--model": "model", "--sandbox": "sandbox"} {
+		if value, ok := r.flags[flag]; ok {
+			params[field] = value
+		}
+	}
+	if r.has("--approve-for-me") {
+		params["approvalPolicy"], params["approvalsReviewer"], params["sandbox"] = "on-request", "auto_review", "workspace-write"
+	}
+	if err := r.setProvider(params); err != nil {
+		return rpc.Value{}, err
+	}
+	if r.sub == "resume" {
+		id, err := r.session(ctx)
+		if err != nil {
+			return rpc.Value{}, err
+		}
+		if id != "" {
+			r.setSandbox(params, current)
+			params["threadId"], params["excludeTurns"] = id, true
+			return r.call(ctx, "thread/resume", params)
+		}
+	}
+	if source, ok := r.flags["--thread-source"]; ok {
+		params["threadSource"] = source
+	}
+	params["ephemeral"] = r.has("--ephemeral")
+	if r.sub == "fork" {
+		id, err := r.session(ctx)
+		if err != nil {
+			return rpc.Value{}, err
+		}
+		if id == "" {
+			return rpc.Value{}, execError("Session not found: %s", r.words[0])
+		}
+		r.setSandbox(params, current)
+		params["threadId"], params["excludeTurns"] = id, true
+		return r.call(ctx, "thread/fork", params)
+	}
+	return r.call(ctx, "thread/start", params)
+}
+
+// setSandbox sets the sandbox of a thread that exists, unless a flag or a permissions profile does. An
+// app-server would keep the thread's own, and exec takes that of the configuration (measured).
+func (r *execRun) setSandbox(params map[string]any, current rpc.Value) {
+	if params["sandbox"] != nil || current.Get("default_permissions").Kind() == rpc.String {
+		return
+	}
+	params["sandbox"] = "read-only"
+	if mode, ok := current.Get("sandbox_mode").Text(); ok {
+		params["sandbox"] = mode
+	} else if folder, err := filepath.EvalSymlinks(r.cwd); err == nil {
+		// Without a mode, Codex takes workspace-write for a project that the user has judged.
+		root, _ := repositoryOf(folder)
+		for project, settings := range current.Get("projects").Members() {
+			if (project == folder || project == root) && settings.Get("trust_level").Kind() == rpc.String {
+				params["sandbox"] = "workspace-write"
+			}
+		}
+	}
+}
+
+// setProvider sets the provider and the model of --oss.
+func (r *execRun) setProvider(params map[string]any) error {
+	if !r.has("--oss") {
+		return nil
+	}
+	model, ok := map[string]string{"ollama": "gpt-oss:20b", "lmstudio": "openai/gpt-oss-20b"}[r.flags["--local-provider"]]
+	if !ok {
+		return usageError("--oss: name the provider with --local-provider ollama or --local-provider lmstudio")
+	}
+	params["modelProvider"] = r.flags["--local-provider"]
+	if params["model"] == nil {
+		params["model"] = model
+	}
+	return nil
+}
+
+var threadID = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
+
+// session returns the id of the session to resume or fork; "" for none.
+func (r *execRun) session(ctx context.Context) (string, error) {
+	list := map[string]any{
+		"limit": 100, "sortKey": "updated_at", "archived": false,
+		"sourceKinds": []string{
+			"cli", "vscode", "exec", "appServer", "subAgent", "subAgentReview", "subAgentCompact", "subAgentThreadSpawn", "subAgentOther", "unknown",
+		},
+	}
+	name := ""
+	if !r.has("--last") {
+		if len(r.words) == 0 {
+			return "", nil
+		}
+		if name = r.words[0]; threadID.MatchString(name) {
+			return name, nil
+		}
+		list["searchTerm"], list["modelProviders"] = name, []string{}
+	}
+	for {
+		page, err := r.call(ctx, "thread/list", list)
+		if err != nil {
+			return "", err
+		}
+		for thread := range page.Get("data").Elements() {
+			folder, _ := thread.Get("cwd").Text()
+			if (name == "" || thread.Get("name").Is(name)) && (r.has("--all") || r.sub == "fork" || sameFolder(folder, r.cwd)) {
+				id, _ := thread.Get("id").Text()
+				return id, nil
+			}
+		}
+		next, ok := page.Get("nextCursor").Text()
+		if !ok {
+			return "", nil
+		}
+		list["cursor"] = next
+	}
+}
+
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return a == b
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// start starts the turn.
+func (r *execRun) start(ctx context.Context, thread string) error {
+	method, params := "review/start", map[string]any{"threadId": thread, "target": r.target}
+	if r.target == nil {
+		method = "turn/start"
+		var input []any
+		for _, image := range r.images {
+			input = append(input, map[string]any{"type": "localImage", "path": image})
+		}
+		params = map[string]any{"threadId": thread, "input": append(input, map[string]any{"type": "text", "text": *r.text, "text_elements": []any{}})}
+		if r.schema != nil {
+			params["outputSchema"] = r.schema
+		}
+		if program, ok := r.flags["--cyber-access-program"]; ok {
+			params["cyberAccessProgram"] = program
+		}
+	}
+	result, err := r.call(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.ids = map[string]any{"threadId": thread}
+	r.ids["turnId"], _ = result.Get("turn").Get("id").Text()
+	r.mu.Unlock()
+	r.turn.Started(fmt.Sprint(r.ids["turnId"]), r.target != nil)
+	return nil
+}
+
+// interrupt interrupts the turn. It returns false if the turn has not started.
+func (r *execRun) interrupt(ctx context.Context) bool {
+	r.mu.Lock()
+	ids := r.ids
+	r.mu.Unlock()
+	if ids == nil {
+		return false
+	}
+	for { // Codex refuses the request until turn/started
+		if _, err := r.client.Call(ctx, "turn/interrupt", ids); err == nil {
+			return true
+		}
+		select {
+		case <-time.After(interruptRetry):
+		case <-r.turn.Done():
+			return true
+		case <-r.client.Done():
+			return true
+		}
+	}
+}
+
+// writeLast writes the last message to its file. A turn that has failed leaves the file as it is.
+func (r *execRun) writeLast() error {
+	message := r.turn.Message()
+	if r.last == nil || !r.turn.Completed() {
+		return nil
+	}
+	text := ""
+	if message != nil {
+		text = *message
+	} else {
+		fmt.Fprintf(os.Stderr, "Warning: no last agent message; wrote empty content to %s\n", r.last.Name())
+	}
+	_ = r.last.Truncate(0) // not of a pipe
+	_, err := r.last.WriteString(text)
+	if err = errors.Join(err, r.last.Close()); err != nil {
+		return execError("Failed to write last message file %q: %s", r.last.Name(), systemError(err))
+	}
+	return nil
+}
+
+// handle prints notifications, and declines requests: exec has nobody to ask.
+func (r *execRun) handle(_ context.Context, m *child.Message) {
+	if !m.IsRequest() {
+		r.turn.Show(m.Method, m.Params)
+		return
+	}
+	var result any
+	if declined, ok := answer.Approval(m.Method, m.Params, answer.Unavailable); ok {
+		result = declined
+	} else if m.Method == "mcpServer/elicitation/request" {
+		result = map[string]any{"action": "cancel", "content": nil, "_meta": nil}
+	} else {
+		_ = m.Refuse(rpc.Errorf(-32000, "%s is not supported in exec mode", m.Method)) // fails only if the bridge has ended
+		return
+	}
+	_ = m.Reply(result)
+}
+
+// execLog writes the log of the bridge and of Codex to stderr, without the colours that Codex always
+// writes, and without the warnings of its app-server, which are notifications, too.
+type execLog struct {
+	colour  bool
+	part    []byte
+	dropped bool // the last line
+}
+
+var (
+	logColours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	logWarning = []byte("ERROR codex_app_server: ")
+)
+
+func (l *execLog) Write(text []byte) (int, error) {
+	l.part = append(l.part, text...)
+	for {
+		at := bytes.IndexByte(l.part, '\n') + 1
+		if at == 0 {
+			return len(text), nil
+		}
+		line, plain := l.part[:at], logColours.ReplaceAll(l.part[:at], nil)
+		l.part = l.part[at:]
+		if !l.colour {
+			line = plain
+		}
+		l.dropped = bytes.Contains(plain, logWarning) || l.dropped && bytes.HasPrefix(plain, []byte("  "))
+		if !l.dropped {
+			_, _ = os.Stderr.Write(line)
+		}
+	}
+}
