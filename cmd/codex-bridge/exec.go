@@ -62,6 +62,9 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	command := slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer})
+	if os.Getenv(keyEnv) != "" {
+		command = slices.Insert(command, len(command)-1, "--config", `cli_auth_credentials_store="ephemeral"`)
+	}
 	if options.has("--strict-config") {
 		command = append(command, "--strict-config")
 	}
@@ -101,6 +104,10 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	return err
 }
 
+// keyEnv is a variable with an API key, which exec uses and an app-server does not (measured). The
+// bridge logs in with it, and Codex does not store it.
+const keyEnv = "CODEX_API_KEY"
+
 // errNoServer means that the bridge of the turn has ended.
 var errNoServer = errors.New("no app-server")
 
@@ -110,17 +117,23 @@ func (r *execRun) run(ctx context.Context) error {
 		"clientInfo":   map[string]any{"name": "codex_exec", "title": nil, "version": methods.Measured}, // as exec calls itself
 		"capabilities": map[string]any{"experimentalApi": true},
 	})
-	if err == nil {
-		err = r.client.Notify(ctx, "initialized", nil)
-	}
 	if err != nil {
 		return err
 	}
+	if err := r.client.Notify(ctx, "initialized", nil); err != nil {
+		return fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	if key := os.Getenv(keyEnv); key != "" {
+		if _, err := r.call(ctx, "account/login/start", map[string]any{"type": "apiKey", "apiKey": key}); err != nil {
+			return err
+		}
+	}
+	opened, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	// The guard lets a client read the configuration of folders with threads only.
 	current, err := r.call(ctx, "config/read", map[string]any{"cwd": r.cwd})
-	if err != nil {
-		return err
-	}
-	opened, err := r.open(ctx, current.Get("config"))
 	if err != nil {
 		return err
 	}
@@ -167,7 +180,7 @@ func (r *execRun) call(ctx context.Context, method string, params any) (rpc.Valu
 
 // open opens the thread. As in `codex exec`, a session that is not found means a new thread, unless it
 // is named by its id.
-func (r *execRun) open(ctx context.Context, current rpc.Value) (rpc.Value, error) {
+func (r *execRun) open(ctx context.Context) (rpc.Value, error) {
 	params := map[string]any{"cwd": r.cwd}
 	if r.never {
 		params["approvalPolicy"] = "never"
@@ -189,9 +202,7 @@ func (r *execRun) open(ctx context.Context, current rpc.Value) (rpc.Value, error
 			return rpc.Value{}, err
 		}
 		if id != "" {
-			r.setSandbox(params, current)
-			params["threadId"], params["excludeTurns"] = id, true
-			return r.call(ctx, "thread/resume", params)
+			return r.reopen(ctx, "thread/resume", id, params)
 		}
 	}
 	if source, ok := r.flags["--thread-source"]; ok {
@@ -206,31 +217,45 @@ func (r *execRun) open(ctx context.Context, current rpc.Value) (rpc.Value, error
 		if id == "" {
 			return rpc.Value{}, execError("Session not found: %s", r.words[0])
 		}
-		r.setSandbox(params, current)
-		params["threadId"], params["excludeTurns"] = id, true
-		return r.call(ctx, "thread/fork", params)
+		return r.reopen(ctx, "thread/fork", id, params)
 	}
 	return r.call(ctx, "thread/start", params)
 }
 
-// setSandbox sets the sandbox of a thread that exists, unless a flag or a permissions profile does. An
-// app-server would keep the thread's own, and exec takes that of the configuration (measured).
-func (r *execRun) setSandbox(params map[string]any, current rpc.Value) {
-	if params["sandbox"] != nil || current.Get("default_permissions").Kind() == rpc.String {
-		return
-	}
-	params["sandbox"] = "read-only"
-	if mode, ok := current.Get("sandbox_mode").Text(); ok {
-		params["sandbox"] = mode
-	} else if folder, err := filepath.EvalSymlinks(r.cwd); err == nil {
-		// Without a mode, Codex takes workspace-write for a project that the user has judged.
-		root, _ := repositoryOf(folder)
-		for project, settings := range current.Get("projects").Members() {
-			if (project == folder || project == root) && settings.Get("trust_level").Kind() == rpc.String {
-				params["sandbox"] = "workspace-write"
-			}
+// reopen opens a thread that exists. Without a sandbox, an app-server would keep the thread's own, and
+// exec takes that of the configuration (measured).
+func (r *execRun) reopen(ctx context.Context, method, id string, params map[string]any) (rpc.Value, error) {
+	params["threadId"], params["excludeTurns"] = id, true
+	if params["sandbox"] == nil {
+		result, err := r.call(ctx, "config/read", map[string]any{})
+		if err != nil {
+			return rpc.Value{}, err
+		}
+		if mode := defaultSandbox(result.Get("config"), r.cwd); mode != "" {
+			params["sandbox"] = mode
 		}
 	}
+	return r.call(ctx, method, params)
+}
+
+// defaultSandbox returns the sandbox of a thread without one; "" for that of a permissions profile.
+func defaultSandbox(current rpc.Value, folder string) string {
+	if current.Get("default_permissions").Kind() == rpc.String {
+		return ""
+	}
+	if mode, ok := current.Get("sandbox_mode").Text(); ok {
+		return mode
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	root, _ := repositoryOf(folder)
+	for project, settings := range current.Get("projects").Members() {
+		if (project == folder || project == root) && settings.Get("trust_level").Kind() == rpc.String {
+			return "workspace-write" // for a project that the user has judged
+		}
+	}
+	return "read-only"
 }
 
 // setProvider sets the provider and the model of --oss.
