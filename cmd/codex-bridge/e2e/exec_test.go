@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -321,6 +324,30 @@ func TestExecAsCodex(t *testing.T) {
 	}
 	if log, _, _ := w.runCommand("decisions", "list"); !strings.Contains(log, "thread/start") || !strings.Contains(log, "command line") {
 		t.Errorf("decisions:\n%s", log)
+	}
+}
+
+// exec uses the API key of CODEX_API_KEY, which an app-server does not, and Codex does not store it.
+func TestExecWithKey(t *testing.T) {
+	t.Parallel()
+	var got [2]atomic.Value
+	for i, program := range []string{codexPath, proxyPath} {
+		server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				got[i].Store(r.Header.Get("Authorization") + " " + r.Header.Get("Originator"))
+			}
+			http.Error(out, "no", http.StatusBadRequest)
+		}))
+		defer server.Close()
+		w := newWorld(t, options{codex: codexPath, config: strings.Replace(execPolicy, `"tools.**"`, `"model_provider"`, 1), codexConfig: fmt.Sprintf(
+			"[model_providers.keyed]\nname = \"keyed\"\nbase_url = %q\nwire_api = \"responses\"\nrequires_openai_auth = true\nsupports_websockets = false\n", server.URL)})
+		w.env = append(w.env, "CODEX_API_KEY=sk-of-the-test")
+		if _, stderr, status := w.execute(program, "", "exec", "-c", `model_provider="keyed"`, "SAY: x"); status != 1 || w.hasFile("home/auth.json") {
+			t.Errorf("%s: status %d\n%s", filepath.Base(program), status, stderr)
+		}
+	}
+	if got[0].Load() != got[1].Load() || got[0].Load() != "Bearer sk-of-the-test codex_exec" {
+		t.Errorf("the provider got %q, not %q", got[1].Load(), got[0].Load())
 	}
 }
 
