@@ -141,7 +141,7 @@ func (f *textForm) show(method string, params rpc.Value) {
 	}
 }
 
-// hook prints a run of a hook. Of the bridge's own runs, which exec does not have, it prints those that
+// hook prints a run of a hook. Of the bridge's hooks, which exec does not have, it prints those that
 // stop something.
 func (f *textForm) hook(method string, run rpc.Value) {
 	name, status := f.style(capitalize(textOf(run, "eventName")), dim), textOf(run, "status")

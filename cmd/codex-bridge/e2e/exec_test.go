@@ -300,7 +300,7 @@ func TestExecUnderPolicy(t *testing.T) {
 	}
 }
 
-// With escalation "ask" nobody is there to ask, and the turn goes on.
+// With escalation "ask" the request is declined, and the turn goes on.
 func TestExecDeclines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codex: codexPath, config: strings.Replace(execPolicy, `, "never"`, "", 1) + "escalation = \"ask\"\n"})
