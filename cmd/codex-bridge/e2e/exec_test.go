@@ -241,19 +241,30 @@ func TestExecInterrupted(t *testing.T) {
 				w := newWorld(t, options{codex: codexPath, config: execPolicy})
 				cmd := exec.CommandContext(deadline(t), program, "exec", "--json", "-s", "workspace-write", "-o", "last", "RUN: touch made; sleep 600")
 				cmd.Env, cmd.Dir = w.env, w.workspace
-				var out bytes.Buffer
-				cmd.Stdout = &out
+				events, err := os.Create(filepath.Join(w.root, "events"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer events.Close()
+				printed := func() string {
+					text, err := os.ReadFile(events.Name())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return string(text)
+				}
+				cmd.Stdout = events
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				for deadline := deadline(t); !w.workspaceHasFile("made") && deadline.Err() == nil; {
+				for deadline := deadline(t); (!w.workspaceHasFile("made") || !strings.Contains(printed(), "item.started")) && deadline.Err() == nil; {
 					time.Sleep(20 * time.Millisecond)
 				}
 				if err := cmd.Process.Signal(sig); err != nil {
 					t.Fatal(err)
 				}
 				_ = cmd.Wait()
-				outcomes[i] = threadUUID.ReplaceAllString(cmd.ProcessState.String()+"\n"+out.String(), "ID")
+				outcomes[i] = threadUUID.ReplaceAllString(cmd.ProcessState.String()+"\n"+printed(), "ID")
 				for deadline := deadline(t); len(w.processes()) > 0 && program == proxyPath; time.Sleep(20 * time.Millisecond) {
 					if deadline.Err() != nil {
 						t.Fatalf("still running: %s", describe(w.processes()))
