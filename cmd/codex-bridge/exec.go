@@ -132,11 +132,7 @@ func (r *execRun) run(ctx context.Context) error {
 		return err
 	}
 	// The guard lets a client read the configuration of folders with threads only.
-	current, err := r.call(ctx, "config/read", map[string]any{"cwd": r.cwd})
-	if err != nil {
-		return err
-	}
-	thread := exec.Thread{Settings: opened, Config: current.Get("config"), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
+	thread := exec.Thread{Settings: opened, Config: r.config(ctx, map[string]any{"cwd": r.cwd}), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
 	thread.ID, _ = opened.Get("thread").Get("id").Text()
 	agent, _ := hello.Get("userAgent").Text()
 	_, agent, _ = strings.Cut(agent, "/")

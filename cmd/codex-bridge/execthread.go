@@ -58,15 +58,17 @@ func (r *execRun) open(ctx context.Context) (rpc.Value, error) {
 func (r *execRun) reopen(ctx context.Context, method, id string, params map[string]any) (rpc.Value, error) {
 	params["threadId"], params["excludeTurns"] = id, true
 	if params["sandbox"] == nil {
-		result, err := r.call(ctx, "config/read", map[string]any{})
-		if err != nil {
-			return rpc.Value{}, err
-		}
-		if mode := defaultSandbox(result.Get("config"), r.cwd); mode != "" {
+		if mode := defaultSandbox(r.config(ctx, map[string]any{}), r.cwd); mode != "" {
 			params["sandbox"] = mode
 		}
 	}
 	return r.call(ctx, method, params)
+}
+
+// config returns Codex's configuration; nothing if the policy refuses the request.
+func (r *execRun) config(ctx context.Context, params map[string]any) rpc.Value {
+	result, _ := r.client.Call(ctx, "config/read", params)
+	return result.Get("config")
 }
 
 // defaultSandbox returns the sandbox of a thread without one; "" for that of a permissions profile.
