@@ -2,6 +2,7 @@ package argv_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +69,13 @@ func TestParse(t *testing.T) {
 		{"exec --help", want{Command: "exec", Info: true}},
 		{"sandbox ls --help", want{Command: "sandbox", Second: "ls"}}, // runs ls
 		{"help app-server", want{Command: "help", Info: true}},
+		{"exec x help", want{Command: "exec", Second: "x", Info: true}},
+		{"exec -- --help", want{Command: "exec", Second: "--help"}},
+		{"exec x -o --help", want{Command: "exec", Second: "x"}},
+		{"exec --new --help", want{Command: "exec"}},
+		{"exec resume help", want{Command: "exec", Second: "resume"}},
+		{"exec review -h", want{Command: "exec", Second: "review", Info: true}},
+		{"review --title x -V", want{Command: "review"}},
 		{"completion bash", want{Command: "completion", Info: true}},
 		{"app-server -c a=1 generate-ts", want{Command: "app-server", Second: "generate-ts", Info: true}},
 		// The next word may be the value of an unknown flag.
@@ -102,16 +110,17 @@ func TestFlagsAreCurrent(t *testing.T) {
 	}
 	for command, flags := range tested.Flags {
 		for _, flag := range flags {
-			args := []string{strings.TrimSuffix(flag, "="), "app-server"}
+			words := strings.Fields(command)[1:]
+			args := append(words, strings.TrimSuffix(flag, "="), "app-server")
 			if command == "codex app-server" {
-				slices.Reverse(args)
+				args = []string{"app-server", strings.TrimSuffix(flag, "=")}
 			}
 			line := argv.Parse(args)
 			if line.Info { // --help and --version
 				continue
 			}
 			// A flag with a value takes the command as its value, or lacks one.
-			takes := len(line.Items) != 1 || line.Items[0].Len == 2 || line.Items[0].State == argv.Invalid
+			takes := len(line.Items) == 0 || line.Items[0].Len == 2 || line.Items[0].State == argv.Invalid
 			if unknown := slices.ContainsFunc(line.Items, func(i argv.Item) bool { return i.State == argv.Unknown }); unknown || takes != strings.HasSuffix(flag, "=") {
 				t.Errorf("%s %s: %+v", command, flag, line)
 			}
@@ -145,12 +154,42 @@ func TestItems(t *testing.T) {
 			{Name: "--config", Value: "-x", At: 1, Len: 2, State: argv.Invalid},
 			{Name: "--config", At: 4, Len: 1, State: argv.Invalid},
 		}},
-		{"exec --yolo", nil},
+		{"-m a exec -m b hello resume -o x id -- --last -", []argv.Item{
+			{Name: "--model", Value: "a", At: 0, Len: 2}, {Name: "--model", Value: "b", At: 3, Len: 2}, {Value: "hello", At: 5, Len: 1},
+			{Name: "--output-last-message", Value: "x", At: 7, Len: 2}, {Value: "id", At: 9, Len: 1}, {Value: "--last", At: 11, Len: 1}, {Value: "-", At: 12, Len: 1},
+		}},
+		{"exec --yolo -i a b -- resume", []argv.Item{
+			{Name: "--dangerously-bypass-approvals-and-sandbox", At: 1, Len: 1}, {Name: "--image", At: 2, Len: 3}, {Value: "resume", At: 6, Len: 1},
+		}},
+		{"exec resume -s x -i a b", []argv.Item{
+			{Name: "-s", At: 2, Len: 1, State: argv.Unknown}, {Value: "x", At: 3, Len: 1}, {Name: "--image", Value: "a", At: 4, Len: 2}, {Value: "b", At: 6, Len: 1},
+		}},
+		{"review --base x --json", []argv.Item{{Name: "--base", Value: "x", At: 1, Len: 2}, {Name: "--json", At: 3, Len: 1, State: argv.Unknown}}},
+		{"login --yolo", nil},
 	} {
 		got := argv.Parse(strings.Fields(c.args)).Items
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.args, diff)
 		}
+	}
+}
+
+// A command of exec, which may follow its prompt.
+func TestExec(t *testing.T) {
+	for args, want := range map[string]string{
+		"exec resume": "resume 1", "e -m x fork id": "fork 3", "exec hello review": "review 2", "exec -- resume": " 0", "review": "review 0", "-m x review": "review 2",
+	} {
+		line := argv.Parse(strings.Fields(args))
+		if got := line.Sub + " " + strconv.Itoa(line.SubAt); got != want || !line.Exec() {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+	if argv.Parse([]string{"exec", ""}).Sub != "" || argv.Parse([]string{"exec", "-h"}).Exec() || argv.Parse([]string{"resume"}).Exec() {
+		t.Error("not a turn")
+	}
+	line := argv.Parse([]string{"exec", "-i", "a", "b,c", "--image=d"})
+	if got := slices.Concat(line.Values(line.Items[0]), line.Values(line.Items[1])); !slices.Equal(got, []string{"a", "b,c", "d"}) {
+		t.Errorf("images: %q", got)
 	}
 }
 

@@ -76,6 +76,50 @@ var (
 		{"--ws-audience", nil, oneValue},
 		{"--ws-max-clock-skew-seconds", nil, oneValue},
 	}
+	// turnFlags are those of exec and of its commands.
+	turnFlags = []flagSpec{
+		{"--strict-config", nil, noValue},
+		{"--model", []string{"-m"}, oneValue},
+		{"--dangerously-bypass-approvals-and-sandbox", []string{"--yolo"}, noValue},
+		{"--dangerously-bypass-hook-trust", nil, noValue},
+		{"--worktree", nil, noValue},
+		{"--thread-source", nil, oneValue},
+		{"--cyber-access-program", nil, oneValue},
+		{"--skip-git-repo-check", nil, noValue},
+		{"--trust", nil, noValue},
+		{"--ephemeral", nil, noValue},
+		{"--ignore-user-config", nil, noValue},
+		{"--ignore-rules", nil, noValue},
+		{"--output-schema", nil, oneValue},
+		{"--json", []string{"--experimental-json"}, noValue},
+		{"--output-last-message", []string{"-o"}, oneValue},
+	}
+	reviewFlags = []flagSpec{
+		{"--uncommitted", nil, noValue},
+		{"--base", nil, oneValue},
+		{"--commit", nil, oneValue},
+		{"--title", nil, oneValue},
+	}
+	oneImage = flagSpec{"--image", []string{"-i"}, oneValue}
+	// execFlags are the flags of exec, "", of its commands, and of the command review.
+	execFlags = map[string][]flagSpec{
+		"": slices.Concat(commonFlags, turnFlags, []flagSpec{
+			{"--image", []string{"-i"}, manyValues},
+			{"--oss", nil, noValue},
+			{"--local-provider", nil, oneValue},
+			{"--profile", []string{"-p"}, oneValue},
+			{"--sandbox", []string{"-s"}, oneValue},
+			{"--approve-for-me", []string{"--not-so-yolo"}, noValue},
+			{"--cd", []string{"-C"}, oneValue},
+			{"--add-dir", nil, oneValue},
+			{"--color", nil, oneValue},
+		}),
+		"resume": slices.Concat(commonFlags, turnFlags, []flagSpec{oneImage, {"--last", nil, noValue}, {"--all", nil, noValue}}),
+		"fork":   slices.Concat(commonFlags, turnFlags, []flagSpec{oneImage}),
+		"review": slices.Concat(commonFlags, turnFlags, reviewFlags),
+	}
+	reviewCommandFlags = slices.Concat(commonFlags, []flagSpec{{"--strict-config", nil, noValue}, {"--trust", nil, noValue}}, reviewFlags)
+
 	allRootFlags      = slices.Concat(commonFlags, rootFlags)
 	allAppServerFlags = slices.Concat(commonFlags, appServerFlags)
 )

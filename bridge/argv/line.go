@@ -14,6 +14,11 @@ type Line struct {
 	// or if it may be the value of a flag. For an app-server that does not serve stdio it is the
 	// word or flag that says so.
 	Second string
+	// Sub is the command of exec: resume, fork or review; "" for none. For the command review, which is
+	// exec review with fewer flags, it is review, too.
+	Sub string
+	// SubAt is the index of Sub in Args, if it is not "".
+	SubAt int
 	// Proxy reports `codex app-server` on stdio, which the bridge runs as a proxy. Every other
 	// line is passed to Codex.
 	Proxy bool
@@ -21,8 +26,8 @@ type Line struct {
 	CommandAt int
 	// Info reports a request for help, the version or a completion script.
 	Info bool
-	// Items are the arguments before the command, in order; for an app-server, also those after
-	// it. The command itself is not among them.
+	// Items are the arguments before the command, in order; for an app-server, exec and review, also
+	// those after it. The commands themselves are not among them.
 	Items []Item
 }
 
@@ -64,6 +69,17 @@ var interactive = []string{"", "resume", "fork", "agents"}
 // Interactive reports whether Codex opens its terminal interface. It is then a client of an
 // app-server: its own, or the one that --remote names.
 func (l Line) Interactive() bool { return !l.Info && slices.Contains(interactive, l.Command) }
+
+// Exec reports whether Codex runs a turn without its terminal interface: exec or review.
+func (l Line) Exec() bool { return !l.Info && (l.Command == "exec" || l.Command == "review") }
+
+// Values returns the values of a flag that takes several.
+func (l Line) Values(item Item) []string {
+	if item.Len == 1 {
+		return []string{item.Value}
+	}
+	return l.Args[item.At+1 : item.At+item.Len]
+}
 
 // WithRemote returns the arguments of an interactive Codex that uses the app-server at this address.
 // more are further flags.

@@ -59,6 +59,11 @@ func (l *Line) parseRest(at int) {
 	switch l.Command {
 	case AppServer:
 		l.parseAppServer(at)
+	case "exec":
+		l.parseExec(at)
+	case "review":
+		l.Sub, l.SubAt = l.Command, l.CommandAt
+		l.parseExec(at)
 	case "help", "completion":
 		l.Info = l.allKnown()
 	default:
@@ -94,6 +99,45 @@ func (l *Line) parseAppServer(at int) {
 		}
 	}
 	l.Proxy = true
+}
+
+// parseExec parses the arguments of exec and review. A command of exec may follow its prompt (measured:
+// `codex exec hello resume --last` resumes).
+func (l *Line) parseExec(at int) {
+	for i := at; i < len(l.Args); {
+		table, arg := execFlags[l.Sub], l.Args[i]
+		if l.Command == "review" {
+			table = reviewCommandFlags
+		}
+		switch {
+		case arg == "--":
+			for i++; i < len(l.Args); i++ {
+				l.addWord(i)
+			}
+			return
+		case isHelp(arg), l.Sub == "" && (arg == "help" || arg == "-V" || arg == "--version"):
+			l.Info = l.allKnown()
+			return
+		case isFlag(arg):
+			item := parseFlag(table, l.Args, i)
+			l.Items = append(l.Items, item)
+			i += item.Len
+			continue
+		case l.Sub == "" && arg != "" && execFlags[arg] != nil:
+			l.Sub, l.SubAt, l.Second = arg, i, arg
+		default:
+			l.addWord(i)
+		}
+		i++
+	}
+}
+
+// addWord adds a word after exec or review.
+func (l *Line) addWord(at int) {
+	if l.Second == "" && l.allKnown() {
+		l.Second = l.Args[at]
+	}
+	l.Items = append(l.Items, Item{Value: l.Args[at], At: at, Len: 1})
 }
 
 // parseSecond finds the first word after another command.

@@ -157,7 +157,7 @@ func (c Command) features(ctx context.Context) (map[string]string, error) {
 }
 
 // Commands are the commands whose flags the bridge checks.
-var Commands = []string{"codex", "codex app-server"}
+var Commands = []string{"codex", "codex app-server", "codex exec", "codex exec fork", "codex exec resume", "codex exec review", "codex review"}
 
 // flags returns the flags of Commands from Codex's completion script, which also has hidden flags.
 // It lacks hidden aliases.
@@ -174,7 +174,7 @@ func (c Command) flags(ctx context.Context) (map[string][]string, error) {
 	for line := range strings.Lines(script) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := completedCommand.FindStringSubmatch(line); m != nil {
-			command = strings.NewReplacer("__subcmd__", " ", "__app__server", " app-server").Replace(m[1])
+			command = strings.NewReplacer("__subcmd__", " ", "__app__server", " app-server", "__", " ").Replace(m[1])
 			if !slices.Contains(Commands, command) {
 				command = ""
 			}
@@ -195,8 +195,8 @@ func (c Command) flags(ctx context.Context) (map[string][]string, error) {
 			}
 		}
 	}
-	for _, command := range Commands {
-		if len(list[command]) == 0 {
+	for i, command := range Commands {
+		if len(list[command]) == 0 && i < 2 { // older releases lack some of the others
 			return nil, fmt.Errorf("the completion script has no flags of %s", command)
 		}
 		slices.Sort(list[command])

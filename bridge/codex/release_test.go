@@ -75,7 +75,7 @@ func TestLoadRelease(t *testing.T) {
 			"HookEventName": {"interrupt", "stop"},
 		},
 		Requirements: map[string][]string{"ConfigRequirements": {"network"}, "Network": {"enabled", "self"}},
-		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}},
+		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}, "codex exec": {"--color="}},
 		Features:     map[string]string{"hooks": "stable true", "new_thing": "under development false"},
 		Unread:       map[codex.Part]string{codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only"},
 	}

@@ -49,7 +49,7 @@ func (c *decider) decideOmittedApproval() {
 		} else if p.gatesApproval(text) {
 			c.applyApproval(text, "", "")
 		}
-	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular && c.st.Thread.isGated(p) && p.acceptsApprovalName("untrusted"):
+	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular && c.st.Thread.isGated(p) && p.AcceptsApprovalName("untrusted"):
 		c.applyApproval(jsonString("untrusted"), ruleApproval, "if omitted, the bridge would no longer ask about each command of the thread")
 	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
 		// The stored thread gives an omitted value, and the policy allows only one.
@@ -125,11 +125,11 @@ func (p *Policy) allowsApproval(v rpc.Value) bool {
 // So only one value is stricter than another: untrusted with the gate, where Codex has on-request
 // and the bridge asks about each command, is on-request with more questions.
 func (p *Policy) acceptsApproval(v rpc.Value) bool {
-	return p.allowsApproval(v) || v.Is("untrusted") && p.acceptsApprovalName("untrusted")
+	return p.allowsApproval(v) || v.Is("untrusted") && p.AcceptsApprovalName("untrusted")
 }
 
-// acceptsApprovalName is acceptsApproval for the name of an approval policy.
-func (p *Policy) acceptsApprovalName(name string) bool {
+// AcceptsApprovalName reports whether a client may choose the approval policy of this name.
+func (p *Policy) AcceptsApprovalName(name string) bool {
 	return slices.Contains(p.approvals, name) || name == "untrusted" && p.gate && slices.Contains(p.approvals, gatedApproval)
 }
 

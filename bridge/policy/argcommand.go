@@ -66,6 +66,7 @@ func (c *argsDecider) decideCommand() {
 	}
 	for _, item := range c.line.Items {
 		switch {
+		case c.line.Exec() && item.At > c.line.CommandAt: // see decideExec
 		case item.At >= c.ownArgs && item.State == argv.Unknown:
 			// An unknown flag may take the command for its value.
 			c.refuse(c.flagText(item), ruleCommands, "the flag is unknown, so the bridge can't find the command", "write it after the command, or remove it")
@@ -77,6 +78,8 @@ func (c *argsDecider) decideCommand() {
 	case c.err != nil:
 	case c.line.Interactive():
 		c.decideInteractive()
+	case c.line.Exec():
+		c.decideExec()
 	case c.line.Command == argv.AppServer:
 		c.requireNamed(words, 2, "it would start or reach an app-server without this policy")
 	case slices.Contains(bypassing, c.line.Command):
@@ -145,6 +148,33 @@ func (c *argsDecider) decideInteractive() {
 			c.refuse(argText(name), ruleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
 		case strings.HasPrefix(name, "--dangerously"), name == "--yolo":
 			c.refuse(argText(name), ruleMode, "it disables Codex's protection", "remove it")
+		}
+	}
+}
+
+// execFlags are those of exec and review that need no check: the bridge handles them, or makes them
+// fields of requests that the policy checks.
+var execFlags = []string{
+	"--all", "--approve-for-me", "--base", "--cd", "--color", "--commit", "--cyber-access-program", "--ephemeral", "--image", "--json", "--last", "--model",
+	"--output-last-message", "--output-schema", "--skip-git-repo-check", "--thread-source", "--title", "--uncommitted",
+}
+
+// decideExec checks exec and review, which the bridge runs as a client of an app-server under this
+// policy.
+func (c *argsDecider) decideExec() {
+	for i, item := range c.line.Items {
+		if item.At < c.ownArgs || item.Name == "" || item.State == argv.Valid && slices.Contains(execFlags, item.Name) {
+			continue
+		}
+		if c.checkUnderstood(item); c.err != nil {
+			return
+		}
+		before := len(c.dropped)
+		c.decideFlag(item)
+		next := item.At + item.Len
+		// Codex takes all words after --image as images.
+		if len(c.dropped) > before && i > 0 && c.line.Items[i-1].Name == "--image" && next < len(c.line.Args) && !strings.HasPrefix(c.line.Args[next], "-") {
+			c.refuse(c.flagText(item), ruleMode, "without it the next word would be an image", "remove it, or write it before --image")
 		}
 	}
 }

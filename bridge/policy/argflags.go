@@ -2,7 +2,7 @@ package policy
 
 import "codex-bridge/bridge/argv"
 
-// argRules has a function for each flag of app-server.
+// argRules has a function for each flag of app-server, and of exec except execFlags.
 //
 // Measured with Codex 0.169: --config, --enable, --disable and --approve-for-me reach the
 // configuration. --code-mode-host, --cloud-skills-snapshot, --remote-control and --managed-daemon
@@ -38,6 +38,10 @@ var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--worktree":              refuseArg("a thread's cwd names the folder", "remove it"),
 	"--full-auto":             refuseArg("it disables Codex's protection", "remove it"),
 	"--startup-sign-out":      refuseArg("it signs out", "remove it, or run codex logout"),
+
+	"--trust":              refuseArg("it would trust the project's servers, hooks and rules for good", "remove it, or trust the project in Codex's configuration"),
+	"--ignore-user-config": refuseArg("Codex's app-server always reads it", "remove it; set single keys with -c"),
+	"--ignore-rules":       refuseArg("it drops rules for commands, and Codex's app-server always reads them", "remove it"),
 
 	"--strict-config":             passArg,
 	"--no-alt-screen":             passArg,
@@ -82,7 +86,7 @@ func (c *argsDecider) decideSandbox(item argv.Item) {
 }
 
 func (c *argsDecider) decideApproval(item argv.Item) {
-	if !c.p.acceptsApprovalName(item.Value) {
+	if !c.p.AcceptsApprovalName(item.Value) {
 		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "choose an allowed value")
 	}
 }

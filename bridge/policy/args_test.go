@@ -135,6 +135,24 @@ func TestFlags(t *testing.T) {
 		{"-c --help app-server", policy.Deny, "", "policy.mode"},
 		{"app-server -- x", policy.Deny, "", "policy.mode"},
 		{"x app-server", policy.Deny, "", "policy.mode"},
+		// exec and review are clients of an app-server under the policy.
+		{"-m gpt -C /x e -s workspace-write -i a b --json -o f --output-schema g --color never --ephemeral --skip-git-repo-check -- x", policy.Pass, "", ""},
+		{"exec -s read-only resume --last --all -i a -m gpt x y", policy.Pass, "", ""},
+		{"exec fork id --thread-source x --cyber-access-program standard --strict-config", policy.Pass, "", ""},
+		{"exec review --base x", policy.Pass, "", ""}, {"review --commit x --title y", policy.Pass, "", ""},
+		{"-s danger-full-access exec -s danger-full-access x", policy.Rewrite, "exec x", "policy.sandbox"},
+		{"exec --add-dir /y -i a b", policy.Rewrite, "exec -i a b", "policy.mode"},
+		{"exec -i a --add-dir /y b", policy.Deny, "", "policy.mode"},
+		{"exec -i a --add-dir /y --json b", policy.Rewrite, "exec -i a --json b", "policy.mode"},
+		{"exec --approve-for-me --oss x", policy.Rewrite, "exec --approve-for-me x", "policy.config_keys"},
+		{"-c hooks.x=1 review --uncommitted -c hooks.y=1", policy.Rewrite, "review --uncommitted", "policy.config_keys"},
+		{"exec --yolo x", policy.Deny, "", "policy.mode"}, {"exec resume x --dangerously-bypass-hook-trust", policy.Deny, "", "policy.mode"},
+		{"exec --trust x", policy.Deny, "", "policy.mode"}, {"review --trust", policy.Deny, "", "policy.mode"},
+		{"exec x --ignore-user-config", policy.Deny, "", "policy.mode"}, {"exec --ignore-rules x", policy.Deny, "", "policy.mode"},
+		{"exec --worktree x", policy.Deny, "", "policy.mode"}, {"exec -p x y", policy.Deny, "", "policy.mode"},
+		{"exec --new x", policy.Deny, "", "policy.mode"}, {"exec resume -s read-only x", policy.Deny, "", "policy.mode"},
+		{"exec --json=1 x", policy.Deny, "", "policy.mode"}, {"exec -o", policy.Deny, "", "policy.mode"},
+		{"--remote unix://x exec x", policy.Deny, "", "policy.mode"}, {"hello exec x", policy.Deny, "", "policy.commands"},
 	} {
 		d := p.DecideArgs(strings.Fields(c.args), 0)
 		gets := c.gets
@@ -167,7 +185,7 @@ func TestCommands(t *testing.T) {
 		{``, "-C /x -i a -p b --add-dir /y", true}, {``, "queue --thread x", false}, {``, "hello", false}, {`"hello"`, "hello", true},
 		{`"*"`, "--remote unix://x", false}, {`"*"`, "resume --remote=unix://x", false}, {`"*"`, "fork x --remote-auth-token-env X", false},
 		{`"*"`, "--yolo", false}, {`"*"`, "resume --yolo", false}, {`"*"`, "agents --dangerously-bypass-hook-trust", false},
-		{`"exec"`, "e x", true}, {`"apply"`, "a x", true}, {`"e"`, "exec", false},
+		{``, "e x", true}, {`"apply"`, "a x", true}, {`"a"`, "apply", false},
 		{`"mcp"`, "mcp", true}, {`"mcp"`, "mcp add x", true}, {`"mcp list"`, "mcp list", true},
 		{`"mcp list"`, "mcp add", false}, {`"mcp list"`, "mcp", false}, {`"mcp list"`, "mcp --new list", false},
 		{`"mcp l*"`, "mcp login", true}, {`"log*"`, "logout", true}, {`"* list"`, "features list", true},

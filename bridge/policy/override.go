@@ -136,7 +136,7 @@ func (p *Policy) isNarrowest(key, value string) bool {
 	if row == nil || row.narrowest != value || value == "" {
 		return false
 	}
-	return key != "approval_policy" || p.acceptsApprovalName("untrusted")
+	return key != "approval_policy" || p.AcceptsApprovalName("untrusted")
 }
 
 // findLoss returns the row that says why the loss of an override would send data to another place
@@ -187,7 +187,7 @@ func (c *decider) readOverlay([]string) {
 	overlay := c.params.Get("config")
 	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(readOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[readOnly])
 	c.overlayUser = overlay.Get("approvals_reviewer").Is("user")
-	c.overlayUntrusted = overlay.Get("approval_policy").Is("untrusted") && c.p.acceptsApprovalName("untrusted")
+	c.overlayUntrusted = overlay.Get("approval_policy").Is("untrusted") && c.p.AcceptsApprovalName("untrusted")
 	c.overlaySandboxed = c.spec.startsThread || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
 	if c.st.Defaults == nil || !c.overlaySandboxed {
 		return

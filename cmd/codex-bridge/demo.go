@@ -24,14 +24,5 @@ func (demoCmd) Run(out rawOutput) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: colored()})
-}
-
-// colored reports whether standard output is a terminal with colours.
-func colored() bool {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := os.Stdout.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout)})
 }

@@ -170,7 +170,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 	if err != nil || p.Mode() != config.Enforce || !p.AllowsAllCommands() {
 		return finding{}, false
 	}
-	return finding{"commands", warn, "codex exec and others, started through us, run without this policy: policy.commands is " +
+	return finding{"commands", warn, "codex queue and others, started through us, run without this policy: policy.commands is " +
 		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, origin(cfg, "policy.commands")),
 		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
 }

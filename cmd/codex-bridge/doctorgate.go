@@ -54,7 +54,7 @@ func fireHook(policyFiles []string) (status, took string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"), depthEnv+"=1") // with a Codex of its own
+	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"), ownCodexEnv+"=1")
 	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: decline})
 	if err != nil {
 		return "", "", err

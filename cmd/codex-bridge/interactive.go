@@ -92,14 +92,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	env := os.Environ()
-	if len(notices) > 0 {
-		text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)])
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
-		env = append(env, noticesEnv+"="+string(text))
-	}
+	env := environWithNotices(notices)
 	endpoint := listener.Endpoint()
 	var connected atomic.Bool
 	server := serve.New(serve.Options{
@@ -136,6 +129,15 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	}
 	codex.ExitLike(state) // ends the process
 	return nil
+}
+
+// environWithNotices returns the environment of a bridge that shows the sentences to its client.
+func environWithNotices(notices []string) []string {
+	env := os.Environ()
+	if text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)]); err == nil && len(notices) > 0 {
+		env = append(env, noticesEnv+"="+string(text))
+	}
+	return env
 }
 
 // terminalNotices returns the sentences about arguments that were removed before the terminal interface

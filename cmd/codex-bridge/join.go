@@ -34,6 +34,9 @@ import (
 const (
 	// serveLogName is the name of the log of a codex-bridge serve that started by itself.
 	serveLogName = "serve.log"
+	// ownCodexEnv is the variable for an app-server that must not join: that of exec and doctor. An agent's
+	// does not join either.
+	ownCodexEnv = "CODEX_BRIDGE_OWN_CODEX"
 	// serveStart is how long such a serve may take to listen.
 	serveStart = time.Minute
 )
@@ -71,9 +74,6 @@ var sharedArguments = []string{argv.AppServer, "--analytics-default-enabled", "-
 
 // mayJoin returns why a client with these arguments needs a Codex of its own, or "".
 func mayJoin(args []string) string {
-	if nestingDepth() > 0 {
-		return "an agent has a Codex of its own"
-	}
 	for _, arg := range args {
 		if !slices.Contains(sharedArguments, arg) {
 			return fmt.Sprintf("the argument %s is for one Codex, and codex-bridge serve shares its Codex", arg)
@@ -195,7 +195,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 // joined serves the client on stdin and stdout by codex-bridge serve, if serve.mode says so. done reports
 // whether it did.
 func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err error) {
-	if cfg.Serve.Mode == config.OwnCodex {
+	if cfg.Serve.Mode == config.OwnCodex || os.Getenv(ownCodexEnv) != "" || nestingDepth() > 0 {
 		return false, nil
 	}
 	socket, err := reachServe(cfg, args)

@@ -42,9 +42,9 @@ func main() {
 	}
 }
 
-// runAsCodex runs the real Codex with these arguments: app-server behind the proxy,
-// other commands in place of this process. It returns nil only for a
-// client that joined codex-bridge serve.
+// runAsCodex runs the real Codex with these arguments: app-server behind the proxy, exec and the
+// terminal interface as its clients, other commands in place of this process. It returns nil only for a
+// client that joined codex-bridge serve. An error may be the exit status.
 func runAsCodex(args []string) error {
 	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
@@ -57,7 +57,7 @@ func runAsCodex(args []string) error {
 	command := codex.Command{
 		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), noticesEnv)),
+		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), noticesEnv, ownCodexEnv)),
 	}
 	record := newLedger(cfg)
 	var notices []string
@@ -80,6 +80,9 @@ func runAsCodex(args []string) error {
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices)
+	}
+	if cfg.Policy.Mode == config.Enforce && line.Exec() {
+		return runExec(cfg, line, notices)
 	}
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {

@@ -81,9 +81,10 @@ func (p *proposer) patchFeatures(changes []Change) string {
 	return strings.Join(lines, "")
 }
 
-// flagTables has the first line of the table with the flags of each command.
+// flagTables has the first line of the table with the flags of each command. Those of the commands of
+// exec come from exec.
 var flagTables = map[string]string{
-	"codex": "\trootFlags = []flagSpec{\n", "codex app-server": "\tappServerFlags = []flagSpec{\n",
+	"codex": "\trootFlags = []flagSpec{\n", "codex app-server": "\tappServerFlags = []flagSpec{\n", "codex exec": "\tturnFlags = []flagSpec{\n",
 }
 
 // patchFlags returns the tables of flags with the changes to long flags. A short one is an alias,
@@ -91,8 +92,9 @@ var flagTables = map[string]string{
 func patchFlags(changes []Change) string {
 	text := argv.Source
 	for _, c := range changes {
-		before, table, ok := strings.Cut(text, flagTables[c.Command])
-		if c.Kind != Flag || !ok || !strings.HasPrefix(c.Name, "--") {
+		first := flagTables[c.Command]
+		before, table, ok := strings.Cut(text, first)
+		if c.Kind != Flag || first == "" || !ok || !strings.HasPrefix(c.Name, "--") {
 			continue
 		}
 		table, after, _ := strings.Cut(table, "\n\t}\n")

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/child"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
+	"codex-bridge/lifecycle/exec"
+	"codex-bridge/relay/answer"
+	"codex-bridge/relay/inject"
+	"codex-bridge/rpc"
+)
+
+// execRun is `codex exec` or `codex review` as a client of a bridge.
+type execRun struct {
+	*execOptions
+	client *child.Client
+	turn   *exec.Turn
+	never  bool // the policy allows the approval policy never
+
+	mu  sync.Mutex
+	ids map[string]any // of the running turn
+}
+
+// runExec runs exec or review under the policy. The error is the exit status.
+func runExec(cfg *config.Config, line argv.Line, notices []string) error {
+	options, err := parseExecOptions(line)
+	if err != nil {
+		return err
+	}
+	judge, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		return &refusedArgs{err.Error()}
+	}
+	if err := options.load(os.Stdin); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	json, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
+	r := &execRun{execOptions: options, never: judge.AcceptsApprovalName("never"), turn: exec.New(exec.Options{
+		Out: os.Stdout, Err: os.Stderr, JSON: json, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
+	})}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	command := slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer})
+	if os.Getenv(keyEnv) != "" {
+		command = slices.Insert(command, len(command)-1, "--config", `cli_auth_credentials_store="ephemeral"`)
+	}
+	if options.has("--strict-config") {
+		command = append(command, "--strict-config")
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	r.client, err = child.Connect(ctx, child.ClientOptions{
+		Command: command, Env: append(environWithNotices(notices), ownCodexEnv+"=1"), Stderr: &execLog{colour: colour},
+		Grace: 2 * time.Duration(cfg.Codex.ShutdownGrace), MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
+	})
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.run(ctx) }()
+	select {
+	case err = <-done:
+		err = errors.Join(err, r.client.Close(ctx))
+	case sig := <-stop:
+		signal.Stop(stop) // the next one ends this process and Codex
+		if sig == os.Interrupt && r.interrupt(ctx) {
+			err = errors.Join(<-done, r.client.Close(ctx))
+			break
+		}
+		cancel()
+		err = r.client.Close(ctx)
+		if self, _ := os.FindProcess(os.Getpid()); self.Signal(sig) == nil {
+			time.Sleep(time.Second) // the signal ends this process
+		}
+		return errors.Join(exitError(exitInterrupted), err)
+	}
+	if status := r.client.Status(); errors.Is(err, errNoServer) && (status == "exit status 2" || status == "exit status 127") {
+		return exitError(map[string]int{"exit status 2": exitConfig, "exit status 127": exitNotFound}[status]) // it has said why
+	}
+	if errors.Is(err, errNoServer) {
+		return execError("%s", strings.TrimPrefix(err.Error(), errNoServer.Error()+": "))
+	}
+	return err
+}
+
+// keyEnv is a variable with an API key, which exec uses and an app-server does not (measured). The
+// bridge logs in with it, and Codex does not store it.
+const keyEnv = "CODEX_API_KEY"
+
+// errNoServer means that the bridge of the turn has ended.
+var errNoServer = errors.New("no app-server")
+
+// run runs the turn. The error is the exit status, or errNoServer.
+func (r *execRun) run(ctx context.Context) error {
+	hello, err := r.call(ctx, "initialize", map[string]any{
+		"clientInfo":   map[string]any{"name": "codex_exec", "title": nil, "version": methods.Measured}, // as exec calls itself
+		"capabilities": map[string]any{"experimentalApi": true},
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.client.Notify(ctx, "initialized", nil); err != nil {
+		return fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	if key := os.Getenv(keyEnv); key != "" {
+		if _, err := r.call(ctx, "account/login/start", map[string]any{"type": "apiKey", "apiKey": key}); err != nil {
+			return err
+		}
+	}
+	opened, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	// The guard lets a client read the configuration of folders with threads only.
+	thread := exec.Thread{Settings: opened, Config: r.config(ctx, map[string]any{"cwd": r.cwd}), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
+	thread.ID, _ = opened.Get("thread").Get("id").Text()
+	agent, _ := hello.Get("userAgent").Text()
+	_, agent, _ = strings.Cut(agent, "/")
+	thread.Version, _, _ = strings.Cut(agent, " ")
+	if r.text != nil {
+		thread.Prompt = *r.text
+	}
+	r.turn.Opened(thread)
+	if r.text != nil || r.target != nil {
+		if err := r.start(ctx, thread.ID); err != nil {
+			return err
+		}
+		select {
+		case <-r.turn.Done():
+		case <-r.client.Done():
+			return fmt.Errorf("%w: %w", errNoServer, r.client.Err())
+		}
+	}
+	if err := r.writeLast(); err != nil {
+		return err
+	}
+	if !r.turn.End() {
+		return exitError(exitFailed)
+	}
+	return exitError(0)
+}
+
+// call sends a request. Its error is printed, or errNoServer.
+func (r *execRun) call(ctx context.Context, method string, params any) (rpc.Value, error) {
+	result, err := r.client.Call(ctx, method, params)
+	var refused *rpc.Error
+	switch {
+	case errors.As(err, &refused):
+		return result, execError("%s: %s failed: %s (code %d)", method, method, follow.StripControls(refused.Message), refused.Code)
+	case err != nil:
+		return result, fmt.Errorf("%w: %w", errNoServer, err)
+	}
+	return result, nil
+}
+
+// start starts the turn.
+func (r *execRun) start(ctx context.Context, thread string) error {
+	method, params := "review/start", map[string]any{"threadId": thread, "target": r.target}
+	if r.target == nil {
+		method = "turn/start"
+		var input []any
+		for _, image := range r.images {
+			input = append(input, map[string]any{"type": "localImage", "path": image})
+		}
+		params = map[string]any{"threadId": thread, "input": append(input, map[string]any{"type": "text", "text": *r.text, "text_elements": []any{}})}
+		if r.schema != nil {
+			params["outputSchema"] = r.schema
+		}
+		if program, ok := r.flags["--cyber-access-program"]; ok {
+			params["cyberAccessProgram"] = program
+		}
+	}
+	result, err := r.call(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.ids = map[string]any{"threadId": thread}
+	r.ids["turnId"], _ = result.Get("turn").Get("id").Text()
+	r.mu.Unlock()
+	r.turn.Started(fmt.Sprint(r.ids["turnId"]), r.target != nil)
+	return nil
+}
+
+// interrupt interrupts the turn. It returns false if the turn has not started.
+func (r *execRun) interrupt(ctx context.Context) bool {
+	r.mu.Lock()
+	ids := r.ids
+	r.mu.Unlock()
+	if ids == nil {
+		return false
+	}
+	for { // Codex refuses the request until turn/started
+		if _, err := r.client.Call(ctx, "turn/interrupt", ids); err == nil {
+			return true
+		}
+		select {
+		case <-time.After(interruptRetry):
+		case <-r.turn.Done():
+			return true
+		case <-r.client.Done():
+			return true
+		}
+	}
+}
+
+// writeLast writes the last message to its file. A turn that has failed leaves the file as it is.
+func (r *execRun) writeLast() error {
+	message := r.turn.Message()
+	if r.last == nil || !r.turn.Completed() {
+		return nil
+	}
+	text := ""
+	if message != nil {
+		text = *message
+	} else {
+		fmt.Fprintf(os.Stderr, "Warning: no last agent message; wrote empty content to %s\n", r.last.Name())
+	}
+	_ = r.last.Truncate(0) // not of a pipe
+	_, err := r.last.WriteString(text)
+	if err = errors.Join(err, r.last.Close()); err != nil {
+		return execError("Failed to write last message file %q: %s", r.last.Name(), systemError(err))
+	}
+	return nil
+}
+
+// handle prints notifications, and declines requests: exec has no person to ask.
+func (r *execRun) handle(_ context.Context, m *child.Message) {
+	if !m.IsRequest() {
+		r.turn.Show(m.Method, m.Params)
+		return
+	}
+	var result any
+	if declined, ok := answer.Approval(m.Method, m.Params, answer.Unavailable); ok {
+		result = declined
+	} else if m.Method == "mcpServer/elicitation/request" {
+		result = map[string]any{"action": "cancel", "content": nil, "_meta": nil}
+	} else {
+		_ = m.Refuse(rpc.Errorf(-32000, "%s is not supported in exec mode", m.Method)) // fails only if the bridge has ended
+		return
+	}
+	_ = m.Reply(result)
+}
+
+// execLog writes the log of the bridge and of Codex to stderr, without the colours that Codex always
+// writes, and without the warnings of its app-server, which are notifications, too.
+type execLog struct {
+	colour  bool
+	part    []byte
+	dropped bool // the last line
+}
+
+var (
+	logColours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	logWarning = []byte("ERROR codex_app_server: ")
+)
+
+func (l *execLog) Write(text []byte) (int, error) {
+	l.part = append(l.part, text...)
+	for {
+		at := bytes.IndexByte(l.part, '\n') + 1
+		if at == 0 {
+			return len(text), nil
+		}
+		line, plain := l.part[:at], logColours.ReplaceAll(l.part[:at], nil)
+		l.part = l.part[at:]
+		if !l.colour {
+			line = plain
+		}
+		l.dropped = bytes.Contains(plain, logWarning) || l.dropped && bytes.HasPrefix(plain, []byte("  "))
+		if !l.dropped {
+			_, _ = os.Stderr.Write(line)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package exec
+
+import (
+	"io"
+	"sync"
+
+	"codex-bridge/rpc"
+)
+
+// Options say how to print a turn.
+type Options struct {
+	Out, Err    io.Writer
+	JSON        bool
+	Colour      bool
+	OutTerminal bool // Out is a terminal
+	ErrTerminal bool
+	OwnHooks    string // the sourcePath of the bridge's hooks
+}
+
+// Thread describes an opened thread.
+type Thread struct {
+	ID       string
+	Version  string    // of Codex
+	Prompt   string    // or what a review is about
+	Settings rpc.Value // the response that opened the thread
+	Config   rpc.Value // Codex's configuration
+	TempDir  string    // $TMPDIR
+}
+
+// form is one of the two ways to print a turn.
+type form interface {
+	opened(Thread)
+	show(method string, params rpc.Value)
+	// end prints what follows the turn. message is nil without one.
+	end(message *string)
+}
+
+// Turn prints one turn. Show may be called concurrently with the other methods.
+type Turn struct {
+	form form
+	done chan struct{}
+
+	mu      sync.Mutex
+	thread  string
+	turn    string // "" until Started
+	review  bool
+	early   []notification // before Started
+	message *string        // the last of the agent
+	over    bool
+	// completed reports that Codex has called the turn completed, and failed that there was an error.
+	completed, failed bool
+}
+
+type notification struct {
+	method string
+	params rpc.Value
+}
+
+// New returns a Turn that prints nothing until Opened.
+func New(o Options) *Turn {
+	t := &Turn{done: make(chan struct{})}
+	if o.JSON {
+		t.form = &jsonForm{out: o.Out, ids: map[string]string{}}
+	} else {
+		t.form = &textForm{Options: o}
+	}
+	return t
+}
+
+// Opened prints the start of the output.
+func (t *Turn) Opened(thread Thread) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.thread = thread.ID
+	t.form.opened(thread)
+}
+
+// Started sets the id of the turn, and prints the notifications that came before.
+func (t *Turn) Started(id string, review bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.turn, t.review = id, review
+	for _, n := range t.early {
+		t.take(n)
+	}
+	t.early = nil
+}
+
+// Show prints a notification of the app-server, if it is about this turn or about no turn.
+func (t *Turn) Show(method string, params rpc.Value) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := notification{method, params}
+	if t.turn == "" {
+		t.early = append(t.early, n)
+	} else {
+		t.take(n)
+	}
+}
+
+func (t *Turn) take(n notification) {
+	if t.over || !t.isMine(n.params) {
+		return
+	}
+	turn := n.params.Get("turn")
+	switch n.method {
+	case "error":
+		retries, _ := n.params.Get("willRetry").Bool()
+		t.failed = t.failed || !retries
+	case "item/completed":
+		if item := n.params.Get("item"); item.Get("type").Is("agentMessage") {
+			t.setMessage(item)
+		}
+	case "turn/completed":
+		t.over = true
+		t.endTurn(turn)
+	}
+	t.form.show(n.method, n.params)
+	if t.over {
+		close(t.done)
+	}
+}
+
+// isMine reports whether the notification is about this thread and turn, or names none. The events of a
+// review have other turn ids than its response (measured).
+func (t *Turn) isMine(params rpc.Value) bool {
+	if thread, ok := params.Get("threadId").Text(); ok && thread != t.thread {
+		return false
+	}
+	turn, ok := params.Get("turnId").Text()
+	if !ok {
+		turn, ok = params.Get("turn").Get("id").Text()
+	}
+	return !ok || turn == t.turn || t.review
+}
+
+// endTurn sets the outcome. A failed turn has no message.
+func (t *Turn) endTurn(turn rpc.Value) {
+	if t.completed = turn.Get("status").Is("completed"); !t.completed {
+		t.failed, t.message = true, nil
+		return
+	}
+	for _, kind := range []string{"plan", "agentMessage"} { // the latter counts more
+		for item := range turn.Get("items").Elements() {
+			if item.Get("type").Is(kind) {
+				t.setMessage(item)
+			}
+		}
+	}
+}
+
+func (t *Turn) setMessage(item rpc.Value) {
+	text := textOf(item, "text")
+	t.message = &text
+}
+
+// Done returns a channel that is closed when the turn has ended.
+func (t *Turn) Done() <-chan struct{} { return t.done }
+
+// Message returns the last message of the agent, or nil.
+func (t *Turn) Message() *string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.message
+}
+
+// Completed reports whether the turn has not failed.
+func (t *Turn) Completed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.completed
+}
+
+// End prints the end of the output, and reports whether there was no error.
+func (t *Turn) End() (ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.early { // without a turn
+		t.take(n)
+	}
+	t.form.end(t.message)
+	return !t.failed
+}
+
+func textOf(v rpc.Value, name string) string {
+	text, _ := v.Get(name).Text()
+	return text
+}
+
+// warningOf returns the text of a notification that warns; false for another one.
+func warningOf(method string, params rpc.Value) (string, bool) {
+	switch method {
+	case "configWarning", "deprecationNotice":
+		return withDetails(textOf(params, "summary"), textOf(params, "details")), true
+	case "warning", "guardianWarning":
+		return textOf(params, "message"), true
+	}
+	return "", false
+}
+
+// errorOf returns the text of an error of a turn.
+func errorOf(failure rpc.Value) string {
+	return withDetails(textOf(failure, "message"), textOf(failure, "additionalDetails"))
+}
+
+func withDetails(text, details string) string {
+	if details != "" {
+		return text + " (" + details + ")"
+	}
+	return text
+}
