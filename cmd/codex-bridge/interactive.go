@@ -133,7 +133,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 
 // environWithNotices returns the environment of a bridge that shows the sentences to its client.
 func environWithNotices(notices []string) []string {
-	env := os.Environ()
+	env := append(os.Environ(), ownCodexEnv+"=1")
 	if text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)]); err == nil && len(notices) > 0 {
 		env = append(env, noticesEnv+"="+string(text))
 	}
