@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -24,6 +25,9 @@ const (
 	// partSize is the size of the parts in which a long message is sent. Codex's own clients accept
 	// 16 MiB in one frame.
 	partSize = 16 << 10
+	// stalledAfter is how long a client may leave a message unread. Codex keeps in memory what a stalled
+	// client has not read.
+	stalledAfter = 10 * time.Minute
 )
 
 // FolderHeader is the header with the working folder of a client, escaped as a path of a URL.
@@ -218,22 +222,29 @@ func sendLines(ctx context.Context, conn *websocket.Conn, c Conversation) error 
 		if _, err := in.Peek(1); err != nil {
 			return err
 		}
-		out, err := conn.Writer(ctx, websocket.MessageText)
-		if err != nil {
-			return err
-		}
-		for whole := false; !whole; {
-			part, err := in.ReadSlice('\n')
-			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-				return err // an incomplete line is no message
-			}
-			whole = err == nil
-			if _, err := out.Write(bytes.TrimSuffix(part, []byte("\n"))); err != nil {
-				return err
-			}
-		}
-		if err := out.Close(); err != nil {
+		if err := sendLine(ctx, conn, in); err != nil {
 			return err
 		}
 	}
+}
+
+// sendLine sends one line. If the client does not read, the connection ends.
+func sendLine(ctx context.Context, conn *websocket.Conn, in *bufio.Reader) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, stalledAfter, errors.New("the client has read nothing for "+stalledAfter.String()))
+	defer cancel()
+	out, err := conn.Writer(ctx, websocket.MessageText)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	for whole := false; !whole; {
+		part, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err // an incomplete line is no message
+		}
+		whole = err == nil
+		if _, err := out.Write(bytes.TrimSuffix(part, []byte("\n"))); err != nil {
+			return cmp.Or(context.Cause(ctx), err)
+		}
+	}
+	return out.Close()
 }
