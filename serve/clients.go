@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/methods"
@@ -46,6 +47,7 @@ const maxTurns = 4096
 type openThread struct {
 	clients []*Client // that have opened it, in this order
 	pending []*Client // with a request that begins a turn
+	leaving []*Client // with a pending thread/unsubscribe
 	starter *Client   // who began the latest turn
 	tools   *Client   // who started the thread with tools of its own; nil: nobody
 	shown   []shownQuestion
@@ -69,7 +71,7 @@ type ClientOptions struct {
 }
 
 // Client is one client of Codex. As a bridge.Feature it must be the first one: it keeps questions from
-// the later features that another client answers.
+// the later features that another client answers. See Requests for the requests of the client.
 type Client struct {
 	ClientOptions
 	clients *Clients
@@ -82,28 +84,47 @@ type Client struct {
 // Attach implements bridge.Attacher.
 func (c *Client) Attach(conn *bridge.Conn) { c.conn = conn }
 
-// Join adds a client. The caller calls Leave when its connection ends.
-func (s *Clients) Join(o ClientOptions) *Client {
-	c := &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+// NewClient returns a client, which gets no hooks before Join.
+func (s *Clients) NewClient(o ClientOptions) *Client {
+	return &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+}
+
+// Join adds the client, whose options work from now on. The caller calls Leave when its connection ends.
+func (c *Client) Join() {
+	s := c.clients
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(slices.Clip(s.all), c)
-	return c
 }
 
-// Leave removes the client. It returns the threads that no other client has open.
+// departed stands for each client that began a turn and has left. It never has a thread open.
+var departed = new(Client)
+
+// Leave removes the client. It returns the threads that no other client has open. A response that was
+// handled meanwhile may open a thread afterwards: call Leave again when no more responses are handled.
 func (c *Client) Leave() (alone []string) {
 	s := c.clients
 	s.mu.Lock()
 	s.all = without(s.all, c)
+	for turn, one := range s.turns {
+		if one == c {
+			s.turns[turn] = departed // the client is not kept in memory
+		}
+	}
 	var unanswered []shownQuestion
 	for id, t := range s.threads {
 		t.pending = without(t.pending, c)
 		if slices.Contains(t.clients, c) {
 			unanswered = append(unanswered, s.closeLocked(c, id, t)...)
-			if len(t.clients) == 0 {
+			if !t.hasOther(c) {
 				alone = append(alone, id)
 			}
+		}
+		if t.starter == c {
+			t.starter = departed
+		}
+		if t.tools == c {
+			t.tools = nil
 		}
 	}
 	s.mu.Unlock()
@@ -119,7 +140,7 @@ func without(list []*Client, c *Client) []*Client {
 // closeLocked records that a client gets no more notifications of a thread. It returns the questions that
 // only this client could answer.
 func (s *Clients) closeLocked(c *Client, id string, t *openThread) (unanswered []shownQuestion) {
-	t.clients = without(t.clients, c)
+	t.clients, t.leaving = without(t.clients, c), without(t.leaving, c)
 	if len(t.clients) == 0 {
 		delete(s.threads, id)
 	}
@@ -148,32 +169,54 @@ func (s *Clients) declineAll(questions []shownQuestion) {
 	}
 }
 
-// IsShared reports whether another client has opened the thread, too.
+// IsShared reports whether another client has opened the thread, too, and is not about to unsubscribe
+// from it.
 func (c *Client) IsShared(thread string) bool {
 	c.clients.mu.Lock()
 	defer c.clients.mu.Unlock()
 	t := c.clients.threads[thread]
-	return t != nil && slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c })
+	return t != nil && t.hasOther(c)
+}
+
+// hasOther reports whether another client than c has opened the thread, and stays.
+func (t *openThread) hasOther(c *Client) bool {
+	return slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c && !slices.Contains(t.leaving, one) })
 }
 
 // Routes implements bridge.Feature.
 func (c *Client) Routes() []bridge.Route {
 	const why = "the client that began a turn answers its questions"
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: c.unsubscribe},
 		{From: bridge.Codex, Method: "turn/started", Why: why, HandleServer: c.turnStarted, Required: notRequired},
-		{From: bridge.Codex, Method: "thread/closed", Why: why, HandleServer: c.threadClosed, Required: notRequired},
 		{From: bridge.Codex, Method: bridge.Other, Why: why, HandleServer: c.question},
 	}
-	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: c.open})
+	for _, method := range methods.UnloadNotifications {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: why, HandleServer: c.threadClosed, Required: notRequired})
 	}
 	for _, row := range methods.Rows() {
-		switch {
-		case row.Side == methods.ServerRequest:
+		if row.Side == methods.ServerRequest {
 			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: why, HandleServer: c.question})
-		case row.Side == methods.ClientRequest && row.Verdict == methods.Gate:
-			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: c.useThread})
+		}
+	}
+	return routes
+}
+
+// Requests returns the feature that handles the requests of the client. It comes after the features that
+// send requests in the client's name, for example for sessions, and before the policy.
+func (c *Client) Requests() bridge.Feature { return clientRequests{c} }
+
+type clientRequests struct{ c *Client }
+
+// Routes implements bridge.Feature.
+func (r clientRequests) Routes() []bridge.Route {
+	const why = "a client uses the threads that it has opened"
+	routes := []bridge.Route{{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: r.c.unsubscribe}}
+	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: r.c.open})
+	}
+	for _, row := range methods.Rows() {
+		if row.Side == methods.ClientRequest && row.Verdict == methods.Gate {
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: r.c.useThread})
 		}
 	}
 	return routes
@@ -187,10 +230,13 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 		return nil
 	}
 	if cwd := call.Params.Get("cwd").Kind(); c.Folder != "" && call.Method == "thread/start" && call.Params.Kind() == rpc.Object && (cwd == rpc.Absent || cwd == rpc.Null) {
-		patch := rpc.NewPatch(call.Message)
-		patch.Set(call.Params, "cwd", encode(c.Folder))
-		m, err := rpc.ParseMessage(patch.Bytes())
+		m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
 		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "the rewritten thread/start can't be parsed: %v", err)
+		}
+		patch := rpc.NewPatch(m)
+		patch.Set(m.Params, "cwd", encode(c.Folder))
+		if m, err = rpc.ParseMessage(patch.Bytes()); err != nil {
 			return rpc.Errorf(rpc.CodeInternal, "thread/start with a cwd: %v", err)
 		}
 		call.Message, call.Line = m, m.Bytes()
@@ -223,6 +269,9 @@ func (c *Client) beginOpening(id string) (done func()) {
 	}
 }
 
+// openingTimeout is how long a request waits for Codex to open its thread.
+const openingTimeout = 30 * time.Second
+
 // awaitOpening waits for the response to a request that opens the thread, if one is pending.
 func (c *Client) awaitOpening(ctx context.Context, id string) {
 	c.mu.Lock()
@@ -231,8 +280,11 @@ func (c *Client) awaitOpening(ctx context.Context, id string) {
 	if wait == nil {
 		return
 	}
+	timer := time.NewTimer(openingTimeout)
+	defer timer.Stop()
 	select {
 	case <-wait:
+	case <-timer.C:
 	case <-c.conn.CodexDone():
 	case <-ctx.Done():
 	}
@@ -269,13 +321,26 @@ func (c *Client) opened(id string, tools bool) {
 
 func (c *Client) unsubscribe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
-	if call.Kind == rpc.Request {
-		call.OnResponse(func(a *bridge.ServerResponse) {
-			if a.Outcome() != bridge.Failed {
-				c.closed(id)
-			}
-		})
+	if call.Kind != rpc.Request {
+		return nil
 	}
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !slices.Contains(t.clients, c) {
+		return nil
+	}
+	t.leaving = append(slices.Clip(t.leaving), c)
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Outcome() != bridge.Failed {
+			c.closed(id)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.leaving = without(t.leaving, c)
+	})
 	return nil
 }
 
@@ -296,6 +361,13 @@ func (c *Client) closed(id string) {
 	s.declineAll(unanswered)
 }
 
+// beginTurns are the requests after which Codex begins a turn. Others may stay pending while the model
+// works, and the turn that another client begins meanwhile is not theirs.
+var beginTurns = []string{
+	"turn/start", "review/start", "thread/compact/start", "thread/goal/set", "thread/queue/add", "thread/queue/start",
+	"thread/realtime/start", "thread/realtime/appendAudio", "thread/realtime/appendText",
+}
+
 // useThread refuses a request about a thread that the client has not opened. Codex would do it, but
 // would send what follows, and its questions, to other clients.
 func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
@@ -308,7 +380,7 @@ func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc
 	if t == nil || !slices.Contains(t.clients, c) {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
 	}
-	if row, _ := methods.Lookup(methods.ClientRequest, call.Method); call.Kind != rpc.Request || call.Method == "turn/steer" || row.Class != methods.Turn && row.Class != methods.ModelWork {
+	if call.Kind != rpc.Request || !slices.Contains(beginTurns, call.Method) {
 		return nil
 	}
 	t.pending = append(slices.Clip(t.pending), c)
@@ -432,14 +504,18 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 			starter = t.tools
 		}
 	}
-	switch first := len(clients) == 0 || clients[0] == c; {
+	owner := starter
+	if owner == nil && len(clients) > 0 {
+		owner = clients[0] // for a request that is not for a person
+	}
+	switch {
 	case starter == c:
 	case !slices.Contains(forPerson, msg.Method):
-		if starter != nil || !first {
-			msg.Skip()
+		if owner != nil && owner != c {
+			c.skip(msg, t, owner, thread)
 		}
 	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
-	case starter == nil && first:
+	case starter == nil: // each client declines it; Codex takes the first answer
 		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
 		if no := c.clients.options.Decline(msg.Method, params); no != nil {
 			msg.Reply(no)
@@ -451,27 +527,49 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 	}
 }
 
-// show sends the client a question that starter has to answer; nil: the first client of the thread
-// declines it.
+// show sends the client a question that starter has to answer.
 func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client, thread string) {
 	method := msg.Method
 	request := msg.Show(func() {
 		c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
 	})
-	no := c.clients.options.Decline(method, msg.Root().Get("params"))
-	if starter == nil || no == nil {
-		return
+	if no := c.clients.options.Decline(method, msg.Root().Get("params")); no != nil {
+		c.clients.declineWithout(starter, t, func() {
+			if request.Reply(no) {
+				c.warn("a question is declined, since the client that began the turn has gone", method, thread)
+			}
+		})
 	}
-	s := c.clients
+}
+
+// noToolResult is the result of a tool whose client has gone. Without one the turn would wait for ever.
+var noToolResult = []byte(`{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}`)
+
+// skip keeps a request from this client, since owner answers it.
+func (c *Client) skip(msg *bridge.ServerMessage, t *openThread, owner *Client, thread string) {
+	method, request := msg.Method, msg.Skip()
+	if method == toolCall {
+		c.clients.declineWithout(owner, t, func() {
+			if request.Reply(noToolResult) { // Codex ignores it if owner has answered
+				c.clients.options.Log.Debug("a tool is answered, since its client has gone", "thread", thread, "client", c.Name())
+			}
+		})
+	}
+}
+
+// declineWithout calls decline when owner has no longer opened the thread, which may be the case already.
+func (s *Clients) declineWithout(owner *Client, t *openThread, decline func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.shown = append(t.shown, shownQuestion{starter, func() {
-		if request.Reply(no) {
-			c.warn("a question is declined, since the client that began the turn has gone", method, thread)
+	gone := !slices.Contains(t.clients, owner)
+	if !gone {
+		t.shown = append(t.shown, shownQuestion{owner, decline})
+		if len(t.shown) > maxShown {
+			t.shown = slices.Delete(t.shown, 0, 1)
 		}
-	}})
-	if len(t.shown) > maxShown {
-		t.shown = slices.Delete(t.shown, 0, 1)
+	}
+	s.mu.Unlock()
+	if gone {
+		decline()
 	}
 }
 
@@ -479,7 +577,8 @@ func (c *Client) warn(text, method, thread string) {
 	c.clients.options.Log.Warn(text, "method", method, "thread", thread, "client", c.Name())
 }
 
-// IsStarter reports whether the client began the turn that a request of Codex is about.
+// IsStarter reports whether the client began the turn that a request of Codex is about. If that client has
+// gone, the first other one counts.
 func (c *Client) IsStarter(params rpc.Value) bool {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
@@ -487,8 +586,8 @@ func (c *Client) IsStarter(params rpc.Value) bool {
 	if t == nil {
 		return true
 	}
-	starter, _ := c.clients.starter(t, turn)
-	return starter == c
+	starter, clients := c.clients.starter(t, turn)
+	return starter == c || starter == nil && len(clients) > 0 && clients[0] == c
 }
 
 // Decide answers a hook by the client that began the turn. If that has gone, another client's bridge

@@ -173,7 +173,7 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		return nil, err
 	}
 	var a *assembly
-	client := g.clients.Join(serve.ClientOptions{
+	client := g.clients.NewClient(serve.ClientOptions{
 		Folder:    folder,
 		Name:      func() string { return a.guard.Client() },
 		IsOwnTool: func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
@@ -182,11 +182,12 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		},
 	})
 	if a, err = assemble(g.sharedParts, g.log, client); err != nil {
-		client.Leave()
 		conn.Kill()
 		return nil, err
 	}
-	leave := sync.OnceFunc(func() { a.guard.Leave(client.Leave()) })
+	client.Join()
+	leave := func() { a.guard.Leave(client.Leave()) }
+	context.AfterFunc(conn.Context(), leave) // Codex has ended the connection
 	c := &hubConversation{done: make(chan struct{})}
 	a.options.In, c.toBridge = io.Pipe()
 	c.fromBridge, a.options.Out = io.Pipe()
@@ -202,6 +203,9 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 	g.mu.Lock()
 	g.open[a] = struct{}{}
 	g.mu.Unlock()
+	if cfg := g.config.Load(); cfg != a.cfg { // it has changed since assemble
+		a.setConfig(cfg)
+	}
 	a.tools.Start()
 	go func() { // ends with the client, or with Codex
 		defer close(c.done)
@@ -209,8 +213,8 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		if err != nil {
 			g.log.Error("a conversation has failed", "error", err)
 		}
-		leave()
 		conn.Kill()
+		leave() // also threads that a late response has opened
 		g.mu.Lock()
 		delete(g.open, a)
 		g.mu.Unlock()
