@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -17,7 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -29,6 +28,7 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
 	"codex-bridge/serve"
 )
 
@@ -80,30 +80,29 @@ func mayJoin(args []string) string {
 	return ""
 }
 
-// join connects the client on stdin and stdout to codex-bridge serve, which it starts if necessary. It
-// returns at the end of the client or of the connection.
-func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMessage int64) error {
-	ws, err := dialServe(ctx, socket)
-	if err != nil {
-		return err
-	}
+// join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
+// input it waits for the responses. It returns at the end of the connection.
+func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, maxMessage int64) error {
 	ws.SetReadLimit(-1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	j := &joinedClient{ws: ws, ready: make(chan struct{})}
 	sent := make(chan error, 1)
 	go func() { // ends with the client, or with the process
-		defer cancel()
-		sent <- sendInput(ctx, ws, in, maxMessage)
+		err := j.sendInput(ctx, in, out, int(maxMessage))
+		if sent <- err; err != nil {
+			cancel()
+		}
 	}()
 	for {
-		_, message, err := ws.Reader(ctx)
-		if err == nil {
-			_, err = io.Copy(out, io.MultiReader(message, strings.NewReader("\n")))
-		}
+		err := j.receive(ctx)
 		if err == nil {
 			continue
 		}
 		_ = ws.CloseNow()
+		if j.ended.Load() {
+			return nil
+		}
 		select {
 		case err := <-sent:
 			return err
@@ -113,33 +112,73 @@ func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMe
 	}
 }
 
-// sendInput sends each line as a message.
-func sendInput(ctx context.Context, ws *websocket.Conn, in io.Reader, maxMessage int64) error {
-	lines := bufio.NewReaderSize(in, 64<<10)
+// joinedClient is a client that has joined codex-bridge serve.
+type joinedClient struct {
+	ws    *websocket.Conn
+	ready chan struct{} // closed when sink is set
+	sink  rpc.Sink
+	ended atomic.Bool // the client's input
+}
+
+// sendInput sends each message of the client, and then that none follows.
+func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Writer, maxMessage int) error {
+	source, sink := rpc.DetectFraming(in, out, maxMessage)
+	j.sink = sink
+	close(j.ready)
 	for {
-		var line []byte
-		for {
-			part, err := lines.ReadSlice('\n')
-			line = append(line, part...)
-			if int64(len(line)) > maxMessage {
-				return fmt.Errorf("a message of the client has more than %d bytes; raise codex.max_message", maxMessage)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			if line = bytes.TrimSpace(line); len(line) > 0 {
-				if err := ws.Write(ctx, websocket.MessageText, line); err != nil {
-					return err
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			break
+		line, err := source.Next()
+		var refused *rpc.MessageError
+		switch {
+		case errors.As(err, &refused):
+			sink.WriteMessage(rpc.EncodeError(refused.ID, refused.Err))
+			continue
+		case errors.Is(err, io.EOF):
+			j.ended.Store(true)
+			return j.ws.Write(ctx, websocket.MessageBinary, nil) // see serve.FolderHeader
+		case err != nil:
+			return err
+		}
+		if err := j.ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(line)); err != nil {
+			return err
 		}
 	}
+}
+
+// receive writes one message to the client, a long one in parts.
+func (j *joinedClient) receive(ctx context.Context) error {
+	_, message, err := j.ws.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-j.ready: // serve sends nothing before the client's first message
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	parts, ok := j.sink.(rpc.Streamer)
+	if !ok {
+		text, err := io.ReadAll(message)
+		if err == nil {
+			j.sink.WriteMessage(text)
+			err = j.sink.Err()
+		}
+		return err
+	}
+	parts.BeginLine(nil)
+	_, err = io.Copy(continuedLine{parts}, message)
+	if err == nil {
+		parts.ContinueLine([]byte("\n"))
+	}
+	parts.EndLine()
+	return errors.Join(err, parts.Err())
+}
+
+// continuedLine writes parts of a line.
+type continuedLine struct{ rpc.Streamer }
+
+func (l continuedLine) Write(part []byte) (int, error) {
+	l.ContinueLine(part)
+	return len(part), nil
 }
 
 // dialServe connects to the socket of codex-bridge serve.
@@ -175,6 +214,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 		return err
 	}
 	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
+	cmd.Args[0] = "codex-bridge" // under the name codex the command would be Codex's
 	cmd.Dir = state
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -206,7 +246,7 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	if cfg.Serve.Mode == config.OwnCodex {
 		return false, nil
 	}
-	socket, err := reachServe(cfg, args)
+	ws, err := reachServe(cfg, args)
 	if err != nil && cfg.Serve.Mode == config.Join {
 		log.Warn("this client gets a Codex of its own", "reason", err)
 		return false, nil
@@ -214,16 +254,32 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	if err != nil {
 		return true, fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
 	}
-	return true, join(context.Background(), socket, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
+	return true, join(context.Background(), ws, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
 }
 
-// reachServe returns the socket of a running codex-bridge serve.
-func reachServe(cfg *config.Config, args []string) (socket string, err error) {
+// reachServe returns a connection to codex-bridge serve.
+func reachServe(cfg *config.Config, args []string) (*websocket.Conn, error) {
 	if why := mayJoin(args); why != "" {
-		return "", errors.New(why)
+		return nil, errors.New(why)
 	}
-	if socket, err = serveSocket(cfg); err != nil {
-		return "", err
+	socket, err := serveSocket(cfg)
+	if err != nil {
+		return nil, err
 	}
-	return socket, ensureServe(cfg, socket)
+	for last := range 2 {
+		if err := ensureServe(cfg, socket); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+		ws, err := dialServe(ctx, socket)
+		cancel()
+		if err == nil || last == 1 {
+			return ws, err
+		}
+		time.Sleep(retryDelay) // it has just ended, after its idle time
+	}
+	panic("unreachable")
 }
+
+// retryDelay is the time in which a codex-bridge serve that ends releases its socket.
+const retryDelay = 500 * time.Millisecond
