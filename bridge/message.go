@@ -162,8 +162,12 @@ func (s *ServerMessage) Show(ignored func()) *ServerRequest {
 	return s.serverRequest()
 }
 
-// Skip sends Codex's request neither to the client nor to later features. Another client answers it.
-func (s *ServerMessage) Skip() { s.Line, s.ignored = nil, func() {} }
+// Skip sends Codex's request neither to the client nor to later features. Another client answers it, or
+// the feature by the ServerRequest, whose Reply does not know of that client's answer.
+func (s *ServerMessage) Skip() *ServerRequest {
+	s.Line, s.ignored = nil, func() {}
+	return &ServerRequest{p: s.p, pending: &pendingServerRequest{id: s.ID.Clone()}}
+}
 
 // Share sends Codex's request to the client, and also lets the feature answer it. The first
 // answer counts. If it is the feature's, Codex notifies the client.

@@ -35,7 +35,7 @@ type Options struct {
 	ByteCounts *ByteCounts   // may be nil
 	Observer   Observer      // may be nil
 	MaxMessage int           // bytes of a client's message or a wanted one of Codex
-	Grace      time.Duration // time for Codex to exit
+	Grace      time.Duration // time for Codex to exit, or an Upstream to answer
 	Log        *slog.Logger
 }
 
@@ -213,6 +213,9 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 			clientDone, requested = nil, true
 			go func() { // ends after the client's last message, or with Codex
 				p.state.await(func() bool { return p.state.schedule.turns == 0 })
+				if p.opts.Upstream != nil {
+					p.awaitResponses()
+				}
 				close(handled)
 			}()
 			expired = time.After(maxDrain)
@@ -232,6 +235,22 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 				p.codex.Kill()
 				return requested
 			}
+		}
+	}
+}
+
+// awaitResponses waits until the client's last requests have their responses, at most for the grace. A
+// Codex that has no other client answers them before it exits.
+func (p *Proxy) awaitResponses() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(p.opts.Grace); p.state.requests.count.Load() > 0; {
+		select {
+		case <-tick.C:
+		case <-end:
+			return
+		case <-p.codexDone:
+			return
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/methods"
@@ -46,6 +47,7 @@ const maxTurns = 4096
 type openThread struct {
 	clients []*Client // that have opened it, in this order
 	pending []*Client // with a request that begins a turn
+	leaving []*Client // with a pending thread/unsubscribe
 	starter *Client   // who began the latest turn
 	tools   *Client   // who started the thread with tools of its own; nil: no client
 	shown   []shownQuestion
@@ -69,7 +71,7 @@ type ClientOptions struct {
 }
 
 // Client is one client of Codex. As a bridge.Feature it must be the first one: it keeps questions from
-// the later features that another client answers.
+// the later features that another client answers. See Requests for the requests of the client.
 type Client struct {
 	ClientOptions
 	clients *Clients
@@ -82,28 +84,47 @@ type Client struct {
 // Attach implements bridge.Attacher.
 func (c *Client) Attach(conn *bridge.Conn) { c.conn = conn }
 
-// Join adds a client. The caller calls Leave when its connection ends.
-func (s *Clients) Join(o ClientOptions) *Client {
-	c := &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+// NewClient returns a client, which gets no hooks before Join.
+func (s *Clients) NewClient(o ClientOptions) *Client {
+	return &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+}
+
+// Join adds the client, whose options work from now on. The caller calls Leave when its connection ends.
+func (c *Client) Join() {
+	s := c.clients
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(slices.Clip(s.all), c)
-	return c
 }
 
-// Leave removes the client. It returns the threads that no other client has open.
+// departed stands for each client that began a turn and has left. It never has a thread open.
+var departed = new(Client)
+
+// Leave removes the client. It returns the threads that no other client has open. A response that was
+// handled meanwhile may open a thread afterwards: call Leave again when no more responses are handled.
 func (c *Client) Leave() (alone []string) {
 	s := c.clients
 	s.mu.Lock()
 	s.all = without(s.all, c)
+	for turn, one := range s.turns {
+		if one == c {
+			s.turns[turn] = departed // the client is not kept in memory
+		}
+	}
 	var unanswered []shownQuestion
 	for id, t := range s.threads {
 		t.pending = without(t.pending, c)
 		if slices.Contains(t.clients, c) {
 			unanswered = append(unanswered, s.closeLocked(c, id, t)...)
-			if len(t.clients) == 0 {
+			if !t.hasOther(c) {
 				alone = append(alone, id)
 			}
+		}
+		if t.starter == c {
+			t.starter = departed
+		}
+		if t.tools == c {
+			t.tools = nil
 		}
 	}
 	s.mu.Unlock()
@@ -119,7 +140,7 @@ func without(list []*Client, c *Client) []*Client {
 // closeLocked records that a client gets no more notifications of a thread. It returns the questions that
 // only this client could answer.
 func (s *Clients) closeLocked(c *Client, id string, t *openThread) (unanswered []shownQuestion) {
-	t.clients = without(t.clients, c)
+	t.clients, t.leaving = without(t.clients, c), without(t.leaving, c)
 	if len(t.clients) == 0 {
 		delete(s.threads, id)
 	}
@@ -148,12 +169,18 @@ func (s *Clients) declineAll(questions []shownQuestion) {
 	}
 }
 
-// IsShared reports whether another client has opened the thread, too.
+// IsShared reports whether another client has opened the thread, too, and is not about to unsubscribe
+// from it.
 func (c *Client) IsShared(thread string) bool {
 	c.clients.mu.Lock()
 	defer c.clients.mu.Unlock()
 	t := c.clients.threads[thread]
-	return t != nil && slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c })
+	return t != nil && t.hasOther(c)
+}
+
+// hasOther reports whether another client than c has opened the thread, and stays.
+func (t *openThread) hasOther(c *Client) bool {
+	return slices.ContainsFunc(t.clients, func(one *Client) bool { return one != c && !slices.Contains(t.leaving, one) })
 }
 
 // Count returns the number of clients.
@@ -167,20 +194,36 @@ func (s *Clients) Count() int {
 func (c *Client) Routes() []bridge.Route {
 	const why = "the client that began a turn answers its questions"
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: c.unsubscribe},
 		{From: bridge.Codex, Method: "turn/started", Why: why, HandleServer: c.turnStarted, Required: notRequired},
-		{From: bridge.Codex, Method: "thread/closed", Why: why, HandleServer: c.threadClosed, Required: notRequired},
 		{From: bridge.Codex, Method: bridge.Other, Why: why, HandleServer: c.question},
 	}
-	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: c.open})
+	for _, method := range methods.UnloadNotifications {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: why, HandleServer: c.threadClosed, Required: notRequired})
 	}
 	for _, row := range methods.Rows() {
-		switch {
-		case row.Side == methods.ServerRequest:
+		if row.Side == methods.ServerRequest {
 			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: why, HandleServer: c.question})
-		case row.Side == methods.ClientRequest && row.Verdict == methods.Gate:
-			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: c.useThread})
+		}
+	}
+	return routes
+}
+
+// Requests returns the feature that handles the requests of the client. It comes after the features that
+// send requests in the client's name, for example for sessions, and before the policy.
+func (c *Client) Requests() bridge.Feature { return clientRequests{c} }
+
+type clientRequests struct{ c *Client }
+
+// Routes implements bridge.Feature.
+func (r clientRequests) Routes() []bridge.Route {
+	const why = "a client uses the threads that it has opened"
+	routes := []bridge.Route{{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: r.c.unsubscribe}}
+	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: r.c.open})
+	}
+	for _, row := range methods.Rows() {
+		if row.Side == methods.ClientRequest && row.Verdict == methods.Gate {
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: r.c.useThread})
 		}
 	}
 	return routes
@@ -194,10 +237,13 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 		return nil
 	}
 	if cwd := call.Params.Get("cwd").Kind(); c.Folder != "" && call.Method == "thread/start" && call.Params.Kind() == rpc.Object && (cwd == rpc.Absent || cwd == rpc.Null) {
-		patch := rpc.NewPatch(call.Message)
-		patch.Set(call.Params, "cwd", encode(c.Folder))
-		m, err := rpc.ParseMessage(patch.Bytes())
+		m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
 		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "the rewritten thread/start can't be parsed: %v", err)
+		}
+		patch := rpc.NewPatch(m)
+		patch.Set(m.Params, "cwd", encode(c.Folder))
+		if m, err = rpc.ParseMessage(patch.Bytes()); err != nil {
 			return rpc.Errorf(rpc.CodeInternal, "thread/start with a cwd: %v", err)
 		}
 		call.Message, call.Line = m, m.Bytes()
@@ -230,6 +276,9 @@ func (c *Client) beginOpening(id string) (done func()) {
 	}
 }
 
+// openingTimeout is how long a request waits for Codex to open its thread.
+const openingTimeout = 30 * time.Second
+
 // awaitOpening waits for the response to a request that opens the thread, if one is pending.
 func (c *Client) awaitOpening(ctx context.Context, id string) {
 	c.mu.Lock()
@@ -238,8 +287,11 @@ func (c *Client) awaitOpening(ctx context.Context, id string) {
 	if wait == nil {
 		return
 	}
+	timer := time.NewTimer(openingTimeout)
+	defer timer.Stop()
 	select {
 	case <-wait:
+	case <-timer.C:
 	case <-c.conn.CodexDone():
 	case <-ctx.Done():
 	}
@@ -276,13 +328,26 @@ func (c *Client) opened(id string, tools bool) {
 
 func (c *Client) unsubscribe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
-	if call.Kind == rpc.Request {
-		call.OnResponse(func(a *bridge.ServerResponse) {
-			if a.Outcome() != bridge.Failed {
-				c.closed(id)
-			}
-		})
+	if call.Kind != rpc.Request {
+		return nil
 	}
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !slices.Contains(t.clients, c) {
+		return nil
+	}
+	t.leaving = append(slices.Clip(t.leaving), c)
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Outcome() != bridge.Failed {
+			c.closed(id)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.leaving = without(t.leaving, c)
+	})
 	return nil
 }
 
@@ -303,6 +368,13 @@ func (c *Client) closed(id string) {
 	s.declineAll(unanswered)
 }
 
+// beginTurns are the requests after which Codex begins a turn. Others may stay pending while the model
+// works, and the turn that another client begins meanwhile is not theirs.
+var beginTurns = []string{
+	"turn/start", "review/start", "thread/compact/start", "thread/goal/set", "thread/queue/add", "thread/queue/start",
+	"thread/realtime/start", "thread/realtime/appendAudio", "thread/realtime/appendText",
+}
+
 // useThread refuses a request about a thread that the client has not opened. Codex would do it, but
 // would send what follows, and its questions, to other clients.
 func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
@@ -315,7 +387,7 @@ func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc
 	if t == nil || !slices.Contains(t.clients, c) {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
 	}
-	if row, _ := methods.Lookup(methods.ClientRequest, call.Method); call.Kind != rpc.Request || call.Method == "turn/steer" || row.Class != methods.Turn && row.Class != methods.ModelWork {
+	if call.Kind != rpc.Request || !slices.Contains(beginTurns, call.Method) {
 		return nil
 	}
 	t.pending = append(slices.Clip(t.pending), c)
@@ -423,14 +495,14 @@ var forPerson = []string{
 
 const toolCall = "item/tool/call"
 
-// part is what a client does with a request of Codex that each client of a thread gets.
+// part is the role of a client in a request of Codex that each client of a thread gets.
 type part uint8
 
 const (
-	answers part = iota // its person, or its bridge
-	watches             // the person sees the question
-	ignores
-	declines // its bridge, since no other client can answer
+	answers  part = iota // its person, or its bridge
+	watches              // the person sees the question, and owner answers
+	ignores              // owner answers
+	declines             // its bridge: the client that began the turn has gone. Codex takes the first answer
 )
 
 // question lets one client answer a request of Codex.
@@ -439,13 +511,14 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 		return
 	}
 	params := msg.Root().Get("params")
-	switch plays, t, starter := c.part(msg.Method, params); plays {
+	thread := threadOf(params)
+	switch plays, t, owner := c.part(msg.Method, params); plays {
 	case ignores:
-		msg.Skip()
+		c.skip(msg, t, owner, thread)
 	case watches:
-		c.show(msg, t, starter)
+		c.show(msg, t, owner, thread)
 	case declines:
-		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, threadOf(params))
+		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
 		if no := c.clients.options.Decline(msg.Method, params); no != nil {
 			msg.Reply(no)
 		} else {
@@ -454,8 +527,8 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 	}
 }
 
-// part returns the client's part in a request, the thread, and who has to answer.
-func (c *Client) part(method string, params rpc.Value) (plays part, t *openThread, starter *Client) {
+// part returns the client's part in a request, the thread, and the client that answers.
+func (c *Client) part(method string, params rpc.Value) (plays part, t *openThread, owner *Client) {
 	thread := threadOf(params)
 	if thread == "" {
 		return answers, nil, nil
@@ -464,26 +537,26 @@ func (c *Client) part(method string, params rpc.Value) (plays part, t *openThrea
 	var clients []*Client
 	if t = c.clients.find(thread); t != nil {
 		var tools *Client
-		starter, clients, tools = c.clients.starter(t, turn)
+		owner, clients, tools = c.clients.starter(t, turn)
 		if method == toolCall && tools != nil && tools.IsOwnTool(params) {
-			starter = tools
+			owner = tools
 		}
 	}
-	first := len(clients) == 0 || clients[0] == c
+	forUser := slices.Contains(forPerson, method)
+	if owner == nil && !forUser && len(clients) > 0 {
+		owner = clients[0]
+	}
 	switch {
-	case starter == c:
-		return answers, t, starter
-	case !slices.Contains(forPerson, method):
-		if starter == nil && first {
-			return answers, t, starter
-		}
-		return ignores, t, starter
+	case owner == c, owner == nil && !forUser:
+		return answers, t, owner
+	case !forUser:
+		return ignores, t, owner
 	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
-		return answers, t, starter
-	case starter == nil && first:
-		return declines, t, starter
+		return answers, t, owner
+	case owner == nil:
+		return declines, t, owner
 	}
-	return watches, t, starter
+	return watches, t, owner
 }
 
 // threadOf returns the id of the thread in params, "" if there is none.
@@ -495,27 +568,49 @@ func threadOf(params rpc.Value) string {
 	return thread
 }
 
-// show sends the client a question that starter has to answer; nil: the first client of the thread
-// declines it.
-func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client) {
-	method, thread := msg.Method, threadOf(msg.Root().Get("params"))
+// show sends the client a question that starter has to answer.
+func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client, thread string) {
+	method := msg.Method
 	request := msg.Show(func() {
 		c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
 	})
-	no := c.clients.options.Decline(method, msg.Root().Get("params"))
-	if starter == nil || no == nil {
-		return
+	if no := c.clients.options.Decline(method, msg.Root().Get("params")); no != nil {
+		c.clients.declineWithout(starter, t, func() {
+			if request.Reply(no) {
+				c.warn("a question is declined, since the client that began the turn has gone", method, thread)
+			}
+		})
 	}
-	s := c.clients
+}
+
+// noToolResult is the result of a tool whose client has gone. Without one the turn would wait for ever.
+var noToolResult = []byte(`{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}`)
+
+// skip keeps a request from this client, since owner answers it.
+func (c *Client) skip(msg *bridge.ServerMessage, t *openThread, owner *Client, thread string) {
+	method, request := msg.Method, msg.Skip()
+	if method == toolCall {
+		c.clients.declineWithout(owner, t, func() {
+			if request.Reply(noToolResult) { // Codex ignores it if owner has answered
+				c.clients.options.Log.Debug("a tool is answered, since its client has gone", "thread", thread, "client", c.Name())
+			}
+		})
+	}
+}
+
+// declineWithout calls decline when owner has no longer opened the thread, which may be the case already.
+func (s *Clients) declineWithout(owner *Client, t *openThread, decline func()) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.shown = append(t.shown, shownQuestion{starter, func() {
-		if request.Reply(no) {
-			c.warn("a question is declined, since the client that began the turn has gone", method, thread)
+	gone := !slices.Contains(t.clients, owner)
+	if !gone {
+		t.shown = append(t.shown, shownQuestion{owner, decline})
+		if len(t.shown) > maxShown {
+			t.shown = slices.Delete(t.shown, 0, 1)
 		}
-	}})
-	if len(t.shown) > maxShown {
-		t.shown = slices.Delete(t.shown, 0, 1)
+	}
+	s.mu.Unlock()
+	if gone {
+		decline()
 	}
 }
 
@@ -523,7 +618,8 @@ func (c *Client) warn(text, method, thread string) {
 	c.clients.options.Log.Warn(text, "method", method, "thread", thread, "client", c.Name())
 }
 
-// IsStarter reports whether the client began the turn that a request of Codex is about.
+// IsStarter reports whether the client began the turn that a request of Codex is about. If that client has
+// gone, the first other one counts.
 func (c *Client) IsStarter(params rpc.Value) bool {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
@@ -531,8 +627,8 @@ func (c *Client) IsStarter(params rpc.Value) bool {
 	if t == nil {
 		return true
 	}
-	starter, _, _ := c.clients.starter(t, turn)
-	return starter == c
+	starter, clients, _ := c.clients.starter(t, turn)
+	return starter == c || starter == nil && len(clients) > 0 && clients[0] == c
 }
 
 // Decide answers a hook by the client that began the turn. If that has gone, another client's bridge

@@ -1,100 +1,176 @@
-package serve
+package serve_test
 
 import (
-	"encoding/json"
-	"fmt"
+	"context"
 	"log/slog"
-	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
+	"codex-bridge/serve"
 )
 
-func params(t *rapid.T, members map[string]string) rpc.Value {
-	text, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := rpc.ParseValue(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc.Root()
+func newClients() *serve.Clients {
+	return serve.NewClients(serve.ClientsOptions{
+		Parent:  func(string) string { return "" },
+		Decline: func(string, rpc.Value) []byte { return []byte(`{"decision":"decline"}`) },
+		Log:     slog.New(slog.DiscardHandler),
+	})
 }
 
-// After any events each request has one client that answers or declines it, and the answer for a person
-// comes from the client that began the turn.
-func TestOneClientAnswers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		parents := map[string]string{"child": "thread 0"}
-		s := NewClients(ClientsOptions{Parent: func(id string) string { return parents[id] }, Log: slog.New(slog.DiscardHandler)})
-		var all []*Client
-		began := make(map[string]*Client) // the model: who began which turn
-		running := make(map[string]string)
-		turns := 0
-		pick := func() *Client { return rapid.SampledFrom(all).Draw(t, "client") }
-		thread := func() string { return fmt.Sprint("thread ", rapid.IntRange(0, 1).Draw(t, "thread")) }
-		all = append(all, s.Join(ClientOptions{IsOwnTool: func(rpc.Value) bool { return false }}))
-		t.Repeat(map[string]func(*rapid.T){
-			"join": func(t *rapid.T) {
-				if len(all) == 4 {
-					t.Skip()
-				}
-				all = append(all, s.Join(ClientOptions{IsOwnTool: func(rpc.Value) bool { return false }}))
-			},
-			"leave": func(t *rapid.T) {
-				if len(all) == 1 {
-					t.Skip()
-				}
-				c := pick()
-				all = slices.DeleteFunc(all, func(one *Client) bool { return one == c })
-				c.Leave()
-			},
-			"open":        func(*rapid.T) { pick().opened(thread(), false) },
-			"unsubscribe": func(*rapid.T) { pick().closed(thread()) },
-			"turn": func(t *rapid.T) {
-				c, id := pick(), thread()
-				open := s.threads[id]
-				if open == nil || !slices.Contains(open.clients, c) {
-					t.Skip()
-				}
-				turns++
-				running[id] = fmt.Sprint("turn ", turns)
-				s.beginLocked(running[id], c, open)
-				began[running[id]] = c
-			},
-			"": func(t *rapid.T) {
-				for _, id := range []string{"thread 0", "thread 1", "child"} {
-					open := s.find(id)
-					if open == nil {
-						continue
-					}
-					root := id
-					if id == "child" {
-						root = parents[id]
-					}
-					turn := running[root]
-					for _, method := range append(slices.Clone(forPerson), toolCall, "currentTime/read") {
-						answering, declining := 0, 0
-						for _, c := range open.clients { // Codex asks these
-							switch plays, _, _ := c.part(method, params(t, map[string]string{"threadId": id, "turnId": turn})); plays {
-							case answers:
-								answering++
-								if slices.Contains(forPerson, method) && turn != "" && began[turn] != c {
-									t.Fatalf("%s is answered by a client that did not begin the turn", method)
-								}
-							case declines:
-								declining++
-							}
-						}
-						if answering+declining != 1 {
-							t.Fatalf("%s in %s: %d clients answer, %d decline", method, id, answering, declining)
-						}
-					}
-				}
-			},
-		})
-	})
+func clientOptions() serve.ClientOptions {
+	return serve.ClientOptions{
+		Name:      func() string { return "a client" },
+		IsOwnTool: func(rpc.Value) bool { return false },
+		Decide: func(context.Context, *hook.Call, bool) hook.Answer {
+			return hook.Answer{Decision: hook.Allow}
+		},
+	}
+}
+
+type client struct {
+	*serve.Client
+	*bridgetest.Conversation
+}
+
+// open returns a client that has opened the thread "t".
+func open(t *testing.T, all *serve.Clients) client {
+	t.Helper()
+	one := all.NewClient(clientOptions())
+	one.Join()
+	c := client{one, bridgetest.StartAs(t, bridge.Options{
+		Features:  []bridge.Feature{one, one.Requests(), one.Last()},
+		AnswerAll: func() bool { return true },
+	})}
+	c.Play("open", `
+editor> {"id":1,"method":"thread/resume","params":{"threadId":"t"}}
+codex< {"id":1,"method":"thread/resume","params":{"threadId":"t"}}
+codex> {"id":1,"result":{"thread":{"id":"t"}}}
+editor< {"id":1,"result":{"thread":{"id":"t"}}}
+`)
+	return c
+}
+
+const question = `{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u"}}`
+
+// A request that begins no turn does not make its client the owner of a turn that begins meanwhile.
+func TestPendingRequestOwnsNoTurn(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"thread/sample", "thread/prediction/request", "thread/revert"} {
+		all := newClients()
+		a, b := open(t, all), open(t, all)
+		b.Play("b", `
+editor> {"id":2,"method":"`+method+`","params":{"threadId":"t"}}
+codex< {"id":2,"method":"`+method+`","params":{"threadId":"t"}}
+`)
+		a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+`)
+		b.Play("b", `
+codex> {"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}
+editor< {"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}
+codex> `+question+`
+editor< `+question+`
+editor> {"id":7,"result":{"decision":"accept"}}
+editor> {"id":3,"method":"ping","params":{}}
+codex< {"id":3,"method":"ping","params":{}}
+`)
+		a.Play("a", `
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+codex> `+question+`
+editor< `+question+`
+editor> {"id":7,"result":{"decision":"accept"}}
+codex< {"id":7,"result":{"decision":"accept"}}
+`)
+	}
+}
+
+// A question without the client that began the turn is declined even if the first client of the thread
+// does not read it.
+func TestAnyClientDeclines(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	open(t, all) // is stopped
+	a, b := open(t, all), open(t, all)
+	a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`)
+	a.Leave()
+	b.Play("b", `
+codex> `+question+`
+codex< {"id":7,"result":{"decision":"decline"}}
+`)
+}
+
+// A tool call that another client runs gets a result when that client leaves.
+func TestToolOfClientThatLeaves(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	a, b := open(t, all), open(t, all)
+	a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`)
+	b.Play("b", `
+codex> {"id":7,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"x"}}
+codex> {"method":"noise"}
+editor< {"method":"noise"}
+`)
+	a.Leave()
+	b.Play("b", `
+codex< {"id":7,"result":{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}}
+`)
+}
+
+// A client that is about to unsubscribe does not count as one that stays.
+func TestUnsubscribingClientsDoNotShare(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	a, b := open(t, all), open(t, all)
+	if !a.IsShared("t") || !b.IsShared("t") {
+		t.Fatal("the thread is not shared")
+	}
+	for _, c := range []client{a, b} {
+		c.Play("unsubscribe", `
+editor> {"id":2,"method":"thread/unsubscribe","params":{"threadId":"t"}}
+codex< {"id":2,"method":"thread/unsubscribe","params":{"threadId":"t"}}
+`)
+	}
+	if a.IsShared("t") || b.IsShared("t") {
+		t.Error("both would leave the thread to the other")
+	}
+	if alone := b.Leave(); len(alone) != 1 {
+		t.Errorf("the last client that stays has left, alone: %q", alone)
+	}
+	a.Play("a", `
+codex> {"id":2,"error":{"code":-1,"message":"no"}}
+editor< {"id":2,"error":{"code":-1,"message":"no"}}
+`)
+	if alone := a.Leave(); len(alone) != 1 {
+		t.Errorf("after the refusal: %q", alone)
+	}
+}
+
+// A client gets hooks only after Join: before, its functions may not work yet.
+func TestHooksOnlyAfterJoin(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	one := all.NewClient(clientOptions())
+	call := &hook.Call{Event: hook.PreToolUse}
+	if got := all.Decide(t.Context(), call); got.Decision != hook.Deny {
+		t.Errorf("before: %+v", got)
+	}
+	one.Join()
+	if got := all.Decide(t.Context(), call); got.Decision != hook.Allow {
+		t.Errorf("after: %+v", got)
+	}
 }

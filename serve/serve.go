@@ -30,7 +30,8 @@ const (
 	stalledAfter = 10 * time.Minute
 )
 
-// FolderHeader is the header with the working folder of a client, escaped as a path of a URL.
+// FolderHeader is the header with the working folder of a client, escaped as a path of a URL. A client that
+// sends it ends its input with a binary message, and still gets the responses.
 const FolderHeader = "Codex-Bridge-Folder"
 
 // Conversation is what one client talks to. Read returns lines, Write takes whole lines. Close says
@@ -153,7 +154,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = conn.Close(websocket.StatusInternalError, "codex-bridge can't start a conversation; its log says why")
 		return
 	}
-	s.converse(conn, c)
+	s.converse(conn, c, folder != "")
 }
 
 func (s *Server) enter() bool {
@@ -175,7 +176,8 @@ func (s *Server) leave() {
 }
 
 // converse copies messages between a client and its conversation until one of them ends.
-func (s *Server) converse(conn *websocket.Conn, c Conversation) {
+// endsInput is whether a binary message is the end of the client's input.
+func (s *Server) converse(conn *websocket.Conn, c Conversation, endsInput bool) {
 	end := sync.OnceValue(c.Close)
 	// A conversation that reads nothing blocks receiveMessages until it ends.
 	defer context.AfterFunc(s.ctx, func() { _ = end() })()
@@ -184,7 +186,7 @@ func (s *Server) converse(conn *websocket.Conn, c Conversation) {
 		s.options.Log.Debug("a conversation has ended", "error", err)
 		_ = conn.Close(websocket.StatusGoingAway, "the conversation has ended") // ends receiveMessages
 	})
-	err := receiveMessages(s.ctx, conn, c)
+	err := receiveMessages(s.ctx, conn, c, endsInput)
 	s.options.Log.Debug("a client has gone", "error", err)
 	if err := end(); err != nil {
 		s.options.Log.Error("a conversation can't be ended", "error", err)
@@ -192,12 +194,15 @@ func (s *Server) converse(conn *websocket.Conn, c Conversation) {
 }
 
 // receiveMessages writes each text message of the client as one line. Like Codex it ignores binary
-// ones.
-func receiveMessages(ctx context.Context, conn *websocket.Conn, c Conversation) error {
+// ones, unless one ends the input.
+func receiveMessages(ctx context.Context, conn *websocket.Conn, c Conversation, endsInput bool) error {
 	for {
 		kind, text, err := conn.Read(ctx)
 		if err != nil {
 			return err
+		}
+		if kind == websocket.MessageBinary && endsInput {
+			return io.EOF
 		}
 		if kind != websocket.MessageText || len(bytes.TrimSpace(text)) == 0 {
 			continue

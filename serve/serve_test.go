@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"go.uber.org/goleak"
 
+	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/serve"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 // conversation is one whose other end is the test.
 type conversation struct {

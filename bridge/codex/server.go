@@ -36,7 +36,7 @@ type Server struct {
 const startTimeout = time.Minute
 
 // listening finds the address that Codex writes to stderr.
-var listening = regexp.MustCompile(`listening on: .*?(ws://[0-9.]+:[0-9]+)`)
+var listening = regexp.MustCompile(`listening on: .*?(ws://127\.0\.0\.1:[0-9]+)`)
 
 // StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
 // goes to stderr. On Linux Codex ends with this process. The caller calls Close.
@@ -152,6 +152,9 @@ type Conn struct {
 
 // Streams returns the connection as streams of lines.
 func (c *Conn) Streams() (in io.WriteCloser, out io.ReadCloser) { return connStream{c}, connStream{c} }
+
+// Context returns a context that is done when the connection has ended.
+func (c *Conn) Context() context.Context { return c.ctx }
 
 // Done returns a channel that is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }

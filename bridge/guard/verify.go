@@ -122,10 +122,15 @@ func showSettings(p *policy.Policy, t *policy.Thread, msg *bridge.ServerMessage)
 
 // threadUnloaded removes a thread that Codex has unloaded. It takes turns again after it was opened
 // and verified again.
+//
+// Each client of Codex gets the notification. If another one has the thread open, this client is slow:
+// the thread was opened again meanwhile, or that client gets the notification, too.
 func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
-	if id, ok := msg.Root().Get("params").Get("threadId").Text(); ok {
-		g.threads.unload(id)
+	id, ok := msg.Root().Get("params").Get("threadId").Text()
+	if !ok || msg.Method == "thread/closed" && g.subscribers != nil && g.subscribers(id) {
+		return
 	}
+	g.threads.unload(id)
 }
 
 // shownApproval returns the approval policy that the client is shown for a thread; nil if it is

@@ -95,7 +95,7 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 	a := &assembly{sharedParts: shared, cfg: cfg, log: log}
 	a.options = bridge.Options{
 		Command:    shared.command,
-		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
+		AnswerAll:  func() bool { return client != nil || a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
 		OnExit:     func(state *os.ProcessState) { a.hello.NotifyExited(state) },
@@ -136,7 +136,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	if tracer != nil {
 		after = append(after, timeouts(tracer))
 	}
-	relay, injects := newHooks(a.cfg, a.sharedParts, a.guard, a.hello, a.log)
+	relay, injects := newHooks(a.cfg, a.sharedParts, a.guard, a.hello, client, a.log)
 	a.relay, a.tools = relay, newTools(a.cfg, client != nil, a.guard, a.hello, relay, a.log, after...)
 	images := newImages(a.cfg, a.command, a.guard, a.hello)
 	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
@@ -164,8 +164,11 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		a.guard.SetOtherSubscribers(client.IsShared)
 		questions.Watches = func(params rpc.Value) bool { return !client.IsStarter(params) }
 	}
-	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
-		a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
+	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods())
+	if client != nil {
+		a.addFeatures(client.Requests())
+	}
+	a.addFeatures(a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(questions))
 	a.addFeatures(injects...)
 	a.addFeatures(a.tools)

@@ -23,6 +23,7 @@ import (
 	"codex-bridge/relay/hook"
 	"codex-bridge/relay/inject"
 	"codex-bridge/rpc"
+	"codex-bridge/serve"
 )
 
 // hookStatus is what Codex shows while a hook of ours runs.
@@ -44,7 +45,7 @@ type hooks struct {
 
 // newHooks returns the hooks of a client, and their features. parts are shared with other clients of the
 // same Codex.
-func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
+func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.Hello, client *serve.Client, log *slog.Logger) (*hooks, []bridge.Feature) {
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
@@ -54,12 +55,16 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	o.Rules, o.Client = h.unattendedRules, noClient{}
 	h.unattended = handlers.New(o)
 	w := newEventStatus(hi)
-	f := parts.inject.Join(inject.Options{
+	options := inject.Options{
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
 		Observe: func(inject.State) { w.notify() },
 		Log:     log,
-	})
+	}
+	if client != nil {
+		options.IsShared = client.IsShared
+	}
+	f := parts.inject.Join(options)
 	w.addStatus(f)
 	h.inject = f
 	return h, []bridge.Feature{f, w.feature()}

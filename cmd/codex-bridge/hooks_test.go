@@ -24,7 +24,7 @@ func TestOnFailureAppliesToNextThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := shared.guard
-	h, _ := newHooks(cfg, shared, g, hello.New(Version, nil, g, log), log)
+	h, _ := newHooks(cfg, shared, g, hello.New(Version, nil, g, log), nil, log)
 	t.Cleanup(shared.close)
 	for _, onFailure := range []string{"allow", "deny", "allow"} {
 		changed := config.Default()

@@ -23,14 +23,13 @@ import (
 // hub serves several clients with one Codex. Each client has a conversation and a connection to Codex of
 // its own. A Codex that has exited is started again for the next client.
 type hub struct {
-	command codex.Command // app-server with its arguments, without --listen
-	record  *ledger
-	log     *slog.Logger
-	stderr  io.Writer // of Codex
-	notices []string  // for the user, about the command line
-	config  atomic.Pointer[config.Config]
+	record *ledger
+	log    *slog.Logger
+	stderr io.Writer // of Codex
+	config atomic.Pointer[config.Config]
 
 	mu      sync.Mutex
+	policy  *policy.Policy // of the latest change; nil: that of config
 	current *generation
 	closed  bool
 }
@@ -40,14 +39,15 @@ type generation struct {
 	*sharedParts
 	server  *codex.Server
 	clients *serve.Clients
+	notices []string // for the user, about the command line
 	grace   time.Duration
 
 	mu   sync.Mutex
 	open map[*assembly]struct{}
 }
 
-func newHub(cfg *config.Config, command codex.Command, notices []string, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
-	h := &hub{command: command, record: record, log: log, stderr: stderr, notices: notices}
+func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
+	h := &hub{record: record, log: log, stderr: stderr}
 	h.config.Store(cfg)
 	return h
 }
@@ -58,7 +58,7 @@ func (h *hub) start(folder string) (serve.Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.join(folder, h.notices)
+	return g.join(folder)
 }
 
 // generation returns the current Codex. It starts one if there is none, or if it has exited.
@@ -82,13 +82,22 @@ func (h *hub) generation() (*generation, error) {
 	return g, err
 }
 
+// newGeneration starts Codex. The lock must be held. The configuration may differ from that of an earlier
+// Codex, and so may the arguments that the policy needs.
 func (h *hub) newGeneration() (*generation, error) {
 	cfg := h.config.Load()
-	shared, err := newSharedParts(cfg, h.command, h.record, h.log)
+	command, notices, err := serveCommand(cfg, h.record, h.log)
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{sharedParts: shared, grace: time.Duration(cfg.Codex.ShutdownGrace), open: make(map[*assembly]struct{})}
+	shared, err := newSharedParts(cfg, command, h.record, h.log)
+	if err != nil {
+		return nil, err
+	}
+	if h.policy != nil {
+		shared.guard.SetPolicy(h.policy)
+	}
+	g := &generation{sharedParts: shared, notices: notices, grace: time.Duration(cfg.Codex.ShutdownGrace), open: make(map[*assembly]struct{})}
 	g.clients = serve.NewClients(serve.ClientsOptions{
 		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: approvals.Decline, Log: h.log,
 	})
@@ -99,7 +108,7 @@ func (h *hub) newGeneration() (*generation, error) {
 			return nil, err
 		}
 	}
-	if g.server, err = codex.StartServer(ctx, h.command, h.stderr); err != nil {
+	if g.server, err = codex.StartServer(ctx, command, h.stderr); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -113,13 +122,20 @@ func (g *generation) close() {
 
 // setPolicy applies a changed policy.
 func (h *hub) setPolicy(p *policy.Policy) {
-	if g := h.running(); g != nil {
+	h.mu.Lock()
+	h.policy = p // also of a Codex that starts before setConfig
+	g := h.current
+	h.mu.Unlock()
+	if g != nil {
 		g.guard.SetPolicy(p)
 	}
 }
 
 // setConfig applies a changed configuration.
 func (h *hub) setConfig(cfg *config.Config) {
+	kept, started := *cfg, h.config.Load().Serve // the listeners stay as they are
+	kept.Serve.Listen, kept.Serve.TokenFile = started.Listen, started.TokenFile
+	cfg = &kept
 	h.config.Store(cfg)
 	if g := h.running(); g != nil {
 		g.setConfig(cfg)
@@ -165,7 +181,7 @@ func (h *hub) Close() {
 }
 
 // join starts the conversation of a client.
-func (g *generation) join(folder string, notices []string) (serve.Conversation, error) {
+func (g *generation) join(folder string) (serve.Conversation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := g.server.Dial(ctx)
@@ -173,7 +189,7 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		return nil, err
 	}
 	var a *assembly
-	client := g.clients.Join(serve.ClientOptions{
+	client := g.clients.NewClient(serve.ClientOptions{
 		Folder:    folder,
 		Name:      func() string { return a.guard.Client() },
 		IsOwnTool: func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
@@ -182,17 +198,18 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		},
 	})
 	if a, err = assemble(g.sharedParts, g.log, client); err != nil {
-		client.Leave()
 		conn.Kill()
 		return nil, err
 	}
 	a.hello.AddStatus("clients", func() any { return g.clients.Count() })
-	leave := sync.OnceFunc(func() { a.guard.Leave(client.Leave()) })
+	client.Join()
+	leave := func() { a.guard.Leave(client.Leave()) }
+	context.AfterFunc(conn.Context(), leave) // Codex has ended the connection
 	c := &hubConversation{done: make(chan struct{})}
 	a.options.In, c.toBridge = io.Pipe()
 	c.fromBridge, a.options.Out = io.Pipe()
 	a.options.Upstream = leavingConn{conn, leave}
-	a.guard.SetStartNotices(notices)
+	a.guard.SetStartNotices(g.notices)
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		leave()
@@ -203,6 +220,9 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 	g.mu.Lock()
 	g.open[a] = struct{}{}
 	g.mu.Unlock()
+	if cfg := g.config.Load(); cfg != a.cfg { // it has changed since assemble
+		a.setConfig(cfg)
+	}
 	a.tools.Start()
 	go func() { // ends with the client, or with Codex
 		defer close(c.done)
@@ -210,8 +230,8 @@ func (g *generation) join(folder string, notices []string) (serve.Conversation, 
 		if err != nil {
 			g.log.Error("a conversation has failed", "error", err)
 		}
-		leave()
 		conn.Kill()
+		leave() // also threads that a late response has opened
 		g.mu.Lock()
 		delete(g.open, a)
 		g.mu.Unlock()

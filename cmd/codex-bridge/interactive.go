@@ -58,7 +58,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		return err
 	}
 	if cfg.Serve.Mode != config.OwnCodex {
-		switch socket, err := reachServe(cfg, overrides(line, len(cfg.Codex.Args))); {
+		switch socket, err := runningServe(cfg, overrides(line, len(cfg.Codex.Args))); {
 		case err == nil:
 			command.Args = line.WithRemote("unix://" + socket)
 			state, err := codex.RunInForeground(command, codex.Signals())

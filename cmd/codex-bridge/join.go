@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -82,60 +83,111 @@ func mayJoin(args []string) string {
 	return ""
 }
 
-// join connects the client on stdin and stdout to codex-bridge serve. It returns nil at the end of the
-// client, and an error at an earlier end of the connection.
-func join(ctx context.Context, socket string, in io.Reader, out io.Writer, maxMessage int) error {
-	ws, err := dialServe(ctx, socket)
-	if err != nil {
-		return err
-	}
+// join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
+// input it waits for the responses. It returns at the end of the connection.
+func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, maxMessage int64) error {
 	ws.SetReadLimit(-1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	source, sink := rpc.DetectFraming(in, out, maxMessage)
-	ended := make(chan error, 2)
-	go func() { ended <- sendMessages(ctx, ws, source, sink) }() // ends with the client, or with the process
-	go func() { ended <- receiveMessages(ctx, ws, sink) }()      // ends with the connection
-	err = <-ended
-	_ = ws.CloseNow()
-	return err
+	j := &joinedClient{ws: ws, ready: make(chan struct{})}
+	sent := make(chan error, 1)
+	go func() { // ends with the client, or with the process
+		err := j.sendInput(ctx, in, out, int(maxMessage))
+		if sent <- err; err != nil {
+			cancel()
+		}
+	}()
+	for {
+		err := j.receive(ctx)
+		if err == nil {
+			continue
+		}
+		_ = ws.CloseNow()
+		if j.ended.Load() {
+			return nil
+		}
+		select {
+		case err := <-sent:
+			return err
+		default:
+			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
+		}
+	}
 }
 
-// sendMessages sends the messages of the client until its end. One that is no message of JSON-RPC gets an
-// error.
-func sendMessages(ctx context.Context, ws *websocket.Conn, source rpc.Source, sink rpc.Sink) error {
+// joinedClient is a client that has joined codex-bridge serve.
+type joinedClient struct {
+	ws    *websocket.Conn
+	ready chan struct{} // closed when sink is set
+	sink  rpc.Sink
+	ended atomic.Bool // the client's input
+}
+
+// sendInput sends each message of the client, and then that none follows.
+func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Writer, maxMessage int) error {
+	source, sink := rpc.DetectFraming(in, out, maxMessage)
+	j.sink = sink
+	close(j.ready)
 	for {
-		text, err := source.Next()
+		line, err := source.Next()
 		var refused *rpc.MessageError
 		switch {
 		case errors.As(err, &refused):
 			sink.WriteMessage(rpc.EncodeError(refused.ID, refused.Err))
 			continue
 		case errors.Is(err, io.EOF):
-			return nil
+			j.ended.Store(true)
+			return j.ws.Write(ctx, websocket.MessageBinary, nil) // see serve.FolderHeader
 		case err != nil:
 			return err
 		}
-		if err := ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(text)); err != nil {
-			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
+		if err := j.ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(line)); err != nil {
+			return err
 		}
 	}
 }
 
-func receiveMessages(ctx context.Context, ws *websocket.Conn, sink rpc.Sink) error {
-	for {
-		_, text, err := ws.Read(ctx)
-		if err != nil {
-			return fmt.Errorf("the connection to codex-bridge serve has ended: %w", err)
-		}
-		if sink.WriteMessage(text); sink.Err() != nil {
-			return sink.Err()
-		}
+// receive writes one message to the client, a long one in parts.
+func (j *joinedClient) receive(ctx context.Context) error {
+	_, message, err := j.ws.Reader(ctx)
+	if err != nil {
+		return err
 	}
+	select {
+	case <-j.ready: // serve sends nothing before the client's first message
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	parts, ok := j.sink.(rpc.Streamer)
+	if !ok {
+		text, err := io.ReadAll(message)
+		if err == nil {
+			j.sink.WriteMessage(text)
+			err = j.sink.Err()
+		}
+		return err
+	}
+	parts.BeginLine(nil)
+	_, err = io.Copy(continuedLine{parts}, message)
+	if err == nil {
+		parts.ContinueLine([]byte("\n"))
+	}
+	parts.EndLine()
+	return errors.Join(err, parts.Err())
+}
+
+// continuedLine writes parts of a line.
+type continuedLine struct{ rpc.Streamer }
+
+func (l continuedLine) Write(part []byte) (int, error) {
+	l.ContinueLine(part)
+	return len(part), nil
 }
 
 // dialServe connects to the socket of codex-bridge serve.
-func dialServe(ctx context.Context, socket string) (*websocket.Conn, error) {
+func dialServe(socket string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
 	folder, err := os.Getwd()
 	if err != nil {
@@ -167,6 +219,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 		return err
 	}
 	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
+	cmd.Args[0] = "codex-bridge" // under the name codex the command would be Codex's
 	cmd.Dir = state
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -198,7 +251,7 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	if cfg.Serve.Mode == config.OwnCodex || os.Getenv(ownCodexEnv) != "" || nestingDepth() > 0 {
 		return false, nil
 	}
-	socket, err := reachServe(cfg, args)
+	ws, err := reachServe(cfg, args)
 	if err != nil && cfg.Serve.Mode == config.Join {
 		log.Warn("this client gets a Codex of its own", "reason", err)
 		return false, nil
@@ -206,11 +259,28 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	if err != nil {
 		return true, fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
 	}
-	return true, join(context.Background(), socket, os.Stdin, os.Stdout, int(cfg.Codex.MaxMessage))
+	return true, join(context.Background(), ws, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
 }
 
-// reachServe returns the socket of a running codex-bridge serve.
-func reachServe(cfg *config.Config, args []string) (socket string, err error) {
+// reachServe returns a connection to codex-bridge serve.
+func reachServe(cfg *config.Config, args []string) (*websocket.Conn, error) {
+	socket, err := runningServe(cfg, args)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := dialServe(socket)
+	if err == nil {
+		return ws, nil
+	}
+	time.Sleep(retryDelay) // it may have just ended, after its idle time
+	if err := ensureServe(cfg, socket); err != nil {
+		return nil, err
+	}
+	return dialServe(socket)
+}
+
+// runningServe returns the socket of a running codex-bridge serve for a client with these arguments.
+func runningServe(cfg *config.Config, args []string) (socket string, err error) {
 	if why := mayJoin(args); why != "" {
 		return "", errors.New(why)
 	}
@@ -219,3 +289,6 @@ func reachServe(cfg *config.Config, args []string) (socket string, err error) {
 	}
 	return socket, ensureServe(cfg, socket)
 }
+
+// retryDelay is the time in which a codex-bridge serve that ends releases its socket.
+const retryDelay = 500 * time.Millisecond

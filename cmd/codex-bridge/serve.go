@@ -60,23 +60,14 @@ func (c serveCmd) Run(out io.Writer) error {
 }
 
 func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
-	path, err := codex.Find(cfg.Codex.Command)
-	if err != nil {
-		return err
-	}
 	record := newLedger(cfg)
-	args, notices, err := applyArgsPolicy(cfg, append(slices.Clip(cfg.Codex.Args), argv.AppServer), len(cfg.Codex.Args), record, log)
-	if err != nil {
-		return err
-	}
-	command := codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}
 	if len(c.Listen) > 0 {
 		cfg.Serve.Listen = c.Listen
 	}
 	stop := codex.Signals()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	h := newHub(cfg, command, notices, record, stderr, log)
+	h := newHub(cfg, record, stderr, log)
 	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
 		return err
 	}
@@ -115,6 +106,16 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		err = errors.Join(err, server.Close(), listeners[i].Close())
 	}
 	return errors.Join(err, record.Close())
+}
+
+// serveCommand returns the command that starts Codex under a configuration. notices are for the user.
+func serveCommand(cfg *config.Config, record *ledger, log *slog.Logger) (command codex.Command, notices []string, err error) {
+	if command.Path, err = codex.Find(cfg.Codex.Command); err != nil {
+		return command, nil, err
+	}
+	command.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
+	command.Args, notices, err = applyArgsPolicy(cfg, append(slices.Clip(cfg.Codex.Args), argv.AppServer), len(cfg.Codex.Args), record, log)
+	return command, notices, err
 }
 
 // openListeners opens the listeners of serve.listen.

@@ -26,6 +26,8 @@ type Options struct {
 	// omitted), or nil for none. The error says why the hooks can't be installed.
 	Plan func(approval rpc.Value) (*Plan, error)
 	Mode func() config.Mode
+	// IsShared reports whether another client of Codex has the thread open; nil: there is none.
+	IsShared func(thread string) bool
 	// Observe is called when hooks become active or inactive, but not after each run; nil:
 	// not called.
 	Observe func(State)

@@ -54,9 +54,12 @@ func (f *Feature) handleFailedRun(ctx context.Context, params rpc.Value) {
 	}()
 }
 
-// handleThreadClosed forgets a thread.
+// handleThreadClosed forgets a thread. If another client has it open, a thread/closed is an old one.
 func (f *Feature) handleThreadClosed(_ context.Context, msg *bridge.ServerMessage) {
 	id, _ := msg.Root().Get("params").Get("threadId").Text()
+	if msg.Method == "thread/closed" && f.options.IsShared != nil && f.options.IsShared(id) {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.threads, id)

@@ -29,13 +29,21 @@ type thread struct {
 // the result was known before.
 func (t *thread) verify(ctx context.Context, peer *bridge.Conn, id string) (reason string, first bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.verified != nil || t.reason != "" {
-		return t.reason, false
+	known := t.verified != nil || t.reason != ""
+	reason = t.reason
+	t.mu.Unlock()
+	if known {
+		return reason, false
 	}
+	// Without the lock: the client of this peer may not read, and others use the thread, too.
 	result, err := peer.Call(ctx, "hooks/list", map[string]any{"threadId": id})
 	if err != nil {
 		return fmt.Sprintf("codex's hooks/list failed: %v", err), true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.verified != nil || t.reason != "" { // by another client's request meanwhile
+		return t.reason, false
 	}
 	for i, plan := range t.plans {
 		fault := hookFaults(result, plan)

@@ -274,7 +274,7 @@ func TestClientThatCannotJoin(t *testing.T) {
 // hubProcess returns the id of the process with the shared Codex, and those of its descendants.
 func (w *world) hubProcess() (hub int, others []int) {
 	w.t.Helper()
-	hubs := w.processesOf(proxyPath, "serve")
+	hubs := w.processesOf("codex-bridge", "serve")
 	if len(hubs) != 1 {
 		w.t.Fatalf("%d processes of codex-bridge serve", len(hubs))
 	}

@@ -1,0 +1,72 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// soon is the time for what must not wait for ever.
+func (c *conversation) soon(d time.Duration) {
+	ctx, cancel := context.WithTimeout(c.ctx, d)
+	c.t.Cleanup(cancel)
+	c.ctx = ctx
+}
+
+// The questions of a session's turn reach its client.
+func TestQuestionsOfSharedSession(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	c := w.open(proxyArgv...).initializeWithBridge()
+	c.soon(time.Minute)
+	file := w.root + "/session"
+	mark := c.Mark()
+	done := make(chan turnResult, 1)
+	go func() { done <- c.runSessionTurn("chat", "ESCALATE: touch "+file, nil) }()
+	if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("accept")); err != nil {
+		t.Fatal(err)
+	}
+	r := <-done
+	if !exists(file) {
+		t.Errorf("the question was declined: %+v", r)
+	}
+}
+
+// The turn goes on after the client that should run its tool has gone.
+func TestToolOfClientThatLeft(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	a, b := w.joined(), w.joined()
+	thread := a.thread(map[string]any{"dynamicTools": []any{tool("mine", "the client's", map[string]any{})}})
+	a.runTurn(thread, "SAY: one")
+	b.must("thread/resume", map[string]any{"threadId": thread})
+	turn, mark := a.startTurn(thread, "CALL: mine {}")
+	a.waitFor(mark, toolCall, nil)
+	a.Close(5 * time.Second)
+	b.soon(20 * time.Second)
+	b.waitTurn(thread, turn, 0)
+}
+
+// After a thread was archived, each client has to open it again.
+func TestArchivedThreadIsClosed(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	a, b := w.joined(), w.joined()
+	thread := a.thread(nil)
+	a.runTurn(thread, "SAY: one")
+	b.must("thread/resume", map[string]any{"threadId": thread})
+	mark := b.Mark()
+	a.must("thread/archive", map[string]any{"threadId": thread})
+	b.waitFor(mark, "thread/archived", func(editor.Message) bool { return true })
+	a.must("thread/unarchive", map[string]any{"threadId": thread})
+	a.must("thread/resume", map[string]any{"threadId": thread})
+	if err := b.mustFail("turn/start", input(thread, "SAY: no")); !strings.Contains(err.Message, "has not opened the thread") {
+		t.Error(err)
+	}
+	a.runTurn(thread, "SAY: two")
+}
