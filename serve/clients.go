@@ -422,7 +422,15 @@ func (s *Clients) beginLocked(turn string, c *Client, t *openThread) {
 	if s.turns[turn] != nil || c == nil {
 		return
 	}
-	t.starter, s.turns[turn] = c, c
+	t.starter = c
+	s.addTurnLocked(turn, c)
+}
+
+func (s *Clients) addTurnLocked(turn string, c *Client) {
+	if s.turns[turn] != nil {
+		return
+	}
+	s.turns[turn] = c
 	if s.order = append(s.order, turn); len(s.order) > maxTurns {
 		delete(s.turns, s.order[0])
 		s.order = s.order[1:]
@@ -436,7 +444,11 @@ func (c *Client) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
 	s := c.clients
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.threads[id]; t != nil && turn != "" {
+	// Measured with Codex 0.169: rootTurnId of a subagent's turn is the turn that started the subagent.
+	root, _ := params.Get("turn").Get("rootTurnId").Text()
+	if owner := s.turns[root]; owner != nil && root != turn && turn != "" {
+		s.addTurnLocked(turn, owner)
+	} else if t := s.threads[id]; t != nil && turn != "" {
 		s.beginLocked(turn, t.beginner(), t)
 	}
 }
@@ -470,21 +482,37 @@ func (s *Clients) find(id string) *openThread {
 	return nil
 }
 
-// starter returns who began a turn, the clients that have the thread open, and the one of them that has
-// tools of its own. starter and tools are nil if they have the thread no longer open.
-func (s *Clients) starter(t *openThread, turn string) (starter *Client, clients []*Client, tools *Client) {
+// starter returns who began a turn, if that client still has the thread open, and the clients that have.
+// held is the thread that the starter has open: id, or a parent of it. It is nil if no client has opened one.
+func (s *Clients) starter(id, turn string) (held *openThread, starter *Client, clients []*Client) {
+	t := s.find(id)
+	if t == nil {
+		return nil, nil, nil
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if starter = s.turns[turn]; starter == nil {
 		starter = t.beginner()
 	}
-	if !slices.Contains(t.clients, starter) {
-		starter = nil
+	clients = t.clients
+	s.mu.Unlock()
+	if slices.Contains(clients, starter) {
+		return t, starter, clients
 	}
-	if slices.Contains(t.clients, t.tools) {
-		tools = t.tools
+	// Codex asks the clients of the parent, too, if another client has opened a subagent's thread (measured
+	// with Codex 0.169).
+	for range maxParents {
+		if id = s.options.Parent(id); id == "" {
+			break
+		}
+		s.mu.Lock()
+		parent := s.threads[id]
+		has := parent != nil && slices.Contains(parent.clients, starter)
+		s.mu.Unlock()
+		if has {
+			return parent, starter, clients
+		}
 	}
-	return starter, t.clients, tools
+	return t, nil, clients
 }
 
 // forPerson are the requests of Codex that a person answers.
@@ -535,11 +563,9 @@ func (c *Client) part(method string, params rpc.Value) (plays part, t *openThrea
 	}
 	turn, _ := params.Get("turnId").Text()
 	var clients []*Client
-	if t = c.clients.find(thread); t != nil {
-		var tools *Client
-		owner, clients, tools = c.clients.starter(t, turn)
-		if method == toolCall && tools != nil && tools.IsOwnTool(params) {
-			owner = tools
+	if t, owner, clients = c.clients.starter(thread, turn); t != nil && method == toolCall {
+		if own := c.clients.toolsOf(t); own != nil && own.IsOwnTool(params) {
+			owner = own
 		}
 	}
 	forUser := slices.Contains(forPerson, method)
@@ -566,6 +592,16 @@ func threadOf(params rpc.Value) string {
 		thread, _ = params.Get("conversationId").Text() // legacy approvals
 	}
 	return thread
+}
+
+// toolsOf returns the client that has started the thread with tools of its own and still has it open, or nil.
+func (s *Clients) toolsOf(t *openThread) *Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(t.clients, t.tools) {
+		return nil
+	}
+	return t.tools
 }
 
 // show sends the client a question that starter has to answer.
@@ -623,22 +659,14 @@ func (c *Client) warn(text, method, thread string) {
 func (c *Client) IsStarter(params rpc.Value) bool {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
-	t := c.clients.find(thread)
-	if t == nil {
-		return true
-	}
-	starter, clients, _ := c.clients.starter(t, turn)
-	return starter == c || starter == nil && len(clients) > 0 && clients[0] == c
+	t, starter, clients := c.clients.starter(thread, turn)
+	return t == nil || starter == c || starter == nil && len(clients) > 0 && clients[0] == c
 }
 
 // Decide answers a hook by the client that began the turn. If that has gone, another client's bridge
 // answers, without a question.
 func (s *Clients) Decide(ctx context.Context, call *hook.Call) hook.Answer {
-	var starter *Client
-	if t := s.find(call.Thread()); t != nil {
-		starter, _, _ = s.starter(t, call.TurnID)
-	}
-	if starter != nil {
+	if _, starter, _ := s.starter(call.Thread(), call.TurnID); starter != nil {
 		return starter.ClientOptions.Decide(ctx, call, true)
 	}
 	s.mu.Lock()

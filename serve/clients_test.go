@@ -14,7 +14,12 @@ import (
 
 func newClients() *serve.Clients {
 	return serve.NewClients(serve.ClientsOptions{
-		Parent:  func(string) string { return "" },
+		Parent: func(thread string) string {
+			if thread == "agent" {
+				return "t"
+			}
+			return ""
+		},
 		Decline: func(string, rpc.Value) []byte { return []byte(`{"decision":"decline"}`) },
 		Log:     slog.New(slog.DiscardHandler),
 	})
@@ -158,6 +163,40 @@ editor< {"id":2,"error":{"code":-1,"message":"no"}}
 	if alone := a.Leave(); len(alone) != 1 {
 		t.Errorf("after the refusal: %q", alone)
 	}
+}
+
+// The client that began a turn answers for the turn's subagents, even if another client opens the thread of
+// one.
+func TestOpenedSubagentKeepsItsOwner(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	a, b := open(t, all), open(t, all)
+	const asks = `{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"agent","turnId":"v"}}`
+	a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+codex> {"method":"turn/started","params":{"threadId":"agent","turn":{"id":"v","rootTurnId":"u"}}}
+editor< {"method":"turn/started","params":{"threadId":"agent","turn":{"id":"v","rootTurnId":"u"}}}
+`)
+	b.Play("b", `
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"agent"}}
+codex< {"id":2,"method":"thread/resume","params":{"threadId":"agent"}}
+codex> {"id":2,"result":{"thread":{"id":"agent"}}}
+editor< {"id":2,"result":{"thread":{"id":"agent"}}}
+codex> `+asks+`
+editor< `+asks+`
+editor> {"id":7,"result":{"decision":"accept"}}
+editor> {"id":3,"method":"ping","params":{}}
+codex< {"id":3,"method":"ping","params":{}}
+`)
+	a.Play("a", `
+codex> `+asks+`
+editor< `+asks+`
+editor> {"id":7,"result":{"decision":"accept"}}
+codex< {"id":7,"result":{"decision":"accept"}}
+`)
 }
 
 // A client gets hooks only after Join: before, its functions may not work yet.
