@@ -154,8 +154,10 @@ func (r result) cell(kind string) string {
 	return fmt.Sprintf("%d of %d; not: %s", r.passed[kind], r.passed[kind]+len(failed), strings.Join(failed, ", "))
 }
 
-func (r result) row() string {
-	return fmt.Sprintf("%s | %s | %s | %s", r.version, r.cell("codex"), r.cell("plain"), r.cell("enforced"))
+func (r result) row() string { return r.version + " | " + r.cells() }
+
+func (r result) cells() string {
+	return r.cell("codex") + " | " + r.cell("plain") + " | " + r.cell("enforced")
 }
 
 const head = `# Releases of Codex
@@ -164,7 +166,7 @@ const head = `# Releases of Codex
 
 Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). Measured with 0.159 to 0.165, two things that it needs are missing. ` + "`hooks/list`" + ` takes no thread, so it does not show whether the hooks are in force. A command's hook has the thread's folder instead of the command's, so rules and protected paths miss commands with a ` + "`workdir`" + `.
 
-` + "`codex-bridge methods diff --codex PATH`" + ` compares another Codex with the tested one: methods, fields, enum values, hook events, requirements, features, flags and configuration keys. Each new name has a proposed verdict; ` + "`" + `--patch` + "`" + ` prints a patch for ` + "`" + `git apply` + "`" + `. Configuration keys are read from Codex for Linux only. With a newer Codex, an enforced bridge tells the user and the decision log once.
+[` + "`codex-bridge methods diff`" + `](../reference/cli.md#commands) compares methods, fields, enum values, hook events, requirements, features, flags, and (for Linux only) configuration keys. ` + "`--patch`" + ` prints a patch for ` + "`git apply`" + `. With a newer Codex, an enforced bridge tells the user and the decision log once.
 
 release | Codex alone | without a configuration | enforced
 ---|---|---|---
@@ -173,8 +175,13 @@ release | Codex alone | without a configuration | enforced
 func page(results []result) []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
-	for _, r := range results {
-		b.WriteString(r.row() + "\n")
+	for len(results) > 0 { // successive releases with the same results share a row
+		cells, versions := results[0].cells(), []string(nil)
+		for len(results) > 0 && results[0].cells() == cells {
+			versions = append(versions, results[0].version)
+			results = results[1:]
+		}
+		b.WriteString(strings.Join(versions, ", ") + " | " + cells + "\n")
 	}
 	return b.Bytes()
 }

@@ -22,3 +22,20 @@ func TestParse(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestPageJoinsReleasesWithEqualResults(t *testing.T) {
+	var results []result
+	for _, version := range []string{"0.4.0", "0.3.0", "0.2.0", "0.1.0"} {
+		r := result{version: version, passed: map[string]int{"codex": 7, "plain": 7, "enforced": 12}}
+		if version < "0.4.0" && version > "0.1.0" {
+			r.refused = "0.4.0 or later"
+		}
+		results = append(results, r)
+	}
+	const want = head + "0.4.0 | all 7 | all 7 | all 12\n" +
+		"0.3.0, 0.2.0 | all 7 | all 7 | refused: 0.4.0 or later is needed\n" +
+		"0.1.0 | all 7 | all 7 | all 12\n"
+	if got := string(page(results)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
