@@ -95,7 +95,7 @@ func (s *Server) Close() error {
 func Idle(ctx context.Context, d time.Duration, servers []*Server) <-chan struct{} {
 	idle := make(chan struct{})
 	go func() {
-		tick := time.NewTicker(min(d/4, time.Minute))
+		tick := time.NewTicker(max(min(d/4, time.Minute), time.Millisecond))
 		defer tick.Stop()
 		last := time.Now()
 		for {

@@ -32,6 +32,13 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	if err := g.requireUsableCodex(waitCtx, call.Method); err != nil {
 		return err
 	}
+	if call.Method == "thread/resume" && call.Kind == rpc.Request {
+		done, ok := g.threads.beginResume(waitCtx, thread, g, g.peer.CodexDone())
+		if !ok {
+			return rpc.Errorf(rpc.CodeDeadline, "thread/resume: another client's thread/resume has no response yet; send this request again")
+		}
+		call.OnResponse(func(a *bridge.ServerResponse) { a.AfterHandlers(done) }) // also if it is refused
+	}
 	var j judgement
 	if !g.threads.writable.reserve(func(all []string) (string, []string) {
 		j = g.judge(waitCtx, policies, call, all)

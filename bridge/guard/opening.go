@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"codex-bridge/bridge/policy"
 )
@@ -62,6 +63,48 @@ func (t *threads) beginOpening(id string) (done func()) {
 			delete(t.opening, id)
 		}
 		close(waits)
+	}
+}
+
+// resuming are the pending requests of one client to resume a thread. Another client's wait: with which of
+// them Codex loads the thread would not be known.
+type resuming struct {
+	client *Guard
+	count  int
+	done   chan struct{} // closed when count is 0
+}
+
+// beginResume waits until no other client resumes the thread. The caller calls done after the response. ok
+// is false if Codex ends or ctx is done before.
+func (t *threads) beginResume(ctx context.Context, id string, client *Guard, ended <-chan struct{}) (done func(), ok bool) {
+	for {
+		t.mu.Lock()
+		r := t.resuming[id]
+		if r == nil || r.client == client {
+			defer t.mu.Unlock()
+			if r == nil {
+				if t.resuming == nil {
+					t.resuming = make(map[string]*resuming)
+				}
+				r = &resuming{client: client, done: make(chan struct{})}
+				t.resuming[id] = r
+			}
+			r.count++
+			return sync.OnceFunc(func() { t.endResume(id, r) }), true
+		}
+		t.mu.Unlock()
+		if !await(ctx, r.done, ended) {
+			return nil, false
+		}
+	}
+}
+
+func (t *threads) endResume(id string, r *resuming) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.count--; r.count == 0 {
+		delete(t.resuming, id)
+		close(r.done)
 	}
 }
 

@@ -40,6 +40,8 @@ type threads struct {
 	// opening has, for each thread that a pending request opens, a channel that is closed after the
 	// response.
 	opening map[string]chan struct{}
+	// resuming has the clients with a pending thread/resume, by thread.
+	resuming map[string]*resuming
 	// starting are the channels of pending requests that create a thread.
 	starting []chan struct{}
 	// projects are the values of policy.Thread.Project of all threads since the bridge started.

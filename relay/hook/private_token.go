@@ -32,6 +32,17 @@ func ListenTCP(address, tokenFile string, log *slog.Logger) (*PrivateListener, e
 	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
 }
 
+// writeToken writes a new token. It fails if the file exists.
+func writeToken(path string) (token string, err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	token = rand.Text()
+	_, err = file.WriteString(token + "\n")
+	return token, errors.Join(err, file.Close())
+}
+
 // readToken reads the token in a private file, or writes a new one.
 func readToken(path string) (string, error) {
 	if err := makePrivateFolder(filepath.Dir(path)); err != nil {
@@ -39,8 +50,7 @@ func readToken(path string) (string, error) {
 	}
 	err := ask.CheckOwner(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		token := rand.Text()
-		return token, os.WriteFile(path, []byte(token+"\n"), 0o600)
+		return writeToken(path)
 	}
 	if err != nil {
 		return "", err
