@@ -218,8 +218,8 @@ func ensureServe(cfg *config.Config, socket string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
-	cmd.Args[0] = "codex-bridge" // under the name codex the command would be Codex's
+	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String()) //nolint:gosec // the arguments reach no shell
+	cmd.Args[0] = "codex-bridge"                                                                                       // under the name codex the command would be Codex's
 	cmd.Dir = state
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
