@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,8 +62,7 @@ func NewClients(o ClientsOptions) *Clients {
 // ClientOptions describe one client. The functions must be safe for concurrent calls.
 type ClientOptions struct {
 	Name func() string // for the log
-	// Folder is the folder of threads for which the client names none; "": that of Codex.
-	Folder string
+	Settings
 	// IsOwnTool reports whether the client itself runs the tool that Codex calls.
 	IsOwnTool func(params rpc.Value) bool
 	// Decide answers a hook of a turn. attended is false if the client that began the turn has gone, so
@@ -236,17 +236,15 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 	if call.Kind != rpc.Request {
 		return nil
 	}
-	if cwd := call.Params.Get("cwd").Kind(); c.Folder != "" && call.Method == "thread/start" && call.Params.Kind() == rpc.Object && (cwd == rpc.Absent || cwd == rpc.Null) {
-		m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
-		if err != nil {
-			return rpc.Errorf(rpc.CodeInternal, "the rewritten thread/start can't be parsed: %v", err)
+	m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInternal, "the rewritten %s can't be parsed: %v", call.Method, err)
+	}
+	if line := c.Settings.addTo(m); line != nil {
+		if m, err = rpc.ParseMessage(line); err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "%s with the settings of the client: %v", call.Method, err)
 		}
-		patch := rpc.NewPatch(m)
-		patch.Set(m.Params, "cwd", encode(c.Folder))
-		if m, err = rpc.ParseMessage(patch.Bytes()); err != nil {
-			return rpc.Errorf(rpc.CodeInternal, "thread/start with a cwd: %v", err)
-		}
-		call.Message, call.Line = m, m.Bytes()
+		call.Message, call.Line = m, line
 	}
 	named, _ := call.Params.Get("threadId").Text() // of a resume
 	done := c.beginOpening(named)
@@ -297,11 +295,45 @@ func (c *Client) awaitOpening(ctx context.Context, id string) {
 	}
 }
 
-// encode returns a text as JSON.
-func encode(text string) []byte {
-	raw, err := json.Marshal(text)
+// addTo returns a request that opens a thread with the settings of the client, or nil if it has them. What
+// the request itself says counts: its cwd, and each table of its config.
+func (s Settings) addTo(m *rpc.Message) []byte {
+	if m.Params.Kind() != rpc.Object {
+		return nil
+	}
+	patch := rpc.NewPatch(m)
+	isMissing := func(v rpc.Value) bool { return v.Kind() == rpc.Absent || v.Kind() == rpc.Null }
+	if m.Method == "thread/start" && s.Folder != "" && isMissing(m.Params.Get("cwd")) {
+		patch.Set(m.Params, "cwd", encode(s.Folder))
+	}
+	overlay := m.Params.Get("config")
+	if len(s.Config) > 0 && (overlay.Kind() == rpc.Object || isMissing(overlay)) {
+		all := make(map[string]json.RawMessage)
+		tables, added := make(map[string]bool), false
+		for key, value := range overlay.Members() {
+			table, _, _ := strings.Cut(key, ".")
+			all[key], tables[table] = value.Raw(), true
+		}
+		for key, value := range s.Config {
+			if table, _, _ := strings.Cut(key, "."); !tables[table] { // Codex takes one of two forms of a table at random
+				all[key], added = value, true
+			}
+		}
+		if added {
+			patch.Set(m.Params, "config", encode(all))
+		}
+	}
+	if !patch.Changed() {
+		return nil
+	}
+	return patch.Bytes()
+}
+
+// encode returns a value as JSON.
+func encode(v any) []byte {
+	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a text can be encoded
+		panic(err) // texts, and values that are JSON
 	}
 	return raw
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -30,9 +31,32 @@ const (
 	stalledAfter = 10 * time.Minute
 )
 
-// FolderHeader is the header with the working folder of a client, escaped as a path of a URL. A client that
-// sends it ends its input with a binary message, and still gets the responses.
-const FolderHeader = "Codex-Bridge-Folder"
+// Settings are what a client of this machine sends when it connects.
+type Settings struct {
+	Folder string                     `json:"folder"` // of threads for which the client names none
+	Config map[string]json.RawMessage `json:"config"` // added to the config of each thread, by dotted key
+}
+
+// Header returns the header with the settings.
+func (s Settings) Header() http.Header {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // the values are JSON
+	}
+	return http.Header{SettingsHeader: {url.PathEscape(string(raw))}}
+}
+
+// parseSettings returns the settings in a header. Without it, and if it can't be read, they are empty.
+func parseSettings(h http.Header) (s Settings) {
+	if text, err := url.PathUnescape(h.Get(SettingsHeader)); err == nil {
+		_ = json.Unmarshal([]byte(text), &s)
+	}
+	return s
+}
+
+// SettingsHeader is the header with the Settings of a client, JSON that is escaped as a path of a URL. A
+// client that sends it ends its input with a binary message, and still gets the responses.
+const SettingsHeader = "Codex-Bridge-Settings"
 
 // Conversation is what one client talks to. Read returns lines, Write takes whole lines. Close says
 // that no line follows, and returns when the conversation has ended; then Read returns an error.
@@ -40,9 +64,8 @@ type Conversation = io.ReadWriteCloser
 
 // Options configure a Server.
 type Options struct {
-	// Start starts the conversation of one connection. folder is that of the FolderHeader. It may be
-	// called concurrently.
-	Start func(folder string) (Conversation, error)
+	// Start starts the conversation of one connection. It may be called concurrently.
+	Start func(Settings) (Conversation, error)
 	// Token is the bearer token that clients must send; "" if they need none.
 	Token string
 	// MaxMessage is the largest message of a client in bytes; a longer one ends its connection.
@@ -144,17 +167,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn.SetReadLimit(s.options.MaxMessage)
-	folder, err := url.PathUnescape(r.Header.Get(FolderHeader))
-	if err != nil {
-		folder = ""
-	}
-	c, err := s.options.Start(folder)
+	settings := parseSettings(r.Header)
+	c, err := s.options.Start(settings)
 	if err != nil {
 		s.options.Log.Error("a connection has no conversation", "error", err)
 		_ = conn.Close(websocket.StatusInternalError, "codex-bridge can't start a conversation; its log says why")
 		return
 	}
-	s.converse(conn, c, folder != "")
+	s.converse(conn, c, settings.Folder != "")
 }
 
 func (s *Server) enter() bool {

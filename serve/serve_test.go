@@ -50,7 +50,7 @@ func start(t *testing.T, o serve.Options) *server {
 	got, toClient := io.Pipe()
 	s := &server{lines: bufio.NewReaderSize(fromClient, 1<<20), replies: toClient, closed: make(chan struct{})}
 	if o.Start == nil {
-		o.Start = func(string) (serve.Conversation, error) {
+		o.Start = func(serve.Settings) (serve.Conversation, error) {
 			return &conversation{got, sent, s.closed, func() { sent.Close(); toClient.Close() }}, nil
 		}
 	}
@@ -209,7 +209,7 @@ func TestRefusedConnections(t *testing.T) {
 
 // A client whose conversation can't be started is told so.
 func TestFailedStart(t *testing.T) {
-	s := start(t, serve.Options{Start: func(string) (serve.Conversation, error) { return nil, errors.New("no") }})
+	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) { return nil, errors.New("no") }})
 	_, _, err := s.dial(t, nil).Read(t.Context())
 	if websocket.CloseStatus(err) != websocket.StatusInternalError || !strings.Contains(err.Error(), "can't start") {
 		t.Errorf("%v", err)
@@ -243,7 +243,7 @@ func TestCloseEndsConversationThatReadsNothing(t *testing.T) {
 	fromClient, sent := io.Pipe()
 	got, toClient := io.Pipe()
 	closed, writing := make(chan struct{}), make(chan struct{})
-	s := start(t, serve.Options{Start: func(string) (serve.Conversation, error) {
+	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) {
 		return &conversation{got, notifyingWriter{sent, writing}, closed, func() { sent.Close(); fromClient.Close(); toClient.Close() }}, nil
 	}})
 	conn := s.dial(t, nil)

@@ -52,13 +52,13 @@ func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logg
 	return h
 }
 
-// start starts the conversation of a client in a folder, and Codex if it does not run.
-func (h *hub) start(folder string) (serve.Conversation, error) {
+// start starts the conversation of a client, and Codex if it does not run.
+func (h *hub) start(settings serve.Settings) (serve.Conversation, error) {
 	g, err := h.generation()
 	if err != nil {
 		return nil, err
 	}
-	return g.join(folder)
+	return g.join(settings)
 }
 
 // generation returns the current Codex. It starts one if there is none, or if it has exited.
@@ -181,7 +181,7 @@ func (h *hub) Close() {
 }
 
 // join starts the conversation of a client.
-func (g *generation) join(folder string) (serve.Conversation, error) {
+func (g *generation) join(settings serve.Settings) (serve.Conversation, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	conn, err := g.server.Dial(ctx)
@@ -190,7 +190,7 @@ func (g *generation) join(folder string) (serve.Conversation, error) {
 	}
 	var a *assembly
 	client := g.clients.NewClient(serve.ClientOptions{
-		Folder:    folder,
+		Settings:  settings,
 		Name:      func() string { return a.guard.Client() },
 		IsOwnTool: func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
 		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {

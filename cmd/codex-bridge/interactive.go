@@ -58,7 +58,11 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		return err
 	}
 	if cfg.Serve.Mode != config.OwnCodex {
-		switch socket, err := runningServe(cfg, overrides(line, len(cfg.Codex.Args))); {
+		socket, err := "", errUnshared
+		if len(overrides(line, len(cfg.Codex.Args))) == 0 {
+			socket, err = runningServe(cfg)
+		}
+		switch {
 		case err == nil:
 			command.Args = line.WithRemote("unix://" + socket)
 			state, err := codex.RunInForeground(command, codex.Signals())
@@ -96,7 +100,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	endpoint := listener.Endpoint()
 	var connected atomic.Bool
 	server := serve.New(serve.Options{
-		Start: func(string) (serve.Conversation, error) {
+		Start: func(serve.Settings) (serve.Conversation, error) {
 			connected.Store(true)
 			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", env, log)
 			if err != nil {
@@ -130,6 +134,10 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	codex.ExitLike(state) // ends the process
 	return nil
 }
+
+// errUnshared is why Codex's terminal interface with overrides does not join codex-bridge serve: it sends
+// none to the app-server.
+var errUnshared = errors.New("overrides of the configuration are for one Codex, and codex-bridge serve shares its Codex")
 
 // environWithNotices returns the environment of a bridge that shows the sentences to its client.
 func environWithNotices(notices []string) []string {

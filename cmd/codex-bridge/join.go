@@ -5,20 +5,23 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/BurntSushi/toml"
 	"github.com/coder/websocket"
 
 	"codex-bridge/bridge/argv"
@@ -70,17 +73,48 @@ func serveSocket(cfg *config.Config) (string, error) {
 	return filepath.Join(folder, "serve-"+hex.EncodeToString(sum[:6])+".sock"), nil
 }
 
-// sharedArguments are those of app-server that do not change Codex's configuration.
-var sharedArguments = []string{argv.AppServer, "--analytics-default-enabled", "--stdio"}
+// harmlessFlags are those of app-server that do not change the configuration of a thread.
+var harmlessFlags = []string{"--analytics-default-enabled", "--stdio"}
 
-// mayJoin returns why a client with these arguments needs a Codex of its own, or "".
-func mayJoin(args []string) string {
-	for _, arg := range args {
-		if !slices.Contains(sharedArguments, arg) {
-			return fmt.Sprintf("the argument %s is for one Codex, and codex-bridge serve shares its Codex", arg)
+// sharedSettings returns what a client with these arguments of app-server sends to a shared Codex: its
+// folder, and its overrides of Codex's configuration, as those of each of its threads. The error says why
+// the client needs a Codex of its own.
+func sharedSettings(args []string) (serve.Settings, error) {
+	folder, err := os.Getwd()
+	settings := serve.Settings{Folder: folder, Config: make(map[string]json.RawMessage)}
+	if err != nil {
+		return settings, err
+	}
+	for _, item := range argv.Parse(args).Items {
+		name, text, _ := strings.Cut(item.Value, "=")
+		switch {
+		case item.State != argv.Valid:
+			err = errors.New("its value is missing, or the flag is unknown")
+		case item.Name == "--config":
+			settings.Config[strings.TrimSpace(name)], err = jsonOf(strings.TrimSpace(text))
+		case item.Name == "--enable", item.Name == "--disable":
+			settings.Config["features."+item.Value] = json.RawMessage(strconv.FormatBool(item.Name == "--enable"))
+		case item.Name == "" || !slices.Contains(harmlessFlags, item.Name):
+			err = errors.New("it is for one Codex, and codex-bridge serve shares its Codex")
+		}
+		if err != nil {
+			return settings, fmt.Errorf("the argument %s: %w", strings.Join(args[item.At:item.At+item.Len], " "), err)
 		}
 	}
-	return ""
+	return settings, nil
+}
+
+// jsonOf returns the value of an override as JSON. As in Codex it is TOML, or else a text.
+func jsonOf(text string) (json.RawMessage, error) {
+	var value struct{ V any }
+	if _, err := toml.Decode("V = "+text, &value); err != nil || strings.ContainsAny(text, "\n\r") {
+		value.V = text
+	}
+	raw, err := json.Marshal(value.V)
+	if _, isTime := value.V.(time.Time); err != nil || isTime {
+		return nil, errors.New("its value has no form in JSON")
+	}
+	return raw, nil
 }
 
 // join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
@@ -137,7 +171,7 @@ func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Write
 			continue
 		case errors.Is(err, io.EOF):
 			j.ended.Store(true)
-			return j.ws.Write(ctx, websocket.MessageBinary, nil) // see serve.FolderHeader
+			return j.ws.Write(ctx, websocket.MessageBinary, nil) // see serve.SettingsHeader
 		case err != nil:
 			return err
 		}
@@ -185,16 +219,12 @@ func (l continuedLine) Write(part []byte) (int, error) {
 }
 
 // dialServe connects to the socket of codex-bridge serve.
-func dialServe(socket string) (*websocket.Conn, error) {
+func dialServe(socket string, settings serve.Settings) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
-	folder, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
 	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{ //nolint:bodyclose // see its documentation
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: http.Header{serve.FolderHeader: {url.PathEscape(folder)}},
+		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: settings.Header(),
 	})
 	return ws, err
 }
@@ -219,7 +249,8 @@ func ensureServe(cfg *config.Config, socket string) error {
 		return err
 	}
 	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String()) //nolint:gosec // the arguments reach no shell
-	cmd.Args[0] = "codex-bridge"                                                                                       // under the name codex the command would be Codex's
+	// Under the name codex the command would be Codex's.
+	cmd.Args[0] = "codex-bridge"
 	cmd.Dir = state
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -264,11 +295,15 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 
 // reachServe returns a connection to codex-bridge serve.
 func reachServe(cfg *config.Config, args []string) (*websocket.Conn, error) {
-	socket, err := runningServe(cfg, args)
+	settings, err := sharedSettings(args)
 	if err != nil {
 		return nil, err
 	}
-	ws, err := dialServe(socket)
+	socket, err := runningServe(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := dialServe(socket, settings)
 	if err == nil {
 		return ws, nil
 	}
@@ -276,14 +311,11 @@ func reachServe(cfg *config.Config, args []string) (*websocket.Conn, error) {
 	if err := ensureServe(cfg, socket); err != nil {
 		return nil, err
 	}
-	return dialServe(socket)
+	return dialServe(socket, settings)
 }
 
-// runningServe returns the socket of a running codex-bridge serve for a client with these arguments.
-func runningServe(cfg *config.Config, args []string) (socket string, err error) {
-	if why := mayJoin(args); why != "" {
-		return "", errors.New(why)
-	}
+// runningServe returns the socket of a running codex-bridge serve.
+func runningServe(cfg *config.Config) (socket string, err error) {
 	if socket, err = serveSocket(cfg); err != nil {
 		return "", err
 	}

@@ -256,7 +256,7 @@ func TestJoinedClientWithHeaders(t *testing.T) {
 // With serve.mode "auto" a client that can't join has a Codex of its own, with "require" it ends.
 func TestClientThatCannotJoin(t *testing.T) {
 	t.Parallel()
-	own := append(slices.Clone(proxyArgv), "-c", `model_verbosity="low"`)
+	own := append(slices.Clone(proxyArgv), "--strict-config")
 	w := newHubWorld(t, strings.Replace(hubConfig, "require", "auto", 1))
 	c := w.open(own...)
 	c.initialize(nil)
@@ -266,7 +266,7 @@ func TestClientThatCannotJoin(t *testing.T) {
 	w = newHubWorld(t, hubConfig)
 	c = w.open(own...)
 	exit, err := c.Exit(c.ctx)
-	if err != nil || exit.Code == 0 || !strings.Contains(c.Stderr(), `serve.mode is "require": the argument -c`) {
+	if err != nil || exit.Code == 0 || !strings.Contains(c.Stderr(), `serve.mode is "require": the argument --strict-config`) {
 		t.Errorf("%v, %v: %s", exit, err, c.Stderr())
 	}
 }
@@ -345,5 +345,32 @@ func (w *world) waitFile(name string) {
 		if time.Now().After(end) {
 			w.t.Fatalf("%s was not written", name)
 		}
+	}
+}
+
+// The overrides of a joined client are those of its threads, as VS Code's extension has one.
+func TestOverridesOfJoinedClient(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	a := w.open(proxyPath, "-c", "features.code_mode_host=true", "-c", "model=gpt-from-arguments", "app-server", "--analytics-default-enabled", "-c", `sandbox_mode="danger-full-access"`)
+	b := w.joined()
+	a.initialize(nil)
+	result := a.must("thread/start", map[string]any{"cwd": w.workspace})
+	if model := editor.Member(result, "model"); model != "gpt-from-arguments" {
+		t.Errorf("model %s", model)
+	}
+	thread := editor.Member(result, "thread", "id")
+	file, turn, mark := a.escalate(thread, "outside")
+	if err := a.Reply(a.waitFor(mark, commandApproval, nil), decision("decline")); err != nil {
+		t.Fatal(err)
+	}
+	if a.waitTurn(thread, turn, mark); exists(file) {
+		t.Error("a command left the sandbox")
+	}
+	if model := editor.Member(b.must("thread/start", map[string]any{"cwd": w.workspace}), "model"); model == "gpt-from-arguments" {
+		t.Error("the override of one client is that of another")
+	}
+	if editor.Member(a.must("thread/start", map[string]any{}), "cwd") != w.workspace {
+		t.Error("a thread without a cwd is not in the folder of the client")
 	}
 }

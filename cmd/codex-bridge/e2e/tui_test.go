@@ -71,7 +71,7 @@ type recordedBridge struct {
 	line           []byte // that the bridge is writing
 }
 
-func (u *tui) startBridge(string) (serve.Conversation, error) {
+func (u *tui) startBridge(serve.Settings) (serve.Conversation, error) {
 	r := &recordedBridge{cmd: exec.Command(proxyArgv[0], proxyArgv[1:]...), u: u}
 	r.cmd.Env, r.cmd.Dir = u.env, u.workspace
 	var err error
