@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The settings of a client in its requests. What a request says itself counts.
+// The settings of a client in its requests. The request wins.
 func TestSettingsOfRequests(t *testing.T) {
 	s := Settings{Folder: "/w", Config: map[string]json.RawMessage{"features.x": json.RawMessage("true"), "model": json.RawMessage(`"m"`)}}
 	for request, want := range map[string]string{

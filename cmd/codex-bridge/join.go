@@ -248,7 +248,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String()) //nolint:gosec // the arguments reach no shell
+	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
 	// Under the name codex the command would be Codex's.
 	cmd.Args[0] = "codex-bridge"
 	cmd.Dir = state
