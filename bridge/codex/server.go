@@ -38,6 +38,10 @@ const startTimeout = time.Minute
 // listening finds the address that Codex writes to stderr.
 var listening = regexp.MustCompile(`listening on: .*?(ws://127\.0\.0\.1:[0-9]+)`)
 
+// banner matches the lines in which Codex says where it listens. They would mislead the user: Codex is
+// reached only through the bridge.
+var banner = regexp.MustCompile(`^(\x1b\[[0-9;]*m)*(codex app-server \(WebSockets\)|  (listening on|readyz|healthz|note): )`)
+
 // StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
 // goes to stderr. On Linux Codex ends with this process. The caller calls Close.
 func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
@@ -71,18 +75,22 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 	go func() { // ends with Codex and its hooks
 		defer read.Close()
 		defer close(address)
-		lines := bufio.NewReader(read)
+		lines, listens := bufio.NewReader(read), false
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil && line == "" {
 				return
 			}
-			if found := listening.FindStringSubmatch(line); found != nil {
+			if found := listening.FindStringSubmatch(line); found != nil && !listens {
 				address <- found[1]
-				_, _ = io.Copy(stderr, lines)
-				return
+				listens = true
 			}
-			said.WriteString(line)
+			if banner.MatchString(line) {
+				continue
+			}
+			if !listens {
+				said.WriteString(line)
+			}
 			_, _ = io.WriteString(stderr, line)
 		}
 	}()

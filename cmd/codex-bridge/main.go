@@ -99,10 +99,11 @@ func status(err error) int {
 	var open *policy.SensitivePathError
 	var variable *guard.EnvFileError
 	var server *guard.ExecServerError
+	var address *listenError
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.Is(err, errUnenforced):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.Is(err, errUnenforced):
 		return exitConfig
 	}
 	return exitFailed

@@ -52,11 +52,11 @@ func (c serveCmd) Run(out io.Writer) error {
 		defer file.Close()
 		log, stderr = loggerTo(file, cfg), file
 	}
-	if err := c.serve(cfg, out, stderr, log); err != nil {
+	err = c.serve(cfg, out, stderr, log)
+	if err != nil && c.Idle > 0 {
 		log.Error("codex-bridge serve has ended", "error", err)
-		return err
 	}
-	return nil
+	return err
 }
 
 func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
@@ -67,17 +67,17 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	stop := codex.Signals()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	listeners, err := openListeners(cfg, log)
+	if err != nil {
+		return &listenError{err}
+	}
 	h := newHub(cfg, record, stderr, log)
 	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
-		return err
+		return errors.Join(err, closeListeners(listeners))
 	}
 	defer h.Close()
 	go h.current.warnTooOld(ctx)
 	go h.watch(ctx, config.Discover(""))
-	listeners, err := openListeners(cfg, log)
-	if err != nil {
-		return err
-	}
 	ended := make(chan error, len(listeners))
 	var servers []*serve.Server
 	for _, l := range listeners {
@@ -118,13 +118,14 @@ func serveCommand(cfg *config.Config, record *ledger, log *slog.Logger) (command
 	return command, notices, err
 }
 
+// listenError is the error of an address where clients can't connect.
+type listenError struct{ error }
+
 // openListeners opens the listeners of serve.listen.
 func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateListener, err error) {
 	defer func() {
 		if err != nil {
-			for _, l := range all {
-				err = errors.Join(err, l.Close())
-			}
+			err = errors.Join(err, closeListeners(all))
 		}
 	}()
 	for _, address := range cfg.Serve.Listen {
@@ -135,6 +136,13 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+func closeListeners(all []*hook.PrivateListener) (err error) {
+	for _, l := range all {
+		err = errors.Join(err, l.Close())
+	}
+	return err
 }
 
 func openListener(cfg *config.Config, address string, log *slog.Logger) (*hook.PrivateListener, error) {

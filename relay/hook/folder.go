@@ -25,8 +25,8 @@ func DefaultFolder(state string, isOpen func(folder string) bool) string {
 }
 
 // makePrivateFolder creates a folder that only the user can enter, or checks that an
-// existing one is private.
-func makePrivateFolder(path string) error {
+// existing one is private. hint says how to correct one that is not.
+func makePrivateFolder(path, hint string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("the folder %q is relative, and codex starts hooks in any folder; use an absolute path", path)
 	}
@@ -37,7 +37,7 @@ func makePrivateFolder(path string) error {
 		return fmt.Errorf("%w; set CODEX_BRIDGE_STATE to a folder that you can write to", err)
 	}
 	if err := ask.CheckOwner(path, fs.ModeDir); err != nil {
-		return fmt.Errorf("%w; remove it, or set CODEX_BRIDGE_STATE to another folder", err)
+		return fmt.Errorf("%w; %s", err, hint)
 	}
 	return nil
 }

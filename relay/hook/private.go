@@ -26,6 +26,9 @@ type Endpoint struct {
 	Token   string // "" on Linux, where the listener sees which process connects
 }
 
+// privateHint is the hint for a folder that others can enter.
+const privateHint = "set its mode to 0700, or name another folder"
+
 // Accept returns the next connection. It closes those that fail the check.
 func (l *PrivateListener) Accept() (net.Conn, error) {
 	for {

@@ -31,7 +31,7 @@ func ListenPrivate(folder string, log *slog.Logger) (*PrivateListener, error) {
 // ListenAt listens on a socket at path, whose folder must be private: it is created if it is missing. A
 // socket whose server has ended is replaced. The caller must call Close.
 func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
-	if err := makePrivateFolder(filepath.Dir(path)); err != nil {
+	if err := makePrivateFolder(filepath.Dir(path), privateHint); err != nil {
 		return nil, err
 	}
 	// The lock is kept until Close, or the end of the process. Its file stays: another process may hold it.
@@ -40,7 +40,7 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another codex-bridge serves %s: %w", path, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("another codex-bridge serves %s", path), lock.Close())
 	}
 	err = ask.CheckOwner(path, fs.ModeSocket)
 	if err == nil {

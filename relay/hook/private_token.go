@@ -45,7 +45,7 @@ func writeToken(path string) (token string, err error) {
 
 // readToken reads the token in a private file, or writes a new one.
 func readToken(path string) (string, error) {
-	if err := makePrivateFolder(filepath.Dir(path)); err != nil {
+	if err := makePrivateFolder(filepath.Dir(path), privateHint); err != nil {
 		return "", err
 	}
 	err := ask.CheckOwner(path, 0)

@@ -80,7 +80,7 @@ func Listen(o Options) (*Server, error) {
 // listenIn creates a private folder below parent, has fill write files into it, and listens on a
 // socket in it. It removes the folders whose listener has died.
 func listenIn(parent string, fill func(folder string) error) (l net.Listener, folder string, err error) {
-	if err := makePrivateFolder(parent); err != nil {
+	if err := makePrivateFolder(parent, "remove it, or set CODEX_BRIDGE_STATE to another folder"); err != nil {
 		return nil, "", err
 	}
 	removeStaleFolders(parent)
