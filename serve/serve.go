@@ -6,13 +6,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -30,33 +28,6 @@ const (
 	// client has not read.
 	stalledAfter = 10 * time.Minute
 )
-
-// Settings are what a client of this machine sends when it connects.
-type Settings struct {
-	Folder string                     `json:"folder"` // of threads for which the client names none
-	Config map[string]json.RawMessage `json:"config"` // added to the config of each thread, by dotted key
-}
-
-// Header returns the header with the settings.
-func (s Settings) Header() http.Header {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // the values are JSON
-	}
-	return http.Header{SettingsHeader: {url.PathEscape(string(raw))}}
-}
-
-// parseSettings returns the settings in a header. Without it, and if it can't be read, they are empty.
-func parseSettings(h http.Header) (s Settings) {
-	if text, err := url.PathUnescape(h.Get(SettingsHeader)); err == nil {
-		_ = json.Unmarshal([]byte(text), &s)
-	}
-	return s
-}
-
-// SettingsHeader is the header with the Settings of a client, JSON that is escaped as a path of a URL. A
-// client that sends it ends its input with a binary message, and still gets the responses.
-const SettingsHeader = "Codex-Bridge-Settings"
 
 // Conversation is what one client talks to. Read returns lines, Write takes whole lines. Close says
 // that no line follows, and returns when the conversation has ended; then Read returns an error.

@@ -1,0 +1,252 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/rpc"
+)
+
+// Requests returns the feature that handles the requests of the client. It comes after the features that
+// send requests in the client's name, for example for sessions, and before the policy.
+func (c *Client) Requests() bridge.Feature { return clientRequests{c} }
+
+type clientRequests struct{ c *Client }
+
+// Routes implements bridge.Feature.
+func (r clientRequests) Routes() []bridge.Route {
+	const why = "a client uses the threads that it has opened"
+	routes := []bridge.Route{{From: bridge.Client, Method: "thread/unsubscribe", Why: why, HandleClient: r.c.unsubscribe}}
+	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: r.c.open})
+	}
+	for _, row := range methods.Rows() {
+		if row.Side == methods.ClientRequest && row.Verdict == methods.Gate {
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: r.c.useThread})
+		}
+	}
+	return routes
+}
+
+// open records the thread that a request opens, after Codex has opened it.
+func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	if call.Kind != rpc.Request {
+		return nil
+	}
+	m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInternal, "the rewritten %s can't be parsed: %v", call.Method, err)
+	}
+	if line := c.Settings.addTo(m); line != nil {
+		if m, err = rpc.ParseMessage(line); err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "%s with the settings of the client: %v", call.Method, err)
+		}
+		call.Message, call.Line = m, line
+	}
+	named, _ := call.Params.Get("threadId").Text() // of a resume
+	done := c.beginOpening(named)
+	tools := call.Method == "thread/start" && call.Params.Get("dynamicTools").Kind() == rpc.Array
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if id, ok := a.Result().Get("thread").Get("id").Text(); ok {
+			c.opened(id, tools)
+		}
+		done()
+	})
+	return nil
+}
+
+// beginOpening registers a request that opens a thread. The caller calls done after the response.
+func (c *Client) beginOpening(id string) (done func()) {
+	wait := make(chan struct{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opening[id] = wait
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.opening[id] == wait {
+			delete(c.opening, id)
+		}
+		close(wait)
+	}
+}
+
+// openingTimeout is how long a request waits for Codex to open its thread.
+const openingTimeout = 30 * time.Second
+
+// awaitOpening waits for the response to a request that opens the thread, if one is pending.
+func (c *Client) awaitOpening(ctx context.Context, id string) {
+	c.mu.Lock()
+	wait := c.opening[id]
+	c.mu.Unlock()
+	if wait == nil {
+		return
+	}
+	timer := time.NewTimer(openingTimeout)
+	defer timer.Stop()
+	select {
+	case <-wait:
+	case <-timer.C:
+	case <-c.conn.CodexDone():
+	case <-ctx.Done():
+	}
+}
+
+func (c *Client) opened(id string, tools bool) {
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil {
+		t = new(openThread)
+		s.threads[id] = t
+	}
+	if !slices.Contains(t.clients, c) {
+		t.clients = append(slices.Clip(t.clients), c)
+	}
+	if t.starter == nil {
+		t.starter = c
+	}
+	if tools {
+		t.tools = c
+	}
+}
+
+func (c *Client) unsubscribe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	if call.Kind != rpc.Request {
+		return nil
+	}
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !slices.Contains(t.clients, c) {
+		return nil
+	}
+	t.leaving = append(slices.Clip(t.leaving), c)
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Outcome() != bridge.Failed {
+			c.closed(id)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.leaving = without(t.leaving, c)
+	})
+	return nil
+}
+
+// threadClosed handles the notification that Codex has unloaded a thread, which every client gets.
+func (c *Client) threadClosed(_ context.Context, msg *bridge.ServerMessage) {
+	id, _ := msg.Root().Get("params").Get("threadId").Text()
+	c.closed(id)
+}
+
+func (c *Client) closed(id string) {
+	s := c.clients
+	s.mu.Lock()
+	var unanswered []shownQuestion
+	if t := s.threads[id]; t != nil {
+		unanswered = s.closeLocked(c, id, t)
+	}
+	s.mu.Unlock()
+	s.declineAll(unanswered)
+}
+
+// beginTurns are the requests after which Codex begins a turn. Others may stay pending while the model
+// works, and the turn that another client begins meanwhile is not theirs.
+var beginTurns = []string{
+	"turn/start", "review/start", "thread/compact/start", "thread/goal/set", "thread/queue/add", "thread/queue/start",
+	"thread/realtime/start", "thread/realtime/appendAudio", "thread/realtime/appendText",
+}
+
+// useThread refuses a request about a thread that the client has not opened. Codex would do it, but
+// would send what follows, and its questions, to other clients.
+func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	c.awaitOpening(ctx, id)
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !slices.Contains(t.clients, c) {
+		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
+	}
+	if call.Kind != rpc.Request || !slices.Contains(beginTurns, call.Method) {
+		return nil
+	}
+	t.pending = append(slices.Clip(t.pending), c)
+	call.OnResponse(func(a *bridge.ServerResponse) { c.began(id, t, a) })
+	return nil
+}
+
+// began records who began a turn, after the response to the request.
+func (c *Client) began(id string, t *openThread, a *bridge.ServerResponse) {
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(t.pending, c); i >= 0 {
+		t.pending = slices.Delete(slices.Clone(t.pending), i, i+1)
+	}
+	if a.Outcome() == bridge.Failed {
+		return
+	}
+	if turn, ok := a.Result().Get("turn").Get("id").Text(); ok {
+		s.beginLocked(turn, c, t)
+	} else {
+		t.starter = c // a turn may follow
+	}
+	if review, ok := a.Result().Get("reviewThreadId").Text(); ok && review != id && s.threads[review] == nil {
+		s.threads[review] = &openThread{clients: []*Client{c}, starter: c}
+	}
+}
+
+// beginLocked records who began a turn, unless it is known: Codex adds the input of a later turn/start
+// to a running turn.
+func (s *Clients) beginLocked(turn string, c *Client, t *openThread) {
+	if s.turns[turn] != nil || c == nil {
+		return
+	}
+	t.starter = c
+	s.addTurnLocked(turn, c)
+}
+
+func (s *Clients) addTurnLocked(turn string, c *Client) {
+	if s.turns[turn] != nil {
+		return
+	}
+	s.turns[turn] = c
+	if s.order = append(s.order, turn); len(s.order) > maxTurns {
+		delete(s.turns, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+func (c *Client) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	id, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turn").Get("id").Text()
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Measured with Codex 0.169: rootTurnId of a subagent's turn is the turn that started the subagent.
+	root, _ := params.Get("turn").Get("rootTurnId").Text()
+	if owner := s.turns[root]; owner != nil && root != turn && turn != "" {
+		s.addTurnLocked(turn, owner)
+	} else if t := s.threads[id]; t != nil && turn != "" {
+		s.beginLocked(turn, t.beginner(), t)
+	}
+}
+
+// beginner returns who began a turn whose id is not known yet. Codex also begins turns itself, for
+// example for a goal.
+func (t *openThread) beginner() *Client {
+	if len(t.pending) > 0 {
+		return t.pending[0]
+	}
+	return t.starter
+}
