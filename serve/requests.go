@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"codex-bridge/bridge"
@@ -174,6 +175,9 @@ func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc
 	defer s.mu.Unlock()
 	t := s.threads[id]
 	if t == nil || !slices.Contains(t.clients, c) {
+		if t != nil && strings.HasPrefix(call.Method, "thread/queue/") {
+			return nil // as codex queue does; the turn is that of the client that began the latest one
+		}
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
 	}
 	if call.Kind != rpc.Request || !slices.Contains(beginTurns, call.Method) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -84,6 +85,9 @@ func (s *Server) Close() error {
 	return err
 }
 
+// IdentityPath is where a Server says that it is one.
+const IdentityPath = "/codex-bridge"
+
 // Idle returns a channel that is closed when no connection has been open for the time d. It ends with
 // ctx.
 func Idle(ctx context.Context, d time.Duration, servers []*Server) <-chan struct{} {
@@ -118,6 +122,10 @@ func (s *Server) isUsed() bool {
 
 // ServeHTTP serves one connection. Codex's server does it at the same two paths.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == IdentityPath {
+		fmt.Fprintln(w, "codex-bridge")
+		return
+	}
 	if r.URL.Path != "/" && r.URL.Path != "/rpc" {
 		http.NotFound(w, r)
 		return
@@ -176,6 +184,7 @@ func (s *Server) converse(conn *websocket.Conn, c Conversation, endsInput bool) 
 		err := sendLines(s.ctx, conn, c)
 		s.options.Log.Debug("a conversation has ended", "error", err)
 		_ = conn.Close(websocket.StatusGoingAway, "the conversation has ended") // ends receiveMessages
+		_, _ = io.Copy(io.Discard, c)                                           // what it writes at its end must not block it
 	})
 	err := receiveMessages(s.ctx, conn, c, endsInput)
 	s.options.Log.Debug("a client has gone", "error", err)

@@ -276,3 +276,33 @@ func (w notifyingWriter) Write(p []byte) (int, error) {
 	close(w.writing)
 	return w.Writer.Write(p)
 }
+
+// lastWords is a conversation that writes when it is closed, and ends when that is read.
+type lastWords struct {
+	*io.PipeReader
+	out *io.PipeWriter
+}
+
+func (lastWords) Write(b []byte) (int, error) { return len(b), nil }
+
+func (l lastWords) Close() error {
+	_, err := l.out.Write(make([]byte, 1<<20))
+	return errors.Join(err, l.out.Close())
+}
+
+// The end of a conversation does not wait for a client that has gone.
+func TestConversationEndsWithoutClient(t *testing.T) {
+	in, out := io.Pipe()
+	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) { return lastWords{in, out}, nil }})
+	conn, response, err := websocket.Dial(t.Context(), s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.Body != nil {
+		response.Body.Close()
+	}
+	if err := conn.CloseNow(); err != nil {
+		t.Fatal(err)
+	}
+	s.close() // hangs if the conversation does not end
+}

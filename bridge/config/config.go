@@ -196,7 +196,9 @@ type Serve struct {
 	Idle      Duration `toml:"idle"`
 	Listen    []string `toml:"listen"`
 	TokenFile string   `toml:"token_file"` // empty for serve.token in the folder of the sockets
-	Answer    string   `toml:"answer"`
+	// ControlSocket means that codex-bridge serve takes the place of Codex's daemon.
+	ControlSocket bool   `toml:"control_socket"`
+	Answer        string `toml:"answer"`
 }
 
 // Places returns the folders of the sockets, and the token file.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/relay/hook"
+	"codex-bridge/serve"
 )
 
 // controlSocket is where Codex's daemon listens, below Codex's own folder. Measured with Codex 0.169:
@@ -29,8 +32,28 @@ func examineTerminal(cfg *config.Config) []finding {
 	if !isListening(socket) {
 		return []finding{{"terminal", fine, "the terminal interface runs under the policy if codex-bridge starts it", ""}}
 	}
+	if isServed(socket) {
+		return []finding{{"terminal", fine, "each codex uses codex-bridge serve, at " + socket, ""}}
+	}
 	return []finding{{"terminal", warn, "a Codex daemon without this policy listens at " + socket,
 		"end it with \"codex app-server daemon stop\", and start codex through codex-bridge"}}
+}
+
+// isServed reports whether codex-bridge serve listens at a socket.
+func isServed(socket string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+serve.IdentityPath, nil)
+	if err != nil {
+		return false
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
 
 // examineServe reports where clients share a Codex.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -128,6 +129,13 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 			err = errors.Join(err, closeListeners(all))
 		}
 	}()
+	if cfg.Serve.ControlSocket {
+		l, err := listenForCodex(cfg, log)
+		if err != nil {
+			return nil, fmt.Errorf("serve.control_socket: %w", err)
+		}
+		all = append(all, l)
+	}
 	for _, address := range cfg.Serve.Listen {
 		l, err := openListener(cfg, address, log)
 		if err != nil {
@@ -136,6 +144,27 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// listenForCodex listens where Codex's daemon would.
+func listenForCodex(cfg *config.Config, log *slog.Logger) (*hook.PrivateListener, error) {
+	home := guard.WorldOf(cfg.Codex).CodexHome
+	if home == "" {
+		return nil, errors.New("Codex's own folder is not known; set CODEX_HOME")
+	}
+	socket := filepath.Join(home, controlSocket)
+	if info, err := os.Lstat(socket); err == nil && info.Mode()&os.ModeSymlink != 0 { // of Codex's daemon
+		if isListening(socket) {
+			return nil, fmt.Errorf("a Codex daemon without this policy listens at %s; end it with \"codex app-server daemon stop\"", socket)
+		}
+		if err := os.Remove(socket); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { // Codex's mode depends on the umask
+		return nil, err
+	}
+	return hook.ListenAt(socket, log)
 }
 
 func closeListeners(all []*hook.PrivateListener) (err error) {
