@@ -161,7 +161,7 @@ func listenForCodex(cfg *config.Config, log *slog.Logger) (*hook.PrivateListener
 			return nil, err
 		}
 	}
-	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { // Codex's mode depends on the umask
+	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // a folder; Codex's mode depends on the umask
 		return nil, err
 	}
 	return hook.ListenAt(socket, log)
