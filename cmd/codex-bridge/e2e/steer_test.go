@@ -70,8 +70,10 @@ func (w *world) modelReceived(text string) bool {
 // Two hundred messages within about two seconds, across ends of turns, interrupts, a review and a
 // compaction: each reaches the model once, in order. The client opted out of all related
 // notifications.
+//
+// It runs alone. Measured at a load of 14: Codex reports no item for the first input of a turn that is
+// interrupted before the model has got it.
 func TestMessagesArrive(t *testing.T) {
-	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[steering]\nquiet = \"5ms\"\n"})
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{
