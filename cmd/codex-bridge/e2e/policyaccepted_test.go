@@ -12,12 +12,11 @@ import (
 // Measured with Codex 0.169: under untrusted, if an accepted command fails in the sandbox, Codex
 // runs it again outside the sandbox, without a question. It needs an exit code other than 0 and
 // output such as "Read-only file system".
+//
+// The test runs alone, since Codex does not retry a command that fails slowly.
 func TestAcceptedControl(t *testing.T) {
-	t.Parallel()
 	for command, text := range accepted {
 		t.Run(command, func(t *testing.T) {
-			t.Parallel()
-			// Codex does not always retry a command that fails slowly.
 			for range 10 {
 				w := newWorld(t, options{})
 				if left := w.acceptAll([]string{codexPath, "app-server"}, text); left {
