@@ -181,7 +181,7 @@ func (c *Client) Routes() []bridge.Route {
 	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: why, HandleServer: c.threadClosed, Required: notRequired})
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side == methods.ServerRequest {
 			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: why, HandleServer: c.question})
 		}

@@ -24,7 +24,7 @@ func (r clientRequests) Routes() []bridge.Route {
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
 		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: why, HandleClient: r.c.open})
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side == methods.ClientRequest && row.Verdict == methods.Gate {
 			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: why, HandleClient: r.c.useThread})
 		}

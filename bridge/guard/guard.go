@@ -196,7 +196,7 @@ func (g *Guard) Routes() []bridge.Route {
 	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "an unloaded thread must be verified again", HandleServer: g.threadUnloaded})
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side == methods.ServerRequest {
 			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, HandleServer: g.handleServerRequest})
 		}

@@ -2,6 +2,7 @@ package methods
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -44,14 +45,8 @@ func Lookup(side Side, method string) (Row, bool) {
 	return all[i], true
 }
 
-// Rows returns a copy of all rows, sorted by side, then method.
-func Rows() []Row {
-	rows := slices.Clone(all)
-	for i := range rows {
-		rows[i].Fields = slices.Clone(rows[i].Fields)
-	}
-	return rows
-}
+// Rows returns all rows, sorted by side, then method. Their Fields must not be changed.
+func Rows() iter.Seq[Row] { return slices.Values(all) }
 
 // Names returns the methods of a side, sorted.
 func Names(side Side) []string {

@@ -34,7 +34,7 @@ func manyPaths(n int) string {
 // No field of any method has the bridge resolve very many paths.
 func TestPathsOfOneMessageAreBounded(t *testing.T) {
 	p, list := compile(t, contract()), manyPaths(20_000)
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		judged, _, ok := policy.Judged(row.Method)
 		if row.Side != methods.ClientRequest || !ok {
 			continue

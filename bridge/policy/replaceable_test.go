@@ -83,7 +83,7 @@ func TestReadingMakesNothingWritable(t *testing.T) {
 	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
 	p := compile(t, cfg)
 	n := 0
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		judged, _, ok := policy.Judged(row.Method)
 		if row.Side != methods.ClientRequest || !ok {
 			continue

@@ -30,7 +30,7 @@ func TestJudgedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side != methods.ClientRequest {
 			continue
 		}

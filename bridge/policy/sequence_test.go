@@ -217,7 +217,7 @@ var clientMethods = sync.OnceValues(func() ([]string, map[string][]string) {
 	}
 	var names []string
 	members := make(map[string][]string)
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side.IsFromClient() {
 			shape := schema.Methods[row.Side.String()][row.Method]
 			names = append(names, row.Method)

@@ -20,7 +20,7 @@ const schemaTime = 20 * time.Second
 // examineMethods compares the methods of the installed Codex, and the names in
 // [policy.methods], with the method table.
 func examineMethods(cfg *config.Config, path, version string) []finding {
-	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(methods.Rows()), version), ""}
+	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(slices.Collect(methods.Rows())), version), ""}
 	var p codex.Release
 	if version != methods.Measured {
 		p, table = compareMethods(cfg, path, version)

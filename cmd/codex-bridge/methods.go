@@ -119,7 +119,7 @@ func (r methodRow) note() string {
 func methodRows(cfg *config.Config) []methodRow {
 	overrides := cfg.Policy.Methods
 	var rows []methodRow
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why}
 		if override, ok := overrides[row.Method]; ok {
 			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)

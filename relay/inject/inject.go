@@ -86,7 +86,7 @@ func (f *Feature) Routes() []bridge.Route {
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
 		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", HandleClient: f.addHooks})
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side == methods.ClientRequest && runsModel(row) {
 			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only if the bridge's hooks are active", HandleClient: f.requireHooks})
 		}

@@ -203,7 +203,7 @@ func (p *proposer) proposedRow(side methods.Side, method string) (methods.Row, s
 
 // firstRow returns the first row of a side with the class Execute, or the first row if none has it.
 func firstRow(side methods.Side) methods.Row {
-	rows := slices.DeleteFunc(methods.Rows(), func(r methods.Row) bool { return r.Side != side })
+	rows := slices.DeleteFunc(slices.Collect(methods.Rows()), func(r methods.Row) bool { return r.Side != side })
 	return rows[max(0, slices.IndexFunc(rows, func(r methods.Row) bool { return r.Class == methods.Execute }))]
 }
 

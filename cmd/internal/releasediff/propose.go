@@ -146,7 +146,7 @@ func (p *proposer) proposeField(c *Change) {
 	}
 	var most similarity
 	checked := false
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side != *c.Side {
 			continue
 		}

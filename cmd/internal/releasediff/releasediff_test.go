@@ -279,7 +279,7 @@ func TestTablesAreCurrent(t *testing.T) {
 			}
 		}
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if sourceOf(row.Side, row.Method) == "" {
 			t.Errorf("no source has the row of %s %s", row.Side, row.Method)
 		}

@@ -81,7 +81,7 @@ func nearest(name string, names []string, strict func(name string) int) (best st
 func nearestRow(side methods.Side, name string) (best methods.Row, ok bool) {
 	strictness := []methods.Verdict{methods.Pass, methods.Rewrite, methods.Gate, methods.Deny}
 	var most similarity
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		s := compareWords(name, row.Method)
 		if row.Side != side || s.start == 0 && s.end < 2 {
 			continue
