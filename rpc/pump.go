@@ -49,8 +49,12 @@ type Observer interface {
 // maxPrefix is how many bytes are kept of a truncated line: enough for its id and method.
 const maxPrefix = 4096
 
-// PumpBufferSize is the size of a Pump's read buffer in bytes.
-const PumpBufferSize = 256 << 10
+const (
+	// PumpBufferSize is the largest size of a Pump's read buffer in bytes.
+	PumpBufferSize = 256 << 10
+	// firstPumpBuffer is its size until a read fills it.
+	firstPumpBuffer = 16 << 10
+)
 
 // Pump copies lines from Codex to the client, except those for the Handler. It writes
 // consecutive lines with one write, straight from the read buffer, and does not decode
@@ -83,7 +87,7 @@ type Pump struct {
 func NewPump(out Sink, filter Filter, handler Handler, maxLine int) *Pump {
 	lineFilter, _ := filter.(LineFilter)
 	return &Pump{out: out, filter: filter, lineFilter: lineFilter, handler: handler, max: maxLine,
-		buf: make([]byte, PumpBufferSize), lastForwarded: make([]byte, 0, 128)}
+		buf: make([]byte, firstPumpBuffer), lastForwarded: make([]byte, 0, 128)}
 }
 
 // Observe sets the Observer. It must be called before Run.
@@ -118,14 +122,18 @@ func (p *Pump) Run(in io.Reader) error {
 	for {
 		n, err := in.Read(p.buf[p.w:])
 		p.w += n
+		next := p.buf
+		if p.w == len(p.buf) && p.w < PumpBufferSize {
+			next = make([]byte, min(4*p.w, PumpBufferSize))
+		}
 		p.forgetForwarded()
 		p.processLines()
-		if p.w-p.r == len(p.buf) && err == nil {
+		if p.w-p.r == PumpBufferSize && err == nil {
 			err = p.processLongLine(in)
 			p.processLines()
 		}
-		p.w = copy(p.buf, p.buf[p.r:p.w])
-		p.r = 0
+		p.w = copy(next, p.buf[p.r:p.w])
+		p.buf, p.r = next, 0
 		if err != nil {
 			if line := p.buf[:p.w]; p.w > 0 { // Codex ended within a line
 				if p.isForwarded(line, true) {
