@@ -26,7 +26,7 @@ type AsyncRequest struct {
 func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*ServerResponse)) error {
 	done, first := make(chan struct{}), make(chan struct{}, 1) // the response or the end of ctx fills first
 	message := &ClientMessage{Message: m, Line: m.Bytes()}
-	routes := append(a.p.routesAfter(a.feature, m.Method), featureRoute{Route: Route{HandleClient: func(_ context.Context, message *ClientMessage) *rpc.Error {
+	routes := append(a.p.routesAfter(a.feature, m.Method), featureRoute{Route: &Route{HandleClient: func(_ context.Context, message *ClientMessage) *rpc.Error {
 		message.OnResponse(func(response *ServerResponse) {
 			select {
 			case first <- struct{}{}:

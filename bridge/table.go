@@ -15,7 +15,7 @@ type sideRoutes struct {
 
 // featureRoute is a route with the index of its feature.
 type featureRoute struct {
-	Route
+	*Route
 	feature int
 }
 
@@ -66,13 +66,14 @@ func newTable(features []Feature) (*table, error) {
 // feature has a route for and this one has not.
 func (s *sideRoutes) add(from Side, feature int, routes []Route) {
 	var own []string
-	for _, r := range routes {
-		if r.From == from && r.Method != Other {
+	for i := range routes {
+		if r := &routes[i]; r.From == from && r.Method != Other {
 			s.named[r.Method] = append(s.named[r.Method], featureRoute{r, feature})
 			own = append(own, r.Method)
 		}
 	}
-	for _, r := range routes {
+	for i := range routes {
+		r := &routes[i]
 		if r.From != from || r.Method != Other {
 			continue
 		}
