@@ -18,6 +18,7 @@ import (
 type Options struct {
 	In       io.Reader     // messages of the client
 	Out      io.Writer     // messages to the client
+	Lines    bool          // both are JSON Lines; false: the first bytes of In show the framing
 	Command  codex.Command // starts Codex, unless there is an Upstream
 	Upstream Upstream      // nil: Command
 	Features []Feature

@@ -26,7 +26,13 @@ type reader struct {
 
 // fromClient copies the client's messages to Codex.
 func (p *Proxy) fromClient(ctx context.Context) {
-	source, sink := rpc.DetectFraming(p.opts.In, p.clientOut, p.opts.MaxMessage)
+	var source rpc.Source
+	var sink rpc.Sink
+	if p.opts.Lines {
+		source, sink = rpc.NewLineSource(p.opts.In, p.opts.MaxMessage), rpc.NewLineSink(p.clientOut)
+	} else {
+		source, sink = rpc.DetectFraming(p.opts.In, p.clientOut, p.opts.MaxMessage)
+	}
 	p.out = p.observed(sink)
 	close(p.ready)
 	r := &reader{p: p, ctx: ctx, source: source, shared: len(p.opts.Features) > 0}

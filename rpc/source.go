@@ -43,6 +43,15 @@ func DetectFraming(in io.Reader, out io.Writer, maxMessage int) (Source, Sink) {
 	return &lineSource{r: r, max: maxMessage}, NewLineSink(out)
 }
 
+// lineBuffer is the size in bytes of NewLineSource's buffer. Most requests are shorter.
+const lineBuffer = 4 << 10
+
+// NewLineSource returns a Source of JSON Lines, whatever the first bytes are. A last line without a line end
+// is no message. It needs less memory than one of DetectFraming, and copies longer messages once more.
+func NewLineSource(in io.Reader, maxMessage int) Source {
+	return &lineSource{r: bufio.NewReaderSize(in, lineBuffer), max: maxMessage, whole: true}
+}
+
 func isHeader(r *bufio.Reader) bool {
 	for c, err := r.ReadByte(); err == nil; c, err = r.ReadByte() {
 		if c != '\r' && c != '\n' {
@@ -80,6 +89,8 @@ type lineSource struct {
 	r    *bufio.Reader
 	max  int
 	long []byte // buffer for a line longer than r's
+	// whole is whether a last line without a line end is dropped. Codex reads it.
+	whole bool
 }
 
 func (s *lineSource) Next() ([]byte, error) {
@@ -91,6 +102,9 @@ func (s *lineSource) Next() ([]byte, error) {
 		line, err := s.r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			line, err = s.readLong(line)
+		}
+		if err != nil && s.whole {
+			return nil, err
 		}
 		if len(line) > s.max {
 			return nil, newTooLargeError(line, s.max)
