@@ -1,13 +1,10 @@
 package serve
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,31 +14,29 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"codex-bridge/rpc"
 )
 
 const (
 	// headerTimeout is the time in which a client must send its upgrade request.
 	headerTimeout = 10 * time.Second
-	// partSize is the size of the parts in which a long message is sent. Codex's own clients accept
-	// 16 MiB in one frame.
-	partSize = 16 << 10
 	// stalledAfter is how long a client may leave a message unread. Codex keeps in memory what a stalled
 	// client has not read.
 	stalledAfter = 10 * time.Minute
 )
 
-// Conversation is what one client talks to. Read returns lines, Write takes whole lines. Close says
-// that no line follows, and returns when the conversation has ended; then Read returns an error.
-type Conversation = io.ReadWriteCloser
-
 // Options configure a Server.
 type Options struct {
-	// Start starts the conversation of one connection. It may be called concurrently.
-	Start func(Settings) (Conversation, error)
+	// Converse runs the conversation of one connection, and returns when it has ended. client reads and
+	// writes JSON Lines, by one reader and one writer at a time; io.EOF is its end. An error means that
+	// the conversation did not start. Converse may be called concurrently.
+	// The end of ctx means that the server ends.
+	Converse func(ctx context.Context, settings Settings, client io.ReadWriter) error
+	// Identity is what the server says of itself at IdentityPath. It may be called concurrently.
+	Identity func() Identity
 	// Token is the bearer token that clients must send; "" if they need none.
 	Token string
-	// MaxMessage is the largest message of a client in bytes; a longer one ends its connection.
-	MaxMessage int64
 	// MaxConnections is how many connections may be open at once; another gets status 503.
 	MaxConnections int
 	Log            *slog.Logger
@@ -85,8 +80,14 @@ func (s *Server) Close() error {
 	return err
 }
 
-// IdentityPath is where a Server says that it is one.
+// IdentityPath is where a Server answers with its Identity.
 const IdentityPath = "/codex-bridge"
+
+// Identity is what a Server says of itself.
+type Identity struct {
+	PID      int  `json:"pid"`
+	Enforces bool `json:"enforces"` // a policy
+}
 
 // Idle returns a channel that is closed when no connection has been open for the time d. It ends with
 // ctx.
@@ -123,7 +124,7 @@ func (s *Server) isUsed() bool {
 // ServeHTTP serves one connection. Codex's server does it at the same two paths.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == IdentityPath {
-		fmt.Fprintln(w, "codex-bridge")
+		_ = json.NewEncoder(w).Encode(s.options.Identity()) // fails if the client has gone
 		return
 	}
 	if r.URL.Path != "/" && r.URL.Path != "/rpc" {
@@ -145,15 +146,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.options.Log.Warn("a connection was refused", "error", err)
 		return
 	}
-	conn.SetReadLimit(s.options.MaxMessage)
 	settings := parseSettings(r.Header)
-	c, err := s.options.Start(settings)
-	if err != nil {
+	client := rpc.NewWebSocket(conn, rpc.WebSocketOptions{BinaryEnds: settings.Folder != "", Stall: stalledAfter, OnStall: func() {
+		s.options.Log.Warn("a client has read nothing for " + stalledAfter.String() + "; its connection ends")
+	}})
+	defer context.AfterFunc(s.ctx, func() { client.Close() })()
+	if err := s.options.Converse(s.ctx, settings, client); err != nil {
 		s.options.Log.Error("a connection has no conversation", "error", err)
 		_ = conn.Close(websocket.StatusInternalError, "codex-bridge can't start a conversation; its log says why")
 		return
 	}
-	s.converse(conn, c, settings.Folder != "")
+	_ = conn.Close(websocket.StatusGoingAway, "the conversation has ended")
 }
 
 func (s *Server) enter() bool {
@@ -172,84 +175,4 @@ func (s *Server) leave() {
 	s.count--
 	s.mu.Unlock()
 	s.open.Done()
-}
-
-// converse copies messages between a client and its conversation until one of them ends.
-// endsInput is whether a binary message is the end of the client's input.
-func (s *Server) converse(conn *websocket.Conn, c Conversation, endsInput bool) {
-	end := sync.OnceValue(c.Close)
-	// A conversation that reads nothing blocks receiveMessages until it ends.
-	defer context.AfterFunc(s.ctx, func() { _ = end() })()
-	s.open.Go(func() { // ends with the conversation, or when the client has gone
-		err := sendLines(s.ctx, conn, c)
-		s.options.Log.Debug("a conversation has ended", "error", err)
-		_ = conn.Close(websocket.StatusGoingAway, "the conversation has ended") // ends receiveMessages
-		_, _ = io.Copy(io.Discard, c)                                           // what it writes at its end must not block it
-	})
-	err := receiveMessages(s.ctx, conn, c, endsInput)
-	s.options.Log.Debug("a client has gone", "error", err)
-	if err := end(); err != nil {
-		s.options.Log.Error("a conversation can't be ended", "error", err)
-	}
-}
-
-// receiveMessages writes each text message of the client as one line. Like Codex it ignores binary
-// ones, unless one ends the input.
-func receiveMessages(ctx context.Context, conn *websocket.Conn, c Conversation, endsInput bool) error {
-	for {
-		kind, text, err := conn.Read(ctx)
-		if err != nil {
-			return err
-		}
-		if kind == websocket.MessageBinary && endsInput {
-			return io.EOF
-		}
-		if kind != websocket.MessageText || len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		// Line ends are white space in JSON, or an error within a text. As spaces they are neither a
-		// second line, nor read in two ways: Codex gets what the bridge has read.
-		for i, b := range text {
-			if b == '\n' || b == '\r' {
-				text[i] = ' '
-			}
-		}
-		if _, err := c.Write(append(text, '\n')); err != nil {
-			return err
-		}
-	}
-}
-
-// sendLines sends each line as one text message. It holds no more than a part of a line.
-func sendLines(ctx context.Context, conn *websocket.Conn, c Conversation) error {
-	in := bufio.NewReaderSize(c, partSize)
-	for {
-		if _, err := in.Peek(1); err != nil {
-			return err
-		}
-		if err := sendLine(ctx, conn, in); err != nil {
-			return err
-		}
-	}
-}
-
-// sendLine sends one line. If the client does not read, the connection ends.
-func sendLine(ctx context.Context, conn *websocket.Conn, in *bufio.Reader) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stalledAfter, errors.New("the client has read nothing for "+stalledAfter.String()))
-	defer cancel()
-	out, err := conn.Writer(ctx, websocket.MessageText)
-	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	for whole := false; !whole; {
-		part, err := in.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return err // an incomplete line is no message
-		}
-		whole = err == nil
-		if _, err := out.Write(bytes.TrimSuffix(part, []byte("\n"))); err != nil {
-			return cmp.Or(context.Cause(ctx), err)
-		}
-	}
-	return out.Close()
 }

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -21,26 +22,12 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// conversation is one whose other end is the test.
-type conversation struct {
-	io.Reader // what the client gets
-	io.Writer // what the client sends
-	closed    chan struct{}
-	end       func()
-}
-
-func (c *conversation) Close() error {
-	c.end()
-	close(c.closed)
-	return nil
-}
-
 // server is a running server, with the lines of its only conversation.
 type server struct {
 	url     string
 	lines   *bufio.Reader // from the client
 	replies io.WriteCloser
-	closed  chan struct{} // when the conversation has ended
+	ended   chan struct{} // when the conversation has ended
 	close   func()
 }
 
@@ -48,15 +35,23 @@ func start(t *testing.T, o serve.Options) *server {
 	t.Helper()
 	fromClient, sent := io.Pipe()
 	got, toClient := io.Pipe()
-	s := &server{lines: bufio.NewReaderSize(fromClient, 1<<20), replies: toClient, closed: make(chan struct{})}
-	if o.Start == nil {
-		o.Start = func(serve.Settings) (serve.Conversation, error) {
-			return &conversation{got, sent, s.closed, func() { sent.Close(); toClient.Close() }}, nil
+	s := &server{lines: bufio.NewReaderSize(fromClient, 1<<20), replies: toClient, ended: make(chan struct{})}
+	if o.Converse == nil {
+		o.Converse = func(_ context.Context, _ serve.Settings, client io.ReadWriter) error {
+			go func() { // ends with the client
+				_, _ = io.Copy(sent, client)
+				sent.Close()
+				toClient.Close()
+			}()
+			_, _ = io.Copy(client, got)
+			got.Close()
+			close(s.ended)
+			return nil
 		}
 	}
 	o.Log = slog.New(slog.DiscardHandler)
-	if o.MaxMessage == 0 {
-		o.MaxMessage, o.MaxConnections = 1<<20, 2
+	if o.MaxConnections == 0 {
+		o.MaxConnections = 2
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,7 +120,7 @@ func TestMessagesBecomeLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{`{"id":1, "method": "m"} `, `{"id":2}`} {
+	for _, want := range []string{"  ", "", `{"id":1, "method": "m"} `, `{"id":2}`} {
 		if got := s.line(t); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -157,7 +152,7 @@ func TestBothEnd(t *testing.T) {
 	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 		t.Error(err)
 	}
-	<-s.closed
+	<-s.ended
 	if _, err := s.lines.ReadByte(); err != io.EOF {
 		t.Errorf("after the last line: %v", err)
 	}
@@ -168,24 +163,13 @@ func TestBothEnd(t *testing.T) {
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
 		t.Errorf("%v", err)
 	}
-	<-s.closed
-}
-
-// A message above the limit ends its connection.
-func TestTooLongMessage(t *testing.T) {
-	s := start(t, serve.Options{MaxMessage: 100, MaxConnections: 1})
-	conn := s.dial(t, nil)
-	_ = conn.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 101))
-	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
-		t.Errorf("%v", err)
-	}
-	<-s.closed
+	<-s.ended
 }
 
 // A client without the token, of a web page, on another path, or beyond the limit gets no
 // connection.
 func TestRefusedConnections(t *testing.T) {
-	s := start(t, serve.Options{Token: "secret", MaxMessage: 100, MaxConnections: 1})
+	s := start(t, serve.Options{Token: "secret", MaxConnections: 1})
 	right := http.Header{"Authorization": {"Bearer secret"}}
 	for name, c := range map[string]struct {
 		path   string
@@ -209,7 +193,7 @@ func TestRefusedConnections(t *testing.T) {
 
 // A client whose conversation can't be started is told so.
 func TestFailedStart(t *testing.T) {
-	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) { return nil, errors.New("no") }})
+	s := start(t, serve.Options{Converse: func(context.Context, serve.Settings, io.ReadWriter) error { return errors.New("no") }})
 	_, _, err := s.dial(t, nil).Read(t.Context())
 	if websocket.CloseStatus(err) != websocket.StatusInternalError || !strings.Contains(err.Error(), "can't start") {
 		t.Errorf("%v", err)
@@ -238,71 +222,20 @@ func TestCloseEndsAll(t *testing.T) {
 	<-written
 }
 
-// Close ends a conversation that reads nothing, although a message for it is on its way.
-func TestCloseEndsConversationThatReadsNothing(t *testing.T) {
-	fromClient, sent := io.Pipe()
-	got, toClient := io.Pipe()
-	closed, writing := make(chan struct{}), make(chan struct{})
-	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) {
-		return &conversation{got, notifyingWriter{sent, writing}, closed, func() { sent.Close(); fromClient.Close(); toClient.Close() }}, nil
-	}})
-	conn := s.dial(t, nil)
-	conn.CloseRead(t.Context()) // answers the end of the connection
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	<-writing
-	ended := make(chan struct{})
-	go func() {
-		s.close()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		fromClient.Close() // ends the write
-		t.Error("the server can't be closed")
-	}
-	<-closed
-}
-
-// notifyingWriter says when a write begins.
-type notifyingWriter struct {
-	io.Writer
-	writing chan struct{}
-}
-
-func (w notifyingWriter) Write(p []byte) (int, error) {
-	close(w.writing)
-	return w.Writer.Write(p)
-}
-
-// lastWords is a conversation that writes when it is closed, and ends when that is read.
-type lastWords struct {
-	*io.PipeReader
-	out *io.PipeWriter
-}
-
-func (lastWords) Write(b []byte) (int, error) { return len(b), nil }
-
-func (l lastWords) Close() error {
-	_, err := l.out.Write(make([]byte, 1<<20))
-	return errors.Join(err, l.out.Close())
-}
-
 // The end of a conversation does not wait for a client that has gone.
 func TestConversationEndsWithoutClient(t *testing.T) {
-	in, out := io.Pipe()
-	s := start(t, serve.Options{Start: func(serve.Settings) (serve.Conversation, error) { return lastWords{in, out}, nil }})
-	conn, response, err := websocket.Dial(t.Context(), s.url, nil)
-	if err != nil {
+	gone := make(chan struct{})
+	s := start(t, serve.Options{Converse: func(_ context.Context, _ serve.Settings, client io.ReadWriter) error {
+		<-gone
+		for {
+			if _, err := client.Write(append(make([]byte, 1<<20), '\n')); err != nil {
+				return nil
+			}
+		}
+	}})
+	if err := s.dial(t, nil).CloseNow(); err != nil {
 		t.Fatal(err)
 	}
-	if response.Body != nil {
-		response.Body.Close()
-	}
-	if err := conn.CloseNow(); err != nil {
-		t.Fatal(err)
-	}
+	close(gone)
 	s.close() // hangs if the conversation does not end
 }

@@ -2,12 +2,10 @@ package codex
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +18,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"codex-bridge/rpc"
 )
 
 // Server is a Codex that serves several connections. It listens on the loopback interface, and only this
@@ -101,10 +101,10 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 		if s.address = found; ok {
 			return s, nil
 		}
-		s.Close(0)
+		s.Close(0, 0)
 		return nil, fmt.Errorf("codex app-server has ended at its start: %s", strings.TrimSpace(said.String()))
 	case <-ctx.Done():
-		s.Close(0)
+		s.Close(0, 0)
 		return nil, fmt.Errorf("codex app-server does not listen: %w", context.Cause(ctx))
 	}
 }
@@ -115,19 +115,23 @@ func (s *Server) Done() <-chan struct{} { return s.child.Done() }
 // PID returns Codex's process id.
 func (s *Server) PID() int { return s.child.PID() }
 
-// Close ends Codex with its commands, and waits for that. Measured with Codex 0.169: after one SIGTERM it
-// waits for running turns without limit, after a second one it ends at once.
-func (s *Server) Close(grace time.Duration) {
+// Close ends Codex with its commands, and waits for that: for turns, which is how long Codex may go on with
+// running ones, then for the grace. Measured with Codex 0.169: after one SIGTERM it waits for running turns
+// without limit, after a second one it ends at once.
+func (s *Server) Close(turns, grace time.Duration) {
 	s.child.stdin.Close()
-	for range 2 {
+	for _, wait := range []time.Duration{turns, grace} {
 		s.child.Signal(terminate)
-		if s.child.ExitsWithin(grace) {
+		if s.child.ExitsWithin(wait) {
 			s.child.ExitState()
 			return
 		}
 	}
 	s.child.Kill()
 }
+
+// Kill ends Codex with its commands at once.
+func (s *Server) Kill() { s.child.Kill() }
 
 // Dial opens a connection.
 func (s *Server) Dial(ctx context.Context) (*Conn, error) {
@@ -137,8 +141,7 @@ func (s *Server) Dial(ctx context.Context) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codex app-server can't be reached: %w", err)
 	}
-	ws.SetReadLimit(-1)
-	c := &Conn{server: s, ws: ws, done: make(chan struct{})}
+	c := &Conn{server: s, lines: rpc.NewWebSocket(ws, rpc.WebSocketOptions{}), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -149,13 +152,12 @@ const exitDelay = 500 * time.Millisecond
 // Conn is a connection to a Server. Each line is one text message. Its methods may be called
 // concurrently, those of its streams by one reader and one writer.
 type Conn struct {
-	server  *Server
-	ws      *websocket.Conn
-	ctx     context.Context // ends with the connection
-	cancel  context.CancelFunc
-	once    sync.Once
-	done    chan struct{} // closed when this side has ended the connection
-	message io.Reader     // of the message that is being read; nil between messages
+	server *Server
+	lines  *rpc.WebSocket
+	ctx    context.Context // ends with the connection
+	cancel context.CancelFunc
+	once   sync.Once
+	done   chan struct{} // closed when this side has ended the connection
 }
 
 // Streams returns the connection as streams of lines.
@@ -191,7 +193,7 @@ func (c *Conn) Kill() {
 	c.once.Do(func() {
 		close(c.done)
 		c.cancel()
-		_ = c.ws.CloseNow()
+		c.lines.Close()
 	})
 }
 
@@ -210,67 +212,19 @@ func (c *Conn) ExitsWithin(d time.Duration) bool {
 // PID returns the id of Codex's process.
 func (c *Conn) PID() int { return c.server.PID() }
 
-// maxFrame is the largest message that is sent in one frame. Codex accepts 16 MiB (measured).
-const maxFrame = 8 << 20
-
 // connStream is a Conn as a stream of lines.
 type connStream struct{ c *Conn }
 
 // Write sends each line as one message.
-func (s connStream) Write(lines []byte) (n int, err error) {
-	for line := range bytes.Lines(lines) {
-		if err := s.c.send(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
-			return n, err
-		}
-		n += len(line)
-	}
-	return n, nil
-}
-
-func (c *Conn) send(line []byte) error {
-	if len(line) <= maxFrame {
-		return c.ws.Write(c.ctx, websocket.MessageText, line)
-	}
-	out, err := c.ws.Writer(c.ctx, websocket.MessageText)
-	if err != nil {
-		return err
-	}
-	for part := range slices.Chunk(line, maxFrame) {
-		if _, err := out.Write(part); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
+func (s connStream) Write(lines []byte) (int, error) { return s.c.lines.Write(lines) }
 
 // Read returns messages with a line end after each.
-func (s connStream) Read(b []byte) (n int, err error) {
-	c := s.c
-	for {
-		if c.message == nil {
-			kind, message, err := c.ws.Reader(c.ctx)
-			if err != nil {
-				c.cancel()
-				return 0, io.EOF
-			}
-			if kind != websocket.MessageText {
-				continue
-			}
-			c.message = message
-		}
-		n, err := c.message.Read(b)
-		switch {
-		case errors.Is(err, io.EOF) && n < len(b):
-			c.message = nil
-			b[n] = '\n'
-			return n + 1, nil
-		case err != nil && !errors.Is(err, io.EOF):
-			c.cancel()
-			return n, io.EOF
-		case n > 0:
-			return n, nil
-		}
+func (s connStream) Read(b []byte) (int, error) {
+	n, err := s.c.lines.Read(b)
+	if err != nil {
+		s.c.cancel()
 	}
+	return n, err
 }
 
 // Close ends the connection.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -24,37 +26,57 @@ func examineTerminal(cfg *config.Config) []finding {
 	if cfg.Policy.Mode != config.Enforce {
 		return nil
 	}
-	home := guard.WorldOf(cfg.Codex).CodexHome
-	if home == "" {
+	socket, err := controlSocketOf(cfg)
+	if err != nil {
 		return nil
 	}
-	socket := filepath.Join(home, controlSocket)
 	if !isListening(socket) {
 		return []finding{{"terminal", fine, "the terminal interface runs under the policy if codex-bridge starts it", ""}}
 	}
 	if isServed(socket) {
 		return []finding{{"terminal", fine, "each codex uses codex-bridge serve, at " + socket, ""}}
 	}
-	return []finding{{"terminal", warn, "a Codex daemon without this policy listens at " + socket,
-		"end it with \"codex app-server daemon stop\", and start codex through codex-bridge"}}
+	return []finding{{"terminal", warn, foreignDaemon(cfg, socket).Error(), "end it, and start codex through codex-bridge"}}
+}
+
+// controlSocketOf returns the path of the socket.
+func controlSocketOf(cfg *config.Config) (string, error) {
+	home := guard.WorldOf(cfg.Codex).CodexHome
+	if home == "" {
+		return "", errors.New("Codex's own folder is not known; set CODEX_HOME")
+	}
+	return filepath.Join(home, controlSocket), nil
 }
 
 // isServed reports whether codex-bridge serve listens at a socket.
 func isServed(socket string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	_, err := identify(socket)
+	return err == nil
+}
+
+// identify asks the codex-bridge serve at a socket who it is.
+func identify(socket string) (who serve.Identity, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), identifyTimeout)
 	defer cancel()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
+	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+serve.IdentityPath, nil)
 	if err != nil {
-		return false
+		return who, err
 	}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return false
+		return who, err
 	}
 	defer response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	if response.StatusCode != http.StatusOK {
+		return who, errors.New(response.Status)
+	}
+	return who, json.NewDecoder(response.Body).Decode(&who)
 }
+
+// identifyTimeout is how long a codex-bridge serve may take to say who it is.
+const identifyTimeout = 5 * time.Second
 
 // examineServe reports where clients share a Codex.
 func examineServe(cfg *config.Config) []finding {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,6 +33,8 @@ type execRun struct {
 	client *child.Client
 	turn   *exec.Turn
 	never  bool // the policy allows the approval policy never
+	// notices say what was removed from the command line.
+	notices []string
 
 	mu  sync.Mutex
 	ids map[string]any // of the running turn
@@ -54,9 +57,9 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	if err != nil {
 		return err
 	}
-	json, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
-	r := &execRun{execOptions: options, never: judge.AcceptsApprovalName("never"), turn: exec.New(exec.Options{
-		Out: os.Stdout, Err: os.Stderr, JSON: json, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
+	asJSON, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
+	r := &execRun{execOptions: options, notices: notices, never: judge.AcceptsApprovalName("never"), turn: exec.New(exec.Options{
+		Out: os.Stdout, Err: os.Stderr, JSON: asJSON, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
 	})}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -70,7 +73,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	r.client, err = child.Connect(ctx, child.ClientOptions{
-		Command: command, Env: environWithNotices(notices), Stderr: &execLog{colour: colour},
+		Command: command, Env: append(os.Environ(), ownCodexEnv+"=1"), Stderr: &execLog{colour: colour},
 		Grace: 2 * time.Duration(cfg.Codex.ShutdownGrace), MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
 	})
 	if err != nil {
@@ -141,6 +144,17 @@ func (r *execRun) run(ctx context.Context) error {
 		thread.Prompt = *r.text
 	}
 	r.turn.Opened(thread)
+	for _, text := range r.notices {
+		raw, err := json.Marshal(map[string]string{"summary": text})
+		if err != nil {
+			return err
+		}
+		notice, err := rpc.ParseValue(raw)
+		if err != nil {
+			return err
+		}
+		r.turn.Show("configWarning", notice.Root())
+	}
 	if r.text != nil || r.target != nil {
 		if err := r.start(ctx, thread.ID); err != nil {
 			return err

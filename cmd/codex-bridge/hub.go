@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,10 @@ type hub struct {
 	log    *slog.Logger
 	stderr io.Writer // of Codex
 	config atomic.Pointer[config.Config]
+	// args are overrides of Codex's configuration from a command line, notices what the user reads about it.
+	args, notices []string
+	// turns is how long running turns may go on at the end; 0: for the grace.
+	turns time.Duration
 
 	mu      sync.Mutex
 	policy  *policy.Policy // of the latest change; nil: that of config
@@ -41,6 +47,7 @@ type generation struct {
 	clients *serve.Clients
 	notices []string // for the user, about the command line
 	grace   time.Duration
+	turns   time.Duration // see hub
 
 	mu   sync.Mutex
 	open map[*assembly]struct{}
@@ -52,13 +59,18 @@ func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logg
 	return h
 }
 
-// start starts the conversation of a client, and Codex if it does not run.
-func (h *hub) start(settings serve.Settings) (serve.Conversation, error) {
+// identity returns what a server says of itself.
+func (h *hub) identity() serve.Identity {
+	return serve.Identity{PID: os.Getpid(), Enforces: h.config.Load().Policy.Mode == config.Enforce}
+}
+
+// converse runs the conversation of a client, and starts Codex if it does not run.
+func (h *hub) converse(ctx context.Context, settings serve.Settings, client io.ReadWriter) error {
 	g, err := h.generation()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return g.join(settings)
+	return g.converse(ctx, settings, client)
 }
 
 // generation returns the current Codex. It starts one if there is none, or if it has exited.
@@ -77,16 +89,16 @@ func (h *hub) generation() (*generation, error) {
 			return h.current, nil
 		}
 	}
-	g, err := h.newGeneration()
-	h.current = g
-	return g, err
+	var err error
+	h.current, err = h.newGeneration()
+	return h.current, err
 }
 
 // newGeneration starts Codex. The lock must be held. The configuration may differ from that of an earlier
 // Codex, and so may the arguments that the policy needs.
-func (h *hub) newGeneration() (*generation, error) {
+func (h *hub) newGeneration() (g *generation, err error) {
 	cfg := h.config.Load()
-	command, notices, err := serveCommand(cfg, h.record, h.log)
+	command, notices, err := serveCommand(cfg, h.args, h.record, h.log)
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +106,15 @@ func (h *hub) newGeneration() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			shared.close()
+		}
+	}()
 	if h.policy != nil {
 		shared.guard.SetPolicy(h.policy)
 	}
-	g := &generation{sharedParts: shared, notices: notices, grace: time.Duration(cfg.Codex.ShutdownGrace), open: make(map[*assembly]struct{})}
+	g = &generation{sharedParts: shared, notices: slices.Concat(h.notices, notices), grace: time.Duration(cfg.Codex.ShutdownGrace), turns: cmp.Or(h.turns, time.Duration(cfg.Codex.ShutdownGrace)), open: make(map[*assembly]struct{})}
 	g.clients = serve.NewClients(serve.ClientsOptions{
 		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: approvals.Decline, Log: h.log,
 	})
@@ -116,7 +133,7 @@ func (h *hub) newGeneration() (*generation, error) {
 
 // close ends Codex with all it has started.
 func (g *generation) close() {
-	g.server.Close(g.grace)
+	g.server.Close(g.turns, g.grace)
 	g.sharedParts.close()
 }
 
@@ -170,23 +187,32 @@ func (g *generation) assemblies() (all []*assembly) {
 	return all
 }
 
-// Close ends Codex. The conversations have ended before.
-func (h *hub) Close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
-	if h.current != nil {
-		h.current.close()
+// kill ends Codex at once, and so all conversations.
+func (h *hub) kill() {
+	if g := h.running(); g != nil {
+		g.server.Kill()
 	}
 }
 
-// join starts the conversation of a client.
-func (g *generation) join(settings serve.Settings) (serve.Conversation, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+// Close ends Codex. The conversations have ended before.
+func (h *hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	g := h.current
+	h.mu.Unlock() // kill may be called while Codex ends
+	if g != nil {
+		g.close()
+	}
+}
+
+// converse runs the conversation of a client. An error means that it did not start. At the end of ctx a
+// Codex that does not read may hold it for twice the grace.
+func (g *generation) converse(ctx context.Context, settings serve.Settings, stream io.ReadWriter) error {
+	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := g.server.Dial(ctx)
+	conn, err := g.server.Dial(dialing)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var a *assembly
 	client := g.clients.NewClient(serve.ClientOptions{
@@ -199,15 +225,13 @@ func (g *generation) join(settings serve.Settings) (serve.Conversation, error) {
 	})
 	if a, err = assemble(g.sharedParts, g.log, client); err != nil {
 		conn.Kill()
-		return nil, err
+		return err
 	}
 	a.hello.AddStatus("clients", func() any { return g.clients.Count() })
 	client.Join()
 	leave := func() { a.guard.Leave(client.Leave()) }
 	context.AfterFunc(conn.Context(), leave) // Codex has ended the connection
-	c := &hubConversation{done: make(chan struct{})}
-	a.options.In, c.toBridge = io.Pipe()
-	c.fromBridge, a.options.Out = io.Pipe()
+	a.options.In, a.options.Out, a.options.Lines = stream, stream, true
 	a.options.Upstream = leavingConn{conn, leave}
 	a.guard.SetStartNotices(g.notices)
 	p, err := bridge.NewProxy(a.options)
@@ -215,7 +239,7 @@ func (g *generation) join(settings serve.Settings) (serve.Conversation, error) {
 		leave()
 		conn.Kill()
 		a.close(ctx)
-		return nil, err
+		return err
 	}
 	g.mu.Lock()
 	g.open[a] = struct{}{}
@@ -224,21 +248,21 @@ func (g *generation) join(settings serve.Settings) (serve.Conversation, error) {
 		a.setConfig(cfg)
 	}
 	a.tools.Start()
-	go func() { // ends with the client, or with Codex
-		defer close(c.done)
-		_, err := p.Run(context.Background(), nil)
-		if err != nil {
-			g.log.Error("a conversation has failed", "error", err)
+	defer context.AfterFunc(ctx, func() {
+		if !conn.ExitsWithin(2 * g.grace) {
+			conn.Kill()
 		}
-		conn.Kill()
-		leave() // also threads that a late response has opened
-		g.mu.Lock()
-		delete(g.open, a)
-		g.mu.Unlock()
-		a.close(context.Background())
-		c.end()
-	}()
-	return c, nil
+	})()
+	if _, err := p.Run(context.Background(), nil); err != nil {
+		g.log.Error("a conversation has failed", "error", err)
+	}
+	conn.Kill()
+	leave() // also threads that a late response has opened
+	g.mu.Lock()
+	delete(g.open, a)
+	g.mu.Unlock()
+	a.close(context.Background())
+	return nil
 }
 
 // dialTimeout is how long a connection to Codex may take.
@@ -261,30 +285,4 @@ func (c leavingConn) Stop(grace time.Duration) {
 func (c leavingConn) Kill() {
 	c.leave()
 	c.Conn.Kill()
-}
-
-// hubConversation is the serve.Conversation of a client.
-type hubConversation struct {
-	toBridge   *io.PipeWriter
-	fromBridge *io.PipeReader
-	done       chan struct{}
-}
-
-// Read implements serve.Conversation.
-func (c *hubConversation) Read(b []byte) (int, error) { return c.fromBridge.Read(b) }
-
-// Write implements serve.Conversation.
-func (c *hubConversation) Write(b []byte) (int, error) { return c.toBridge.Write(b) }
-
-// Close implements serve.Conversation.
-func (c *hubConversation) Close() error {
-	err := c.toBridge.Close()
-	<-c.done
-	return err
-}
-
-// end ends the streams after the conversation.
-func (c *hubConversation) end() {
-	_ = c.toBridge.CloseWithError(os.ErrClosed)
-	_ = c.fromBridge.CloseWithError(io.EOF)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
@@ -31,23 +29,19 @@ const (
 	// maxConnections is how many conversations Codex's terminal interface may have at once. Codex
 	// 0.169 has three, and ends two of them after initialize.
 	maxConnections = 16
+	// turnsEnd is how long Codex may go on with turns when its terminal interface has ended.
+	turnsEnd = 500 * time.Millisecond
 	// terminalLogName is the name of the log in the state folder: stderr is the terminal.
 	terminalLogName = "terminal.log"
 	// tokenEnv is the variable with the token of the connection, except on Linux.
 	tokenEnv = "CODEX_BRIDGE_TOKEN"
-	// noticesEnv is the variable with the sentences about removed arguments, a JSON array, for the
-	// bridge of a connection.
-	noticesEnv = "CODEX_BRIDGE_NOTICES"
-	// maxTerminalNotices bounds the size of noticesEnv.
-	maxTerminalNotices = 50
 )
 
-// interactive runs Codex's terminal interface as a client of the bridge: it connects to a private
-// socket, and each of its connections gets an app-server behind the policy. On success it ends this
-// process with Codex's exit status. The user reads notices there: stderr is behind its screen.
-func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string) error {
-	// The bridge of each connection checks it again, but its error would come after Codex's own. Before
-	// the check, commands may be able to replace the log by a link.
+// interactive runs Codex's terminal interface as a client of the bridge, on a private socket. On success
+// it ends this process with Codex's exit status. The user reads notices there: stderr is behind its
+// screen.
+func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string, record *ledger) error {
+	// Before this check, commands may be able to replace the log by a link.
 	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
@@ -64,6 +58,9 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		}
 		switch {
 		case err == nil:
+			if err := record.Close(); err != nil {
+				return err
+			}
 			command.Args = line.WithRemote("unix://" + socket)
 			state, err := codex.RunInForeground(command, codex.Signals())
 			if err != nil {
@@ -82,33 +79,31 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	}
 	defer file.Close()
 	tail := new(logTail) // not on stderr, which is the screen
-	log := io.MultiWriter(file, tail)
-	handler := slog.NewTextHandler(log, nil)
+	stderr := io.MultiWriter(file, tail)
+	log := loggerTo(stderr, cfg)
 	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
 	if err != nil {
 		return err
 	}
-	listener, err := hook.ListenPrivate(folder, slog.New(handler))
+	listener, err := hook.ListenPrivate(folder, log)
 	if err != nil {
 		return fmt.Errorf("the socket for Codex's terminal interface can't be opened: %w", err)
 	}
-	self, err := os.Executable()
-	if err != nil {
+	h := newHub(cfg, record, stderr, log)
+	h.args, h.notices, h.turns = overrides(line, len(cfg.Codex.Args)), notices, turnsEnd
+	if _, err := h.generation(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	env := environWithNotices(notices)
+	go h.watch(ctx, configFiles()) // ends with ctx
 	endpoint := listener.Endpoint()
 	var connected atomic.Bool
 	server := serve.New(serve.Options{
-		Start: func(serve.Settings) (serve.Conversation, error) {
+		Converse: func(ctx context.Context, settings serve.Settings, client io.ReadWriter) error {
 			connected.Store(true)
-			c, err := child.Open(slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer}), "", env, log)
-			if err != nil {
-				return nil, err
-			}
-			return appServerProcess{c, 2 * time.Duration(cfg.Codex.ShutdownGrace)}, nil
+			return h.converse(ctx, settings, client)
 		},
-		Token: endpoint.Token, MaxMessage: int64(cfg.Codex.MaxMessage), MaxConnections: maxConnections, Log: slog.New(handler),
+		Identity: h.identity,
+		Token:    endpoint.Token, MaxConnections: maxConnections, Log: log,
 	})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }() // ends with server.Close
@@ -117,10 +112,16 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		command.Args = line.WithRemote(endpoint.Address, "--remote-auth-token-env", tokenEnv)
 		command.Env = append(command.Env, tokenEnv+"="+endpoint.Token)
 	}
-	state, err := codex.RunInForeground(command, codex.Signals())
-	signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // they end a bridge that waits for its app-servers
+	stop := codex.Signals()
+	state, err := codex.RunInForeground(command, stop)
+	go func() { // ends with the process
+		<-stop
+		signal.Reset(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // the next one ends the bridge
+		h.kill()
+	}()
 	err = errors.Join(err, server.Close(), <-served, listener.Close())
-	if err != nil {
+	h.Close()
+	if err = errors.Join(err, record.Close()); err != nil {
 		return err
 	}
 	switch {
@@ -138,31 +139,6 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 // errUnshared is why Codex's terminal interface with overrides does not join codex-bridge serve: it sends
 // none to the app-server.
 var errUnshared = errors.New("overrides of the configuration are for one Codex, and codex-bridge serve shares its Codex")
-
-// environWithNotices returns the environment of a bridge that shows the sentences to its client.
-func environWithNotices(notices []string) []string {
-	env := append(os.Environ(), ownCodexEnv+"=1")
-	if text, err := json.Marshal(notices[:min(len(notices), maxTerminalNotices)]); err == nil && len(notices) > 0 {
-		env = append(env, noticesEnv+"="+string(text))
-	}
-	return env
-}
-
-// terminalNotices returns the sentences about arguments that were removed before the terminal interface
-// started; none for another client.
-func terminalNotices() (notices []string) {
-	_ = json.Unmarshal([]byte(os.Getenv(noticesEnv)), &notices)
-	return notices
-}
-
-// appServerProcess is the conversation of one connection: a bridge of its own.
-type appServerProcess struct {
-	*child.Session
-	grace time.Duration
-}
-
-// Close implements serve.Conversation. The bridge ends its Codex within the grace.
-func (p appServerProcess) Close() error { return p.End(context.Background(), p.grace) }
 
 // overrides returns the overrides of Codex's configuration before the command, which its app-server
 // would get without --remote. The first fromConfig arguments are those of every app-server.

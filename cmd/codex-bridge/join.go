@@ -252,22 +252,23 @@ func ensureServe(cfg *config.Config, socket string) error {
 	// Under the name codex the command would be Codex's.
 	cmd.Args[0] = "codex-bridge"
 	cmd.Dir = state
+	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv}) // it is for all clients
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // ends with this process, if not before
+	failure := errors.New("codex-bridge serve does not listen")
 	for {
 		select {
 		case err := <-ended:
-			// Another one may have been faster.
-			if hook.IsServed(socket) {
-				return nil
+			failure = fmt.Errorf("codex-bridge serve has ended: %w", err)
+			if !hook.IsLocked(socket) && !hook.IsServed(socket) {
+				cancel() // else another one was faster, and is about to listen
 			}
-			return fmt.Errorf("codex-bridge serve has ended, see %s in the state folder: %w", serveLogName, err)
 		case <-ctx.Done():
-			return fmt.Errorf("codex-bridge serve does not listen; see %s in the state folder", serveLogName)
+			return fmt.Errorf("%w; see %s in the state folder", failure, serveLogName)
 		case <-time.After(20 * time.Millisecond):
 			if hook.IsServed(socket) {
 				return nil

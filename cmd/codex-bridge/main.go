@@ -57,33 +57,54 @@ func runAsCodex(args []string) error {
 	command := codex.Command{
 		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), noticesEnv, ownCodexEnv)),
+		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv)),
+	}
+	line := argv.Parse(command.Args)
+	if words, ok := isDaemonCommand(cfg, line); ok && replacesDaemon(cfg) {
+		if done, err := runDaemonCommand(cfg, words); done {
+			return err
+		}
+		return become(command)
 	}
 	record := newLedger(cfg)
 	var notices []string
 	if command.Args, notices, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
-	line := argv.Parse(command.Args)
+	line = argv.Parse(command.Args)
 	if line.Proxy {
 		warnInvalid(cfg, logger(cfg))
 		if done, err := joined(cfg, args, logger(cfg)); done {
 			return errors.Join(err, record.Close())
 		}
-		return proxy(cfg, command, append(notices, terminalNotices()...), record)
+		return proxy(cfg, command, notices, record)
 	}
 	if err := cfg.WorkspaceError(); err != nil {
 		return err // no thread request follows that could be refused
 	}
+	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
+		return interactive(cfg, line, command, notices, record)
+	}
 	if err := record.Close(); err != nil {
 		return err
-	}
-	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
-		return interactive(cfg, line, command, notices)
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Exec() {
 		return runExec(cfg, line, notices)
 	}
+	if line.Command == "queue" && replacesDaemon(cfg) { // it connects to the daemon (measured with Codex 0.169)
+		socket, err := controlSocketOf(cfg)
+		if err == nil {
+			_, err = daemon{cfg, socket}.ensure()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return become(command)
+}
+
+// become runs Codex in place of this process. It returns only an error.
+func become(command codex.Command) error {
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {
 		os.Exit(code)

@@ -77,14 +77,20 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		return errors.Join(err, closeListeners(listeners))
 	}
 	defer h.Close()
+	var taken <-chan struct{}
+	if cfg.Serve.ControlSocket { // at last, since another codex-bridge serve may lose it
+		var l *hook.PrivateListener
+		if l, taken, err = listenForCodex(cfg, log); err != nil {
+			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeListeners(listeners), record.Close())
+		}
+		listeners = append(listeners, l)
+	}
 	go h.current.warnTooOld(ctx)
 	go h.watch(ctx, config.Discover(""))
 	ended := make(chan error, len(listeners))
 	var servers []*serve.Server
 	for _, l := range listeners {
-		server := serve.New(serve.Options{
-			Start: h.start, Token: l.Endpoint().Token, MaxMessage: int64(cfg.Codex.MaxMessage), MaxConnections: maxClients, Log: log,
-		})
+		server := serve.New(serve.Options{Converse: h.converse, Identity: h.identity, Token: l.Endpoint().Token, MaxConnections: maxClients, Log: log})
 		servers = append(servers, server)
 		go func() { ended <- server.Serve(l) }() // ends with server.Close
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
@@ -95,13 +101,21 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		}
 	}
 	var idle <-chan struct{}
-	if c.Idle > 0 {
+	if c.Idle > 0 && !cfg.Serve.ControlSocket {
 		idle = serve.Idle(ctx, c.Idle, servers)
 	}
-	select {
-	case err = <-ended:
-	case <-stop:
-	case <-idle:
+	for done := false; !done; {
+		done = true
+		select {
+		case err = <-ended:
+		case <-stop:
+		case <-idle:
+		case <-taken:
+			log.Warn("another codex-bridge serve has taken the control socket over; this one goes on with its clients")
+			if taken, done = nil, false; c.Idle > 0 {
+				idle = serve.Idle(ctx, c.Idle, servers)
+			}
+		}
 	}
 	for i, server := range servers {
 		err = errors.Join(err, server.Close(), listeners[i].Close())
@@ -109,13 +123,14 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	return errors.Join(err, record.Close())
 }
 
-// serveCommand returns the command that starts Codex under a configuration. notices are for the user.
-func serveCommand(cfg *config.Config, record *ledger, log *slog.Logger) (command codex.Command, notices []string, err error) {
+// serveCommand returns the command that starts Codex under a configuration, with overrides of Codex's
+// own. notices are for the user.
+func serveCommand(cfg *config.Config, overrides []string, record *ledger, log *slog.Logger) (command codex.Command, notices []string, err error) {
 	if command.Path, err = codex.Find(cfg.Codex.Command); err != nil {
 		return command, nil, err
 	}
-	command.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
-	command.Args, notices, err = applyArgsPolicy(cfg, append(slices.Clip(cfg.Codex.Args), argv.AppServer), len(cfg.Codex.Args), record, log)
+	command.Env = codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv))
+	command.Args, notices, err = applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, overrides, []string{argv.AppServer}), len(cfg.Codex.Args), record, log)
 	return command, notices, err
 }
 
@@ -129,13 +144,6 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 			err = errors.Join(err, closeListeners(all))
 		}
 	}()
-	if cfg.Serve.ControlSocket {
-		l, err := listenForCodex(cfg, log)
-		if err != nil {
-			return nil, fmt.Errorf("serve.control_socket: %w", err)
-		}
-		all = append(all, l)
-	}
 	for _, address := range cfg.Serve.Listen {
 		l, err := openListener(cfg, address, log)
 		if err != nil {
@@ -146,25 +154,37 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 	return all, nil
 }
 
-// listenForCodex listens where Codex's daemon would.
-func listenForCodex(cfg *config.Config, log *slog.Logger) (*hook.PrivateListener, error) {
-	home := guard.WorldOf(cfg.Codex).CodexHome
-	if home == "" {
-		return nil, errors.New("Codex's own folder is not known; set CODEX_HOME")
+// listenForCodex listens where Codex's daemon would. taken is closed when another codex-bridge serve does so.
+func listenForCodex(cfg *config.Config, log *slog.Logger) (l *hook.PrivateListener, taken <-chan struct{}, err error) {
+	socket, err := controlSocketOf(cfg)
+	if err != nil {
+		return nil, nil, err
 	}
-	socket := filepath.Join(home, controlSocket)
-	if info, err := os.Lstat(socket); err == nil && info.Mode()&os.ModeSymlink != 0 { // of Codex's daemon
-		if isListening(socket) {
-			return nil, fmt.Errorf("a Codex daemon without this policy listens at %s; end it with \"codex app-server daemon stop\"", socket)
-		}
+	other, err := identify(socket)
+	switch {
+	case err != nil && isListening(socket):
+		return nil, nil, foreignDaemon(cfg, socket)
+	case err == nil && other.Enforces && cfg.Policy.Mode != config.Enforce:
+		return nil, nil, fmt.Errorf("process %d serves %s under an enforced policy, and this one enforces none", other.PID, socket)
+	}
+	if info, err := os.Lstat(socket); err == nil && info.Mode()&os.ModeSymlink != 0 { // of a daemon that has ended
 		if err := os.Remove(socket); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // a folder; Codex's mode depends on the umask
-		return nil, err
+		return nil, nil, err
 	}
-	return hook.ListenAt(socket, log)
+	return hook.TakeOver(socket, log)
+}
+
+// foreignDaemon is the error for a Codex daemon that listens where codex-bridge serve should.
+func foreignDaemon(cfg *config.Config, socket string) error {
+	program, err := codex.Find(cfg.Codex.Command)
+	if err != nil {
+		program = "codex"
+	}
+	return fmt.Errorf("a Codex daemon without this policy listens at %s; end it with \"%s app-server daemon stop\"", socket, program)
 }
 
 func closeListeners(all []*hook.PrivateListener) (err error) {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 
 	"codex-bridge/relay/hook/ask"
 )
@@ -18,6 +19,8 @@ type PrivateListener struct {
 	check    func(net.Conn) error // of the peer of a connection
 	folder   string               // of the socket; "" without one
 	log      *slog.Logger
+	once     sync.Once
+	closed   error
 }
 
 // Endpoint is how Codex's terminal interface finds a listener.
@@ -48,17 +51,18 @@ func (l *PrivateListener) Accept() (net.Conn, error) {
 // Endpoint returns how a client finds the listener, until Close.
 func (l *PrivateListener) Endpoint() Endpoint { return l.endpoint }
 
-// Close ends the listener and removes its folder.
+// Close ends the listener and removes its socket, once: later another process may listen there.
 func (l *PrivateListener) Close() error {
-	err := l.Listener.Close()
-	l.release()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
-	if l.folder == "" {
-		return err
-	}
-	return errors.Join(err, os.RemoveAll(l.folder))
+	l.once.Do(func() {
+		if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+			l.closed = err
+		}
+		l.release()
+		if l.folder != "" {
+			l.closed = errors.Join(l.closed, os.RemoveAll(l.folder))
+		}
+	})
+	return l.closed
 }
 
 // IsServed reports whether a process accepts connections on the socket of ListenAt.

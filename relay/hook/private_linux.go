@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,8 +40,11 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another codex-bridge serves %s", path), lock.Close())
+	for i := 0; unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; i++ {
+		if i == 5 { // IsLocked takes the lock for a moment
+			return nil, errors.Join(fmt.Errorf("another codex-bridge serves %s", path), lock.Close())
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	err = ask.CheckOwner(path, fs.ModeSocket)
 	if err == nil {
@@ -58,6 +62,68 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 		_ = lock.Close()
 	}
 	return &PrivateListener{Listener: l, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, nil
+}
+
+// TakeOver listens on a socket at path like ListenAt, also if another server listens there: that one goes on
+// with the connections that it has. At no time is there no server. taken is closed when yet another server
+// takes the path over. The caller must call Close.
+func TakeOver(path string, log *slog.Logger) (l *PrivateListener, taken <-chan struct{}, err error) {
+	if err := makePrivateFolder(filepath.Dir(path), privateHint); err != nil {
+		return nil, nil, err
+	}
+	if err := ask.CheckOwner(path, fs.ModeSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	temporary := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	listener, err := listen(temporary)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := os.Lstat(temporary)
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, listener.Close(), os.Remove(temporary))
+	}
+	isOwn := func() bool {
+		info, err := os.Lstat(path)
+		return err == nil && os.SameFile(info, own)
+	}
+	closed, lost := make(chan struct{}), make(chan struct{})
+	go func() { // ends with Close, or when the path is taken over
+		for isOwn() {
+			select {
+			case <-closed:
+				return
+			case <-time.After(takenPoll):
+			}
+		}
+		close(lost)
+	}()
+	release := func() {
+		close(closed)
+		if isOwn() {
+			_ = os.Remove(path)
+		}
+	}
+	return &PrivateListener{Listener: listener, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, lost, nil
+}
+
+// takenPoll is how often a server looks whether another one has taken its path over.
+const takenPoll = time.Second
+
+// IsLocked reports whether a process holds the lock of ListenAt for a path: it listens, or is about to.
+func IsLocked(path string) bool {
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	return unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
 }
 
 // DialPrivate connects to the socket of ListenAt.

@@ -28,6 +28,15 @@ func ListenAt(string, *slog.Logger) (*PrivateListener, error) {
 	return nil, errors.New("codex-bridge serves unix:// only on Linux; use ws://127.0.0.1:PORT, which needs a token")
 }
 
+// TakeOver returns an error, as ListenAt.
+func TakeOver(path string, log *slog.Logger) (*PrivateListener, <-chan struct{}, error) {
+	_, err := ListenAt(path, log)
+	return nil, nil, err
+}
+
+// IsLocked returns false: there is no ListenAt.
+func IsLocked(string) bool { return false }
+
 // DialPrivate returns an error, as ListenAt.
 func DialPrivate(context.Context, string) (net.Conn, error) {
 	return nil, errors.New("codex-bridge serves unix:// only on Linux")

@@ -3,12 +3,23 @@
 package e2e_test
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
+
+	"codex-bridge/rpc"
 )
 
 // startServe starts codex-bridge serve, and returns when it listens on the socket of Codex's daemon.
@@ -66,7 +77,201 @@ func TestControlSocket(t *testing.T) {
 		t.Errorf("codex app-server daemon version: %v: %s", err, text)
 	}
 	term.quit()
+	agents := w.newScreen(codexPath, "agents")
+	agents.waitUntil("the session is listed", func() bool { return strings.Contains(visible(agents.text()), "touch") })
+	agents.quit()
+	w.proxyToControlSocket()
 	stop()
+}
+
+// proxyToControlSocket connects by "codex app-server proxy", and sees that the policy answers there.
+func (w *world) proxyToControlSocket() {
+	w.t.Helper()
+	cmd := exec.Command(codexPath, "app-server", "proxy")
+	cmd.Env, cmd.Dir = w.env, w.workspace
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	near, far := net.Pipe()
+	go func() { _, _ = io.Copy(in, far) }() // both end with the connection
+	go func() { _, _ = io.Copy(far, out) }()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+	ws, _, err := websocket.Dial(deadline(w.t), "ws://localhost/rpc", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}}) //nolint:bodyclose // see its documentation
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stream := rpc.NewWebSocket(ws, rpc.WebSocketOptions{})
+	lines := bufio.NewReader(stream)
+	defer time.AfterFunc(patience, func() { stream.Close() }).Stop()
+	for _, m := range []struct{ request, want string }{
+		{`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"remote","version":"1"},"capabilities":null}}`, `"userAgent"`},
+		{`{"id":2,"method":"config/value/write","params":{"keyPath":"sandbox_mode","value":"danger-full-access","mergeStrategy":"replace"}}`, "-32010"},
+	} {
+		if _, err := io.WriteString(stream, m.request+"\n"); err != nil {
+			w.t.Fatal(err)
+		}
+		id, line := m.request[1:len(`{"id":1`)], ""
+		for !strings.Contains(line, id) {
+			if line, err = lines.ReadString('\n'); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if !strings.Contains(line, m.want) {
+			w.t.Errorf("%s: %s", m.request, line)
+		}
+	}
+	stream.Close()
+	near.Close()
+	in.Close()
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// stopDaemon ends codex-bridge serve at the end of a test.
+func (w *world) stopDaemon() {
+	cmd := exec.Command(proxyPath, "app-server", "daemon", "stop")
+	cmd.Env, cmd.Dir = w.env, w.workspace
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Errorf("daemon stop: %v: %s", err, out)
+	}
+}
+
+// Codex's commands for its daemon start and end codex-bridge serve, which does not end by itself then.
+func TestDaemonCommands(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1))
+	daemon := func(words ...string) (status string, pid int) {
+		t.Helper()
+		out, said, code := w.runCommand(append([]string{"app-server", "daemon"}, words...)...)
+		var result struct {
+			Status string
+			PID    int
+		}
+		if err := json.Unmarshal([]byte(out), &result); err != nil || code != 0 {
+			t.Fatalf("daemon %s: %d, %s%s", words, code, out, said)
+		}
+		return result.Status, result.PID
+	}
+	want := func(command, status string) int {
+		t.Helper()
+		got, pid := daemon(command)
+		if got != status {
+			t.Errorf("daemon %s: %q, want %q", command, got, status)
+		}
+		return pid
+	}
+	want("stop", "notRunning")
+	first := want("start", "started")
+	t.Cleanup(w.stopDaemon)
+	if again := want("start", "alreadyRunning"); again != first {
+		t.Errorf("process %d, then %d", first, again)
+	}
+	c := w.joined()
+	thread := c.thread(nil)
+	c.runTurn(thread, "SAY: one")
+	c.closeAndWait()
+	time.Sleep(2 * time.Second) // longer than serve.idle
+	want("version", "running")
+	for _, line := range []string{"daemon restart", "daemon bootstrap", "daemon enable-remote-control", "daemon start --x", "daemon", "daemon -- start", "proxy --x", "--stdio daemon start"} {
+		if _, said, code := w.runCommand(append([]string{"app-server"}, strings.Fields(line)...)...); code != 2 || !strings.Contains(said, "codex-bridge: codex ") {
+			t.Errorf("app-server %s: %d, %s", line, code, said)
+		}
+	}
+	if _, said, code := w.runCommand("-c", "model=x", "app-server", "daemon", "start"); code != 2 {
+		t.Errorf("with an override: %d, %s", code, said)
+	}
+	if out, said, code := w.runCommand("app-server", "daemon", "--help"); code != 0 || !strings.Contains(out, "Usage") {
+		t.Errorf("help: %d, %s", code, said)
+	}
+	want("stop", "stopped")
+	want("stop", "notRunning")
+}
+
+// Codex's own daemon on the control socket is named and ends by the command that is named.
+func TestForeignDaemonOnControlSocket(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true", 1))
+	daemon := exec.CommandContext(deadline(t), codexPath, "app-server", "--listen", "unix://")
+	daemon.Dir, daemon.Env = w.workspace, w.env
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }()
+	for end := time.Now().Add(patience); !exists(filepath.Join(w.home, "app-server-control", "app-server-control.sock")); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the daemon does not listen")
+		}
+	}
+	for _, words := range []string{"app-server daemon start", "serve", "app-server proxy", "queue --thread x --message y"} {
+		if _, said, code := w.runCommand(strings.Fields(words)...); code == 0 || !strings.Contains(said, "a Codex daemon without this policy listens") {
+			t.Errorf("%s: %d, %s", words, code, said)
+		}
+	}
+	if out, said, _ := w.runCommand("app-server", "daemon", "stop"); strings.Contains(out, "notRunning") || !strings.Contains(out+said, "not managed") {
+		t.Errorf("stop is not Codex's: %s%s", out, said)
+	}
+}
+
+// A codex-bridge without an enforced policy does not take the control socket over from one with it.
+func TestControlSocketStaysUnderPolicy(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, strings.Replace(hubConfig, `mode = "require"`, "control_socket = true", 1))
+	stop := w.startServe()
+	w.write("lax.toml", "[serve]\ncontrol_socket = true\nlisten = [\"unix://"+w.root+"/s/s\"]\n[policy]\nmode = \"audit\"\n")
+	cmd := exec.CommandContext(deadline(t), proxyPath, "serve")
+	cmd.Env, cmd.Dir = append(w.env, "CODEX_BRIDGE_CONFIG="+w.root+"/lax.toml"), w.workspace
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "under an enforced policy, and this one enforces none") {
+		t.Errorf("%v: %s", err, out)
+	}
+	stop()
+}
+
+// A newer codex-bridge takes the control socket over. The older one goes on with its clients, and ends with
+// the last of them.
+func TestControlSocketIsTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1))
+	t.Cleanup(w.stopDaemon)
+	c := w.joined()
+	thread := c.thread(nil)
+	c.runTurn(thread, "SAY: one")
+	socket := filepath.Join(w.home, "app-server-control", "app-server-control.sock")
+	older := w.processesOf("codex-bridge", "serve")
+	if !exists(socket) || len(older) != 1 {
+		t.Fatal("no control socket", older)
+	}
+	newer := w.root + "/newer"
+	program, err := os.ReadFile(proxyPath)
+	if err == nil {
+		err = os.WriteFile(newer, program, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.open(newer, "app-server").initialize(nil)
+	c.runTurn(thread, "SAY: two")
+	for end := time.Now().Add(patience); !strings.Contains(w.read("state/serve.log"), "taken the control socket over"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the older one still has the socket")
+		}
+	}
+	c.closeAndWait()
+	for end := time.Now().Add(patience); slices.Contains(w.processesOf("codex-bridge", "serve"), older[0]); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the older one does not end")
+		}
+	}
+	if out, said, _ := w.runCommand("app-server", "daemon", "version"); !strings.Contains(out, `"running"`) {
+		t.Errorf("%s%s", out, said)
+	}
 }
 
 // latestThread returns the id of the only thread.

@@ -55,20 +55,3 @@ func TestUserReadsWhichArgumentsWereRemoved(t *testing.T) {
 		t.Errorf("the user reads %q", notices)
 	}
 }
-
-// The user of the terminal interface reads which of its arguments were removed: the bridge that it
-// connects to gets the sentences from the one that started it.
-func TestUserReadsNoticesOfTheTerminalInterface(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\napproval = [\"on-request\"]\n", env: []string{`CODEX_BRIDGE_NOTICES=["codex-bridge has removed -c x."]`}})
-	c := w.newAcceptingEditor(proxyArgv...)
-	mark := c.Mark()
-	c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
-	c.closeAndWait()
-	for _, m := range c.Messages()[mark:] {
-		if m.Method == "configWarning" && m.Param("summary") == "codex-bridge has removed -c x." {
-			return
-		}
-	}
-	t.Error("the user does not read the notice")
-}

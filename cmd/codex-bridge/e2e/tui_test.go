@@ -4,8 +4,8 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -54,56 +54,58 @@ func (w *world) startTUI() *tui {
 		w.t.Fatal(err)
 	}
 	u := &tui{world: w}
-	server := serve.New(serve.Options{Start: u.startBridge, MaxMessage: 64 << 20, MaxConnections: 16, Log: slog.New(slog.DiscardHandler)})
+	server := serve.New(serve.Options{Converse: u.runBridge, MaxConnections: 16, Log: slog.New(slog.DiscardHandler)})
 	go func() { _ = server.Serve(listener) }() // returns after Close
 	w.t.Cleanup(func() { server.Close() })
 	u.screen = w.newScreen(codexPath, "--remote", "unix://"+socket)
 	return u
 }
 
-// recordedBridge is the bridge of one connection. It is not started by package child, which would
-// reap the processes of other tests.
-type recordedBridge struct {
-	io.WriteCloser // to the bridge
-	out            io.Reader
-	cmd            *exec.Cmd
-	u              *tui
-	line           []byte // that the bridge is writing
-}
-
-func (u *tui) startBridge(serve.Settings) (serve.Conversation, error) {
-	r := &recordedBridge{cmd: exec.Command(proxyArgv[0], proxyArgv[1:]...), u: u}
-	r.cmd.Env, r.cmd.Dir = u.env, u.workspace
-	var err error
-	if r.WriteCloser, err = r.cmd.StdinPipe(); err != nil {
-		return nil, err
+// runBridge runs the bridge of one connection. It is not started by package child, which would reap the
+// processes of other tests. The end of the world kills a bridge that does not end.
+func (u *tui) runBridge(_ context.Context, _ serve.Settings, client io.ReadWriter) error {
+	cmd := exec.Command(proxyArgv[0], proxyArgv[1:]...)
+	cmd.Env, cmd.Dir = u.env, u.workspace
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
 	}
-	if r.out, err = r.cmd.StdoutPipe(); err != nil {
-		return nil, err
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
 	}
-	return r, r.cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { // ends with the connection
+		defer in.Close()
+		_, _ = io.Copy(in, &recordingReader{Reader: client, u: u, sent: true})
+	}()
+	_, _ = io.Copy(client, &recordingReader{Reader: out, u: u})
+	_ = cmd.Wait()
+	return nil
 }
 
-func (r *recordedBridge) Write(line []byte) (int, error) {
-	r.u.record(line, true)
-	return r.WriteCloser.Write(line)
+// recordingReader records the lines that are read.
+type recordingReader struct {
+	io.Reader
+	u    *tui
+	sent bool   // by the TUI
+	line []byte // that has no end yet
 }
 
-func (r *recordedBridge) Read(part []byte) (int, error) {
-	n, err := r.out.Read(part)
+func (r *recordingReader) Read(part []byte) (int, error) {
+	n, err := r.Reader.Read(part)
 	r.line = append(r.line, part[:n]...)
 	for {
 		line, rest, whole := bytes.Cut(r.line, []byte("\n"))
 		if !whole {
 			return n, err
 		}
-		r.u.record(line, false)
+		r.u.record(line, r.sent)
 		r.line = rest
 	}
 }
-
-// Close implements serve.Conversation. The end of the world kills a bridge that does not end.
-func (r *recordedBridge) Close() error { return errors.Join(r.WriteCloser.Close(), r.cmd.Wait()) }
 
 func (u *tui) record(line []byte, sent bool) {
 	m := tuiMessage{sent: sent}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/config"
+	"codex-bridge/relay/hook"
+)
+
+// isDaemonCommand reports whether the line is `app-server daemon WORD` or `app-server proxy` without flags
+// but those of the configuration, and returns the words.
+func isDaemonCommand(cfg *config.Config, line argv.Line) (words []string, ok bool) {
+	if line.Command != argv.AppServer || len(cfg.Codex.Args) > line.CommandAt {
+		return nil, false
+	}
+	words = line.Args[line.CommandAt+1:]
+	ok = line.CommandAt == len(cfg.Codex.Args) && (len(words) == 2 && words[0] == "daemon" || len(words) == 1 && words[0] == "proxy")
+	return words, ok
+}
+
+// replacesDaemon reports whether codex-bridge serve is in place of Codex's daemon: it should be, or it still
+// is after a change of the configuration.
+func replacesDaemon(cfg *config.Config) bool {
+	if cfg.Policy.Mode != config.Enforce {
+		return false
+	}
+	socket, err := controlSocketOf(cfg)
+	return cfg.Serve.ControlSocket || err == nil && isServed(socket)
+}
+
+// runDaemonCommand does what Codex does with its daemon. done is false for what Codex itself must do.
+func runDaemonCommand(cfg *config.Config, words []string) (done bool, err error) {
+	d := daemon{cfg: cfg}
+	if d.socket, err = controlSocketOf(cfg); err != nil {
+		return true, err
+	}
+	switch strings.Join(words, " ") {
+	case "proxy":
+		return true, d.proxy()
+	case "daemon start":
+		return true, d.start()
+	case "daemon version":
+		who, err := identify(d.socket)
+		if err != nil {
+			return true, fmt.Errorf("codex-bridge serve does not listen at %s: %w", d.socket, err)
+		}
+		return true, d.print("running", who.PID)
+	case "daemon stop":
+		if !isServed(d.socket) && isListening(d.socket) { // Codex's daemon
+			return false, nil
+		}
+		return true, d.stop()
+	case "daemon --help", "daemon -h", "daemon help":
+		return false, nil
+	}
+	return true, &refusedArgs{fmt.Sprintf("codex app-server %s: with serve.control_socket codex-bridge serve is in place of Codex's daemon. Its commands are start, stop and version", strings.Join(words, " "))}
+}
+
+// daemon is codex-bridge serve in place of Codex's daemon.
+type daemon struct {
+	cfg    *config.Config
+	socket string
+}
+
+// ensure starts it unless it runs.
+func (d daemon) ensure() (started bool, err error) {
+	if isServed(d.socket) {
+		return false, nil
+	}
+	if isListening(d.socket) {
+		return false, foreignDaemon(d.cfg, d.socket)
+	}
+	own, err := runningServe(d.cfg)
+	if err != nil {
+		return false, err
+	}
+	// It listens there last, when Codex has started.
+	for end := time.Now().Add(serveStart); hook.IsServed(own) && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if isServed(d.socket) {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("codex-bridge serve does not listen at %s; end it with \"codex-bridge app-server daemon stop\", see %s in the state folder", d.socket, serveLogName)
+}
+
+func (d daemon) start() error {
+	started, err := d.ensure()
+	if err != nil {
+		return err
+	}
+	who, err := identify(d.socket)
+	if err != nil {
+		return err
+	}
+	if started {
+		return d.print("started", who.PID)
+	}
+	return d.print("alreadyRunning", who.PID)
+}
+
+// stop ends it, and waits for that. One that started without serve.control_socket has another socket only.
+func (d daemon) stop() error {
+	own, err := serveSocket(d.cfg)
+	if err != nil {
+		return err
+	}
+	var ended []int
+	for _, socket := range []string{d.socket, own} {
+		who, err := identify(socket)
+		if err != nil && hook.IsServed(socket) {
+			return fmt.Errorf("the server at %s does not answer: %w", socket, err)
+		}
+		if err != nil || slices.Contains(ended, who.PID) {
+			continue
+		}
+		process, err := os.FindProcess(who.PID)
+		if err == nil {
+			err = process.Signal(os.Interrupt)
+		}
+		if err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+		for end := time.Now().Add(serveStart); process.Signal(syscall.Signal(0)) == nil; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				return fmt.Errorf("codex-bridge serve, process %d, does not end", who.PID)
+			}
+		}
+		ended = append(ended, who.PID)
+	}
+	if len(ended) == 0 {
+		return d.print("notRunning", 0)
+	}
+	return d.print("stopped", ended[0])
+}
+
+// proxy copies bytes between this process and the socket.
+func (d daemon) proxy() error {
+	if _, err := d.ensure(); err != nil {
+		return err
+	}
+	conn, err := hook.DialPrivate(context.Background(), d.socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	go func() { // ends with the input, or with the process
+		_, _ = io.Copy(conn, os.Stdin)
+		conn.Close()
+	}()
+	_, _ = io.Copy(os.Stdout, conn) // ends with either side
+	return nil
+}
+
+// print prints the result as Codex does.
+func (d daemon) print(status string, pid int) error {
+	return json.NewEncoder(os.Stdout).Encode(struct {
+		Status string `json:"status"`
+		PID    int    `json:"pid,omitempty"`
+		Socket string `json:"socketPath"`
+	}{status, pid, d.socket})
+}
