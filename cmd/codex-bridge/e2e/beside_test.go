@@ -104,33 +104,41 @@ func TestAttacksHaveNoEffect(t *testing.T) {
 			t.Parallel()
 			wayOut := listen(t)
 			o, dir := withTee(t, options{config: policyConfig, env: proxyEnv(wayOut)})
-			w := newAttackWorld(t, all[names[0]], o)
-			c, thread, turn := w.openAttackThread(proxyArgv...)
-			var made []*attackRun
-			for _, name := range names {
-				s := c.newAttackRun(name, all[name], thread, turn, wayOut)
-				made = append(made, s)
-				if !all[name].own && s.effect(s) {
-					t.Errorf("%s: the effect exists before the attack", name)
-				}
-				answers := s.runAttack(false)
-				s.checkRefusals(answers)
-				// A notification has no response and no effect.
-				if err := s.Send([]byte("{" + s.members(request{s.method, s.params}) + "}")); err != nil {
-					t.Fatal(err)
-				}
-				s.runFollowUps(thread)
-			}
-			c.closeAndWait()
+			made := newAttackWorld(t, all[names[0]], o).attackInVain(names, wayOut, proxyArgv...)
 			heard := recordedLines(t, dir, "in")
 			for _, s := range made {
-				if s.effect(s) != s.open {
-					t.Errorf("%s had its effect: %t", s.name, !s.open)
-				}
 				s.checkNotForwarded(heard)
 			}
 		})
 	}
+}
+
+// attackInVain runs attacks through a bridge, and checks that they are refused and have no effect.
+func (w *world) attackInVain(names []string, wayOut *listener, argv ...string) (made []*attackRun) {
+	w.t.Helper()
+	all := allAttacks()
+	c, thread, turn := w.openAttackThread(argv...)
+	for _, name := range names {
+		s := c.newAttackRun(name, all[name], thread, turn, wayOut)
+		made = append(made, s)
+		if !all[name].own && s.effect(s) {
+			w.t.Errorf("%s: the effect exists before the attack", name)
+		}
+		answers := s.runAttack(false)
+		s.checkRefusals(answers)
+		// A notification has no response and no effect.
+		if err := s.Send([]byte("{" + s.members(request{s.method, s.params}) + "}")); err != nil {
+			w.t.Fatal(err)
+		}
+		s.runFollowUps(thread)
+	}
+	c.closeAndWait()
+	for _, s := range made {
+		if s.effect(s) != s.open {
+			w.t.Errorf("%s had its effect: %t", s.name, !s.open)
+		}
+	}
+	return made
 }
 
 // checkRefusals checks the responses of refused requests.
@@ -199,7 +207,7 @@ func TestAttacksCoverMethods(t *testing.T) {
 	for _, g := range gatedAttacks {
 		tried[g.method] = true
 	}
-	for _, row := range methods.Rows() {
+	for row := range methods.Rows() {
 		if row.Side == methods.ClientRequest && (row.Verdict == methods.Deny || row.Verdict == methods.Gate) && !tried[row.Method] {
 			t.Errorf("no attack uses %s", row.Method)
 		}

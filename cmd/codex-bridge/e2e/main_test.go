@@ -51,6 +51,9 @@ func TestMain(m *testing.M) {
 	if socket := os.Getenv(standInEnv); socket != "" {
 		os.Exit(bridgetest.Relay(socket))
 	}
+	if address := os.Getenv(socketEnv); address != "" {
+		os.Exit(connectTo(address))
+	}
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(serveMCP())
 	}

@@ -1,0 +1,120 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"codex-bridge/rpc"
+)
+
+// socketEnv makes the test program a client of a server: it has the address, for ws:// followed by a space
+// and the token. Lines of stdin are messages to it, and its messages are lines of stdout.
+const socketEnv = "CODEX_BRIDGE_E2E_SOCKET"
+
+func connectTo(address string) int {
+	ctx := context.Background()
+	url, token, _ := strings.Cut(address, " ")
+	o := &websocket.DialOptions{HTTPHeader: http.Header{}}
+	if path, ok := strings.CutPrefix(url, "unix://"); ok {
+		url = "ws://localhost/rpc"
+		o.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}}
+	} else {
+		o.HTTPHeader.Set("Authorization", "Bearer "+token)
+	}
+	ws, _, err := websocket.Dial(ctx, url, o) //nolint:bodyclose // see its documentation
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	stream := rpc.NewWebSocket(ws, rpc.WebSocketOptions{})
+	go func() { // ends with the process
+		_, _ = io.Copy(stream, os.Stdin)
+		stream.Close()
+	}()
+	_, _ = io.Copy(os.Stdout, stream)
+	return 0
+}
+
+// serve starts codex-bridge serve, and returns the command line of a client for each of its addresses.
+func (w *world) serve(listen ...string) (clients [][]string) {
+	w.t.Helper()
+	cmd := exec.Command(proxyPath, "serve")
+	for _, address := range listen {
+		cmd.Args = append(cmd.Args, "--listen", address)
+	}
+	cmd.Env, cmd.Dir, cmd.Stderr = w.env, w.workspace, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	self, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for range listen {
+		if !lines.Scan() {
+			w.t.Fatal("codex-bridge serve does not listen")
+		}
+		address := strings.TrimPrefix(lines.Text(), "listening on ")
+		if strings.HasPrefix(address, "ws:") {
+			address += " " + strings.TrimSpace(w.read("token"))
+		}
+		clients = append(clients, []string{"/usr/bin/env", socketEnv + "=" + address, self})
+	}
+	return clients
+}
+
+// No attack has an effect on a shared Codex either, whichever way the client connects.
+func TestAttacksThroughServe(t *testing.T) {
+	t.Parallel()
+	all := allAttacks()
+	for group, names := range attacksByWorld(func(a attack) bool { return a.codexConfig != "" }) {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			for i, way := range []string{"joined", "unix", "ws"} {
+				if i > 0 && os.Getenv(wideEnv) == "" {
+					continue
+				}
+				wayOut := listen(t)
+				o := options{config: policyConfig, env: proxyEnv(wayOut), codex: codexPath, mute: "the clients of one Codex have no noise"}
+				if way == "joined" {
+					o.config += "[serve]\nmode = \"require\"\nidle = \"1s\"\n"
+				}
+				w := newAttackWorld(t, all[names[0]], o)
+				argv := proxyArgv
+				switch way {
+				case "unix":
+					argv = w.serve("unix://" + w.root + "/s/s")[0]
+				case "ws":
+					w.write("config.toml", w.read("config.toml")+"[serve]\ntoken_file = \""+w.root+"/token\"\n")
+					argv = w.serve("ws://127.0.0.1:0")[0]
+				}
+				w.attackInVain(names, wayOut, argv...)
+			}
+		})
+	}
+}

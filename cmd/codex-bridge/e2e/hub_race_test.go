@@ -1,0 +1,131 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Rounds of races of two clients: in the wide form 10,000 interleavings.
+const (
+	racingWorlds, racingRounds         = 1, 10
+	wideRacingWorlds, wideRacingRounds = 100, 100
+)
+
+// Two clients work on one thread at once, and one of them asks for more than the policy allows, answers
+// questions of the other and guesses ids: whatever the order, no command leaves the sandbox. Without a
+// policy some do.
+func TestRacingClients(t *testing.T) {
+	t.Parallel()
+	worlds, rounds := racingWorlds, racingRounds
+	if os.Getenv(wideEnv) != "" {
+		worlds, rounds = wideRacingWorlds, wideRacingRounds
+	}
+	for i := range worlds {
+		race(t, hubConfig, rounds, uint64(i), false)
+	}
+	race(t, strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"off\"", 1), racingRounds, 0, true)
+}
+
+// race lets two clients race on a thread. escapes is whether a command must have left the sandbox.
+func race(t *testing.T, config string, rounds int, seed uint64, escapes bool) {
+	t.Helper()
+	w := newHubWorld(t, config)
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test is repeated with its seed
+	a, b := w.openAnswering("decline", proxyArgv...), w.openAnswering("accept", proxyArgv...)
+	a.initialize(nil)
+	b.initialize(nil)
+	thread := a.thread(nil)
+	a.runTurn(thread, "SAY: one")
+	b.must("thread/resume", map[string]any{"threadId": thread})
+	escaped := 0
+	for round := range rounds {
+		file := fmt.Sprintf("%s/outside-%d", w.root, round)
+		if raceRound(a, b, thread, file, random); exists(file) {
+			escaped++
+			if !escapes {
+				t.Fatalf("a command has left the sandbox, seed %d, round %d", seed, round)
+			}
+		}
+	}
+	if escapes && escaped == 0 {
+		t.Error("without a policy no command has left the sandbox")
+	}
+	b.closeAndWait()
+	a.closeAndWait()
+}
+
+// raceRound runs a turn of the first client, which declines, beside requests of both, and waits for all
+// turns.
+func raceRound(a, b *conversation, thread, file string, random *rand.Rand) {
+	a.t.Helper()
+	full := map[string]any{"type": "dangerFullAccess"}
+	with := func(more map[string]any) map[string]any {
+		all := map[string]any{"threadId": thread}
+		maps.Copy(all, more)
+		return all
+	}
+	prompt := input(thread, "RUN: touch "+file)["input"]
+	var turn string
+	requests := []func() (string, map[string]any){
+		func() (string, map[string]any) {
+			return "thread/resume", with(map[string]any{"sandbox": "danger-full-access", "approvalPolicy": "never"})
+		},
+		func() (string, map[string]any) {
+			return "thread/settings/update", with(map[string]any{"sandboxPolicy": full, "approvalPolicy": "never"})
+		},
+		func() (string, map[string]any) {
+			return "turn/start", with(map[string]any{"input": prompt, "sandboxPolicy": full, "approvalPolicy": "never"})
+		},
+		func() (string, map[string]any) {
+			return "turn/steer", with(map[string]any{"input": prompt, "expectedTurnId": turn})
+		},
+		func() (string, map[string]any) { return "turn/interrupt", with(map[string]any{"turnId": turn}) },
+		func() (string, map[string]any) { return "thread/unsubscribe", with(nil) },
+		func() (string, map[string]any) {
+			return "command/exec", map[string]any{"command": []string{"touch", file}, "sandboxPolicy": full}
+		},
+		func() (string, map[string]any) { return "answer", nil },
+	}
+	turn, mark := a.startTurn(thread, "ESCALATE: touch "+file)
+	var calls sync.WaitGroup
+	send := func(c *conversation, method string, params map[string]any) {
+		if method == "answer" { // to the last questions, and to those that may come
+			for id := range 8 {
+				_ = c.Send([]byte(fmt.Sprintf(`{"id":%d,"result":{"decision":"accept"}}`, id)))
+			}
+			return
+		}
+		calls.Go(func() {
+			_, _ = c.Call(c.ctx, method, params) // refusals are expected
+		})
+	}
+	for range 1 + random.IntN(4) {
+		method, params := requests[random.IntN(len(requests))]()
+		send(b, method, params)
+	}
+	if random.IntN(3) == 0 {
+		send(a, "thread/resume", with(nil))
+	}
+	if random.IntN(4) == 0 {
+		send(a, "turn/interrupt", with(map[string]any{"turnId": turn}))
+	}
+	calls.Wait()
+	a.waitTurn(thread, turn, mark)
+	b.must("thread/resume", with(nil)) // it may have left
+	var state struct {
+		Thread struct{ Status json.RawMessage }
+	}
+	for !strings.Contains(string(state.Thread.Status), "idle") {
+		if err := json.Unmarshal(a.must("thread/read", with(nil)), &state); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}
