@@ -38,6 +38,7 @@ var measurements = []measurement{
 	{name: "history", round: (*bench).history},
 	{name: "shared", round: (*bench).shared},
 	{name: "stream", round: (*bench).stream},
+	{name: "hub", round: (*bench).hub},
 }
 
 // goals of a load; 0 without one.
