@@ -70,7 +70,7 @@ func TestNeovimTools(t *testing.T) {
 }
 
 // Without a bridge the plugin talks to Codex: approvals, and the end of the process.
-func TestNeovimWithoutBridge(t *testing.T) {
+func TestNeovimFindsNoBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim(fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath))
