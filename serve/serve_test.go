@@ -227,11 +227,10 @@ func TestConversationEndsWithoutClient(t *testing.T) {
 	gone := make(chan struct{})
 	s := start(t, serve.Options{Converse: func(_ context.Context, _ serve.Settings, client io.ReadWriter) error {
 		<-gone
-		for {
-			if _, err := client.Write(append(make([]byte, 1<<20), '\n')); err != nil {
-				return nil
-			}
+		for line, err := append(make([]byte, 1<<20), '\n'), error(nil); err == nil; {
+			_, err = client.Write(line)
 		}
+		return nil
 	}})
 	if err := s.dial(t, nil).CloseNow(); err != nil {
 		t.Fatal(err)

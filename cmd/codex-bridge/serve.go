@@ -162,6 +162,8 @@ func listenForCodex(cfg *config.Config, log *slog.Logger) (l *hook.PrivateListen
 	}
 	other, err := identify(socket)
 	switch {
+	case len(socket) > maxSocketPath:
+		return nil, nil, fmt.Errorf("the path %s has %d bytes, and clients of Codex connect to at most %d; set CODEX_HOME to a shorter one", socket, len(socket), maxSocketPath)
 	case err != nil && isListening(socket):
 		return nil, nil, foreignDaemon(cfg, socket)
 	case err == nil && other.Enforces && cfg.Policy.Mode != config.Enforce:
@@ -177,6 +179,9 @@ func listenForCodex(cfg *config.Config, log *slog.Logger) (l *hook.PrivateListen
 	}
 	return hook.TakeOver(socket, log)
 }
+
+// maxSocketPath is the length in bytes that Linux allows.
+const maxSocketPath = 107
 
 // foreignDaemon is the error for a Codex daemon that listens where codex-bridge serve should.
 func foreignDaemon(cfg *config.Config, socket string) error {
