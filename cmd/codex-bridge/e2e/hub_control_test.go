@@ -22,6 +22,8 @@ import (
 	"codex-bridge/rpc"
 )
 
+// The names of these tests are short, since the path of the control socket has theirs.
+
 // startServe starts codex-bridge serve, and returns when it listens on the socket of Codex's daemon.
 func (w *world) startServe() (stop func()) {
 	w.t.Helper()
@@ -196,7 +198,7 @@ func TestDaemonCommands(t *testing.T) {
 }
 
 // Codex's own daemon on the control socket is named and ends by the command that is named.
-func TestForeignDaemonOnControlSocket(t *testing.T) {
+func TestForeignDaemon(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true", 1))
 	daemon := exec.CommandContext(deadline(t), codexPath, "app-server", "--listen", "unix://")
@@ -221,7 +223,7 @@ func TestForeignDaemonOnControlSocket(t *testing.T) {
 }
 
 // A codex-bridge without an enforced policy does not take the control socket over from one with it.
-func TestControlSocketStaysUnderPolicy(t *testing.T) {
+func TestSocketKept(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, strings.Replace(hubConfig, `mode = "require"`, "control_socket = true", 1))
 	stop := w.startServe()
@@ -236,7 +238,7 @@ func TestControlSocketStaysUnderPolicy(t *testing.T) {
 
 // A newer codex-bridge takes the control socket over. The older one goes on with its clients, and ends with
 // the last of them.
-func TestControlSocketIsTakenOver(t *testing.T) {
+func TestSocketTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1))
 	t.Cleanup(w.stopDaemon)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,16 +30,22 @@ func TestRacingClients(t *testing.T) {
 		worlds, rounds = wideRacingWorlds, wideRacingRounds
 	}
 	for i := range worlds {
-		race(t, hubConfig, rounds, uint64(i), false)
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			race(t, hubConfig, rounds, uint64(i), false)
+		})
 	}
-	race(t, strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"off\"", 1), racingRounds, 0, true)
+	t.Run("without a policy", func(t *testing.T) {
+		t.Parallel()
+		race(t, strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"off\"", 1), racingRounds, 0, true)
+	})
 }
 
 // race lets two clients race on a thread. escapes is whether a command must have left the sandbox.
 func race(t *testing.T, config string, rounds int, seed uint64, escapes bool) {
 	t.Helper()
 	w := newHubWorld(t, config)
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test is repeated with its seed
+	random := rand.New(rand.NewPCG(seed, 1))
 	a, b := w.openAnswering("decline", proxyArgv...), w.openAnswering("accept", proxyArgv...)
 	a.initialize(nil)
 	b.initialize(nil)

@@ -206,6 +206,37 @@ func TestTerminalAndEditorShareThread(t *testing.T) {
 	e.waitFor(mark, "item/completed", func(m editor.Message) bool { return strings.Contains(m.Param("item", "text"), "from the terminal") })
 }
 
+// One thread is open at once in a real Neovim, in Codex's terminal interface, started without the bridge, and
+// in an editor. Each shows the turns of the others.
+func TestThreeClients(t *testing.T) {
+	t.Parallel()
+	config := strings.Replace(hubConfig, `mode = "require"`, "mode = \"auto\"\ncontrol_socket = true", 1)
+	w := newWorld(t, options{config: config, codex: codexPath, codexConfig: terminalConfig, mute: "the clients of one Codex have no noise"})
+	w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+w.workspace+"\"]\ntrust_level = \"trusted\"\n")
+	t.Cleanup(w.stopDaemon)
+	v := w.neovim("{}")
+	v.typeKeys(":Codex<CR>")
+	v.waitScreen("Ask Codex…")
+	v.runText("SAY: said in neovim")
+	thread := latestThread(t, w)
+	term := w.newScreen(codexPath, "resume", thread)
+	term.waitUntil("the turn of Neovim", func() bool { return strings.Contains(visible(term.text()), "said in neovim") })
+	e := w.joined()
+	e.must("thread/resume", map[string]any{"threadId": thread})
+
+	term.write("SAY: said in the terminal")
+	time.Sleep(time.Second) // else Codex takes the next key as pasted
+	term.write("\r")
+	v.waitScreen("said in the terminal")
+	mark := e.Mark()
+	e.runTurn(thread, "SAY: said in the editor")
+	v.waitScreen("said in the editor")
+	term.waitUntil("the editor's turn", func() bool { return strings.Contains(visible(term.text()), "said in the editor") })
+	v.runText("SAY: said in neovim again")
+	e.waitFor(mark, "item/completed", func(m editor.Message) bool { return m.Param("item", "text") == "said in neovim again" })
+	term.waitUntil("the second turn of Neovim", func() bool { return strings.Contains(visible(term.text()), "neovim again") })
+}
+
 // A session belongs to one client of a shared Codex, as to one process.
 func TestSessionOfSharedCodex(t *testing.T) {
 	t.Parallel()
