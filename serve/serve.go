@@ -15,7 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/rpc"
+	"codex-bridge/bridge/codex"
 )
 
 const (
@@ -147,7 +147,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	settings := parseSettings(r.Header)
-	client := rpc.NewWebSocket(conn, rpc.WebSocketOptions{BinaryEnds: settings.Folder != "", Stall: stalledAfter, OnStall: func() {
+	client := codex.NewWebSocket(conn, codex.WebSocketOptions{BinaryEnds: settings.Folder != "", Stall: stalledAfter, OnStall: func() {
 		s.options.Log.Warn("a client has read nothing for " + stalledAfter.String() + "; its connection ends")
 	}})
 	defer context.AfterFunc(s.ctx, func() { client.Close() })()

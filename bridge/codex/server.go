@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
-	"codex-bridge/rpc"
 )
 
 // Server is a Codex that serves several connections. It listens on the loopback interface, and only this
@@ -141,7 +139,7 @@ func (s *Server) Dial(ctx context.Context) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codex app-server can't be reached: %w", err)
 	}
-	c := &Conn{server: s, lines: rpc.NewWebSocket(ws, rpc.WebSocketOptions{}), done: make(chan struct{})}
+	c := &Conn{server: s, lines: NewWebSocket(ws, WebSocketOptions{}), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -153,7 +151,7 @@ const exitDelay = 500 * time.Millisecond
 // concurrently, those of its streams by one reader and one writer.
 type Conn struct {
 	server *Server
-	lines  *rpc.WebSocket
+	lines  *WebSocket
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 	once   sync.Once

@@ -19,9 +19,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"codex-bridge/bridge/codex"
 	"codex-bridge/cmd/bridge-bench/internal/table"
 	"codex-bridge/cmd/internal/scripted"
-	"codex-bridge/rpc"
 )
 
 const (
@@ -35,8 +35,8 @@ const (
 // hub measures codex-bridge serve against the socket of the real Codex: a round trip, long responses, and
 // the memory of idle connections.
 func (b *bench) hub(n int) (err error) {
-	codex := filepath.Join(b.root, realCodex)
-	if _, err := os.Stat(codex); err != nil {
+	program := filepath.Join(b.root, realCodex)
+	if _, err := os.Stat(program); err != nil {
 		return nil // without these rows
 	}
 	dir, err := os.MkdirTemp(b.dir, "hub-")
@@ -49,7 +49,7 @@ func (b *bench) hub(n int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
-	direct, err := b.startSocket(dir, "direct", model.URL(), codex, "app-server")
+	direct, err := b.startSocket(dir, "direct", model.URL(), program, "app-server")
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *socketServer) end() {
 
 // hubClient is a client of a server at a socket.
 type hubClient struct {
-	stream *rpc.WebSocket
+	stream *codex.WebSocket
 	lines  *bufio.Reader
 	calls  int
 }
@@ -192,7 +192,7 @@ func dialHub(socket string) (*hubClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &hubClient{stream: rpc.NewWebSocket(ws, rpc.WebSocketOptions{})}
+	c := &hubClient{stream: codex.NewWebSocket(ws, codex.WebSocketOptions{})}
 	c.lines = bufio.NewReader(c.stream)
 	err = c.call("initialize", map[string]any{"clientInfo": map[string]string{"name": "bench", "version": "1"}, "capabilities": map[string]bool{"experimentalApi": true}})
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/rpc"
+	"codex-bridge/bridge/codex"
 )
 
 // socketEnv makes the test program a client of a server: it has the address, for ws:// followed by a space
@@ -40,7 +40,7 @@ func connectTo(address string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	stream := rpc.NewWebSocket(ws, rpc.WebSocketOptions{})
+	stream := codex.NewWebSocket(ws, codex.WebSocketOptions{})
 	go func() { // ends with the process
 		_, _ = io.Copy(stream, os.Stdin)
 		stream.Close()

@@ -1,4 +1,4 @@
-package rpc_test
+package codex_test
 
 import (
 	"bufio"
@@ -14,11 +14,12 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge/bridge/codex"
 	"codex-bridge/rpc"
 )
 
 // newWebSocket returns a connection and its peer.
-func newWebSocket(t *testing.T, o rpc.WebSocketOptions) (*rpc.WebSocket, *websocket.Conn) {
+func newWebSocket(t *testing.T, o codex.WebSocketOptions) (*codex.WebSocket, *websocket.Conn) {
 	t.Helper()
 	accepted := make(chan *websocket.Conn, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,7 @@ func newWebSocket(t *testing.T, o rpc.WebSocketOptions) (*rpc.WebSocket, *websoc
 		t.Fatal(err)
 	}
 	peer.SetReadLimit(-1)
-	s := rpc.NewWebSocket(<-accepted, o)
+	s := codex.NewWebSocket(<-accepted, o)
 	t.Cleanup(func() {
 		_ = peer.CloseNow()
 		s.Close()
@@ -53,7 +54,7 @@ func send(t *testing.T, peer *websocket.Conn, kind websocket.MessageType, text s
 // client that says so ends its input by a binary message.
 func TestWebSocketRead(t *testing.T) {
 	for _, ends := range []bool{false, true} {
-		s, peer := newWebSocket(t, rpc.WebSocketOptions{BinaryEnds: ends})
+		s, peer := newWebSocket(t, codex.WebSocketOptions{BinaryEnds: ends})
 		send(t, peer, websocket.MessageText, "{\"id\":1,\n\"method\":\r\"m\"}\n")
 		send(t, peer, websocket.MessageText, "")
 		send(t, peer, websocket.MessageText, strings.Repeat("x", 1<<20))
@@ -78,7 +79,7 @@ func TestWebSocketRead(t *testing.T) {
 
 // Each line is one message, whether a call writes several lines or a part of one.
 func TestWebSocketWrite(t *testing.T) {
-	s, peer := newWebSocket(t, rpc.WebSocketOptions{Stall: time.Hour})
+	s, peer := newWebSocket(t, codex.WebSocketOptions{Stall: time.Hour})
 	long := strings.Repeat("x", 20<<20) // more than Codex accepts in one frame
 	go func() {
 		for _, part := range []string{"one\ntwo\n", "th", "re", "e\nfo", "ur\n", long + "\n", "\n", "{}\n"} {
@@ -98,7 +99,7 @@ func TestWebSocketWrite(t *testing.T) {
 // A peer that reads nothing loses its connection.
 func TestWebSocketStall(t *testing.T) {
 	stalled := make(chan struct{})
-	s, _ := newWebSocket(t, rpc.WebSocketOptions{Stall: 50 * time.Millisecond, OnStall: func() { close(stalled) }})
+	s, _ := newWebSocket(t, codex.WebSocketOptions{Stall: 50 * time.Millisecond, OnStall: func() { close(stalled) }})
 	line := append(bytes.Repeat([]byte("x"), 1<<20), '\n')
 	for {
 		if _, err := s.Write(line); err != nil {
@@ -111,9 +112,23 @@ func TestWebSocketStall(t *testing.T) {
 	}
 }
 
+// A peer that reads keeps its connection, however long it is quiet.
+func TestWebSocketQuiet(t *testing.T) {
+	s, peer := newWebSocket(t, codex.WebSocketOptions{Stall: 50 * time.Millisecond, OnStall: func() { t.Error("stalled") }})
+	for range 2 {
+		if _, err := s.Write([]byte("{}\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := peer.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
 // A message that the peer does not finish is none.
 func TestWebSocketUnfinishedMessage(t *testing.T) {
-	s, peer := newWebSocket(t, rpc.WebSocketOptions{})
+	s, peer := newWebSocket(t, codex.WebSocketOptions{})
 	send(t, peer, websocket.MessageText, "{}")
 	out, err := peer.Writer(t.Context(), websocket.MessageText)
 	if err == nil {
