@@ -17,30 +17,29 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// isDaemonCommand reports whether the line is `app-server daemon WORD` or `app-server proxy` without flags
-// but those of the configuration, and returns the words.
-func isDaemonCommand(cfg *config.Config, line argv.Line) (words []string, ok bool) {
-	if line.Command != argv.AppServer || len(cfg.Codex.Args) > line.CommandAt {
-		return nil, false
-	}
-	words = line.Args[line.CommandAt+1:]
-	ok = line.CommandAt == len(cfg.Codex.Args) && (len(words) == 2 && words[0] == "daemon" || len(words) == 1 && words[0] == "proxy")
-	return words, ok
+// isDaemonCommand reports whether the line is a command of Codex about its daemon.
+func isDaemonCommand(line argv.Line) bool {
+	return line.Command == argv.AppServer && (line.Second == "daemon" || line.Second == "proxy")
 }
 
 // replacesDaemon reports whether codex-bridge serve is in place of Codex's daemon: it should be, or it still
 // is after a change of the configuration.
 func replacesDaemon(cfg *config.Config) bool {
-	if cfg.Policy.Mode != config.Enforce {
-		return false
-	}
 	socket, err := controlSocketOf(cfg)
-	return cfg.Serve.ControlSocket || err == nil && isServed(socket)
+	if err != nil || cfg.Serve.ControlSocket {
+		return cfg.Serve.ControlSocket
+	}
+	_, err = identify(socket)
+	return err == nil
 }
 
-// runDaemonCommand does what Codex does with its daemon. done is false for what Codex itself must do.
-func runDaemonCommand(cfg *config.Config, words []string) (done bool, err error) {
-	d := daemon{cfg: cfg}
+// runDaemonCommand does what Codex does with its daemon. done is false for what Codex itself must do. The line
+// must have no flags but those of the configuration: Codex would apply them to its daemon.
+func runDaemonCommand(cfg *config.Config, line argv.Line) (done bool, err error) {
+	d, words := daemon{cfg: cfg}, line.Args[line.CommandAt+1:]
+	if line.CommandAt != len(cfg.Codex.Args) {
+		words = line.Args[len(cfg.Codex.Args):]
+	}
 	if d.socket, err = controlSocketOf(cfg); err != nil {
 		return true, err
 	}
@@ -56,7 +55,7 @@ func runDaemonCommand(cfg *config.Config, words []string) (done bool, err error)
 		}
 		return true, d.print("running", who.PID)
 	case "daemon stop":
-		if !isServed(d.socket) && isListening(d.socket) { // Codex's daemon
+		if _, err := identify(d.socket); err != nil && isListening(d.socket) { // Codex's daemon
 			return false, nil
 		}
 		return true, d.stop()
@@ -74,11 +73,8 @@ type daemon struct {
 
 // ensure starts it unless it runs.
 func (d daemon) ensure() (started bool, err error) {
-	if isServed(d.socket) {
-		return false, nil
-	}
-	if isListening(d.socket) {
-		return false, foreignDaemon(d.cfg, d.socket)
+	if served, err := isServed(d.cfg, d.socket); served || err != nil {
+		return false, err
 	}
 	own, err := runningServe(d.cfg)
 	if err != nil {
@@ -86,8 +82,8 @@ func (d daemon) ensure() (started bool, err error) {
 	}
 	// It listens there last, when Codex has started.
 	for end := time.Now().Add(serveStart); hook.IsServed(own) && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if isServed(d.socket) {
-			return true, nil
+		if served, err := isServed(d.cfg, d.socket); served || err != nil {
+			return served, err
 		}
 	}
 	return false, fmt.Errorf("codex-bridge serve does not listen at %s; end it with \"codex-bridge app-server daemon stop\", see %s in the state folder", d.socket, serveLogName)
@@ -155,10 +151,12 @@ func (d daemon) proxy() error {
 	defer conn.Close()
 	go func() { // ends with the input, or with the process
 		_, _ = io.Copy(conn, os.Stdin)
-		conn.Close()
+		if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite() // the last answers follow
+		}
 	}()
-	_, _ = io.Copy(os.Stdout, conn) // ends with either side
-	return nil
+	_, err = io.Copy(os.Stdout, conn)
+	return err
 }
 
 // print prints the result as Codex does.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"time"
 
 	"codex-bridge/bridge/config"
@@ -30,13 +32,16 @@ func examineTerminal(cfg *config.Config) []finding {
 	if err != nil {
 		return nil
 	}
-	if !isListening(socket) {
-		return []finding{{"terminal", fine, "the terminal interface runs under the policy if codex-bridge starts it", ""}}
+	served, err := isServed(cfg, socket)
+	switch {
+	case err != nil:
+		return []finding{{"terminal", warn, err.Error(), "end it, and start codex through codex-bridge"}}
+	case served:
+		return []finding{{"terminal", fine, "each codex that uses a daemon uses codex-bridge serve, at " + socket, ""}}
+	case cfg.Serve.ControlSocket:
+		return []finding{{"terminal", warn, "codex-bridge serve does not run: a codex that the bridge does not start runs without this policy", "run \"codex-bridge app-server daemon start\" when you log in"}}
 	}
-	if isServed(socket) {
-		return []finding{{"terminal", fine, "each codex uses codex-bridge serve, at " + socket, ""}}
-	}
-	return []finding{{"terminal", warn, foreignDaemon(cfg, socket).Error(), "end it, and start codex through codex-bridge"}}
+	return []finding{{"terminal", fine, "the terminal interface runs under the policy if codex-bridge starts it", ""}}
 }
 
 // controlSocketOf returns the path of the socket.
@@ -48,10 +53,14 @@ func controlSocketOf(cfg *config.Config) (string, error) {
 	return filepath.Join(home, controlSocket), nil
 }
 
-// isServed reports whether codex-bridge serve listens at a socket.
-func isServed(socket string) bool {
-	_, err := identify(socket)
-	return err == nil
+// isServed reports whether codex-bridge serve listens at a socket, with an enforced policy if cfg has one. The
+// error is that of a Codex daemon.
+func isServed(cfg *config.Config, socket string) (bool, error) {
+	who, err := identify(socket)
+	if err != nil && isListening(socket) {
+		return false, foreignDaemon(cfg, socket)
+	}
+	return err == nil && (who.Enforces || cfg.Policy.Mode != config.Enforce), nil
 }
 
 // identify asks the codex-bridge serve at a socket who it is.
@@ -95,12 +104,16 @@ func examineServe(cfg *config.Config) []finding {
 	return []finding{{"serve", fine, "clients share a Codex at " + socket, ""}}
 }
 
-// isListening reports whether a process accepts connections at a socket, which may be a link.
+// isListening reports whether a process accepts connections at a socket, which may be a link. A process that
+// does not answer at once does.
 func isListening(socket string) bool {
 	path, err := filepath.EvalSymlinks(socket) // also shorter
 	if err != nil {
 		return false
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
-	return err == nil && conn.Close() == nil
+	if err != nil {
+		return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist)
+	}
+	return conn.Close() == nil
 }

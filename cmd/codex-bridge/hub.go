@@ -37,7 +37,9 @@ type hub struct {
 	mu      sync.Mutex
 	policy  *policy.Policy // of the latest change; nil: that of config
 	current *generation
-	closed  bool
+
+	ended context.Context // no Codex starts afterwards
+	end   func()
 }
 
 // generation is one Codex with its clients.
@@ -55,6 +57,7 @@ type generation struct {
 
 func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
 	h := &hub{record: record, log: log, stderr: stderr}
+	h.ended, h.end = context.WithCancel(context.Background())
 	h.config.Store(cfg)
 	return h
 }
@@ -77,7 +80,7 @@ func (h *hub) converse(ctx context.Context, settings serve.Settings, client io.R
 func (h *hub) generation() (*generation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.ended.Err() != nil {
 		return nil, errors.New("codex-bridge ends")
 	}
 	if h.current != nil {
@@ -119,13 +122,12 @@ func (h *hub) newGeneration() (g *generation, err error) {
 		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: approvals.Decline, Log: h.log,
 	})
 	shared.socket.decide = g.clients.Decide
-	ctx := context.Background()
 	if shared.guard.Enforces() {
-		if err := shared.program.RequireVersion(ctx, enforceable(cfg)); err != nil {
+		if err := shared.program.RequireVersion(h.ended, enforceable(cfg)); err != nil {
 			return nil, err
 		}
 	}
-	if g.server, err = codex.StartServer(ctx, command, h.stderr); err != nil {
+	if g.server, err = codex.StartServer(h.ended, command, h.stderr); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -189,6 +191,7 @@ func (g *generation) assemblies() (all []*assembly) {
 
 // kill ends Codex at once, and so all conversations.
 func (h *hub) kill() {
+	h.end()
 	if g := h.running(); g != nil {
 		g.server.Kill()
 	}
@@ -196,10 +199,8 @@ func (h *hub) kill() {
 
 // Close ends Codex. The conversations have ended before.
 func (h *hub) Close() {
-	h.mu.Lock()
-	h.closed = true
-	g := h.current
-	h.mu.Unlock() // kill may be called while Codex ends
+	h.end()
+	g := h.running() // without the lock: kill may be called while Codex ends
 	if g != nil {
 		g.close()
 	}

@@ -60,8 +60,8 @@ func runAsCodex(args []string) error {
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv)),
 	}
 	line := argv.Parse(command.Args)
-	if words, ok := isDaemonCommand(cfg, line); ok && replacesDaemon(cfg) {
-		if done, err := runDaemonCommand(cfg, words); done {
+	if isDaemonCommand(line) && replacesDaemon(cfg) {
+		if done, err := runDaemonCommand(cfg, line); done {
 			return err
 		}
 		return become(command)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codex-bridge/bridge/argv"
@@ -77,22 +78,30 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		return errors.Join(err, closeListeners(listeners))
 	}
 	defer h.Close()
-	var taken <-chan struct{}
+	var lost <-chan struct{}
 	if cfg.Serve.ControlSocket { // at last, since another codex-bridge serve may lose it
 		var l *hook.PrivateListener
-		if l, taken, err = listenForCodex(cfg, log); err != nil {
+		if l, lost, err = listenForCodex(cfg, log); err != nil {
 			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeListeners(listeners), record.Close())
 		}
 		listeners = append(listeners, l)
 	}
 	go h.current.warnTooOld(ctx)
 	go h.watch(ctx, config.Discover(""))
-	ended := make(chan error, len(listeners))
+	ended := make(chan error)
 	var servers []*serve.Server
-	for _, l := range listeners {
+	start := func(l *hook.PrivateListener) {
 		server := serve.New(serve.Options{Converse: h.converse, Identity: h.identity, Token: l.Endpoint().Token, MaxConnections: maxClients, Log: log})
 		servers = append(servers, server)
-		go func() { ended <- server.Serve(l) }() // ends with server.Close
+		go func() { // ends with server.Close, or with the process
+			select {
+			case ended <- server.Serve(l):
+			case <-ctx.Done():
+			}
+		}()
+	}
+	for _, l := range listeners {
+		start(l)
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
 	}
 	if f, ok := out.(*safeWriter); ok {
@@ -110,17 +119,46 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		case err = <-ended:
 		case <-stop:
 		case <-idle:
-		case <-taken:
-			log.Warn("another codex-bridge serve has taken the control socket over; this one goes on with its clients")
-			if taken, done = nil, false; c.Idle > 0 {
-				idle = serve.Idle(ctx, c.Idle, servers)
+		case <-lost:
+			done, lost = false, nil
+			if isReplaced(cfg) {
+				log.Warn("another codex-bridge serve has taken the control socket over; this one goes on with its clients")
+				if c.Idle > 0 {
+					idle = serve.Idle(ctx, c.Idle, servers)
+				}
+				break
 			}
+			var l *hook.PrivateListener
+			var failed error
+			if l, lost, failed = listenForCodex(cfg, log); failed != nil {
+				log.Error("serve.control_socket: the socket has gone and can't be replaced; a codex that the bridge does not start may run without the policy", "error", failed)
+				break
+			}
+			log.Warn("serve.control_socket: the socket had gone, and was replaced")
+			listeners = append(listeners, l)
+			start(l)
 		}
 	}
+	h.end() // no client starts Codex again
+	cancel()
+	var closing sync.WaitGroup
+	failures := make([]error, len(servers))
 	for i, server := range servers {
-		err = errors.Join(err, server.Close(), listeners[i].Close())
+		closing.Go(func() { failures[i] = errors.Join(listeners[i].Close(), server.Close()) })
 	}
-	return errors.Join(err, record.Close())
+	closing.Wait()
+	return errors.Join(err, errors.Join(failures...), record.Close())
+}
+
+// isReplaced reports whether another codex-bridge serve listens where Codex's daemon would, under a policy
+// if this one has one.
+func isReplaced(cfg *config.Config) bool {
+	socket, err := controlSocketOf(cfg)
+	if err != nil {
+		return false
+	}
+	who, err := identify(socket)
+	return err == nil && who.PID != os.Getpid() && (who.Enforces || cfg.Policy.Mode != config.Enforce)
 }
 
 // serveCommand returns the command that starts Codex under a configuration, with overrides of Codex's
@@ -154,31 +192,33 @@ func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateLis
 	return all, nil
 }
 
-// listenForCodex listens where Codex's daemon would. taken is closed when another codex-bridge serve does so.
-func listenForCodex(cfg *config.Config, log *slog.Logger) (l *hook.PrivateListener, taken <-chan struct{}, err error) {
+// listenForCodex listens where Codex's daemon would. lost is closed when it no longer does.
+func listenForCodex(cfg *config.Config, log *slog.Logger) (l *hook.PrivateListener, lost <-chan struct{}, err error) {
 	socket, err := controlSocketOf(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	other, err := identify(socket)
-	switch {
-	case len(socket) > maxSocketPath:
+	if len(socket) > maxSocketPath {
 		return nil, nil, fmt.Errorf("the path %s has %d bytes, and clients of Codex connect to at most %d; set CODEX_HOME to a shorter one", socket, len(socket), maxSocketPath)
-	case err != nil && isListening(socket):
-		return nil, nil, foreignDaemon(cfg, socket)
-	case err == nil && other.Enforces && cfg.Policy.Mode != config.Enforce:
-		return nil, nil, fmt.Errorf("process %d serves %s under an enforced policy, and this one enforces none", other.PID, socket)
-	}
-	if info, err := os.Lstat(socket); err == nil && info.Mode()&os.ModeSymlink != 0 { // of a daemon that has ended
-		if err := os.Remove(socket); err != nil {
-			return nil, nil, err
-		}
 	}
 	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // a folder; Codex's mode depends on the umask
 		return nil, nil, err
 	}
-	return hook.TakeOver(socket, log)
+	check := func() error {
+		who, err := identify(socket)
+		switch {
+		case err != nil && isListening(socket):
+			return foreignDaemon(cfg, socket)
+		case err == nil && who.Enforces && cfg.Policy.Mode != config.Enforce:
+			return fmt.Errorf("process %d serves %s under an enforced policy, and this one enforces none", who.PID, socket)
+		}
+		return nil
+	}
+	return hook.TakeOver(socket, filepath.Join(filepath.Dir(socket), startupLock), check, log)
 }
+
+// startupLock is what Codex locks while its daemon starts (measured with Codex 0.169).
+const startupLock = "app-server-startup.lock"
 
 // maxSocketPath is the length in bytes that Linux allows.
 const maxSocketPath = 107

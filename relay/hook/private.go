@@ -54,10 +54,10 @@ func (l *PrivateListener) Endpoint() Endpoint { return l.endpoint }
 // Close ends the listener and removes its socket, once: later another process may listen there.
 func (l *PrivateListener) Close() error {
 	l.once.Do(func() {
+		l.release() // while the listener is open, no other socket has its inode
 		if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
 			l.closed = err
 		}
-		l.release()
 		if l.folder != "" {
 			l.closed = errors.Join(l.closed, os.RemoveAll(l.folder))
 		}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,19 +66,27 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 }
 
 // TakeOver listens on a socket at path like ListenAt, also if another server listens there: that one goes on
-// with the connections that it has. At no time is there no server. taken is closed when yet another server
-// takes the path over. The caller must call Close.
-func TakeOver(path string, log *slog.Logger) (l *PrivateListener, taken <-chan struct{}, err error) {
+// with the connections that it has, and at no time is there no server. While it has the lock, a file beside
+// the socket, it asks check, whose error it returns. lost is closed when the path has another socket, or none.
+// The caller must call Close.
+func TakeOver(path, lock string, check func() error, log *slog.Logger) (l *PrivateListener, lost <-chan struct{}, err error) {
 	if err := makePrivateFolder(filepath.Dir(path), privateHint); err != nil {
 		return nil, nil, err
 	}
-	if err := ask.CheckOwner(path, fs.ModeSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	unlock, err := lockFile(lock)
+	if err != nil {
 		return nil, nil, err
 	}
-	temporary := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer unlock()
+	if err := check(); err != nil {
 		return nil, nil, err
 	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSymlink {
+		if err := ask.CheckOwner(path, fs.ModeSocket); err != nil {
+			return nil, nil, err
+		}
+	}
+	temporary := path + "." + rand.Text()[:8]
 	listener, err := listen(temporary)
 	if err != nil {
 		return nil, nil, err
@@ -93,28 +102,48 @@ func TakeOver(path string, log *slog.Logger) (l *PrivateListener, taken <-chan s
 		info, err := os.Lstat(path)
 		return err == nil && os.SameFile(info, own)
 	}
-	closed, lost := make(chan struct{}), make(chan struct{})
-	go func() { // ends with Close, or when the path is taken over
+	closed, gone := make(chan struct{}), make(chan struct{})
+	go func() { // ends with Close, or when the path has another socket
 		for isOwn() {
 			select {
 			case <-closed:
 				return
-			case <-time.After(takenPoll):
+			case <-time.After(ownPoll):
 			}
 		}
-		close(lost)
+		close(gone)
 	}()
 	release := func() {
 		close(closed)
-		if isOwn() {
-			_ = os.Remove(path)
+		if unlock, err := lockFile(lock); err == nil {
+			defer unlock()
+			if isOwn() {
+				_ = os.Remove(path)
+			}
 		}
 	}
-	return &PrivateListener{Listener: listener, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, lost, nil
+	return &PrivateListener{Listener: listener, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, gone, nil
 }
 
-// takenPoll is how often a server looks whether another one has taken its path over.
-const takenPoll = time.Second
+// lockFile waits for a lock.
+func lockFile(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(lockTimeout); unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return nil, errors.Join(fmt.Errorf("another process holds the lock %s", path), file.Close())
+		}
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// lockTimeout is how long another process may hold a lock: Codex does so until its daemon listens.
+const lockTimeout = 10 * time.Second
+
+// ownPoll is how often a server looks whether its socket is still at its path.
+const ownPoll = time.Second
 
 // IsLocked reports whether a process holds the lock of ListenAt for a path: it listens, or is about to.
 func IsLocked(path string) bool {

@@ -29,7 +29,7 @@ func ListenAt(string, *slog.Logger) (*PrivateListener, error) {
 }
 
 // TakeOver returns an error, as ListenAt.
-func TakeOver(path string, log *slog.Logger) (*PrivateListener, <-chan struct{}, error) {
+func TakeOver(path, _ string, _ func() error, log *slog.Logger) (*PrivateListener, <-chan struct{}, error) {
 	_, err := ListenAt(path, log)
 	return nil, nil, err
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/rpc"
+	"codex-bridge/bridge/codex"
 )
 
 // The names of these tests are short, since the path of the control socket has theirs.
@@ -64,7 +65,7 @@ func TestControlSocket(t *testing.T) {
 	if exists(out) {
 		t.Error("a command of codex left the sandbox")
 	}
-	if said, _, _ := w.runCommand("doctor"); !strings.Contains(said, "each codex uses codex-bridge serve") {
+	if said, _, _ := w.runCommand("doctor"); !strings.Contains(said, "each codex that uses a daemon uses codex-bridge serve") {
 		t.Errorf("doctor: %s", said)
 	}
 	queue := exec.Command(codexPath, "queue", "--thread", latestThread(t, w), "--message", "SAY: queued by a command")
@@ -82,14 +83,46 @@ func TestControlSocket(t *testing.T) {
 	agents := w.newScreen(codexPath, "agents")
 	agents.waitUntil("the session is listed", func() bool { return strings.Contains(visible(agents.text()), "touch") })
 	agents.quit()
-	w.proxyToControlSocket()
+	w.proxyToControlSocket(codexPath)
+	w.proxyToControlSocket(proxyPath)
 	stop()
 }
 
-// proxyToControlSocket connects by "codex app-server proxy", and sees that the policy answers there.
-func (w *world) proxyToControlSocket() {
+// A limit that the guide names: with some flags codex has an app-server in its process, and so no policy.
+func TestSocketLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		config: strings.Replace(hubConfig, `mode = "require"`, "control_socket = true", 1), codex: codexPath, codexConfig: terminalConfig,
+		mute: "the clients of one Codex have no noise",
+	})
+	w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+w.workspace+"\"]\ntrust_level = \"trusted\"\n")
+	stop := w.startServe()
+	for i, c := range []struct {
+		flags  []string
+		leaves bool
+	}{
+		{nil, false}, {[]string{"-c", `model_verbosity="low"`}, true}, {[]string{"--no-daemon"}, true}, {[]string{"--search"}, true},
+		{[]string{"--strict-config"}, true}, {[]string{"-a", "on-request"}, false}, {[]string{"--enable", "goals"}, false}, {[]string{"-m", "gpt-5.5"}, false},
+	} {
+		if i > 1 && os.Getenv(wideEnv) == "" {
+			break
+		}
+		out, in := fmt.Sprintf("%s/outside-%d", w.root, i), fmt.Sprintf("inside-%d", i)
+		line := append([]string{codexPath, "-s", "danger-full-access"}, c.flags...)
+		term := w.newScreen(append(line, "RUN: touch "+out+"; touch "+w.workspace+"/"+in)...)
+		term.waitUntil("the command has run", func() bool { return w.workspaceHasFile(in) })
+		if exists(out) != c.leaves {
+			t.Errorf("codex %q leaves the sandbox: %v", c.flags, !c.leaves)
+		}
+		term.quit()
+	}
+	stop()
+}
+
+// proxyToControlSocket connects by "app-server proxy" of a program, and sees that the policy answers there.
+func (w *world) proxyToControlSocket(program string) {
 	w.t.Helper()
-	cmd := exec.Command(codexPath, "app-server", "proxy")
+	cmd := exec.Command(program, "app-server", "proxy")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -110,7 +143,7 @@ func (w *world) proxyToControlSocket() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	stream := rpc.NewWebSocket(ws, rpc.WebSocketOptions{})
+	stream := codex.NewWebSocket(ws, codex.WebSocketOptions{})
 	lines := bufio.NewReader(stream)
 	defer time.AfterFunc(patience, func() { stream.Close() }).Stop()
 	for _, m := range []struct{ request, want string }{
@@ -149,7 +182,7 @@ func (w *world) stopDaemon() {
 // Codex's commands for its daemon start and end codex-bridge serve, which does not end by itself then.
 func TestDaemonCommands(t *testing.T) {
 	t.Parallel()
-	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1))
+	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1)+"commands = [\"*\", \"app-server daemon\", \"app-server proxy\"]\n")
 	daemon := func(words ...string) (status string, pid int) {
 		t.Helper()
 		out, said, code := w.runCommand(append([]string{"app-server", "daemon"}, words...)...)
@@ -183,7 +216,7 @@ func TestDaemonCommands(t *testing.T) {
 	time.Sleep(2 * time.Second) // longer than serve.idle
 	want("version", "running")
 	for _, line := range []string{"daemon restart", "daemon bootstrap", "daemon enable-remote-control", "daemon start --x", "daemon", "daemon -- start", "proxy --x", "--stdio daemon start"} {
-		if _, said, code := w.runCommand(append([]string{"app-server"}, strings.Fields(line)...)...); code != 2 || !strings.Contains(said, "codex-bridge: codex ") {
+		if _, said, code := w.runCommand(append([]string{"app-server"}, strings.Fields(line)...)...); code != 2 || !strings.Contains(said, "Its commands are start, stop and version") {
 			t.Errorf("app-server %s: %d, %s", line, code, said)
 		}
 	}
@@ -226,14 +259,44 @@ func TestForeignDaemon(t *testing.T) {
 func TestSocketKept(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, strings.Replace(hubConfig, `mode = "require"`, "control_socket = true", 1))
+	lax := "[serve]\ncontrol_socket = true\nlisten = [\"unix://" + w.root + "/s/s\"]\n[policy]\nmode = \"audit\"\n"
+	w.write("lax.toml", lax)
+	startLax := func() *exec.Cmd {
+		cmd := exec.CommandContext(deadline(t), proxyPath, "serve")
+		cmd.Env, cmd.Dir = append(w.env, "CODEX_BRIDGE_CONFIG="+w.root+"/lax.toml"), w.workspace
+		return cmd
+	}
 	stop := w.startServe()
-	w.write("lax.toml", "[serve]\ncontrol_socket = true\nlisten = [\"unix://"+w.root+"/s/s\"]\n[policy]\nmode = \"audit\"\n")
-	cmd := exec.CommandContext(deadline(t), proxyPath, "serve")
-	cmd.Env, cmd.Dir = append(w.env, "CODEX_BRIDGE_CONFIG="+w.root+"/lax.toml"), w.workspace
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "under an enforced policy, and this one enforces none") {
+	if out, err := startLax().CombinedOutput(); err == nil || !strings.Contains(string(out), "under an enforced policy, and this one enforces none") {
 		t.Errorf("%v: %s", err, out)
 	}
+	socket := filepath.Join(w.home, "app-server-control", "app-server-control.sock")
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); !exists(socket); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a socket that was removed is not replaced")
+		}
+	}
 	stop()
+
+	// The other way round, the one with the policy takes over.
+	t.Cleanup(w.stopDaemon)
+	cmd := startLax()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	for end := time.Now().Add(patience); !exists(socket); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the lax one does not listen")
+		}
+	}
+	if out, said, code := w.runCommand("app-server", "daemon", "start"); code != 0 || !strings.Contains(out, `"started"`) {
+		t.Errorf("%d: %s%s", code, out, said)
+	}
+	w.proxyToControlSocket(codexPath)
 }
 
 // A newer codex-bridge takes the control socket over. The older one goes on with its clients, and ends with

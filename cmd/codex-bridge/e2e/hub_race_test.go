@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,21 +53,31 @@ func race(t *testing.T, config string, rounds int, seed uint64, escapes bool) {
 	thread := a.thread(nil)
 	a.runTurn(thread, "SAY: one")
 	b.must("thread/resume", map[string]any{"threadId": thread})
-	escaped := 0
 	for round := range rounds {
-		file := fmt.Sprintf("%s/outside-%d", w.root, round)
-		if raceRound(a, b, thread, file, random); exists(file) {
-			escaped++
-			if !escapes {
-				t.Fatalf("a command has left the sandbox, seed %d, round %d", seed, round)
-			}
-		}
+		raceRound(a, b, thread, fmt.Sprintf("%s/outside-%d", w.root, round), random)
 	}
-	if escapes && escaped == 0 {
+	escaped, err := filepath.Glob(w.root + "/outside-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case escapes && len(escaped) == 0:
 		t.Error("without a policy no command has left the sandbox")
+	case !escapes && len(escaped) > 0:
+		t.Errorf("commands have left the sandbox, seed %d: %q", seed, escaped)
 	}
 	b.closeAndWait()
 	a.closeAndWait()
+}
+
+// lastQuestion returns the highest id of a request that the client was sent.
+func (c *conversation) lastQuestion() (last int) {
+	for _, m := range c.Messages() {
+		if id, err := strconv.Atoi(string(m.ID)); err == nil && !m.Sent && m.Method != "" {
+			last = max(last, id)
+		}
+	}
+	return last
 }
 
 // raceRound runs a turn of the first client, which declines, beside requests of both, and waits for all
@@ -105,7 +116,8 @@ func raceRound(a, b *conversation, thread, file string, random *rand.Rand) {
 	var calls sync.WaitGroup
 	send := func(c *conversation, method string, params map[string]any) {
 		if method == "answer" { // to the last questions, and to those that may come
-			for id := range 8 {
+			last := c.lastQuestion()
+			for id := max(0, last-2); id < last+4; id++ {
 				_ = c.Send([]byte(fmt.Sprintf(`{"id":%d,"result":{"decision":"accept"}}`, id)))
 			}
 			return
