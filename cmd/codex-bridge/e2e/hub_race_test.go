@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Rounds of races of two clients: in the wide form 10,000 interleavings.
@@ -48,6 +50,9 @@ func race(t *testing.T, config string, rounds int, seed uint64, escapes bool) {
 	w := newHubWorld(t, config)
 	random := rand.New(rand.NewPCG(seed, 1))
 	a, b := w.openAnswering("decline", proxyArgv...), w.openAnswering("accept", proxyArgv...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*patience/10+patience)
+	defer cancel()
+	a.ctx, b.ctx = ctx, ctx
 	a.initialize(nil)
 	b.initialize(nil)
 	thread := a.thread(nil)
