@@ -81,7 +81,7 @@ func (w *world) serve(listen ...string) (clients [][]string) {
 		}
 		address := strings.TrimPrefix(lines.Text(), "listening on ")
 		if strings.HasPrefix(address, "ws:") {
-			address += " " + strings.TrimSpace(w.read("token"))
+			address += " " + strings.TrimSpace(w.read("s/token"))
 		}
 		clients = append(clients, []string{"/usr/bin/env", socketEnv + "=" + address, self})
 	}
@@ -110,7 +110,7 @@ func TestAttacksThroughServe(t *testing.T) {
 				case "unix":
 					argv = w.serve("unix://" + w.root + "/s/s")[0]
 				case "ws":
-					w.write("config.toml", w.read("config.toml")+"[serve]\ntoken_file = \""+w.root+"/token\"\n")
+					w.write("config.toml", w.read("config.toml")+"[serve]\ntoken_file = \""+w.root+"/s/token\"\n")
 					argv = w.serve("ws://127.0.0.1:0")[0]
 				}
 				w.attackInVain(names, wayOut, argv...)
