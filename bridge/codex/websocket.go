@@ -33,7 +33,7 @@ type WebSocket struct {
 
 // NewWebSocket returns a connection as a stream of lines. The caller closes it.
 func NewWebSocket(conn *websocket.Conn, o WebSocketOptions) *WebSocket {
-	conn.SetReadLimit(-1) // the reader has one
+	conn.SetReadLimit(-1) // who reads the lines limits them
 	s := &WebSocket{Conn: conn, options: o}
 	if o.Stall > 0 {
 		s.stall = time.AfterFunc(o.Stall, func() {

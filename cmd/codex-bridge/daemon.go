@@ -37,7 +37,7 @@ func replacesDaemon(cfg *config.Config) bool {
 // must have no flags but those of the configuration: Codex would apply them to its daemon.
 func runDaemonCommand(cfg *config.Config, line argv.Line) (done bool, err error) {
 	d, words := daemon{cfg: cfg}, line.Args[line.CommandAt+1:]
-	if line.CommandAt != len(cfg.Codex.Args) {
+	if line.CommandAt != len(cfg.Codex.Args) { // flags before app-server: the line is refused with them
 		words = line.Args[len(cfg.Codex.Args):]
 	}
 	if d.socket, err = controlSocketOf(cfg); err != nil {

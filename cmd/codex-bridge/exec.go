@@ -33,7 +33,7 @@ type execRun struct {
 	client *child.Client
 	turn   *exec.Turn
 	never  bool // the policy allows the approval policy never
-	// notices say what was removed from the command line.
+	// notices are sentences for the user, one for each removed argument.
 	notices []string
 
 	mu  sync.Mutex

@@ -49,7 +49,7 @@ type generation struct {
 	clients *serve.Clients
 	notices []string // for the user, about the command line
 	grace   time.Duration
-	turns   time.Duration // see hub
+	turns   time.Duration // how long running turns may go on at the end
 
 	mu   sync.Mutex
 	open map[*assembly]struct{}

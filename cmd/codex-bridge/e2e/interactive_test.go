@@ -302,7 +302,7 @@ func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
 	}
 }
 
-// The user reads what was removed from the command line.
+// The terminal interface shows a warning for each removed argument.
 func TestTerminalInterfaceNotices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
