@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -106,6 +106,12 @@ schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 
 releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
 	go run ./cmd/bridge-releases
+
+# The module path stands in every import, so one command changes it.
+module: ## another module path: MODULE=host/owner/codex-bridge
+	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
+	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
+		git grep -lzF "$$old/" -- '*.go' .golangci.yml | xargs -0 sed -i "s#$${old//./\\.}/#$(MODULE)/#g"
 
 cross: ## other platforms compile: TARGETS="linux/arm64 …"
 	@set -e; for t in $(TARGETS); do \

@@ -1,4 +1,4 @@
-module codex-bridge
+module codex-bridge.example
 
 go 1.26.0
 

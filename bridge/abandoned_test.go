@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Requests that Codex never answers give their places to others once they are old; those

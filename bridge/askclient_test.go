@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // clientCaller sends the client a request when Codex sends "need", and passes the response on

@@ -3,7 +3,7 @@ package bridge
 import (
 	"context"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // AsyncRequest is a client's request that a feature answers with the help of other

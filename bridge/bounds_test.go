@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // heap returns the size of the memory in use.

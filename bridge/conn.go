@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Conn sends a feature's own requests and notifications to Codex and the client. It may be

@@ -3,7 +3,7 @@ package bridge
 import (
 	"sync"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // conversation has all state of messages in flight: pending requests, the client's messages

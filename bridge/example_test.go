@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/rpc"
 )
 
 // readOnly refuses shell commands, and marks the results of thread/start.

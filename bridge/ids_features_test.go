@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // ownCaller sends requests of its own when the client says so, in each possible way, and

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 // spellings are the ids that both sides use. Those in one row are equal.

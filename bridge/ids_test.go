@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // wideEnv enables the runs that take too long for every day.

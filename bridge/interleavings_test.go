@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // TestInterleavings plays random conversations in fake time. A client, Codex and two features act

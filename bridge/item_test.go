@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
+	"codex-bridge.example/bridge"
 )
 
 func TestMatchItemType(t *testing.T) {

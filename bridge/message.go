@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // ClientMessage is a client's message to Codex. A handler may change Line, reply, or ask for the

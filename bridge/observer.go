@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Observer sees all messages in the order in which they are read or written. It does not stop

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // optOuts is the only reader of capabilities.optOutNotificationMethods, the list of

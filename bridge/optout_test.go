@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 // optOutFeature requires some notifications.

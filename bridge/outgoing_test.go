@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // Replies to a Codex that does not read are queued in order, without a goroutine each. Beyond

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // A client with too many pending requests gets errors until some are answered. Urgent requests

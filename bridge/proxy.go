@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/rpc"
 )
 
 // Options configure a Proxy.

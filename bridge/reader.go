@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // reader reads the client's messages, in one goroutine at a time. That goroutine also handles

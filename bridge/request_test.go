@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // clientImpersonator calls b/any in the client's name when the client sends a/run, and sends

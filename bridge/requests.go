@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // pendingRequest is a request to Codex that has no answer yet.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Side is the sender or receiver of a message.

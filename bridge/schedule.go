@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // schedule decides when a message of the client is handled. Handling may wait for Codex or for

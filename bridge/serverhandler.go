@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // serverHandler is the Filter and Handler of the Pump.

@@ -3,7 +3,7 @@ package bridge
 import (
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // pendingServerRequest is a request to the client, of Codex or of the bridge.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Tasks may start while another goroutine waits for all to end. Too many tasks, or too large ones,

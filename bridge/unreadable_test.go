@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/rpc"
 )
 
 // observingRoutes are routes for messages that are examined and forwarded.

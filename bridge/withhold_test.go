@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // withholding withholds requests of Codex until Codex sends "release".

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // A Sink reuses its buffer for messages of up to rpc.PumpBufferSize bytes, with line end or

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // All messages of real clients are accepted, and forwarded to Codex byte for byte.

@@ -3,7 +3,7 @@ package rpc_test
 import (
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Clients depend on these numbers.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 func ExampleParser_Message() {

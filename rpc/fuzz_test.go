@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // seed adds the texts of the tables and the captures.

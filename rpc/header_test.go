@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // framed returns a message in the base protocol of LSP.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // joinedPair is a Join between two pipes, which the test uses in place of a Pump. The bytes in

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // connect returns a pipe or a socketpair, as blocking files.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // An error names the offset of the fault, counted from 1, and the key, up to 40 bytes of it.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // endlessReader returns n bytes of repeated text.

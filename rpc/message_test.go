@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 func TestMessage(t *testing.T) {

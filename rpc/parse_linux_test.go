@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // A text of 4 GiB or more is rejected before it is read, so this memory is never touched.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // tester has the common methods of *testing.T and *rapid.T.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // mapFilter looks names up in maps, as the proxy does.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 const buffer = rpc.PumpBufferSize

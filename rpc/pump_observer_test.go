@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // fakeObserver keeps the forwarded bytes and the number of lines.

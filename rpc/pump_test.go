@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // fakeHandler wants some methods and responses, and keeps all events in order: "> " is a

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // accepted are valid lines of a client. Codex 0.169.0 takes all of them (measured). The name

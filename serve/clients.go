@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // ClientsOptions configure Clients. The functions must be safe for concurrent calls.

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
+	"codex-bridge.example/serve"
 )
 
 func newClients() *serve.Clients {

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 func params(t *rapid.T, members map[string]string) rpc.Value {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // shownQuestion is a question that a client is shown, and another one has to answer.

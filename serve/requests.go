@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 // Requests returns the feature that handles the requests of the client. It comes after the features that

@@ -15,7 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/serve"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

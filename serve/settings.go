@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Settings are what a client of this machine sends when it connects.

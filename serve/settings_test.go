@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // The settings of a client in its requests. The request wins.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/codex"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -30,8 +30,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
 )
 
 // EnvSocket is the environment variable with the socket of the test; see PlayCodex.

@@ -81,8 +81,8 @@ func (s *packageInfo) read(file string) error {
 		return err
 	}
 	for _, i := range tree.Imports {
-		if name, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasPrefix(name, "codex-bridge/") {
-			s.imports = append(s.imports, strings.TrimPrefix(name, "codex-bridge/"))
+		if name, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasPrefix(name, "codex-bridge.example/") {
+			s.imports = append(s.imports, strings.TrimPrefix(name, "codex-bridge.example/"))
 		}
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {

@@ -30,8 +30,8 @@ func Main(m *testing.M, roles ...Role) {
 	// These goroutines live as long as the process: the reaper of child processes, and the reader of a
 	// client that does not close its input.
 	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
-		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
+		goleak.IgnoreAnyFunction("codex-bridge.example/bridge/child.Start.func1.1"),
+		goleak.IgnoreAnyFunction("codex-bridge.example/bridge.(*Proxy).fromClient"))
 }
 
 // PlayCodex plays Codex and ends the process, if the process was started for that. A package whose

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/rpc"
 )
 
 func start(t *testing.T, o child.ClientOptions, args ...string) *child.Client {

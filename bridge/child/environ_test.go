@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 func TestEnviron(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // maxExitWait is how long the client waits, after a server has closed its output, for its exit

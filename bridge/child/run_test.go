@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/child"
 )
 
 func TestMain(m *testing.M) {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 func init() {

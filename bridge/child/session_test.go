@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 func open(t *testing.T, stderr io.Writer, args ...string) *child.Session {

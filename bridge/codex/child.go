@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 // Child is a running Codex: in its own process group, with pipes to stdin and stdout, and the

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 // configTable is a table of config.toml whose keys configKeys lists.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 func TestFind(t *testing.T) {

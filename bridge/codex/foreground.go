@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"runtime"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 // RunInForeground runs Codex on this process's terminal, and returns its exit status. Signals from

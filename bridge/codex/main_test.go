@@ -3,7 +3,7 @@ package codex_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Release has the names that one release of Codex knows. All lists are sorted.

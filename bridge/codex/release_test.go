@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 
 	"github.com/google/go-cmp/cmp"
 )

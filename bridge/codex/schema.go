@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/methods"
 )
 
 // schemaFiles are the files of the JSON schema that list the methods.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"

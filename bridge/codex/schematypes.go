@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/methods"
 )
 
 // bundleFile is the file of Codex's JSON schema with all types.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 var terminate os.Signal = syscall.SIGTERM

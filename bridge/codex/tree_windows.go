@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 // terminate is os.Kill: Windows has no SIGTERM.

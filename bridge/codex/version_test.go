@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 func TestParseVersion(t *testing.T) {

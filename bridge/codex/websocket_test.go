@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/rpc"
 )
 
 // newWebSocket returns a connection and its peer.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 func BenchmarkLoadHundredRules(b *testing.B) {

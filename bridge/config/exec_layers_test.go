@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Words of several files meet: a later file only tightens.

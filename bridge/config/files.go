@@ -14,7 +14,7 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // EnvConfig names the user's configuration file. An empty value means no file.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"github.com/adrg/xdg"
 )

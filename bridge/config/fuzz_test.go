@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Load does not panic on any file. An error has a place in the file and fits on one line.

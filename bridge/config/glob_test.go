@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"pgregory.net/rapid"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // Values of enumerations, in the order of messages and the schema.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // merger applies layers to a Config, in order.

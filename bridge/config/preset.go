@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // presetKeys are the keys that set approval, sandbox and reviewers where no file does.

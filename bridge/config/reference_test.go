@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"

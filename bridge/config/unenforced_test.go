@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 
 	"pgregory.net/rapid"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // deadline bounds the wait for something that must come; still the one for

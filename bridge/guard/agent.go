@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // Agent decides a request for permission by an agent beside the conversation. line is the agent's

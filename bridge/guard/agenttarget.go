@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
 )
 
 // agentTools are the tools of Codex that name an existing agent.

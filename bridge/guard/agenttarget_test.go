@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // A tool call that names an agent of another session is refused, in any member and spelling. A text

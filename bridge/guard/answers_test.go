@@ -3,7 +3,7 @@ package guard_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/guard"
 )
 
 // Commands can write a folder that the client has granted to the thread, so no folder in it is

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
 )
 
 // Under audit the log has the changes of enforce, and nothing else. A turn that enforce would have

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // bridgeMethods is a bridge.Feature that refuses methods of the bridge that policy.methods denies.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/bridge/rules"
 )
 
 const (

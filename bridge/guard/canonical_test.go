@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // foldingDisk is a disk that finds names in any case, like that of macOS.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"sync"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
 )
 
 // children has the threads of subagents. Measured: Codex opens them itself and does not report

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
 )
 
 // The file has the form of TestSessions, with rollout files of Codex. After "-- session --" the

@@ -3,8 +3,8 @@ package guard
 import (
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // A subagent's thread has the settings of its turn in Codex's file. Under audit any settings count,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Codex may keep its databases where a variable or a configuration file says. A project's file

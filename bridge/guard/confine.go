@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/userrules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/userrules"
+	"codex-bridge.example/rpc"
 )
 
 // Confine keeps an allowed tool call in the thread's sandbox if the user's own rules would let it

@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // decide checks one message of the client. It returns the error for the client if the message is

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
 )
 
 // either may answer a question as well as the client. It keeps the question with its route

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // envFile is a file in Codex's own folder. Measured with Codex 0.169: when Codex starts, it sets

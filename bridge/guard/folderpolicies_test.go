@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 )
 
 // A thread is checked against the active policy and the policy of its folder.

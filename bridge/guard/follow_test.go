@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 )
 
 // Follow finds the file that the kernel opens.

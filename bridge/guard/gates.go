@@ -3,8 +3,8 @@ package guard
 import (
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
 )
 
 // gateChange is a pending request that changes whether the bridge asks in Codex's place in a

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
 )
 
 const gatePolicy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"on-request\"]\nproject_trust = \"codex\"\n"

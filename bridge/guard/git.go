@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge"
-	processes "codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	processes "codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // Codex runs git in the folder of a thread, outside the sandbox.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	processes "codex-bridge/bridge/child"
+	processes "codex-bridge.example/bridge/child"
 )
 
 // gitRepository is a repository with one commit. The program evil in it creates the file $RAN.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // A file that the user's configuration includes counts as the user's only if commands can't write it.

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/userrules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/userrules"
+	"codex-bridge.example/rpc"
 )
 
 // codexTimeout is how long a message waits for Codex: for its configuration, or for the response to

@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

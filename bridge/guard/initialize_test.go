@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
 )
 
 // The client's name in the log is the one that Codex has accepted. A later initialize, which Codex

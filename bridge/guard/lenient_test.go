@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/guard"
 )
 
 const (

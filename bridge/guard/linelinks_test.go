@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // A command that writes a protected path through links, in any folder that it changes to, is

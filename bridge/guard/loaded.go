@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
 )
 
 // loadedPageSize and maxLoadedPages bound the list of threads that listLoaded reads.

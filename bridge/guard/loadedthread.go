@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // loadedThread is the record of a thread that Codex may have in memory, even if the thread takes no

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
 )
 
 // configWarning is the notification by which Codex reports that a part of its configuration has no

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
 )
 
 // The user learns what the policy took away, once for each thread and kind of change. A client that

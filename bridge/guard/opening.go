@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // get returns a thread for a message of the client; nil if it may take no turn. While a request

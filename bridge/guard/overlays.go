@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // overlaySet has, for each request with which Codex may have loaded a thread, the policies that

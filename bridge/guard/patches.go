@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // patches has the paths of pending file changes, by item. Measured: Codex's question about a patch

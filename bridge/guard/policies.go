@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // maxExtraPolicies bounds the policies of a thread beside the active one. A thread that would have

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
 )
 
 // book is a decision log in memory; with err it stores nothing.

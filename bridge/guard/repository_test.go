@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/guard"
 )
 
 // A txtar archive creates the folders; $ROOT in it is their folder. A file named X/ is a folder.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
 )
 
 // Resumed returns the params that Codex would get for a thread/resume of the client, for a feature

@@ -13,9 +13,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
 )
 
 // agentSettings returns the settings of an agent that a call starts or resumes, beside the call's

@@ -3,7 +3,7 @@ package guard_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/guard"
+	"codex-bridge.example/bridge/guard"
 )
 
 // A thread/closed that a slow client gets late does not concern the thread that another client has opened

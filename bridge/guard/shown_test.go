@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // A client that chooses Codex's profile ":workspace" is shown that profile, although Codex has the

@@ -3,8 +3,8 @@ package guard
 import (
 	"strings"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // checkIDSpelling refuses the id of a thread in another spelling than Codex's; it returns nil for

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // threads has the state of all threads that the Guard knows. mu guards all fields except folders

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 const readOnlyResult = `{"thread":{"id":"t"},"cwd":"ROOT","approvalPolicy":"on-request","approvalsReviewer":"user","model":"gpt-5.5","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null}`

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // Workspace returns the folder of a thread that may take turns, for a subagent that of its root

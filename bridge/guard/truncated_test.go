@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/rpc"
 )
 
 // A request of which the bridge keeps only a part is refused, because the part may look harmless.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // readFolder sets the current folder of the thread of a resume or fork in state, from Codex. It

@@ -1,8 +1,8 @@
 package guard
 
 import (
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // isUnchanged reports whether Codex's answer to a request that opens the thread again has the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // A thread stays open after a refused resume only if Codex's answer has the thread's settings, and

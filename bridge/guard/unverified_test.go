@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 )
 
 const unverified = "its settings are not verified"

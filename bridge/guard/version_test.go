@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
 )
 
 // A version of Codex on which the method table was not measured works, with a warning.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 )
 
 // World returns the machine as the policy sees it: the start folder, the home folder, the temporary

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // inFolder creates a folder with folders and links, and makes it the current one.

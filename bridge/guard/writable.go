@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // writableFolders records the folders that Codex has let commands write since the bridge started,

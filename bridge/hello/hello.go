@@ -16,10 +16,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 // protocolVersion is the version of the bridge/… methods.

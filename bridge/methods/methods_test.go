@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
 )

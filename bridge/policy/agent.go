@@ -3,8 +3,8 @@ package policy
 import (
 	"runtime"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // AgentRequest is an approval that an ACP agent asks for.

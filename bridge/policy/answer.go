@@ -3,10 +3,10 @@ package policy
 import (
 	"bytes"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/shape"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // TestAnswers runs testdata/answers. A file is a txtar archive; each of its files

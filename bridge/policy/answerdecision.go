@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // decisionNames are the decisions by which a client answers an approval.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // decideGrant limits granted permissions to those that Codex requested and the policy allows, for

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // toolQuestionPrefix begins the id of a question whether an MCP server's tool may run. Measured

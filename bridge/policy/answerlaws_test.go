@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // checkAnswer checks properties of every decided response.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 const ruleApproval = "policy.approval"

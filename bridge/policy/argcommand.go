@@ -7,8 +7,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/config"
 )
 
 const ruleCommands = "policy.commands"

@@ -1,6 +1,6 @@
 package policy
 
-import "codex-bridge/bridge/argv"
+import "codex-bridge.example/bridge/argv"
 
 // argRules has a function for each flag of app-server, and of exec except execFlags.
 //

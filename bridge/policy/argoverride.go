@@ -10,8 +10,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/rpc"
 )
 
 // decideConfig checks -c KEY=VALUE.

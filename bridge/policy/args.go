@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/config"
 )
 
 // ArgsDecision is the decision about one command line. Like a Decision, it is the same under audit

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // configKey is a key of Codex's configuration that clients may write. Its value limits no thread, or

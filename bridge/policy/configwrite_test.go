@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // The length of a configuration write has bounds: a bridge that can't read Codex's configuration any

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 // Decide checks one message of a client. The result is the same under audit and enforce; under off

@@ -3,7 +3,7 @@ package policy
 import (
 	"encoding/json"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Verdict is the outcome of a decision.

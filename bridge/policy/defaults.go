@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Defaults are the values of Codex's configuration for fields that a client omits, as config/read

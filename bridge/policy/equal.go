@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Equal reports whether two policies were compiled from the same configuration. They may stand at

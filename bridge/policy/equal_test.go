@@ -3,7 +3,7 @@ package policy_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Policies are compared by what they were compiled from, and not by the lines of their rules.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 const (

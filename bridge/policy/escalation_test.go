@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // decideExecCwd checks the cwd of command/exec. No person is asked about such a command, so it must

@@ -3,7 +3,7 @@ package policy
 import (
 	"path/filepath"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // readableFolders returns the folders that a client may read without a thread: workspaces of

@@ -3,9 +3,9 @@ package policy
 import (
 	"fmt"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/shape"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/rpc"
 )
 
 // checkForm denies a message that does not have the form of Codex's schema. Codex also reads other

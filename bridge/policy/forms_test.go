@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/forms"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/shape"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/forms"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/rpc"
 )
 
 // at returns the value at a path.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/bridge/userrules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/userrules"
+	"codex-bridge.example/rpc"
 )
 
 // ConfineCommand keeps an allowed command in the thread's sandbox. Measured with Codex 0.169: it

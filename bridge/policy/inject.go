@@ -3,7 +3,7 @@ package policy
 import (
 	"strconv"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // decideInjectedItems lets a client add messages to the model's context, as a turn's input and the

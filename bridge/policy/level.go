@@ -1,6 +1,6 @@
 package policy
 
-import "codex-bridge/rpc"
+import "codex-bridge.example/rpc"
 
 // level orders sandboxes by their rights.
 type level uint8

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -1,10 +1,10 @@
 package policy_test
 
 import (
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 	"encoding/json"
 	"strings"
 	"testing"

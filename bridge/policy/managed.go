@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // managedLayer begins the types of the layers that win over a thread's configuration. Measured with

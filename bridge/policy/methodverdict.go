@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -1,8 +1,8 @@
 package policy_test
 
 import (
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"encoding/json"
 	"testing"
 )

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // trust checks that Codex finds no project that the user does not trust, in its configuration and

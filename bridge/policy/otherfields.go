@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 	"fmt"
 )
 

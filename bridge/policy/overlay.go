@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 const ruleKeys = "policy.config_keys"

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 	"fmt"
 	"slices"
 	"strings"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // override is a key of Codex's configuration whose override the bridge does not just remove.

@@ -3,7 +3,7 @@ package policy
 import (
 	"strconv"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // maxPaths bounds the paths in the lists of one message. The bridge resolves each path, and

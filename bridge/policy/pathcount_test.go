@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // countingPaths counts the paths that are resolved.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // Paths resolves paths. It is the package's only access to the file system. It returns a PathError

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 // pinnedFeatures are features of Codex that act outside the policy's rules. The bridge disables

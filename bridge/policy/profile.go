@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // bridgeProfile is the name of the permissions profile that the bridge defines in a thread's

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // profileEntries returns the path entries of a new thread's profile; nil if the thread has no

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // profileEntries returns the entries of the profile: the access of commands by path.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Projects is the `projects` table of Codex's configuration, by source.

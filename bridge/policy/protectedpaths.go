@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // isProtected reports whether path leads into a protected path, at any depth of a root. If path is

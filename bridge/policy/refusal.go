@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Refusal describes a refused message. It is the data of the error.

@@ -1,8 +1,8 @@
 package policy_test
 
 import (
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"slices"
 	"strings"
 	"testing"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // TestResumeAfterUnsubscribe checks that a thread which the client has unsubscribed from keeps its

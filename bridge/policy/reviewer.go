@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 const ruleReviewers = "policy.reviewers"

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // root is one entry of policy.writable_roots.

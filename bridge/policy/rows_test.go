@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 )
 
 // legacy are members that Codex reads and its schema no longer has.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 const ruleRule = "policy.rule"

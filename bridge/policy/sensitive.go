@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // SensitivePath is a file or folder that commands must not write, such as the bridge's state.

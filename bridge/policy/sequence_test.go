@@ -13,10 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // model simulates Codex's threads: it applies all settings that it gets, without a policy.

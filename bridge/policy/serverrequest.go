@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // decideKnownRequest decides a request whose method the table has. The client gets it unless a rule

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // State has the facts that a decision depends on. All paths are canonical unless noted.

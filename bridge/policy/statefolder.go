@@ -1,6 +1,6 @@
 package policy
 
-import "codex-bridge/rpc"
+import "codex-bridge.example/rpc"
 
 // refuseStateFolder refuses the request if Codex's configuration keeps Codex's state in a folder
 // that the bridge does not protect, and reports whether it did. The bridge looks for the folder

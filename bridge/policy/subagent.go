@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // AgentSettings has the models and efforts that a subagent gets besides the call's arguments: from

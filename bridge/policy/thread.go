@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // ParseThreadSettings returns a Thread with only the settings of a thread/settings/updated.

@@ -1,8 +1,8 @@
 package policy_test
 
 import (
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 	"encoding/json"
 	"maps"
 	"testing"

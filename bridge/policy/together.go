@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"slices"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 // maxRounds bounds how often several policies decide about one message.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // ToolCall is a tool call before it runs, as Codex describes it to a hook. Hooks get every call,

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 const ruleTrust = "policy.project_trust"

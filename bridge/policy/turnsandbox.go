@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 	"strconv"
 )
 

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"bytes"
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 	"encoding/json"
 	"fmt"
 	"slices"

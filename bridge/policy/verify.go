@@ -3,8 +3,8 @@ package policy
 import (
 	"encoding/json"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 // Verify compares Codex's response to a request that opens a thread with the policy and with the

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // level returns the level of the echoed sandbox; full access if unknown.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // links is a file system of symbolic links. Any other path is a folder that may exist.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // commandTool is the only tool of Codex 0.169.0 that runs commands, with or without

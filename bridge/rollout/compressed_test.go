@@ -7,7 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"codex-bridge/bridge/rollout"
+	"codex-bridge.example/bridge/rollout"
 )
 
 // compress replaces a file by its compressed form, of which only the first part of the bytes is left.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // maxTail is how many bytes of the file's end are read first. More are read if they do not have the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/bridge/rules"
 )
 
 const (

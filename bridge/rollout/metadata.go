@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Subagent is the thread of a subagent, as Codex has recorded it.

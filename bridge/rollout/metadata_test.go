@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/rollout"
+	"codex-bridge.example/bridge/rollout"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rollout"
+	"codex-bridge.example/bridge/rollout"
 )
 
 func TestFolders(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/bridge/rollout"
+	"codex-bridge.example/bridge/rollout"
 )
 
 // FindCall does not block on a pipe without a writer.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // sandboxes are the types of a sandbox in Codex's notifications, by those in the file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rollout"
+	"codex-bridge.example/bridge/rollout"
 )
 
 // worldState returns Codex's record of its default shell.

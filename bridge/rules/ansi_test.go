@@ -3,7 +3,7 @@ package rules_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 func TestANSIQuotes(t *testing.T) {

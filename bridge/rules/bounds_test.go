@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // 64 KiB of "(" made the parser use 256 MiB of stack. A goroutine that exceeds the limit ends the

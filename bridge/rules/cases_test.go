@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 var update = flag.Bool("update", false, "write the decisions into testdata/rules; read the diff")

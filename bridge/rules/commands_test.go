@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // Measured: the texts are from Codex.

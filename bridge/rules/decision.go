@@ -1,6 +1,6 @@
 package rules
 
-import "codex-bridge/bridge/config"
+import "codex-bridge.example/bridge/config"
 
 // Decision is the result of a Set. Decisions are ordered by strictness: between layers, and between
 // the parts of a line, the stricter one wins.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // A path below /dev or /proc may lead to any file, except the outputs of a command.

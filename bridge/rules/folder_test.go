@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // The relative program of a rule is in the workspace, in whatever folder a line runs.

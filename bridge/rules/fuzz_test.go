@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 func FuzzShell(f *testing.F) {

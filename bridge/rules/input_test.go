@@ -3,8 +3,8 @@ package rules_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // A shell that reads its input is unreadable, also if a relative name leads to the input.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // keywordLines are the keywords, clauses and builtins that the parser or a shell treats specially. In

@@ -3,8 +3,8 @@ package rules_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // A rule for any command surely matches a command with an unknown name. So it decides before a

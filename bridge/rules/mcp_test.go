@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // A deny rule that matches the names of a server and a tool denies each spelling that Codex may give

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 )
 
 // opaqueLines have a command that the bridge does not know, each for another reason. The command

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // A name that Codex may read differently stands for any file.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // These tests compare the grammar with the real bash, dash and zsh. They never generate the

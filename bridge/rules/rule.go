@@ -3,7 +3,7 @@ package rules
 import (
 	"strings"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // rule is one compiled [[policy.rule]].

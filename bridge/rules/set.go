@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Set is an immutable list of compiled rules in layers. It may be used concurrently.

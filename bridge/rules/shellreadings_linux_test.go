@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // The parser and the real shells read generated lines of the grammar as intended.

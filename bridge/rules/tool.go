@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // MCP decides a call of an MCP server's tool. Its name is mcp__SERVER__TOOL; a rule with the tool

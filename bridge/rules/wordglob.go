@@ -7,7 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 type globKind int

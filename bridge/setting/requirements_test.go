@@ -1,7 +1,7 @@
 package setting_test
 
 import (
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"

@@ -3,7 +3,7 @@ package setting_test
 import (
 	"testing"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 func TestEffortOffered(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Mismatch describes a value whose shape is not that of Codex's schema.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/shape"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/rpc"
 )
 
 // The table is that of the measured Codex, and has a shape for each of its methods.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // BenchmarkAppend appends one decision, on disk.

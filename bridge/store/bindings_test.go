@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
 )

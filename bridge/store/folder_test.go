@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // A killed writer leaves a complete chain with all acknowledged decisions.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"

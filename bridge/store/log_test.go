@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // A log keeps what earlier processes wrote, and starts again when it is full.

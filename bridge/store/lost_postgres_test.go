@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 const postgresSocket = ".s.PGSQL.5432"

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // envWriter makes this test program a writer; see runWriter.

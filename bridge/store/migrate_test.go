@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // Processes that open an empty database at once migrate it once.

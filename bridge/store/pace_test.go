@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // The writer rests 19 times as long as it has worked, but only while values are dropped,

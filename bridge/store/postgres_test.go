@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/store/postgrestest"
 )
 
 // server is shared by the tests that need it.

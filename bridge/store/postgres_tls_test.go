@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/store/postgrestest"
 )
 
 // Over a network, only a user with the password writes the log, and only to the server with the

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
 )

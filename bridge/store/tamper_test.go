@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // decisionColumns are the columns of a decision.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/userrules"
+	"codex-bridge.example/bridge/userrules"
 )
 
 // own are typical rules of users.

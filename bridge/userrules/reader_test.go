@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/userrules"
+	"codex-bridge.example/bridge/userrules"
 )
 
 // An error names the file and a fix, and makes every line Unsure.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // Decisions of a rule.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strings"
 
-	"codex-bridge/bridge/rules"
+	"codex-bridge.example/bridge/rules"
 )
 
 // Set has the rules of some files. It must not be changed.

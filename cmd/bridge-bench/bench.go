@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 type options struct {

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 // bindings measures how long it takes to find the thread of a session among 100,000.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // The blocked sides, in the rows about messages that still pass.

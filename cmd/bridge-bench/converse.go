@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // converse responds as Codex does in a thread, so that a bridge with a policy verifies the thread

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // feature is a configuration of a proxy, compared with an empty one. The text may name cat.

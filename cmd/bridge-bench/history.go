@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // searches are the measured queries.

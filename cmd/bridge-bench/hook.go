@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/relay/hook"
 )
 
 // atOnce is the number of parallel calls, for which Codex starts hooks without a limit.

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"time"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 const (

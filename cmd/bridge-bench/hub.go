@@ -19,9 +19,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"os"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // writtenBy returns the whole output of a load.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/rpc"
 )
 
 // longTurn is the usual message of an editor, with the members of codex-acp 2.6.0 and a prompt of

@@ -2,7 +2,7 @@
 
 package main
 
-import "codex-bridge/cmd/bridge-bench/internal/table"
+import "codex-bridge.example/cmd/bridge-bench/internal/table"
 
 // passage is one load through the proxy, through cat, and through the peers.
 type passage struct {

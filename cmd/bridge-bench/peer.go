@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // peer is another program in the place of the proxy.

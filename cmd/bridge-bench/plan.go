@@ -2,7 +2,7 @@
 
 package main
 
-import "codex-bridge/cmd/bridge-bench/internal/table"
+import "codex-bridge.example/cmd/bridge-bench/internal/table"
 
 // measurement adds one value to each of its rows every round.
 type measurement struct {

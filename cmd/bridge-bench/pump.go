@@ -6,8 +6,8 @@ import (
 	"io"
 	"testing"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/rpc"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/rpc"
 )
 
 // methods are the methods that a proxy with features wants, so that the filter works as in the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // roundTrip measures a request of 250 bytes and its response of 250 bytes, one at a time: through

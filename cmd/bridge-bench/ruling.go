@@ -5,11 +5,11 @@ package main
 import (
 	"fmt"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/cmd/bridge-bench/internal/table"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/rpc"
 )
 
 // ruling measures the decisions of a policy with 1,000 rules about a command, a patch and a tool.

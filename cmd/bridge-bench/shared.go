@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/store/postgrestest"
 )
 
 // shared measures the same search in a PostgreSQL, which it fills once. It runs its rounds one

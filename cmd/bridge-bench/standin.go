@@ -11,7 +11,7 @@ import (
 	"io"
 	"os"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // The stand-in for Codex is this program, started as `app-server` by the proxy or between two cats,

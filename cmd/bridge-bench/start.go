@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // realCodex is the Codex of the tests, if it is installed.

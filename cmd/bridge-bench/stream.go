@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // stream measures a long recorded stream: Codex does not wait for the recording, and its memory

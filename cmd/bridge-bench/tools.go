@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 // tools measures a call of a command tool, from the stand-in's item/tool/call to the response,

@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 func main() {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

@@ -23,9 +23,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/cmd/internal/releasediff"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/internal/releasediff"
 )
 
 func main() {

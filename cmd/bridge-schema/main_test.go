@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/shape"
+	"codex-bridge.example/bridge/shape"
 )
 
 // schema has the parts of a JSON schema of Codex that the converter uses.

@@ -17,9 +17,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 type acpCmd struct {

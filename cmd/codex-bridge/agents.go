@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // depthEnv has the number of bridges with agents above this one.

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/cmd/internal/scripted"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/scripted"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // withoutFeature names the part that a test runs without: the type of a feature, of the tap or of

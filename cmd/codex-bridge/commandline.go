@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 )
 
 // refusedArgs is the error for a command line that the policy refuses.

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/hook"
 )
 
 // loadConfig reads the configuration for the working folder.

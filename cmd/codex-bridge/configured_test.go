@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // The guard gets the programs and scripts with absolute paths in the configuration, because they

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
 )
 
 // isDaemonCommand reports whether the line is a command of Codex about its daemon.

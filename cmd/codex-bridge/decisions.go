@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
 )
 
 type decisionsCmd struct {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"os/signal"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/cmd/codex-bridge/internal/demo"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/cmd/codex-bridge/internal/demo"
 )
 
 type demoCmd struct{}

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 )
 
 type doctorCmd struct {

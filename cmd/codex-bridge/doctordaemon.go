@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/relay/hook"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/serve"
 )
 
 // controlSocket is where Codex's daemon listens, below Codex's own folder. Measured with Codex 0.169:

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // examineAgents looks up the programs of agents. It does not run them, since they may sign in.

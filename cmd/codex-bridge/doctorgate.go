@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // fireHook makes the real Codex run a hook of the bridge. It plays a conversation through

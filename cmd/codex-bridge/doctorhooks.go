@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
 )
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements

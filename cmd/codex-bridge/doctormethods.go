@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 )
 
 // schemaTime bounds how long Codex may take to print its schema. Measured: half a second.

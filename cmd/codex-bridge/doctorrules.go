@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/bridge/userrules"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/userrules"
 )
 
 // examineUserRules reports what the user's own Codex rules may do under an enforced policy.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 )
 
 // examineState checks the database, its hash chain and its sessions. It creates nothing.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/host"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/host"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // examineTools starts the tool servers, lists their tools and ends them. It looks up the

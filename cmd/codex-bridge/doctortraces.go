@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 )
 
 // examineTraces checks the folder of the traces, if tracing is on. It creates nothing.

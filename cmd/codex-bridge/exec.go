@@ -15,16 +15,16 @@ import (
 	"syscall"
 	"time"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/lifecycle/exec"
-	"codex-bridge/relay/answer"
-	"codex-bridge/relay/inject"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/lifecycle/exec"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/relay/inject"
+	"codex-bridge.example/rpc"
 )
 
 // execRun is `codex exec` or `codex review` as a client of a bridge.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"codex-bridge/bridge/argv"
+	"codex-bridge.example/bridge/argv"
 )
 
 // execOptions are the arguments of `codex exec` or `codex review`.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // open opens the thread. As in `codex exec`, a session that is not found means a new thread, unless it

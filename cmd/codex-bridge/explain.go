@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 type explainCmd struct {

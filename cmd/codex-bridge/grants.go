@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/approvals"
 )
 
 type grantsCmd struct {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 type historyCmd struct {

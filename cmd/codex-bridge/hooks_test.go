@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // A changed on_failure applies to the next thread, like the rest of a changed configuration, even

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/relay/hook"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/host"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/host"
 )
 
 // toolsGrace is how long tool servers have to end after Codex.

@@ -12,14 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
+	"codex-bridge.example/serve"
 )
 
 // hub serves several clients with one Codex. Each client has a conversation and a connection to Codex of

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // starters has a starter configuration per profile, and in init/workspace one per

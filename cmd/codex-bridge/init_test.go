@@ -11,8 +11,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // Each starter loads, matches the schema, starts a bridge of this version, and explains each of its

@@ -15,14 +15,14 @@ import (
 	"syscall"
 	"time"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/relay/hook"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/serve"
 )
 
 const (

@@ -24,15 +24,15 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
+	"codex-bridge.example/serve"
 )
 
 const (

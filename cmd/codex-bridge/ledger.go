@@ -6,10 +6,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/redact"
 )
 
 // ledger writes decisions to the decision log. It opens the state with the first decision, so

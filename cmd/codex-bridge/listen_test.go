@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // A late answer does not answer the next question.

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/hook"
 )
 
 // Exit statuses.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 )
 
 type methodsCmd struct {

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/cmd/internal/releasediff"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/internal/releasediff"
 )
 
 type methodsDiffCmd struct {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/cases"
 )
 
 // compare returns the differences between the expected and the actual decision, followed by the

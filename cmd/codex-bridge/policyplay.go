@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/cmd/codex-bridge/internal/cases"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/rpc"
 )
 
 // caseRunner runs cases of `policy test` through the same guard as the proxy.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/cases"
 )
 
 // runArgsCase runs a case about a command line. It decides as the program does before it starts

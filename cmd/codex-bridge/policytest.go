@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"codex-bridge/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/cases"
 )
 
 type policyTestCmd struct {

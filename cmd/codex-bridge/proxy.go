@@ -7,11 +7,11 @@ import (
 	"os"
 	"runtime"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/redact"
 )
 
 // proxy runs the real app-server behind the bridge. On success it ends this process with

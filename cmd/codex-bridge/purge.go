@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 )
 
 type purgeCmd struct{}

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/term"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/rpc"
 )
 
 // Additional exit statuses of run.

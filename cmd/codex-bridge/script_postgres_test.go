@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store/postgrestest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

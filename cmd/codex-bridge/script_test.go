@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/scripted"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -15,13 +15,13 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/hook"
-	"codex-bridge/serve"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/serve"
 )
 
 // maxClients is how many clients may be connected at once.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"codex-bridge/lifecycle/threads"
-	"codex-bridge/lifecycle/turns"
-	"codex-bridge/relay/answer"
+	"codex-bridge.example/lifecycle/threads"
+	"codex-bridge.example/lifecycle/turns"
+	"codex-bridge.example/relay/answer"
 )
 
 // sessions implements approvals.Sessions.

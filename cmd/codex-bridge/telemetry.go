@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/telemetry"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/telemetry"
 
 	"go.opentelemetry.io/otel"
 )

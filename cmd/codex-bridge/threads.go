@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/threads"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/threads"
 )
 
 type threadsCmd struct {

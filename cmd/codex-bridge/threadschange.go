@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/threads"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/threads"
 )
 
 type clearThreadCmd struct {

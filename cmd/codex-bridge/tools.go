@@ -15,10 +15,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/host"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/host"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 type toolsCmd struct {

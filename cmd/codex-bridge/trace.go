@@ -13,8 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"codex-bridge/relay/trace"
-	"codex-bridge/relay/trace/replay"
+	"codex-bridge.example/relay/trace"
+	"codex-bridge.example/relay/trace/replay"
 )
 
 type traceCmd struct {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 )
 
 // A trace has the session of its thread, the request for the thread that Codex received, and the

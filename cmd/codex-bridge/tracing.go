@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/guard"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/redact"
-	"codex-bridge/relay/telemetry"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/redact"
+	"codex-bridge.example/relay/telemetry"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/trace"
 )
 
 // traceFolder returns the folder of the traces.

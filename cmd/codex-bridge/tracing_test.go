@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // The redaction knows the secrets of the configuration.

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/transcript"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/transcript"
 )
 
 // newTranscript starts the recorder of transcripts; nil if [transcript] is off.

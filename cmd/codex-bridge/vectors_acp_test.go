@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/rpc"
 )
 
 // scriptedAgent is an agent that the test plays, with the requests that it received. Its turn ends

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/rpc"
 )
 
 const commandQuestion = "item/commandExecution/requestApproval"

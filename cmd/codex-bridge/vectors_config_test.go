@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 // The first configuration is that of the section [thread], the second the client's.

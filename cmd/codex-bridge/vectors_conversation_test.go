@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 // boundTo has the fields of a binding that vectors compare.

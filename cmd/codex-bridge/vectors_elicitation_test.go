@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/store"
 )
 
 const elicitationQuestion = "mcpServer/elicitation/request"

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/relay/hook"
 )
 
 type hookCase struct {

@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/lifecycle/image"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/lifecycle/image"
+	"codex-bridge.example/rpc"
 )
 
 // extraCodexSocket is the socket of the test for each additional Codex; "" for none.

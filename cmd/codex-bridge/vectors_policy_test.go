@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/setting"
 )
 
 // policyOfThread has the members of thread/start that a policy sets.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
 )
 
 // threeNumbers matches a version in the output of "codex --version".

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/bridgetest/vectors"
 )
 
 func TestProjectionLimitsVectors(t *testing.T) {

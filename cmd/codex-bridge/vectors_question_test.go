@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/rpc"
 
 	"github.com/google/go-cmp/cmp"
 )

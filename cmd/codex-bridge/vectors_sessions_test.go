@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 // starting is a Codex that starts threads "T1", "T2" and so on, and knows each resumed thread.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/bridgetest/vectors"
 )
 
 // one answers as a Codex with one thread per start and turns that end at once.

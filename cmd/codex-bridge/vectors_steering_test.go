@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/rpc"
 )
 
 // steeringStep is one step of a script: a message, or an event for the waiting messages.

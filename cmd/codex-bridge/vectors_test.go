@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/rpc"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 // Each case is a thread/start of a session, with or without a record. Words like "in1" stand for

@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 )
 
 // toolWorld is a conversation with host tools in the folder of a thread "th".

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 )
 
 // tracedThread is a conversation with a trace, in the thread "T1" of the session "k".

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/hello"
-	"codex-bridge/relay/inject"
-	"codex-bridge/relay/telemetry"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/relay/inject"
+	"codex-bridge.example/relay/telemetry"
 )
 
 // eventStatus counts hook runs, compactions and reviews for bridge/status. It counts nothing if

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // room is an Agents that records the updates of its children.

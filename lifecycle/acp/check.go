@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 const (

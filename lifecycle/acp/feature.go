@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // The methods.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // Policy decides by the policy's rules, and logs the decision.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/policy"
-	"codex-bridge/lifecycle/acp"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/lifecycle/acp"
+	"codex-bridge.example/rpc"
 )
 
 // says is a policy with a fixed decision.

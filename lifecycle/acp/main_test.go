@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest"
 
 	sdk "github.com/coder/acp-go-sdk"
 )

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // Only a shell's command becomes its script: a rule for the script must not match another program

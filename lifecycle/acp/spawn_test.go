@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // vector is a spawn of the other implementation with its recorded steps.

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge.example/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // journal is an in-memory log.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/lifecycle/acp"
+	"codex-bridge.example/lifecycle/acp"
 )
 
 // The outbox limits each field that an agent can make long.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 func inputOf(t interface{ Fatal(...any) }, p binding.PluginSettings) string {

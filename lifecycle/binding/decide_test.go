@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 const (

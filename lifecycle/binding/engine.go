@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // Engine is a context engine as described by the host. Read ignores its name.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 func readEngine(t *testing.T, text string) *binding.Engine {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Failure is the kind of an error of a thread request.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gowebpki/jcs"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // A new rule for fingerprints needs a new version.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/internal/jsontest"
+	"codex-bridge.example/lifecycle/internal/jsontest"
 )
 
 func mustHash(t testing.TB, text string) string {

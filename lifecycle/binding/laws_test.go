@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/internal/jsontest"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/internal/jsontest"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 var lawNow = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)

@@ -3,8 +3,8 @@ package binding
 import (
 	"errors"
 
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // ReadPluginSettings reads {enabled, allowDestructiveActions, appCacheKey, plugins:

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"codex-bridge/bridge/setting"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/rpc"
 )
 
 // Dropped is a value of a record that Read could not use.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 var now = time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // contextEngine reads the engine. An invalid projection is dropped alone.

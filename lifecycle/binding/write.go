@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"codex-bridge/bridge/setting"
-	"codex-bridge/lifecycle/params"
+	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/lifecycle/params"
 )
 
 // timestamp is RFC 3339 in UTC with milliseconds.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/exec"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/exec"
+	"codex-bridge.example/rpc"
 )
 
 func value(t *testing.T, text string) rpc.Value {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // jsonForm prints events as lines of JSON.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // textForm prints progress on Err, and the last message on Out.

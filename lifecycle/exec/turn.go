@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Options say how to print a turn.

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // listTimeout is the timeout of model/list.

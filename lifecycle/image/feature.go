@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 // Method is the request that a client sends.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

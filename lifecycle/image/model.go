@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Model is a model that Codex offers.

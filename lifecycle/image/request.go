@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/lifecycle/params"
+	"codex-bridge.example/lifecycle/params"
 )
 
 // maxPrompt is the maximum length of a prompt in bytes. Measured: Codex takes as many characters.

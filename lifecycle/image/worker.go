@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 const stderrTail = 1 << 10 // bytes of a failed server's stderr that errors show

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Members reads the members of an object by name.

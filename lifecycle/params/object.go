@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // object is a JSON object with undecoded members.

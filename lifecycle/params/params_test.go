@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/internal/jsontest"
+	"codex-bridge.example/lifecycle/internal/jsontest"
 )
 
 func decoded(t *testing.T, text []byte) (v any) {

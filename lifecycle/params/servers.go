@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // mcpServer is an MCP server in Codex's configuration.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 func value(t *testing.T, text []byte) rpc.Value {

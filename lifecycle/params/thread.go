@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // Options holds the values that the bridge adds to a client's request for a thread.

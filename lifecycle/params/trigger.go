@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Trigger says whether the user, a schedule or a timer started a turn.

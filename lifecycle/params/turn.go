@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/bridge/setting"
+	"codex-bridge.example/bridge/setting"
 )
 
 // Turn is a turn that the bridge starts. Empty fields are omitted.

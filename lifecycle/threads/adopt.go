@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"codex-bridge/bridge"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 // mostPages bounds how often Codex is asked for more apps.

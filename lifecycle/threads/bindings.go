@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 // Shown is a binding as it is shown to clients and people.

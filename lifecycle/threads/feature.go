@@ -12,13 +12,13 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // Options are what a Feature is made of. The functions are called from several goroutines.

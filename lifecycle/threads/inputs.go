@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 // inputs returns what the thread of a session would be started with. start are the parameters

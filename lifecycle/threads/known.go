@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/lifecycle/params"
+	"codex-bridge.example/lifecycle/params"
 )
 
 // thread is what is known of an open thread.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/relay/tools"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/rpc"
 )
 
 // request is one thread/start with a session.

@@ -1,7 +1,7 @@
 package threads
 
 import (
-	"codex-bridge/lifecycle/binding"
+	"codex-bridge.example/lifecycle/binding"
 )
 
 // sessionResult is the member bridge of the response to thread/start.

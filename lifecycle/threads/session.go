@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // sessionRequest is the member bridge of the parameters of thread/start. Its values alias the

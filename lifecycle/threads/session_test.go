@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/internal/jsontest"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/internal/jsontest"
+	"codex-bridge.example/rpc"
 )
 
 func value(t rapid.TB, text string) rpc.Value {

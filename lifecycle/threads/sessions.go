@@ -3,9 +3,9 @@ package threads
 import (
 	"context"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
 )
 
 // Session makes this process the one that writes a session, and returns its binding; one

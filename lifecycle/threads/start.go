@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // starts is thread/start of the client.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/threads"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/threads"
 )
 
 // Codex gets the session members of a client that does not know the bridge, and without

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // takesTurn gives a turn the mode of what started it. A mode stays until another is sent,

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // codex simulates the measured behaviour of Codex. A running turn takes input, gives it to the

@@ -1,8 +1,8 @@
 package turn
 
 import (
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 // EventKind is the kind of an Event.

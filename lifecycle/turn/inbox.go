@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // ErrInboxFull is returned if too many messages wait.

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // withInbox calls f with a running Inbox whose Codex responds with does.

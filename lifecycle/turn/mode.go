@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Mode selects the effect of a message while a turn is running. The zero Mode means ModeSteer.

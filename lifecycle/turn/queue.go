@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // ErrQueueFull is returned if too many requests wait for the same key.

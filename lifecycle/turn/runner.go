@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Session is the loaded thread of a session.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/rpc"
 )
 
 // slow is a Codex whose turns take a second and reply with their input. The turn "stuck" ends when

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // fate is the result of sent input.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Codex sends requests to Codex. *bridge.Conn implements it.

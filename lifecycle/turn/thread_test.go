@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // codexFunc is a Codex that responds with the result of the function.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	sessions "codex-bridge/lifecycle/threads"
-	"codex-bridge/rpc"
+	sessions "codex-bridge.example/lifecycle/threads"
+	"codex-bridge.example/rpc"
 )
 
 // address names the session or the thread of a request.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"strings"
 
-	"codex-bridge/bridge/setting"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/rpc"
 )
 
 const openAI = "openai"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // interrupt handles bridge/turn/interrupt: {sessionKey or threadId} → {threadId, turnId?}. turnId is

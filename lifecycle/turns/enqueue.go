@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // enqueue handles bridge/turn/enqueue: {threadId or sessionKey, input, mode?, quietMs?, thread?} →

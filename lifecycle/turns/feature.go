@@ -7,11 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/threads"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/lifecycle/threads"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // Options configure a Feature. The functions are called from several goroutines.

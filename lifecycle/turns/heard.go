@@ -3,9 +3,9 @@ package turns
 import (
 	"context"
 
-	"codex-bridge/bridge"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 // Judge logs answers that the bridge gives instead of a person.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // later is the part of a request handler that may block.

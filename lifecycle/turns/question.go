@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"sync"
 
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 // openQuestions holds the unanswered questions of the model, by thread.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 func mustParse(t *testing.T, text string) rpc.Value {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 // run handles bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?,

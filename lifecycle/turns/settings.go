@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/setting"
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/threads"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/lifecycle/binding"
+	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/lifecycle/threads"
+	"codex-bridge.example/rpc"
 )
 
 // settings are the settings for the next turn. "" keeps the current value.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/lifecycle/turn"
-	"codex-bridge/rpc"
+	"codex-bridge.example/lifecycle/turn"
+	"codex-bridge.example/rpc"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // codex records the requests and does not know the thread "bad".

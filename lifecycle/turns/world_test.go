@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/threads"
-	"codex-bridge/lifecycle/turns"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/lifecycle/threads"
+	"codex-bridge.example/lifecycle/turns"
+	"codex-bridge.example/rpc"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

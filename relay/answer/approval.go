@@ -3,7 +3,7 @@ package answer
 import (
 	"encoding/json"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Approval returns the result of an approval request. ok is false for other methods; only

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/relay/answer"
+	"codex-bridge.example/relay/answer"
 )
 
 // legacyFits reports whether a result fits the schema of the legacy approvals.

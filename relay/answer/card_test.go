@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 func TestApprovalCard(t *testing.T) {

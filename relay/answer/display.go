@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // unsafeText replaces text that is not shown.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Elicitation returns the result of an MCP server's elicitation about running a tool. It

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/answer"
+	"codex-bridge.example/relay/answer"
 )
 
 func TestElicitation(t *testing.T) {

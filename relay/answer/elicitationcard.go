@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // ElicitationCard returns the card of an MCP server's elicitation about running a tool.

@@ -3,7 +3,7 @@ package answer
 import (
 	"encoding/json"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Outcome is the outcome of a question. The zero value is a refusal.

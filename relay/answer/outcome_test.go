@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"codex-bridge/relay/answer"
+	"codex-bridge.example/relay/answer"
 )
 
 func TestUnattendedGrantsNothing(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // permissionLines describes the requested permissions, the risks first.

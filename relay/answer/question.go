@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Question is a question of the model to the user.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Route is the party that answers an elicitation. The zero value refuses it.

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/relay/answer"
+	"codex-bridge.example/relay/answer"
 )
 
 var apps = &answer.Apps{ByID: map[string]answer.App{

@@ -20,11 +20,11 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 // Policy is the policy of the conversation.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // GrantFeature answers bridge/grant/list and bridge/grant/revoke.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/relay/approvals"
 )
 
 func TestListAndRevokeGrants(t *testing.T) {

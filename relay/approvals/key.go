@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Request is a request for approval.

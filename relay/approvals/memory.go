@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/redact"
 )
 
 // ErrOff is returned if approvals.remember does not allow the span.

@@ -1,7 +1,7 @@
 package approvals_test
 
 import (
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/relay/approvals"
 	"errors"
 	"fmt"
 	"path/filepath"

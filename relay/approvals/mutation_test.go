@@ -2,7 +2,7 @@ package approvals_test
 
 import (
 	"bytes"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/relay/approvals"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/approvals"
 )
 
 // memoryLog is a decision log that keeps the decisions, or fails.

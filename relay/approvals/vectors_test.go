@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/bridge/bridgetest/vectors"
+	"codex-bridge.example/relay/approvals"
 )
 
 func TestHookRelayVectorsFingerprints(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"maps"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // Policy is the policy of the conversation.

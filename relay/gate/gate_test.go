@@ -12,15 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/gate"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/gate"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }

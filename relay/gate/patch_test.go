@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/gate"
+	"codex-bridge.example/relay/gate"
 )
 
 // The person sees what a patch does to each file, with line numbers.

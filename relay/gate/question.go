@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // The methods of Codex's approval requests (0.169.0).

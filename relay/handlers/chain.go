@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
 )
 
 // Chain decides on hooks. It may be used by many goroutines at once.

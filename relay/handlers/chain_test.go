@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/handlers"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/handlers"
+	"codex-bridge.example/relay/hook"
 )
 
 func rules(deny string) func(context.Context, *hook.Call) handlers.Ruling {

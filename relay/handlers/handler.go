@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"reflect"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // commandTools are the tools whose input is one text. Codex wraps it in an object with one

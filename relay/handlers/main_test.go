@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/handlers"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/handlers"
+	"codex-bridge.example/relay/hook"
 )
 
 // TestMain runs the test binary as the handler, because there may be no shell.

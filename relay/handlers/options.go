@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
 )
 
 // Options configure a Chain. All fields are required.

@@ -11,7 +11,7 @@ import (
 
 	strict "github.com/go-json-experiment/json"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // handlerOutput is a handler's output: a clientOutput, or the output that Codex reads from

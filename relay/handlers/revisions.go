@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // retry asks for a bounded number of further passes.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Decision is the decision in an answer to a hook.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 func TestEncodeAnswer(t *testing.T) {

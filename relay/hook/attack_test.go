@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // The hook process uses only a socket that the user owns, in a folder that the user owns. A

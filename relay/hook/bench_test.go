@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // BenchmarkHookProcess starts a hook process as Codex does, alternating with /bin/true, and
@@ -17,7 +17,7 @@ import (
 // of the cost.
 func BenchmarkHookProcess(b *testing.B) {
 	program := b.TempDir() + "/codex-bridge"
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "codex-bridge/cmd/codex-bridge")
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "codex-bridge.example/cmd/codex-bridge")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

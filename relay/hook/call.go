@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"codex-bridge/relay/hook/ask"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/hook/ask"
+	"codex-bridge.example/rpc"
 )
 
 // Call describes one run of a hook: the JSON object that Codex writes to the process's

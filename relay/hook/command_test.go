@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 func TestQuoteShellAndCmd(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // dial connects to the server without a token.

@@ -7,7 +7,7 @@ import (
 	"net"
 	"os"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // listen creates the socket. The folder is already private, so no other user can connect

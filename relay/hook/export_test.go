@@ -1,6 +1,6 @@
 package hook
 
-import "codex-bridge/relay/hook/ask"
+import "codex-bridge.example/relay/hook/ask"
 
 // Internals that the tests compare with or change.
 var (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // Bad flags are a denial if the event is known. Without the event, the process exits with 2

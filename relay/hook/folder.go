@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // DefaultFolder returns the folder for the servers' folders: codex-bridge in the user's

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // impersonateBridge serves at a bridge's socket in place of the bridge, with all files

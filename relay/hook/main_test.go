@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // TestMain runs the test binary as a hook process, or as a bridge that a test kills.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // PrivateListener accepts connections of Codex's terminal interface, but not of sandboxed commands

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // ListenPrivate listens on a socket in a private folder below folder. The caller must call Close.

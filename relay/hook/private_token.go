@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // minToken is the least length of a token in characters.

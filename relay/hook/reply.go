@@ -9,7 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // awaitAnswer returns the bridge's answer, or an [ask.Failure]. It checks Codex's input

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // exitBlock is the status that Codex takes for a denial if stderr has a text. It is used

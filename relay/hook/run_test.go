@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // shortTimeout is for a process that gets no answer.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // Invalid answers and panics are denials, even with --on-failure allow.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 )
 
 // dial connects to the server without a token.

@@ -13,7 +13,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // socketName is the name of the socket in a server's folder. On Windows the file has an

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/relay/hook"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Source is Codex's name of the file for hooks in a thread's configuration.

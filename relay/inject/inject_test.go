@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
-	"codex-bridge/relay/inject"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/inject"
+	"codex-bridge.example/rpc"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // Plan is the set of hooks to install in a thread.

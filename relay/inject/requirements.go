@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // requirementsFault returns a reason if the machine's requirements keep Codex from running a

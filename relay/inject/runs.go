@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // interruptTimeout is how long Codex may take to interrupt a turn.

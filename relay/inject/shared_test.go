@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/hook"
-	"codex-bridge/relay/inject"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/inject"
+	"codex-bridge.example/rpc"
 )
 
 // A client whose hooks/list has no response, since it does not read, does not stop another client of the

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/hook"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // thread is a thread that was opened through the bridge.

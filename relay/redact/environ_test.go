@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/relay/redact"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/relay/redact"
 
 	"pgregory.net/rapid"
 )

@@ -1,7 +1,7 @@
 package telemetry
 
 import (
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/relay/hook"
 	"slices"
 	"sync"
 )

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // EventFeature reports hook runs, compactions and reviews. It is a bridge.Feature and comes

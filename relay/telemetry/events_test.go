@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/relay/hook"
-	"codex-bridge/relay/telemetry"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/telemetry"
 )
 
 // own is the source of the bridge's hooks.

@@ -15,9 +15,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
 )
 
 // maxOpen is how many turns and items may be open. Codex never reports the end of some.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/telemetry"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/telemetry"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"

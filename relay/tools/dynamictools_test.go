@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 func fingerprint(t *testing.T, list json.RawMessage) string {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // clock is a Provider of one tool without arguments.

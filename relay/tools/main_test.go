@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

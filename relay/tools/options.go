@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"codex-bridge/bridge/config"
+	"codex-bridge.example/bridge/config"
 )
 
 // Before runs before a call, such as policy rules or hooks. It may change the arguments.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
 )
 
 func checkFailure(t *testing.T, a tools.Answer, want string) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/relay/trace"
 )
 
 // BenchmarkForwarded writes a delta that was forwarded.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

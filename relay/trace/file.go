@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // fullLen is reserved for the event FileFull.

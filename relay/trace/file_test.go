@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -3,7 +3,7 @@ package trace
 import (
 	"cmp"
 
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/relay/redact"
 )
 
 // Limits bound the files and the queue. A limit of 0 has the default given here.

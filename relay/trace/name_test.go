@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/relay/trace"
 )
 
 // Different ids have different file names.

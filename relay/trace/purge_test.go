@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
 )
 
 // FolderName is the folder of the traces in the state folder.

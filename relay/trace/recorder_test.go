@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
 )
 
 // maxOpen bounds the open items of a thread.

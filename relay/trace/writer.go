@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/redact"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/redact"
+	"codex-bridge.example/rpc"
 )
 
 // Bounds of the state of a conversation.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
+	"codex-bridge.example/bridge"
 )
 
 // testWriter returns a writer, and functions that forward a line of Codex and of the client.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 )
 
 // records returns the records of a message.

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/redact"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/redact"
 )
 
 const (

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/store"
-	"codex-bridge/relay/transcript"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/transcript"
+	"codex-bridge.example/rpc"
 
 	"github.com/google/go-cmp/cmp"
 )

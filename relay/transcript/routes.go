@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // The notifications whose contents are stored.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/bridge/shape"
+	"codex-bridge.example/bridge/shape"
 )
 
 // Form is one value of a message in another form.

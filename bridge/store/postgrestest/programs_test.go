@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store/postgrestest"
 )
 
 // Without PostgreSQL the error says how to name a folder, and which folder was named.

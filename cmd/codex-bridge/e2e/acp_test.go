@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // newAgentWorld returns a world with the real codex-acp as an agent, on the bridge and the real

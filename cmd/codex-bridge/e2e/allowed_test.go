@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // A card without room for all permissions counts the omitted ones. The decision log has all.

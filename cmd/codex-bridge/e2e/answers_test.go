@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // answerAttack is a client whose answer to a question of Codex contains more than the question.

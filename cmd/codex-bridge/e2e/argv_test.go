@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The command line reaches Codex's configuration; with enforce only the allowed parts. The

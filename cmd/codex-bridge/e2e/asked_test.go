@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // user is an editor that gives one answer to every question and counts the questions.

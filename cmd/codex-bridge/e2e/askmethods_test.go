@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // With policy.methods = "ask" a user decides about a client's request. The policy decides about an

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // attack is a request of a client that acts besides the policy of threads. In its texts, $THREAD is

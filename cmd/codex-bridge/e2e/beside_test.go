@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/methods"
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // openAttackThread opens the thread that a number of attacks share.

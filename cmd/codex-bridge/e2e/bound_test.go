@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 const boundPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n"

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // The model chooses the ids of its calls, and Codex accepts an id twice.

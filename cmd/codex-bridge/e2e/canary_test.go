@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 const canaryPolicy = `

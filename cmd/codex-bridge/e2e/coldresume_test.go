@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A turn moves a thread, and Codex unloads it. The resumed thread works in its first folder, under

@@ -9,7 +9,7 @@ import (
 
 	gotoml "github.com/pelletier/go-toml/v2"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // edit is an edit as Codex's TUI sends it.

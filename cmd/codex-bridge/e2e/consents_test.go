@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // consent is an answer with more than the question, in its own form. $CWD and $ROOT stand for the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // conversation is an editor in a world. Its methods fail the test at unexpected responses, so that

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // movedDatabases moves Codex's databases to the folder "databases" of a world, or of its workspace.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The user answers a server's own questions. A policy may decline them; the server can't see the

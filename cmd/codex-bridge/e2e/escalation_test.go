@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // escalationConfig allows the threads of the tests, and by rule the model's commands.

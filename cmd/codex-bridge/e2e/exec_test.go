@@ -21,7 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // execPolicy allows what the scenes of TestExec need.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // hookImpostor listens at the socket of the bridge's hooks with the bridge's token and allows every

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // seedsEnv is the number of seeds per fault. Without it the tests use one, and the rarer targets

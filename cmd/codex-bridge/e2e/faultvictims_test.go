@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 // target is a process that is killed with kill -9.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Every feature of the installed Codex has a row in bridge/methods/features.txt with its stage and default.

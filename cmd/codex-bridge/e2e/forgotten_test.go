@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // forgetting are the ways in which a thread loses its verification while a turn of it runs, and one

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/forms"
-	"codex-bridge/bridge/shape"
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/bridgetest/forms"
+	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/rpc"
 )
 
 // formMethods have no effect without a thread or with an empty list. A policy without verified

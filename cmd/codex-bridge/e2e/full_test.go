@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/store"
+	"codex-bridge.example/bridge/store"
 
 	"golang.org/x/sys/unix"
 )

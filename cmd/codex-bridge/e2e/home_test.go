@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // preparedHome is a CODEX_HOME after Codex's first start, with its databases and skills and without

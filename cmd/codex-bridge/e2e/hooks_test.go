@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // hooksPolicy asks no question about commands in the sandbox: only a hook sees them.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 // socketEnv makes the test program a client of a server: it has the address, for ws:// followed by a space

@@ -20,7 +20,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"codex-bridge/bridge/codex"
+	"codex-bridge.example/bridge/codex"
 )
 
 // The names of these tests are short, since the path of the control socket has theirs.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // hubConfig makes editors share a Codex, under a policy that lets the person decide about escalations.

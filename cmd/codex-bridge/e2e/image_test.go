@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // runCommand runs a bridge command in the workspace.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 
 	"github.com/google/go-cmp/cmp"
 )

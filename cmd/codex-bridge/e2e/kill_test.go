@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // startBusy starts argv and a command that does not end. It returns when the command's process

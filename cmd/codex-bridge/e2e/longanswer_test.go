@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // Codex's response to a resume has the whole conversation. If it is longer than codex.max_message,

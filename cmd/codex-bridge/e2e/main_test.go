@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // The programs of the tests; set by TestMain.
@@ -154,7 +154,7 @@ func findProxy(dir string) error {
 		if os.Getenv(raceEnv) != "" {
 			argv = append(argv, "-race")
 		}
-		build := exec.Command("go", append(argv, "codex-bridge/cmd/codex-bridge")...)
+		build := exec.Command("go", append(argv, "codex-bridge.example/cmd/codex-bridge")...)
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w\n%s", err, out)
 		}
@@ -165,7 +165,7 @@ func findProxy(dir string) error {
 
 func buildNoisy(dir string) error {
 	noisyPath = filepath.Join(dir, "noisy")
-	build := exec.Command("go", "build", "-o", noisyPath, "-ldflags", "-X main.codex="+codexPath, "codex-bridge/cmd/codex-bridge/internal/noisy")
+	build := exec.Command("go", "build", "-o", noisyPath, "-ldflags", "-X main.codex="+codexPath, "codex-bridge.example/cmd/codex-bridge/internal/noisy")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/rpc"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/rpc"
 )
 
 // A message with very many paths is refused, and the conversation goes on: other threads take

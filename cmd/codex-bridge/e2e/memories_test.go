@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // Codex's agent for memories runs commands without a question. Its sandbox allows only the folder

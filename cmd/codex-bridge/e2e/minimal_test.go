@@ -27,7 +27,7 @@ func minimalClients(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	for _, build := range [][]string{
-		{"go", "build", "-o", filepath.Join(dir, "client"), "codex-bridge/editors/minimal"},
+		{"go", "build", "-o", filepath.Join(dir, "client"), "codex-bridge.example/editors/minimal"},
 		{"node", filepath.Join(modules, "typescript", "bin", "tsc"), "--strict", "--noUncheckedIndexedAccess", "--preserveSymlinks",
 			"--module", "nodenext", "--target", "es2022", "--typeRoots", filepath.Join(modules, "@types"), filepath.Join(dir, "client.ts")},
 	} {

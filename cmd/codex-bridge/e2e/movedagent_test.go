@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A turn moves a thread to a folder in which nothing has to be protected, and starts an agent

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 const noKeys = "[policy]\nconfig_keys = []\nsandbox = \"workspace-write\"\n"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 const neovimPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"

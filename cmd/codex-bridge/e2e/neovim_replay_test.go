@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // A user opens the chat, writes, reads the reply, and continues with commands.

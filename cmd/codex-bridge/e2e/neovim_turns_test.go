@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // holdReply makes the model wait before its next answer to when, until release is called.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/editors/nvim/tests/neovim"
+	"codex-bridge.example/editors/nvim/tests/neovim"
 )
 
 // inNeovim is a user at a Neovim with the plugin, in a world.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/noise"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/noise"
 )
 
 // noiseEnv is the seed of the noise in every conversation; 0: no noise, random: a new seed each

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge/cmd/internal/noise"
+	"codex-bridge.example/cmd/internal/noise"
 )
 
 // noiseClient adds noise to the messages of an editor, and checks the responses to it. Set source,

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/cmd/internal/noise"
+	"codex-bridge.example/cmd/internal/noise"
 )
 
 // noiseValue draws a JSON value.

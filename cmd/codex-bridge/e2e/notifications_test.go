@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A client that offered the bridge gets a notification when Codex has ended, before the errors of

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // Codex accepts an array for a struct. A client with capabilities as an array made Codex omit

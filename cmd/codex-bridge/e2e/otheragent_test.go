@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The model of a read-only thread gives work to an agent of a writable thread, or to that thread.

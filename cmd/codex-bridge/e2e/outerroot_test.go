@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // A turn's root around the workspace makes the workspace's .git writable: Codex protects only the

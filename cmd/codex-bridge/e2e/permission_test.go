@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // permissionConfig has a handler that allows every PermissionRequest.

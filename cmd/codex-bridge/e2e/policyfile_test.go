@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The policy file of a thread's folder counts, wherever the bridge started.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // hourClient is a client whose messages during an hour of work are recorded under the profile team,

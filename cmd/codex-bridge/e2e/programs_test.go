@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // plantProgram writes a program that creates the file RAN in a place that commands can't write, and

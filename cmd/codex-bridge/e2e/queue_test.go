@@ -5,7 +5,7 @@ package e2e_test
 import (
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The mode "queue" of bridge/turn/enqueue works like Codex's thread/queue/add: each message gets

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // After a client has read a folder of a second writable root, threads open and resume with that

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
-	"codex-bridge/rpc"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
+	"codex-bridge.example/rpc"
 )
 
 // Codex ignores what a resume of a loaded thread requests. The bridge accepts the thread's own settings

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // writeHandler writes a handler script for an event and returns its configuration.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A valid change of the configuration applies to the next request; an invalid one keeps the old

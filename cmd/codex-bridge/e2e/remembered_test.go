@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/store"
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
-	"codex-bridge/relay/approvals"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
+	"codex-bridge.example/relay/approvals"
 )
 
 // rememberConfig allows by rule, remembers permanently, and asks the user about escalations.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

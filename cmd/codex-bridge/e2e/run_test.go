@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // runShell runs codex-bridge with these arguments, as a script does.

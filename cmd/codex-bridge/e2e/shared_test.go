@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/bridge/store/postgrestest"
+	"codex-bridge.example/bridge/store/postgrestest"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/rules"
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // shellRules allow and deny by rule, in threads that ask about all other commands.

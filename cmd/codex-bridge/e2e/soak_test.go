@@ -24,7 +24,7 @@ const (
 func buildScriptedCodex(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "codex")
-	build := exec.CommandContext(deadline(t), "go", "build", "-o", path, "codex-bridge/cmd/internal/scripted/codex")
+	build := exec.CommandContext(deadline(t), "go", "build", "-o", path, "codex-bridge.example/cmd/internal/scripted/codex")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

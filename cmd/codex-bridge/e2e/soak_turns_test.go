@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // soaker is one conversation of the soak with its talkers.

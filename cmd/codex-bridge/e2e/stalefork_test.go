@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A resumed thread's tools differ from the current ones. With on_stale_tools = "fork" the client

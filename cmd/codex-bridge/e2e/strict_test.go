@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // form is a line of testdata/strict/corpus.txt.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 const toolCall = "item/tool/call"

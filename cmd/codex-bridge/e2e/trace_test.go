@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/relay/redact"
-	"codex-bridge/relay/trace"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/relay/redact"
+	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )

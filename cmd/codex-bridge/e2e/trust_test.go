@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // hostile is the content of a repository that must not count unless the user trusts it: each file

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/serve"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/serve"
 )
 
 // tui is Codex's TUI at a terminal, whose app-server is codex-bridge. The test sees the messages

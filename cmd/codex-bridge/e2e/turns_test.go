@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // turnResult is the result of bridge/turn/run.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/rules"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // hookNames opens a conversation and returns a function that runs one turn and returns the names

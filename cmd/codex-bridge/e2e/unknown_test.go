@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // Messages that no schema has do not disturb a conversation. Each such request gets one error:

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // unloadAtOnce makes Codex unload threads without a client after a second instead of half an hour.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // After thread/unsubscribe Codex changes a thread's settings without a notification, and opens the

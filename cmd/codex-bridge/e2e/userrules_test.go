@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/userrules"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/bridge/userrules"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // userRule is a command with a user's own rules for Codex. $OUT is a file outside the sandbox.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The version of the program counts. A client chooses the start of the userAgent in the response to

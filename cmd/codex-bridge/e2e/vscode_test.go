@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // markdown is a reply with everything that the chat draws, and with content that it must not draw.

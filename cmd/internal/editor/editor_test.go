@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // This test binary is also the server.

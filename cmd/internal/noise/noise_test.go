@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/cmd/internal/noise"
+	"codex-bridge.example/cmd/internal/noise"
 )
 
 func TestSeed(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Change is a name that one of two releases lacks, or whose meaning differs. The JSON names are

@@ -12,9 +12,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"codex-bridge/bridge/argv"
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,

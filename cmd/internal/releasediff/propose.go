@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/hook"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/hook"
 )
 
 // Files with the decisions of the bridge.

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 )
 
 const repository = "../../.."

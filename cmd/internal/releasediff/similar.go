@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge/methods"
 )
 
 // similarity measures how much two names are alike. A higher value is more alike.

@@ -13,13 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/relay/hook/ask"
+	"codex-bridge.example/relay/hook/ask"
 )
 
 // Packages that are initialised late on Linux must not be imported, even indirectly: the
 // process would wait for hundreds of packages that it does not need.
 func TestImportsOnlyEarlyPackages(t *testing.T) {
-	list := exec.Command("go", "list", "-deps", "codex-bridge/relay/hook/ask")
+	list := exec.Command("go", "list", "-deps", "codex-bridge.example/relay/hook/ask")
 	list.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
 	out, err := list.Output()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/tools"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/rpc"
 )
 
 // handleCall answers Codex's call of a host tool.

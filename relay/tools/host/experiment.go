@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"codex-bridge/bridge"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/rpc"
 )
 
 // Messages and fields that Codex sends only with the capability experimentalApi, which

@@ -8,9 +8,9 @@ import (
 	"os"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools/host"
+	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools/host"
 )
 
 // TestMain runs the test binary as Codex or as a tool.

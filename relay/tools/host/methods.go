@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/tools"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/rpc"
 )
 
 // Methods are the methods of ToolMethods.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // origin is the origin of a tool that the client has registered.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
 )
 
 // The log does not remember every omitted tool of a server that lists others each time.

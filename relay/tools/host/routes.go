@@ -1,8 +1,8 @@
 package host
 
 import (
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/methods"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Routes implements bridge.Feature. Without tools in the configuration it only handles the

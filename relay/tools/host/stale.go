@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/bridge/rollout"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/relay/tools"
 )
 
 // StaleTools compares the tools that the thread of a rollout file was started with to the

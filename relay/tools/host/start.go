@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/tools"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/rpc"
 )
 
 // addTools adds the tools to a thread/start.

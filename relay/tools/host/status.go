@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // Status is the member tools of bridge/status.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // thread is a thread that was opened through the bridge.

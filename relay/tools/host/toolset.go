@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // ToolSetOptions configure a ToolSet.

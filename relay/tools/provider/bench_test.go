@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // BenchmarkAnswer includes the command itself: compare it with BenchmarkCommandAlone.

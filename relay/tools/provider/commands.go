@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
 )
 
 const (

@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // newCommands returns a provider of the tool x.

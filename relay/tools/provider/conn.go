@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/child"
+	"codex-bridge.example/bridge/child"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // The messages are the lines that are objects, whatever the size of the reads.

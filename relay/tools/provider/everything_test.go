@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
 )
 
 // A server of others, as people use it.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // Fake is a server without a process, for tests with a fake clock.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // web is an MCP server at a local address, behind guards.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // jsonrpcPeer is a child that speaks the bridge's own protocol: tools/list and tools/call.

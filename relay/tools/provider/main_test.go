@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 // TestMain runs the test binary as a tool or a server, because there may be no shell.

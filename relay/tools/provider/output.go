@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // outputDetails are a tool's details of its success.

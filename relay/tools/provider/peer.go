@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 // peer is a connected server of any protocol.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/tools"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/provider"
+	"codex-bridge.example/relay/tools"
+	"codex-bridge.example/relay/tools/provider"
 )
 
 // fakeDialer is a server whose starts a test controls.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"codex-bridge/relay/tools"
+	"codex-bridge.example/relay/tools"
 )
 
 const (

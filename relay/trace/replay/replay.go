@@ -8,8 +8,8 @@ import (
 	"io"
 	"time"
 
-	"codex-bridge/relay/trace"
-	"codex-bridge/rpc"
+	"codex-bridge.example/relay/trace"
+	"codex-bridge.example/rpc"
 )
 
 // maxMessage is the maximum size of a message of the client, in bytes.

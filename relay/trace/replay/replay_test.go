@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge"
-	"codex-bridge/relay/trace"
-	"codex-bridge/relay/trace/replay"
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/trace"
+	"codex-bridge.example/relay/trace/replay"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge.example/cmd/bridge-bench/internal/table"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

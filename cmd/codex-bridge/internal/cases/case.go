@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // Case is one message or one command line with its expected decision.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/policy"
+	"codex-bridge.example/bridge/policy"
 )
 
 // caseTable is an object whose members are taken by name; members that remain are unknown.

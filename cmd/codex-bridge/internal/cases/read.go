@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Read reads a file: JSON Lines if its name ends in .jsonl, else TOML.

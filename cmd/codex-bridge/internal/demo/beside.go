@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // sceneUnsandboxedMethods sends requests that need no turn and ignore the policy of a thread.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // sceneRule shows that a rule applies if Codex does not ask: a hook sees every call.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // sceneMessages shows that messages during a running turn are not lost, and how a script runs a

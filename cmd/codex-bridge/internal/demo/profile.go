@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // profile is a short configuration.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // scenes has the scenes in their order.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // sceneSession shows that a session finds its thread after a restart, and when it gets a new one.

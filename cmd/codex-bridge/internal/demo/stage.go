@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/cmd/internal/editor"
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // Policy is the configuration file of the demo.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/cmd/codex-bridge/internal/follow"
-	"codex-bridge/rpc"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/rpc"
 )
 
 func value(t *testing.T, text string) rpc.Value {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge/bridge/hello"
-	"codex-bridge/relay/answer"
-	"codex-bridge/rpc"
+	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/relay/answer"
+	"codex-bridge.example/rpc"
 )
 
 // Person is the user at a terminal. Its methods may be called concurrently; it asks one question at

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // Screen shows a turn. Its methods may be called concurrently.

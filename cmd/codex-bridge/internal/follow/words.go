@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"codex-bridge/rpc"
+	"codex-bridge.example/rpc"
 )
 
 // StripControls returns a model's text without characters that act on a terminal.

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"sync"
 
-	"codex-bridge/cmd/internal/noise"
+	"codex-bridge.example/cmd/internal/noise"
 )
 
 // report is the file with the messages of both sides.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // runParallel runs the calls of one reply in parallel and returns their outputs in order.

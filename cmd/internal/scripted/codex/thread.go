@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // turn is a running turn.
