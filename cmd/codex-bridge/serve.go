@@ -126,15 +126,17 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 				if c.Idle > 0 {
 					idle = serve.Idle(ctx, c.Idle, servers)
 				}
+				lost = whenAbandoned(ctx, cfg)
 				break
 			}
+			idle = nil
 			var l *hook.PrivateListener
 			var failed error
 			if l, lost, failed = listenForCodex(cfg, log); failed != nil {
-				log.Error("serve.control_socket: the socket has gone and can't be replaced; a codex that the bridge does not start may run without the policy", "error", failed)
+				log.Error("serve.control_socket: nothing of ours listens at the socket, and it can't be replaced; a codex that the bridge does not start may run without the policy", "error", failed)
 				break
 			}
-			log.Warn("serve.control_socket: the socket had gone, and was replaced")
+			log.Warn("serve.control_socket: nothing listened at the socket, which was replaced")
 			listeners = append(listeners, l)
 			start(l)
 		}
@@ -160,6 +162,33 @@ func isReplaced(cfg *config.Config) bool {
 	who, err := identify(socket)
 	return err == nil && who.PID != os.Getpid() && (who.Enforces || cfg.Policy.Mode != config.Enforce)
 }
+
+// whenAbandoned returns a channel that is closed when the server that listened where Codex's daemon would has
+// crashed: its socket is there, and nothing listens. One that ends in order removes it.
+func whenAbandoned(ctx context.Context, cfg *config.Config) <-chan struct{} {
+	abandoned := make(chan struct{})
+	go func() { // ends with ctx
+		for {
+			socket, err := controlSocketOf(cfg)
+			if err == nil {
+				_, err = os.Lstat(socket)
+			}
+			if err == nil && !isListening(socket) {
+				close(abandoned)
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(abandonedPoll):
+			}
+		}
+	}()
+	return abandoned
+}
+
+// abandonedPoll is how often a server looks whether the one that took its socket still listens.
+const abandonedPoll = time.Second
 
 // serveCommand returns the command that starts Codex under a configuration, with overrides of Codex's
 // own. notices are for the user.
@@ -249,6 +278,9 @@ func openListener(cfg *config.Config, address string, log *slog.Logger) (*hook.P
 		}
 		if !filepath.IsAbs(path) {
 			return nil, errors.New("the path is relative; give an absolute one")
+		}
+		if socket, err := controlSocketOf(cfg); err == nil && filepath.Clean(path) == filepath.Clean(socket) {
+			return nil, errors.New("the socket of Codex's daemon; set serve.control_socket = true in place of this address")
 		}
 		return hook.ListenAt(path, log)
 	}

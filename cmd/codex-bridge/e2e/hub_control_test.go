@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -300,7 +301,7 @@ func TestSocketKept(t *testing.T) {
 }
 
 // A newer codex-bridge takes the control socket over. The older one goes on with its clients, and ends with
-// the last of them.
+// the last of them, if the newer one does not crash.
 func TestSocketTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true\nidle = \"1s\"", 1))
@@ -321,13 +322,31 @@ func TestSocketTakenOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.open(newer, "app-server").initialize(nil)
-	c.runTurn(thread, "SAY: two")
-	for end := time.Now().Add(patience); !strings.Contains(w.read("state/serve.log"), "taken the control socket over"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the older one still has the socket")
+	takeOver := func(times int) {
+		w.open(newer, "app-server").initialize(nil)
+		for end := time.Now().Add(patience); strings.Count(w.read("state/serve.log"), "taken the control socket over") < times; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the older one still has the socket")
+			}
 		}
 	}
+	takeOver(1)
+	c.runTurn(thread, "SAY: two")
+	// It has the socket again if the newer one crashes.
+	for _, pid := range w.processesOf("codex-bridge", "serve") {
+		if pid != older[0] {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if out, _, _ := w.runCommand("app-server", "daemon", "version"); strings.Contains(out, fmt.Sprintf(`"pid":%d,`, older[0])) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the older one does not take the socket back")
+		}
+	}
+	takeOver(2)
 	c.closeAndWait()
 	for end := time.Now().Add(patience); slices.Contains(w.processesOf("codex-bridge", "serve"), older[0]); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -339,13 +358,13 @@ func TestSocketTakenOver(t *testing.T) {
 	}
 }
 
-// latestThread returns the id of the only thread.
+// latestThread returns the id of the newest thread.
 func latestThread(t *testing.T, w *world) string {
 	t.Helper()
 	files, err := filepath.Glob(w.home + "/sessions/*/*/*/*.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no thread", err)
 	}
-	name := strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")
+	name := strings.TrimSuffix(filepath.Base(files[len(files)-1]), ".jsonl") // they begin with the time
 	return name[len(name)-36:]
 }
