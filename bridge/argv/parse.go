@@ -16,6 +16,9 @@ var commands = []string{
 	"tcp-tunnel", "git-credential", "execpolicy", "responses-api-proxy", "stdio-to-uds",
 }
 
+// Commands returns the subcommands of Codex.
+func Commands() []string { return slices.Clone(commands) }
+
 // generators are the subcommands of app-server that print its protocol.
 var generators = []string{"generate-ts", "generate-json-schema", "generate-internal-json-schema"}
 

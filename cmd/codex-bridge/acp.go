@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -23,8 +22,8 @@ import (
 )
 
 type acpCmd struct {
-	Spawn spawnCmd      `cmd:"" help:"Run a task and print the agent's output; its tools and decisions go to stderr."`
-	List  listAgentsCmd `cmd:"" help:"List the configured agents."`
+	Spawn spawnCmd      `cmd:"" help:"Run a task and print the agent's output; its tools and decisions go to stderr." example:"codex-bridge acp spawn --agent claude \"Fix the failing test\""`
+	List  listAgentsCmd `cmd:"" help:"List the configured agents." example:"codex-bridge acp list"`
 }
 
 type spawnCmd struct {
@@ -227,19 +226,19 @@ func (c listAgentsCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rows := agentRows(cfg)
+	all := agentRows(cfg)
 	if c.JSON {
-		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": rows})
+		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": all})
 	}
-	if len(rows) == 0 {
+	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "no agents are configured; add [acp.agents.NAME] to the configuration, see docs/guides/agents.md")
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(r.ID), plain(strings.Join(r.Command, " ")), r.state(cfg))
+	var rows table
+	for _, r := range all {
+		rows.row(plain(r.ID), plain(strings.Join(r.Command, " ")), r.state(cfg))
 	}
-	return table.Flush()
+	return rows.writeTo(out)
 }
 
 func (r agentRow) state(cfg *config.Config) string {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
+	"strconv"
+	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -15,9 +16,9 @@ import (
 )
 
 type decisionsCmd struct {
-	List   listDecisionsCmd   `cmd:"" help:"List logged decisions, the newest last."`
-	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision is changed, missing or out of order."`
-	Export exportDecisionsCmd `cmd:"" help:"Print all decisions as JSON Lines."`
+	List   listDecisionsCmd   `cmd:"" help:"List logged decisions, the newest last." example:"codex-bridge decisions list --since 24h --verdict deny"`
+	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision is changed, missing or out of order." example:"codex-bridge decisions verify"`
+	Export exportDecisionsCmd `cmd:"" help:"Print all decisions as JSON Lines." example:"codex-bridge decisions export >decisions.jsonl"`
 }
 
 type listDecisionsCmd struct {
@@ -88,25 +89,34 @@ func writeArray(out io.Writer, all []store.Entry) error {
 	return p.err
 }
 
+// writeTable writes two lines for each entry: the second has its rule and reason.
 func writeTable(out io.Writer, all []store.Entry) error {
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "NO\tTIME\tVERDICT\tMETHOD\tTHREAD\tRULE\tREASON")
+	const indent = "    "
+	var rows table
+	rows.row("NO", "TIME", "VERDICT", "METHOD", "THREAD")
 	for _, e := range all {
 		verdict := e.Verdict
 		if e.Mode == string(config.Audit) {
 			verdict += " (audit)"
 		}
-		rule := e.Rule
+		rows.row(strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method), plain(e.Thread))
+		reason := e.Rule
 		if e.Origin != "" {
-			rule += " (" + e.Origin + ")"
+			reason += " (" + e.Origin + ")"
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
-			plain(verdict), plain(e.Method), plain(e.Thread), plain(rule), plain(e.Reason))
+		reason = strings.Trim(reason+": "+e.Reason, ": ")
+		if reason == "" {
+			continue
+		}
+		for _, line := range wrapCell(plain(reason), outputWidth()-len(indent)) {
+			rows.line(indent + line)
+		}
 	}
-	return table.Flush()
+	return rows.writeTo(out)
 }
 
 type verifyDecisionsCmd struct {
+	JSON bool     `help:"Print JSON." name:"json"`
 	Head headFlag `placeholder:"HEAD" help:"Check that a head that this command printed earlier, HASH or HASH:NUMBER, is still in the log."`
 }
 
@@ -124,11 +134,20 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 	switch {
 	case errors.Is(err, store.ErrNotExist) && c.Head.Hash != "":
 		return errors.New("the noted head is not in the log: " + noDecisions)
-	case errors.Is(err, store.ErrNotExist):
+	case err != nil && !errors.Is(err, store.ErrNotExist):
+		return err
+	case c.JSON:
+		verified := struct {
+			Decisions int64  `json:"decisions"`
+			Head      string `json:"head,omitempty"`
+		}{Decisions: head.Seq}
+		if err == nil {
+			verified.Head = head.String()
+		}
+		return writeJSON(out, verified)
+	case err != nil:
 		fmt.Fprintln(out, noDecisions)
 		return nil
-	case err != nil:
-		return err
 	}
 	fmt.Fprintf(out, "%d decisions, none changed\nhead %s\n", head.Seq, head)
 	if c.Head.Hash != "" {

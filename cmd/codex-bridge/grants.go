@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"codex-bridge.example/bridge/store"
@@ -16,8 +15,8 @@ import (
 )
 
 type grantsCmd struct {
-	List   listGrantsCmd   `cmd:"" help:"List the approvals that the bridge keeps for always."`
-	Revoke revokeGrantsCmd `cmd:"" help:"Forget remembered approvals at once, also in running bridges."`
+	List   listGrantsCmd   `cmd:"" help:"List the approvals that the bridge keeps for always." example:"codex-bridge grants list"`
+	Revoke revokeGrantsCmd `cmd:"" help:"Forget remembered approvals at once, also in running bridges." example:"codex-bridge grants revoke --all"`
 }
 
 type listGrantsCmd struct {
@@ -44,23 +43,24 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 		fmt.Fprintln(out, noGrants)
 		return nil
 	}
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tEXPIRES\tTOOL\tWHAT\tWORKSPACE\tCLIENT")
+	var rows table
+	rows.row("ID", "EXPIRES", "TOOL", "WHAT", "WORKSPACE", "CLIENT")
 	for _, g := range all {
 		expires := g.Expires.Format(time.RFC3339)
 		if !g.ActiveAt(time.Now()) {
 			expires += " (no longer valid)"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
+		rows.row(plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
 	}
-	return table.Flush()
+	return rows.writeTo(out)
 }
 
 const noGrants = "no approval is remembered for always"
 
 type revokeGrantsCmd struct {
-	IDs []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
-	All bool     `help:"Forget all approvals."`
+	IDs  []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
+	All  bool     `help:"Forget all approvals."`
+	JSON bool     `help:"Print JSON." name:"json"`
 }
 
 func (c revokeGrantsCmd) Run(out io.Writer) error {
@@ -69,9 +69,12 @@ func (c revokeGrantsCmd) Run(out io.Writer) error {
 	}
 	// Without a state there is nothing to revoke, so do not create one.
 	err := readState(func(context.Context, *store.Store) error { return nil })
-	if errors.Is(err, store.ErrNotExist) && c.All {
+	if errors.Is(err, store.ErrNotExist) && c.All && !c.JSON {
 		fmt.Fprintln(out, noGrants)
 		return nil
+	}
+	if errors.Is(err, store.ErrNotExist) && c.All {
+		return c.print(out, 0)
 	}
 	if errors.Is(err, store.ErrNotExist) {
 		return unknownGrants(c.IDs)
@@ -97,26 +100,42 @@ func (c revokeGrantsCmd) revoke(ctx context.Context, s *store.Store, out io.Writ
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%d revoked\n", n)
 		fmt.Fprintln(os.Stderr, "codex-bridge: a running bridge keeps its session approvals; end it, or revoke them there")
-		return nil
+		return c.print(out, int64(n))
 	}
 	var unknown []string
+	revoked := int64(0)
 	for _, id := range c.IDs {
 		there, err := s.RevokeGrant(ctx, id)
 		switch {
 		case err != nil:
 			return err
 		case there:
-			fmt.Fprintln(out, "revoked "+plain(id))
+			revoked++
+			if !c.JSON {
+				fmt.Fprintln(out, "revoked "+plain(id))
+			}
 		default:
 			unknown = append(unknown, id)
+		}
+	}
+	if c.JSON {
+		if err := c.print(out, revoked); err != nil {
+			return err
 		}
 	}
 	if len(unknown) > 0 {
 		return unknownGrants(unknown)
 	}
 	return nil
+}
+
+func (c revokeGrantsCmd) print(out io.Writer, revoked int64) error {
+	if c.JSON {
+		return writeJSON(out, map[string]int64{"revoked": revoked})
+	}
+	_, err := fmt.Fprintf(out, "%d revoked\n", revoked)
+	return err
 }
 
 func unknownGrants(ids []string) error {

@@ -20,7 +20,7 @@ import (
 )
 
 type imageCmd struct {
-	Describe describeImageCmd `cmd:"" help:"Print the model's description of images, in a thread that no list shows."`
+	Describe describeImageCmd `cmd:"" help:"Print the model's description of images, in a thread that no list shows." example:"codex-bridge image describe screenshot.png"`
 }
 
 type describeImageCmd struct {

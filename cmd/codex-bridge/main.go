@@ -5,8 +5,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,13 +36,35 @@ func main() {
 	if len(args) > 0 && args[0] == "hook" && (name != "codex" || slices.Contains(args, "--socket")) {
 		os.Exit(hook.Run(args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	if name != "codex" && len(args) > 0 && isOwn(args[0]) {
-		os.Exit(runOwn(args))
+	if name != "codex" && len(args) > 0 {
+		if isOwn(args) {
+			os.Exit(runOwn(args))
+		}
+		if slices.Equal(args, []string{"--", "--help"}) { // Codex's own help
+			args = args[1:]
+		} else if err := checkTypo(args[0]); err != nil {
+			os.Exit(report(err))
+		}
 	}
 	if err := runAsCodex(args); err != nil {
 		os.Exit(report(err))
 	}
 }
+
+// checkTypo returns an error for a word at a terminal that is almost a command: Codex would take it for a
+// prompt.
+func checkTypo(word string) error {
+	if !isTerminal(os.Stdin) || !isWord.MatchString(word) || argv.Parse([]string{word}).Command != "" {
+		return nil
+	}
+	near := config.Nearest(word, slices.Concat(ownCommands, argv.Commands()))
+	if near == "" {
+		return nil
+	}
+	return &refusedArgs{fmt.Sprintf("%q is no command; did you mean %q? To send it to the model, write codex-bridge -- %s", word, near, word)}
+}
+
+var isWord = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
 // runAsCodex runs the real Codex with these arguments: app-server behind the proxy, exec and the
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a

@@ -14,48 +14,89 @@ import (
 // Version is set by the release build.
 var Version = "dev"
 
-// cli declares the bridge's own commands. All other commands are Codex's.
+// cli declares the bridge's own commands. All other commands are Codex's. Each command without commands of
+// its own has an example in its tag.
 type cli struct {
-	Demo       demoCmd       `cmd:"" help:"Run an offline conversation with the real Codex, and show what a policy does."`
-	Init       initCmd       `cmd:"" help:"Write a commented configuration. It never overwrites a file."`
-	Policy     policyCmd     `cmd:"" help:"Explain and test the policy."`
-	Doctor     doctorCmd     `cmd:"" help:"Check Codex, the configuration and the folders: one line per check, with a suggested fix."`
-	Methods    methodsCmd    `cmd:"" help:"List the methods of Codex, or compare those of another Codex."`
-	Decisions  decisionsCmd  `cmd:"" help:"Show and verify the decision log."`
-	Grants     grantsCmd     `cmd:"" help:"Show and revoke remembered approvals."`
-	Tools      toolsCmd      `cmd:"" help:"Show your tools, and try one without a model."`
-	Run        runCmd        `cmd:"" help:"Run one turn of a session, and print the reply."`
-	Threads    threadsCmd    `cmd:"" help:"Show, clear, import and export the threads of sessions."`
-	Image      imageCmd      `cmd:"" help:"Describe images, outside any conversation."`
-	Acp        acpCmd        `cmd:"" help:"Run an agent of the Agent Client Protocol under the policy."`
-	Serve      serveCmd      `cmd:"" help:"Serve several clients with one Codex."`
-	Trace      traceCmd      `cmd:"" help:"Show and replay recorded traces."`
-	History    historyCmd    `cmd:"" help:"Search transcripts."`
-	Purge      purgeCmd      `cmd:"" help:"Remove traces, transcripts and agents' logs that are older than the configuration keeps them."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
-	Version    versionCmd    `cmd:"" help:"Print the version of codex-bridge (\"--version\" prints that of Codex)."`
+	Init       initCmd       `cmd:"" group:"start" help:"Write a commented configuration. It never overwrites a file." example:"codex-bridge init --profile careful"`
+	Doctor     doctorCmd     `cmd:"" group:"start" help:"Check Codex, the configuration and the folders, and suggest fixes." example:"codex-bridge doctor"`
+	Demo       demoCmd       `cmd:"" group:"start" help:"Show what a policy does, offline, with the real Codex." example:"codex-bridge demo"`
+	Policy     policyCmd     `cmd:"" group:"policy" help:"Explain and test the policy."`
+	Methods    methodsCmd    `cmd:"" group:"policy" help:"List the methods of Codex, or compare those of another Codex."`
+	Decisions  decisionsCmd  `cmd:"" group:"policy" help:"Show and verify the decision log."`
+	Grants     grantsCmd     `cmd:"" group:"policy" help:"Show and revoke remembered approvals."`
+	Run        runCmd        `cmd:"" group:"work" help:"Run one turn of a session, and print the reply." example:"codex-bridge run --session nightly \"Update the changelog\""`
+	Threads    threadsCmd    `cmd:"" group:"work" help:"Show, clear, import and export the threads of sessions."`
+	History    historyCmd    `cmd:"" group:"work" help:"Search transcripts."`
+	Trace      traceCmd      `cmd:"" group:"work" help:"Show and replay recorded traces."`
+	Tools      toolsCmd      `cmd:"" group:"work" help:"Show your tools, and try one without a model."`
+	Image      imageCmd      `cmd:"" group:"work" help:"Describe images, outside any conversation."`
+	Acp        acpCmd        `cmd:"" group:"work" help:"Run an agent of the Agent Client Protocol under the policy."`
+	Serve      serveCmd      `cmd:"" group:"work" help:"Serve several clients with one Codex." example:"codex-bridge serve --listen unix:///run/user/1000/codex.sock"`
+	Purge      purgeCmd      `cmd:"" group:"other" help:"Remove traces, transcripts and logs that are too old to keep." example:"codex-bridge purge"`
+	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell." example:"codex-bridge completion bash"`
+	Version    versionCmd    `cmd:"" group:"other" help:"Print the bridge's version; \"--version\" prints that of Codex." example:"codex-bridge version"`
+	Help       helpCmd       `cmd:"" group:"other" help:"Explain a command, with an example." example:"codex-bridge help policy test"`
 }
 
+// groups are the parts of the list of commands.
+var groups = []kong.Group{{Key: "start", Title: "Start:"}, {Key: "policy", Title: "Policy:"}, {Key: "work", Title: "Conversations and tools:"}, {Key: "other", Title: "Other:"}}
+
+const description = `Start it in place of "codex": it runs the real Codex behind your policy.
+
+  codex-bridge app-server     the proxy that an editor starts
+  codex-bridge exec, review   a turn under the policy, as Codex's own commands
+  codex-bridge                Codex's terminal interface; under the policy if it is enforced
+  codex-bridge -- --help      the help of Codex
+
+--version, and all commands that are not below, are Codex's.`
+
 type policyCmd struct {
-	Explain explainCmd    `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change."`
-	Test    policyTestCmd `cmd:"" help:"Run files of test cases for a policy."`
+	Explain explainCmd    `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change." example:"codex-bridge policy explain request.json"`
+	Test    policyTestCmd `cmd:"" help:"Run files of test cases for a policy." example:"codex-bridge policy test team-policy.toml"`
 }
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "version",
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "version", "help",
 }
 
-func isOwn(name string) bool { return slices.Contains(ownCommands, name) }
+// isOwn reports whether an argument list is for cli.
+func isOwn(args []string) bool {
+	return slices.Contains(ownCommands, args[0]) || args[0] == "-h" || args[0] == "--help"
+}
+
+func newParser(c *cli) (*kong.Kong, error) {
+	return kong.New(c, kong.Name("codex-bridge"), kong.Description(description), kong.ExplicitGroups(groups), kong.Help(printHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: maxColumns}))
+}
+
+// printHelp prints the help of kong, and the example of a command.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	if node := ctx.Selected(); node != nil && node.Tag.Get("example") != "" {
+		fmt.Fprintf(ctx.Stdout, "\nExample:\n  %s\n", node.Tag.Get("example"))
+	}
+	return nil
+}
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command, such as \"policy test\"."`
+}
+
+// Run prints the help of a command, or of the program.
+func (c helpCmd) Run(app *kong.Kong) error {
+	if _, err := app.Parse(append(slices.Clone(c.Command), "--help")); err != nil {
+		return &refusedArgs{plain(err.Error()) + "; \"codex-bridge help\" lists the commands"}
+	}
+	return nil
+}
 
 // runOwn runs a command of cli and returns the exit status.
 func runOwn(args []string) int {
 	var c cli
-	out := &safeWriter{w: os.Stdout}
-	parser, err := kong.New(&c, kong.Name("codex-bridge"), kong.UsageOnError(),
-		kong.Description("A proxy between an editor and \"codex app-server\" that enforces a policy.\n"+
-			"\"codex-bridge app-server\" is the proxy; every command that is not listed here runs the real Codex."),
-		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*rawOutput)(nil)), kong.BindTo(out, (*io.Writer)(nil)))
+	parser, err := newParser(&c)
 	if err != nil {
 		panic(err) // cli is declared wrongly
 	}
@@ -64,7 +105,15 @@ func runOwn(args []string) int {
 		fmt.Fprintf(os.Stderr, "codex-bridge: %s; see codex-bridge %s --help\n", plain(err.Error()), args[0])
 		return exitConfig
 	}
+	p := startWaiting(ctx.Selected().FullPath())
+	defer p.stop()
+	raw := p.writer(os.Stdout)
+	out := &safeWriter{w: raw}
+	ctx.BindTo(p.reader(os.Stdin), (*io.Reader)(nil))
+	ctx.BindTo(raw, (*rawOutput)(nil))
+	ctx.BindTo(out, (*io.Writer)(nil))
 	if err := errors.Join(ctx.Run(parser), out.flush()); err != nil {
+		p.stop()
 		return report(err)
 	}
 	return 0

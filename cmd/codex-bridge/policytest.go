@@ -10,6 +10,15 @@ import (
 type policyTestCmd struct {
 	Files   []string `arg:"" name:"file" help:"TOML files, or JSON Lines (.jsonl). See docs/reference/cli.md."`
 	Verbose bool     `short:"v" help:"Also name the cases that pass."`
+	JSON    bool     `help:"Print JSON: every case with its differences." name:"json"`
+}
+
+// caseResult is the result of a case. The JSON names are stable.
+type caseResult struct {
+	File        string   `json:"file"`
+	Line        int      `json:"line"`
+	Name        string   `json:"name"`
+	Differences []string `json:"differences"`
 }
 
 // Run runs all cases of all files. It loads all files first, and fails if one does not load.
@@ -23,16 +32,20 @@ func (c policyTestCmd) Run(out io.Writer) error {
 		list = append(list, more...)
 	}
 	b := &caseRunner{policies: make(map[string]*compiled)}
-	w, failed := &printer{w: out}, 0
+	w, results, failed := &printer{w: out}, []caseResult{}, 0
 	for i := range list {
 		one := &list[i]
 		differ, err := b.run(one)
 		if err != nil {
 			return &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
 		}
-		switch {
-		case len(differ) > 0:
+		if len(differ) > 0 {
 			failed++
+		}
+		switch {
+		case c.JSON:
+			results = append(results, caseResult{one.File, one.Line, one.Name, append([]string{}, differ...)})
+		case len(differ) > 0:
 			w.line("FAIL  %s:%d: %s", one.File, one.Line, one.Name)
 			for _, line := range differ {
 				w.line("      %s", line)
@@ -41,7 +54,11 @@ func (c policyTestCmd) Run(out io.Writer) error {
 			w.line("ok    %s:%d: %s", one.File, one.Line, one.Name)
 		}
 	}
-	w.line("%s, %d failed", count(len(list), "case"), failed)
+	if c.JSON {
+		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed})
+	} else {
+		w.line("%s, %d failed", count(len(list), "case"), failed)
+	}
 	if w.err == nil && failed > 0 {
 		return exitError(exitFailed)
 	}

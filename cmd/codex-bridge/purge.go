@@ -13,25 +13,61 @@ import (
 	"codex-bridge.example/relay/trace"
 )
 
-type purgeCmd struct{}
+type purgeCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// purged is what was removed of one kind. The JSON names are stable.
+type purged struct {
+	kind    string // of files or records
+	Removed int64  `json:"removed"`
+	Bytes   int64  `json:"bytes,omitempty"`
+	Keep    string `json:"keep,omitempty"` // empty: kept for good
+	setting string // which sets Keep
+}
 
 // Run applies the keep settings of [trace] and [transcript], also if these are off now. It
 // never purges the decision log.
-func (purgeCmd) Run(out io.Writer) error {
+func (c purgeCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	return errors.Join(purgeTraces(out, cfg, now), purgeAgents(out, cfg, now), purgeTranscripts(out, cfg, now))
+	now, all := time.Now(), make(map[string]purged)
+	for _, one := range []struct {
+		name  string
+		keep  config.Duration
+		purge func(*config.Config, *purged, time.Time) error
+		purged
+	}{
+		{"traces", cfg.Trace.Keep, purgeTraces, purged{kind: "files", setting: "trace.keep"}},
+		{"agents", cfg.Trace.Keep, purgeAgents, purged{kind: "logs", setting: "trace.keep"}},
+		{"transcripts", cfg.Transcript.Keep, purgeTranscripts, purged{kind: "records", setting: "transcript.keep"}},
+	} {
+		if one.keep != 0 {
+			one.Keep = one.keep.String()
+			err = errors.Join(err, one.purge(cfg, &one.purged, now.Add(-time.Duration(one.keep))))
+		}
+		all[one.name] = one.purged
+		switch {
+		case c.JSON:
+		case one.Keep == "":
+			fmt.Fprintf(out, "%-11s  kept for good; see %s\n", one.name, one.setting)
+		default:
+			size := ""
+			if one.Bytes > 0 {
+				size = fmt.Sprintf(", %d bytes", one.Bytes)
+			}
+			fmt.Fprintf(out, "%-11s  %d %s removed%s; those of the last %s stay\n", one.name, one.Removed, one.kind, size, one.Keep)
+		}
+	}
+	if c.JSON {
+		err = errors.Join(err, writeJSON(out, all))
+	}
+	return err
 }
 
-func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
-	keep := time.Duration(cfg.Trace.Keep)
-	if keep == 0 {
-		fmt.Fprintln(out, "traces       kept for good; see trace.keep")
-		return nil
-	}
+func purgeTraces(_ *config.Config, p *purged, before time.Time) error {
 	folder, err := traceFolder()
 	if err != nil {
 		return err
@@ -41,40 +77,29 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 			return err // a link could lead to another user's files
 		}
 	}
-	gone, err := trace.Purge(folder, now.Add(-keep))
-	var bytes int64
+	gone, err := trace.Purge(folder, before)
 	for _, f := range gone {
-		bytes += f.Bytes
+		p.Bytes += f.Bytes
 	}
-	fmt.Fprintf(out, "traces       %d files of %d bytes are gone; what is written to in the last %s stays\n", len(gone), bytes, cfg.Trace.Keep)
+	p.Removed = int64(len(gone))
 	return err
 }
 
 // purgeAgents removes old logs of agents, with the retention of traces.
-func purgeAgents(out io.Writer, cfg *config.Config, now time.Time) error {
-	keep := time.Duration(cfg.Trace.Keep)
-	if keep == 0 {
-		return nil // purgeTraces has printed the reason
-	}
+func purgeAgents(_ *config.Config, p *purged, before time.Time) error {
 	folder, err := store.Folder()
 	if err != nil {
 		return err
 	}
-	n, err := store.PurgeJournals(folder, agentLogs, now.Add(-keep))
-	fmt.Fprintf(out, "agents       %d logs are gone; what is written to in the last %s stays\n", n, cfg.Trace.Keep)
+	n, err := store.PurgeJournals(folder, agentLogs, before)
+	p.Removed = int64(n)
 	return err
 }
 
-func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
-	keep := time.Duration(cfg.Transcript.Keep)
-	if keep == 0 {
-		fmt.Fprintln(out, "transcripts  kept for good; see transcript.keep")
-		return nil
-	}
+func purgeTranscripts(cfg *config.Config, p *purged, before time.Time) error {
 	ctx := context.Background()
 	read, err := openState(ctx, cfg, true) // creates no state
 	if errors.Is(err, store.ErrNotExist) {
-		fmt.Fprintln(out, "transcripts  none")
 		return nil
 	}
 	if err != nil {
@@ -85,7 +110,7 @@ func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.PurgeRecords(ctx, now.Add(-keep))
-	fmt.Fprintf(out, "transcripts  %d records are gone; those of the last %s stay\n", n, cfg.Transcript.Keep)
+	n, err := s.PurgeRecords(ctx, before)
+	p.Removed = n
 	return errors.Join(err, s.Close())
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"codex-bridge.example/bridge/store"
@@ -14,11 +13,11 @@ import (
 )
 
 type threadsCmd struct {
-	List   listThreadsCmd  `cmd:"" help:"List the sessions with a thread, the last changed first."`
-	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: its reason, its fingerprints and the process that holds it."`
-	Clear  clearThreadCmd  `cmd:"" help:"Forget the thread of a session. The next start makes another; Codex keeps the thread."`
-	Import importThreadCmd `cmd:"" help:"Import a binding from the file beside a session's file (FILE.codex-app-server.json)."`
-	Export exportThreadCmd `cmd:"" help:"Write the binding of a session to the file beside a session's file."`
+	List   listThreadsCmd  `cmd:"" help:"List the sessions with a thread, the last changed first." example:"codex-bridge threads list"`
+	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: its reason, its fingerprints and the process that holds it." example:"codex-bridge threads show nightly"`
+	Clear  clearThreadCmd  `cmd:"" help:"Forget the thread of a session. The next start makes another; Codex keeps the thread." example:"codex-bridge threads clear nightly"`
+	Import importThreadCmd `cmd:"" help:"Import a binding from the file beside a session's file (FILE.codex-app-server.json)." example:"codex-bridge threads import session.jsonl --session nightly"`
+	Export exportThreadCmd `cmd:"" help:"Write the binding of a session to the file beside a session's file." example:"codex-bridge threads export nightly session.jsonl"`
 }
 
 const noSessions = "no session has a thread"
@@ -54,16 +53,16 @@ func (c listThreadsCmd) Run(out io.Writer) error {
 		fmt.Fprintln(out, noSessions)
 		return nil
 	}
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(table, "SESSION\tTHREAD\tLAST\tREASON\tUPDATED\tHELD BY")
+	var rows table
+	rows.row("SESSION", "THREAD", "LAST", "REASON", "UPDATED", "HELD BY")
 	for _, b := range all {
 		holder := "-"
 		if b.Holder != nil {
 			holder = b.Holder.String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(b.Session), dash(b.Thread), dash(b.Action), dash(string(b.Reason)), plain(b.Updated), plain(holder))
+		rows.row(plain(b.Session), dash(b.Thread), dash(b.Action), dash(string(b.Reason)), plain(b.Updated), plain(holder))
 	}
-	if err := table.Flush(); err != nil {
+	if err := rows.writeTo(out); err != nil {
 		return err
 	}
 	if more {
@@ -111,10 +110,10 @@ func (c showThreadCmd) Run(out io.Writer) error {
 	case c.JSON:
 		return writeJSON(out, b)
 	}
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	var rows table
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
+			rows.row(name, plain(value))
 		}
 	}
 	row("session", b.Session)
@@ -134,7 +133,7 @@ func (c showThreadCmd) Run(out io.Writer) error {
 	for _, f := range fingerprintRows(b.Fingerprints) {
 		row(f[0], f[1])
 	}
-	return table.Flush()
+	return rows.writeTo(out)
 }
 
 // reasonOf returns the reason in words, with its name for scripts.

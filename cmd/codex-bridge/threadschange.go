@@ -18,6 +18,7 @@ type clearThreadCmd struct {
 	Session string `arg:"" help:"The key of the session."`
 	Thread  string `help:"Only if the session has this thread." placeholder:"ID"`
 	Force   bool   `help:"Also if another process holds the session, such as one on a lost machine."`
+	JSON    bool   `help:"Print JSON." name:"json"`
 }
 
 func (c clearThreadCmd) Run(out io.Writer) error {
@@ -48,9 +49,23 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 		case !cleared:
 			return unknownSession(c.Session)
 		}
-		fmt.Fprintln(out, "cleared "+plain(c.Session))
-		return nil
+		return printChange(out, c.JSON, threadChange{Session: c.Session, Thread: c.Thread}, "cleared "+plain(c.Session))
 	})
+}
+
+// threadChange is what a command did. The JSON names are stable.
+type threadChange struct {
+	Session string `json:"session"`
+	Thread  string `json:"threadId,omitempty"`
+	File    string `json:"file,omitempty"`
+}
+
+func printChange(out io.Writer, asJSON bool, change threadChange, text string) error {
+	if asJSON {
+		return writeJSON(out, change)
+	}
+	_, err := fmt.Fprintln(out, text)
+	return err
 }
 
 func (c clearThreadCmd) wrongThread() error {
@@ -91,6 +106,7 @@ func changeSession(key string, force bool, change func(context.Context, *store.S
 type importThreadCmd struct {
 	File    string `arg:"" help:"The session's file."`
 	Session string `help:"The session's key; by default the path of its file." placeholder:"KEY"`
+	JSON    bool   `help:"Print JSON." name:"json"`
 }
 
 func (c importThreadCmd) Run(out io.Writer) error {
@@ -127,7 +143,8 @@ func (c importThreadCmd) Run(out io.Writer) error {
 			Session: c.Session, Thread: b.ThreadID, Record: string(binding.Encode(b)), Action: "imported", PreviousThread: before.Thread, Updated: time.Now(),
 		})
 		if err == nil {
-			fmt.Fprintf(out, "the session %s has the thread %s\n", plain(c.Session), plain(b.ThreadID))
+			err = printChange(out, c.JSON, threadChange{Session: c.Session, Thread: b.ThreadID, File: binding.Path(file)},
+				fmt.Sprintf("the session %s has the thread %s", plain(c.Session), plain(b.ThreadID)))
 		}
 		return err
 	})
@@ -136,6 +153,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 type exportThreadCmd struct {
 	Session string `arg:"" help:"The key of the session."`
 	File    string `arg:"" help:"The session's file."`
+	JSON    bool   `help:"Print JSON." name:"json"`
 }
 
 func (c exportThreadCmd) Run(out io.Writer) error {
@@ -143,11 +161,13 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	change := threadChange{Session: c.Session, File: binding.Path(file)}
 	err = readState(func(ctx context.Context, s *store.Store) error {
 		kept, found, err := s.BindingBySession(ctx, c.Session)
 		if err != nil {
 			return err
 		}
+		change.Thread = kept.Thread
 		if !found || kept.Thread == "" {
 			return unknownSession(c.Session)
 		}
@@ -160,10 +180,10 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return unknownSession(c.Session)
 	}
-	if err == nil {
-		fmt.Fprintln(out, "wrote "+binding.Path(file))
+	if err != nil {
+		return err
 	}
-	return err
+	return printChange(out, c.JSON, change, "wrote "+change.File)
 }
 
 // replaceFile replaces a file atomically.

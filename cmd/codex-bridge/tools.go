@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -22,8 +21,8 @@ import (
 )
 
 type toolsCmd struct {
-	List listToolsCmd `cmd:"" help:"List the tools that threads get, and the omitted ones. Starts the servers, and ends them."`
-	Call callToolCmd  `cmd:"" help:"Call a tool and print what the model would read. Skips policy and hooks."`
+	List listToolsCmd `cmd:"" help:"List the tools that threads get, and the omitted ones. Starts the servers, and ends them." example:"codex-bridge tools list"`
+	Call callToolCmd  `cmd:"" help:"Call a tool and print what the model would read. Skips policy and hooks." example:"codex-bridge tools call ticket_get --args '{\"id\": 1}'"`
 }
 
 type listToolsCmd struct {
@@ -66,17 +65,17 @@ func (c listToolsCmd) Run(out io.Writer) error {
 	})
 }
 
-func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []provider.Status) error {
-	if len(rows)+len(left)+len(servers) == 0 {
+func printTools(out io.Writer, all []toolRow, left []tools.OmittedTool, servers []provider.Status) error {
+	if len(all)+len(left)+len(servers) == 0 {
 		_, err := fmt.Fprintln(out, "no tools are configured; add [tools.NAME] or [tool_servers.NAME] to the configuration, see docs/guides/tools.md")
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
+	var rows table
+	for _, r := range all {
 		first, _, _ := strings.Cut(strings.TrimSpace(r.Description), "\n")
-		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(tools.Name{Namespace: r.Namespace, Name: r.Name}.String()), plain(first), plain(r.Origin))
+		rows.row(plain(tools.Name{Namespace: r.Namespace, Name: r.Name}.String()), plain(first), plain(r.Origin))
 	}
-	if err := table.Flush(); err != nil {
+	if err := rows.writeTo(out); err != nil {
 		return err
 	}
 	for _, l := range left {

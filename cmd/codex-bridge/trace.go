@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"codex-bridge.example/relay/trace"
@@ -18,10 +18,10 @@ import (
 )
 
 type traceCmd struct {
-	List   traceListCmd   `cmd:"" help:"List traces, the newest last."`
-	Show   traceShowCmd   `cmd:"" help:"Print a trace in readable form."`
-	HTML   traceHTMLCmd   `cmd:"" name:"html" help:"Print a trace as one self-contained HTML page."`
-	Replay traceReplayCmd `cmd:"" help:"Replay a trace as an app-server on stdin and stdout."`
+	List   traceListCmd   `cmd:"" help:"List traces, the newest last." example:"codex-bridge trace list"`
+	Show   traceShowCmd   `cmd:"" help:"Print a trace in readable form." example:"codex-bridge trace show session.jsonl --all"`
+	HTML   traceHTMLCmd   `cmd:"" name:"html" help:"Print a trace as one self-contained HTML page." example:"codex-bridge trace html session.jsonl >trace.html"`
+	Replay traceReplayCmd `cmd:"" help:"Replay a trace as an app-server on stdin and stdout." example:"codex-bridge trace replay session.jsonl --speed 1"`
 }
 
 type traceListCmd struct {
@@ -49,12 +49,12 @@ func (c traceListCmd) Run(out io.Writer) error {
 		fmt.Fprintln(out, "no traces; they are written where the configuration has \"enabled = true\" under [trace]")
 		return nil
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TRACE\tBYTES\tMODIFIED")
+	var rows table
+	rows.row("TRACE", "BYTES", "MODIFIED")
 	for _, f := range all {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", trace.Plain(f.Name), f.Bytes, f.Modified.Local().Format("2006-01-02 15:04:05"))
+		rows.row(trace.Plain(f.Name), strconv.FormatInt(f.Bytes, 10), f.Modified.Local().Format(time.DateTime))
 	}
-	return w.Flush()
+	return rows.writeTo(out)
 }
 
 // openTrace opens a trace by its path or its thread.
@@ -82,6 +82,7 @@ type traceShowCmd struct {
 	All        bool   `help:"Every message, with sender and receiver."`
 	ThreadOnly bool   `help:"Without subagents."`
 	Follow     bool   `short:"f" help:"Print new events until interrupted."`
+	JSON       bool   `help:"Print all events as JSON Lines." name:"json"`
 }
 
 func (c traceShowCmd) Run(out io.Writer) error {
@@ -97,7 +98,13 @@ func (c traceShowCmd) Run(out io.Writer) error {
 	for {
 		events, failed := tree.Next()
 		for _, e := range events {
-			if err := trace.Show(out, e, c.All); err != nil {
+			err := error(nil)
+			if c.JSON {
+				err = json.NewEncoder(out).Encode(e.Event)
+			} else {
+				err = trace.Show(out, e, c.All)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -41,7 +41,7 @@ func TestVSCode(t *testing.T) {
 	}
 	w := newWorld(t, options{
 		config:      "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\n",
-		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig,
 	})
 	// Channels that the model waits for; the scenes release them by name.
 	held := map[string]chan struct{}{}
@@ -74,6 +74,7 @@ func TestVSCode(t *testing.T) {
 			"CODEX_BRIDGE_ROOT=" + w.root,
 			"CODEX_BRIDGE_WORKSPACE=" + w.workspace,
 			"CODEX_BRIDGE_SHOTS=" + shots,
+			"CODEX_BRIDGE_E2E_CODEX=" + codexPath,
 		})
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		cmd.WaitDelay = 10 * time.Second
@@ -97,6 +98,10 @@ func TestVSCode(t *testing.T) {
 	}
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
+		if lines.Text() == "@share" {
+			w.shareWithVSCode()
+			continue
+		}
 		if name, ok := strings.CutPrefix(lines.Text(), "@release "); ok {
 			close(held[name])
 			continue
@@ -112,4 +117,29 @@ func TestVSCode(t *testing.T) {
 			}
 		}
 	}
+}
+
+// shareWithVSCode opens the thread that VS Code has open in Neovim and in Codex's own terminal interface:
+// each of the three shows the turns of the others.
+func (w *world) shareWithVSCode() {
+	w.t.Helper()
+	w.t.Cleanup(w.stopDaemon)
+	w.env = append(w.env, "CODEX_BRIDGE_CODEX="+codexPath) // as VS Code has it now: without noise
+	thread := latestThread(w.t, w)
+	v := w.neovim("{}")
+	v.typeKeys(":Codex<CR>")
+	v.typeKeys(":CodexResume " + thread + "<CR>")
+	v.waitScreen("said in VS Code")
+	term := w.newScreen(codexPath, "resume", thread)
+	term.waitUntil("the turn of VS Code", func() bool { return strings.Contains(visible(term.text()), "said in VS Code") })
+
+	term.write("SAY: said in the terminal")
+	time.Sleep(time.Second) // else Codex takes the next key as pasted
+	term.write("\r")
+	v.waitScreen("said in the terminal")
+	v.runText("SAY: said in Neovim")
+	term.waitUntil("the turn of Neovim", func() bool { return strings.Contains(visible(term.text()), "said in Neovim") })
+	// VS Code runs its second turn when it has shown the turns of both.
+	v.waitScreen("the last turn")
+	term.waitUntil("the second turn of VS Code", func() bool { return strings.Contains(visible(term.text()), "the last turn") })
 }

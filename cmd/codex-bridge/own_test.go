@@ -1,0 +1,108 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// Each command has an example, which parses, and each is known as one of ours before kong runs.
+func TestCommandsHaveExamples(t *testing.T) {
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range parser.Model.Leaves(true) {
+		example := command.Tag.Get("example")
+		words, ok := strings.CutPrefix(example, "codex-bridge ")
+		if !ok {
+			t.Errorf("%s: the example is %q", command.FullPath(), example)
+			continue
+		}
+		words, _, _ = strings.Cut(words, " >")
+		if _, err := kong.Trace(parser, splitWords(words)); err != nil {
+			t.Errorf("%s: %v", example, err)
+		} else if path := strings.TrimPrefix(command.FullPath(), "codex-bridge "); !strings.HasPrefix(words, path) {
+			t.Errorf("%s: the example is of another command: %s", path, example)
+		}
+	}
+	var names []string
+	for _, child := range parser.Model.Children {
+		names = append(names, child.Name)
+		if child.Group == nil || !slices.Contains(groups, *child.Group) {
+			t.Errorf("%s is in no group", child.Name)
+		}
+	}
+	slices.Sort(names)
+	if own := slices.Sorted(slices.Values(ownCommands)); !slices.Equal(names, own) {
+		t.Errorf("commands %q, ownCommands %q", names, own)
+	}
+}
+
+// splitWords splits a command line at spaces outside quotes.
+func splitWords(line string) (words []string) {
+	for i, part := range strings.FieldsFunc(line, func(r rune) bool { return r == '"' || r == '\'' }) {
+		if i == 1 { // one quoted word
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	return words
+}
+
+func TestTableFitsTheOutput(t *testing.T) {
+	var rows table
+	rows.row("NO", "NAME", "REASON")
+	rows.row("1", "short", strings.Repeat("several words ", 20)+"end")
+	rows.row("2", strings.Repeat("x", 150), "ünïcode")
+	rows.row("3", "", "")
+	var b strings.Builder
+	if err := rows.writeTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > maxColumns || strings.HasSuffix(line, " \n") {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if words := strings.Fields(b.String()); strings.Count(strings.Join(words, ""), "several") != 20 || strings.Count(strings.Join(words, ""), "x") != 150 {
+		t.Errorf("text is lost:\n%s", b.String())
+	}
+	// What fits is not wrapped.
+	b.Reset()
+	rows = table{}
+	rows.row("a", "bb")
+	rows.row("ccc", "d")
+	if err := rows.writeTo(&b); err != nil || b.String() != "a    bb\nccc  d\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// A user hears that a command works until it prints or reads something.
+func TestWaiting(t *testing.T) {
+	for _, act := range []func(*waiting){
+		func(w *waiting) { w.stop() },
+		func(w *waiting) { _, _ = w.writer(io.Discard).Write(nil) },
+		func(w *waiting) { _, _ = w.reader(strings.NewReader("")).Read(nil) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var b strings.Builder
+			w := &waiting{name: "codex-bridge doctor", to: &b, start: time.Now()}
+			w.timer = time.AfterFunc(waitingAfter, w.print)
+			time.Sleep(waitingAfter + waitingEvery + time.Second)
+			act(w)
+			time.Sleep(time.Minute)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if got := b.String(); got != "codex-bridge doctor: working for 2s\ncodex-bridge doctor: working for 12s\n" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

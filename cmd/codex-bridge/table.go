@@ -1,0 +1,130 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// maxColumns is the width of output, in characters, where no terminal says another.
+const maxColumns = 100
+
+// minColumn is the width in characters below which no column of a table is wrapped.
+const minColumn = 12
+
+// table prints rows in columns, which are wrapped to fit the terminal.
+type table struct {
+	rows [][]string
+	text map[int]string // lines after so many rows
+}
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// line adds a line across the columns.
+func (t *table) line(text string) {
+	if t.text == nil {
+		t.text = make(map[int]string)
+	}
+	t.text[len(t.rows)] += text + "\n"
+}
+
+// writeTo prints the table.
+func (t *table) writeTo(out io.Writer) error {
+	widths := t.widths(outputWidth())
+	var b strings.Builder
+	for r, row := range t.rows {
+		lines := make([][]string, len(row))
+		most := 0
+		for i, cell := range row {
+			lines[i] = wrapCell(cell, widths[i])
+			most = max(most, len(lines[i]))
+		}
+		for n := range most {
+			line := ""
+			for i := range row {
+				cell := ""
+				if n < len(lines[i]) {
+					cell = lines[i][n]
+				}
+				line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		b.WriteString(t.text[r+1])
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// widths returns the widths of the columns. While they need more than limit, the widest get narrower: first
+// those that can be wrapped at spaces.
+func (t *table) widths(limit int) []int {
+	var widths, words []int // the longest cell, and the longest word
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths, words = append(widths, 0), append(words, minColumn)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			for word := range strings.FieldsSeq(cell) {
+				words[i] = max(words[i], utf8.RuneCountInString(word))
+			}
+		}
+	}
+	total := 2 * (len(widths) - 1)
+	for _, n := range widths {
+		total += n
+	}
+	for total > limit {
+		i := widest(widths, words)
+		if i < 0 {
+			i = widest(widths, slices.Repeat([]int{minColumn}, len(widths)))
+		}
+		if i < 0 {
+			break
+		}
+		widths[i]--
+		total--
+	}
+	return widths
+}
+
+// widest returns the widest column that is above its minimum, or -1.
+func widest(widths, least []int) int {
+	found := -1
+	for i, n := range widths {
+		if n > least[i] && (found < 0 || n > widths[found]) {
+			found = i
+		}
+	}
+	return found
+}
+
+// wrapCell breaks a text into lines of at most width characters, after spaces where possible.
+func wrapCell(text string, width int) (lines []string) {
+	rest := []rune(text)
+	for len(rest) > width {
+		at := width
+		for i := width; i > width/2; i-- {
+			if rest[i] == ' ' {
+				at = i
+				break
+			}
+		}
+		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+	}
+	return append(lines, string(rest))
+}
+
+// outputWidth returns the width of the terminal on stdout, or maxColumns.
+func outputWidth() int {
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return maxColumns
+}
