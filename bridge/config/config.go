@@ -1,8 +1,9 @@
 // Package config loads the bridge's configuration: TOML files in up to three layers (managed, user,
 // workspace). A later layer may only tighten the policy.
 //
-// A Config from Load is complete and valid: Load knows each key, has checked each value, and no layer
-// loosens an earlier one. Otherwise Load returns errors with file, line, column and a suggested fix.
+// A Config from Load is complete and valid: Load knows each key and has checked each value. Otherwise Load
+// returns errors with file, line, column and a suggested fix. No layer loosens an earlier one: a looser value
+// has no effect, and Warnings has it.
 // Load does not check whether programs and folders in the configuration exist.
 //
 // Nothing changes a Config after Load returns it, so goroutines may share it. All functions may be
@@ -12,6 +13,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,11 +36,24 @@ type Config struct {
 	ACP         ACP                   `toml:"acp"`
 	Image       Image                 `toml:"image"`
 	Serve       Serve                 `toml:"serve"`
+	Compat      Compat                `toml:"compat"`
 
 	files   []string          // in the order of the layers
 	origins map[string]Origin // by key
 	digest  string            // of the files' content
 	invalid error             // of a skipped workspace file
+
+	warnings []*Error
+}
+
+// Warnings returns what in the files has no effect: values of later layers that are looser than those of
+// earlier ones, and keys that Compat.IgnoreUnknown lets pass.
+func (c *Config) Warnings() []*Error { return slices.Clone(c.warnings) }
+
+// Compat is the [compat] section, for the managed file only.
+type Compat struct {
+	// IgnoreUnknown makes unknown keys of all layers warnings, as those of a newer version.
+	IgnoreUnknown bool `toml:"ignore_unknown"`
 }
 
 // Codex is the [codex] section: the Codex process and its limits.

@@ -55,6 +55,9 @@ type layer struct {
 	source
 	leaves   []leaf            // in the order of the file
 	sections map[string]Origin // by name, the first mention
+	warnings []*Error          // unknown keys, and entries that are left out with theirs
+	// ignoresUnknown is Compat.IgnoreUnknown, of this file or of the managed one before it.
+	ignoresUnknown bool
 }
 
 // decoder checks a document by the fields of Config and the rows of specs.
@@ -63,10 +66,12 @@ type decoder struct {
 	lines lines
 	paths pathResolver
 	errs  []*Error
+
+	ignored bool // the leaf has an unknown key
 }
 
-// decode parses and checks a file.
-func decode(src source, home string) (*layer, []*Error) {
+// decode parses and checks a file. ignore makes unknown keys warnings.
+func decode(src source, home string, ignore bool) (*layer, []*Error) {
 	text := strings.TrimPrefix(src.text, "\ufeff")
 	root, err := parseTOML(text)
 	if err != nil {
@@ -78,13 +83,24 @@ func decode(src source, home string) (*layer, []*Error) {
 		dir = abs
 	}
 	d := &decoder{
-		layer: layer{source: src, sections: make(map[string]Origin)},
+		layer: layer{source: src, sections: make(map[string]Origin), ignoresUnknown: ignore || src.layer == Managed && ignoresUnknown(root)},
 		lines: newLines(text),
 		paths: pathResolver{home: home, dir: dir},
 	}
 	d.section(reflect.TypeFor[Config](), root, keyPath{})
 	slices.SortStableFunc(d.leaves, func(a, b leaf) int { return cmp.Compare(a.offset, b.offset) })
+	d.warnings = sorted(d.warnings)
 	return &d.layer, d.errs
+}
+
+// ignoresUnknown reads Compat.IgnoreUnknown, which counts for the whole file.
+func ignoresUnknown(root *node) bool {
+	section, ok := root.table["compat"]
+	if !ok || section.table["ignore_unknown"] == nil {
+		return false
+	}
+	on, _ := section.table["ignore_unknown"].scalar.(bool)
+	return on
 }
 
 // fail reports an error at an offset. It returns false.
@@ -92,6 +108,23 @@ func (d *decoder) fail(offset int, k keyPath, e *Error) bool {
 	e.File, e.Key = d.file, k.name
 	d.errs = append(d.errs, d.lines.place(offset, e))
 	return false
+}
+
+func (d *decoder) warn(offset int, k keyPath, e *Error) {
+	e.File, e.Key = d.file, k.name
+	d.warnings = append(d.warnings, d.lines.place(offset, e))
+}
+
+// widens reports whether an entry can allow more without one of its keys, which may be a condition or a limit.
+// A rule that denies or asks then does so more often, and a handler is asked more often.
+func widens(entry any) bool {
+	switch e := entry.(type) {
+	case Rule:
+		return e.Decision == "allow"
+	case Handler:
+		return false
+	}
+	return true
 }
 
 func (d *decoder) origin(n *node) Origin {
@@ -129,6 +162,15 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 	valid := true
 	for name, value := range n.table {
 		f, ok := field(t, name)
+		if !ok && d.ignoresUnknown {
+			e := unknownKey(t, name)
+			if e.Message = "ignored: this version does not know the key"; e.Hint == removeIt {
+				e.Hint = "update codex-bridge, or remove it"
+			}
+			d.warn(value.key, k.field(name), e)
+			d.ignored = true
+			continue
+		}
 		if !ok {
 			valid = d.fail(value.key, k.field(name), unknownKey(t, name))
 			continue
@@ -183,7 +225,12 @@ func (d *decoder) isTable(n *node, k keyPath) bool {
 // leaf reads a value of type t and adds it to the layer.
 func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.key}
+	d.ignored = false
 	if !d.value(l.value, n, k) {
+		return
+	}
+	if d.ignored && widens(l.value.Interface()) {
+		d.warn(n.key, k, newError("left out: without the key that this version does not know it could allow more", ""))
 		return
 	}
 	if t.Kind() == reflect.Struct {
@@ -372,10 +419,12 @@ func unknownKey(t reflect.Type, name string) *Error {
 		near = inOtherSection(name)
 	}
 	if near == "" {
-		return newError("unknown key", "remove it")
+		return newError("unknown key", removeIt)
 	}
 	return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
 }
+
+const removeIt = "remove it"
 
 // inOtherSection returns the full key if exactly one section has a key of this name.
 func inOtherSection(name string) string {

@@ -34,7 +34,11 @@ func (m *merger) finish() {
 				newError(fmt.Sprintf("hooks.events does not have %q, so the handler would never run", h.Event), "add it there"))
 		}
 	}
-	if l := c.ToolLimits; l.Timeout > l.MaxTimeout {
+	if l := c.ToolLimits; l.Timeout > l.MaxTimeout && m.isBound("tool_limits.timeout", "tool_limits.max_timeout") {
+		m.warn(c.origins["tool_limits.timeout"], "tool_limits.timeout", newError(fmt.Sprintf("%q is more than max_timeout %q, which %s sets; that holds",
+			l.Timeout, l.MaxTimeout, m.holder("tool_limits.max_timeout")), "lower it"))
+		c.ToolLimits.Timeout = l.MaxTimeout
+	} else if l.Timeout > l.MaxTimeout {
 		m.failKeys("tool_limits.timeout", "tool_limits.max_timeout",
 			fmt.Sprintf("timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
 	}
@@ -43,6 +47,12 @@ func (m *merger) finish() {
 	}
 	m.checkAgents()
 	m.checkDefaultAgent()
+}
+
+// isBound reports whether an earlier file than that of a key sets the other key, so that the user of the key
+// can't be expected to know the other.
+func (m *merger) isBound(key, other string) bool {
+	return m.isSet(other) && m.cfg.origins[other].Layer < m.cfg.origins[key].Layer
 }
 
 // failKeys reports an error of two keys at the one of the later layer.
@@ -81,6 +91,10 @@ func (m *merger) checkDefaultAgent() {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		m.failKeys("acp.default_agent", "", quote(name)+" is not configured", hint)
+	case len(allowed) > 0 && !slices.Contains(allowed, name) && m.isBound("acp.default_agent", "acp.allowed"):
+		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(fmt.Sprintf("ignored: %s is not in acp.allowed, which %s sets",
+			quote(name), m.holder("acp.allowed")), "choose another"))
+		m.cfg.ACP.DefaultAgent = ""
 	case len(allowed) > 0 && !slices.Contains(allowed, name):
 		m.failKeys("acp.default_agent", "acp.allowed", quote(name)+" is not in acp.allowed", "add it there or choose another")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // Each archive has some of managed.toml, user.toml, .codex-bridge.toml and Codex's own
-// requirements.toml. Its want has either the errors, or a line "key = value (origin)" for each key
-// that the test checks.
+// requirements.toml. Its want has either the errors, or the warnings and a line "key = value (origin)" for
+// each key of a warning and each other that the test checks.
 func TestLaterLayersOnlyTighten(t *testing.T) {
 	for _, file := range glob(t, "layers/*.txtar") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -50,8 +51,19 @@ func TestLaterLayersOnlyTighten(t *testing.T) {
 			if err != nil {
 				fmt.Fprintln(&got, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 			} else {
+				var keys []string
+				for _, w := range c.Warnings() {
+					fmt.Fprintln(&got, "warning: "+strings.ReplaceAll(w.Error(), dir+string(filepath.Separator), ""))
+					if _, ok := c.Origin(w.Key); ok {
+						keys = append(keys, w.Key)
+					}
+				}
 				for line := range strings.Lines(expected) {
-					key, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+					if key, _, ok := strings.Cut(line, " = "); ok && !strings.HasPrefix(line, "warning: ") && !slices.Contains(keys, key) {
+						keys = append(keys, key)
+					}
+				}
+				for _, key := range keys {
 					value := config.Show(c, key)
 					if o, ok := c.Origin(key); ok {
 						value += fmt.Sprintf(" (%v %s:%d)", o.Layer, filepath.Base(o.File), o.Line)

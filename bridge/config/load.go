@@ -55,12 +55,16 @@ func (c *Config) WorkspaceError() error { return c.invalid }
 func build(sources []source, opts Options) (*Config, error) {
 	var layers []*layer
 	var errs []*Error
+	ignore := false // Compat.IgnoreUnknown: the managed file is the first
 	for _, src := range sources {
 		if src.err != nil {
 			errs = append(errs, src.err)
 			continue
 		}
-		l, invalid := decode(src, opts.Home)
+		l, invalid := decode(src, opts.Home, ignore)
+		if l != nil {
+			ignore = l.ignoresUnknown
+		}
 		layers = append(layers, l)
 		errs = append(errs, sorted(invalid)...)
 	}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"flag"
 	"os"
 	"path/filepath"
@@ -265,7 +266,8 @@ func TestErrorsDoNotShowSecrets(t *testing.T) {
 	}
 	managed := write(t, "[codex.env]\nTOKEN = \"hunter2\"\n[store]\nurl = \"postgres://u:hunter2@db/x\"\n")
 	user := write(t, "[codex.env]\nTOKEN = \"hunter3\"\n[store]\nurl = \"postgres://u:hunter3@db/x\"\n")
-	if _, err := config.Load(config.Options{Managed: managed, User: user}); err == nil || strings.Contains(err.Error(), "hunter") {
+	cfg, err := config.Load(config.Options{Managed: managed, User: user})
+	if err != nil || len(cfg.Warnings()) != 2 || strings.Contains(fmt.Sprint(cfg.Warnings()), "hunter") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,6 +22,7 @@ type merger struct {
 // apply merges one layer.
 func (m *merger) apply(l *layer) {
 	m.cfg.files = append(m.cfg.files, l.file)
+	m.cfg.warnings = append(m.cfg.warnings, l.warnings...)
 	off := m.cfg.Policy.Mode == Off
 	if !m.isSet("policy.mode") {
 		m.implyEnforce(l)
@@ -36,6 +37,8 @@ func (m *merger) apply(l *layer) {
 		case l.layer == Workspace && !workspaceAllows(f.pattern):
 			m.fail(f, newError("a workspace file can't set this",
 				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
+		case f.pattern == "compat.ignore_unknown" && l.layer != Managed:
+			m.fail(f, newError("only the managed file can set this", "remove it"))
 		case f.appends:
 			m.append(f)
 		default:
@@ -86,13 +89,16 @@ func (m *merger) set(f leaf, bound reflect.Value) {
 	if bound.IsValid() && !equal(bound, value) {
 		o, ok := tighten[f.pattern]
 		if !ok {
-			m.fail(f, newError(m.holder(f)+" has set this", "leave it out here, or change it there"))
+			m.warn(f.origin, f.name, newError("ignored, since "+m.holder(f.name)+" has set this", "leave it out here, or change it there"))
 			return
 		}
 		if value, ok = o.merge(bound, value); !ok {
-			m.fail(f, newError(fmt.Sprintf("%s is looser than %s, which %s", show(f.value), show(bound), m.reason(f)),
+			value = o.inBoth(bound, f.value)
+			m.warn(f.origin, f.name, newError(fmt.Sprintf("%s is looser than %s, which %s; %s holds", show(f.value), show(bound), m.reason(f), show(value)),
 				"leave it out, or tighten: a later layer may "+o.words))
-			return
+			if equal(bound, value) {
+				return
+			}
 		}
 	}
 	if current := get(m.root(), f.parts); m.isSet(f.name) && current.IsValid() && equal(current, value) {
@@ -103,8 +109,8 @@ func (m *merger) set(f leaf, bound reflect.Value) {
 }
 
 // holder names the layer that has set a key.
-func (m *merger) holder(f leaf) string {
-	o := m.cfg.origins[f.name]
+func (m *merger) holder(key string) string {
+	o := m.cfg.origins[key]
 	return fmt.Sprintf("the %s layer (%s:%d)", o.Layer, o.File, o.Line)
 }
 
@@ -112,7 +118,7 @@ func (m *merger) holder(f leaf) string {
 func (m *merger) reason(f leaf) string {
 	switch {
 	case m.isSet(f.name):
-		return m.holder(f) + " sets"
+		return m.holder(f.name) + " sets"
 	case f.pattern == "policy.methods.*":
 		return "the built-in table may say"
 	}
@@ -128,6 +134,13 @@ func (m *merger) append(f leaf) {
 	}
 	list := get(m.root(), f.parts)
 	list.Set(reflect.Append(list, f.value))
+}
+
+// warn records that something in a file has no effect, so that an earlier layer can change without ending
+// the editors of those whose file asks for more.
+func (m *merger) warn(o Origin, key string, e *Error) {
+	e.File, e.Line, e.Column, e.Key = o.File, o.Line, o.Column, key
+	m.cfg.warnings = append(m.cfg.warnings, e)
 }
 
 func (m *merger) fail(f leaf, e *Error) { m.failAt(f.origin, f.name, e) }

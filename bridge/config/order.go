@@ -13,6 +13,16 @@ type order struct {
 	words string // for messages and docs: a later layer may …
 	// merge returns the result of both values, and false if the later one is looser.
 	merge func(earlier, later reflect.Value) (reflect.Value, bool)
+	// both returns what both of two lists allow. Without it a looser value has no effect.
+	both func(earlier, later []string) []string
+}
+
+// inBoth returns the value that holds if the later one is looser.
+func (o order) inBoth(earlier, later reflect.Value) reflect.Value {
+	if o.both == nil {
+		return earlier
+	}
+	return reflect.ValueOf(o.both(earlier.Interface().([]string), later.Interface().([]string)))
 }
 
 // tighten has a row for each key that a later layer may change. A workspace file can set other keys
@@ -58,26 +68,26 @@ var sandboxOrder = []string{"danger-full-access", "workspace-write", "read-only"
 
 // ranked is the order of a word. scale has the values, the loosest first.
 func ranked(scale ...string) order {
-	return order{"only move along " + strings.Join(scale, " → "), func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{words: "only move along " + strings.Join(scale, " → "), merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, slices.Index(scale, b.String()) >= slices.Index(scale, a.String())
 	}}
 }
 
 // only is the order of a switch.
 func only(tight bool) order {
-	return order{fmt.Sprintf("only change it to %t", tight), func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{words: fmt.Sprintf("only change it to %t", tight), merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, b.Bool() == tight || a.Bool() == b.Bool()
 	}}
 }
 
 // atMost is the order of a number.
-var atMost = order{"only lower it", func(a, b reflect.Value) (reflect.Value, bool) {
+var atMost = order{words: "only lower it", merge: func(a, b reflect.Value) (reflect.Value, bool) {
 	return b, b.Int() <= a.Int()
 }}
 
 // listOrder is an order of lists.
 func listOrder(words string, merge func(earlier, later []string) ([]string, bool)) order {
-	return order{"only " + words, func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{words: "only " + words, merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		list, ok := merge(a.Interface().([]string), b.Interface().([]string))
 		return reflect.ValueOf(list), ok
 	}}
@@ -85,7 +95,7 @@ func listOrder(words string, merge func(earlier, later []string) ([]string, bool
 
 // covered is the order of lists in which an earlier value covers each later one.
 func covered(words string, covers func(earlier, later string) bool) order {
-	return listOrder(words, func(earlier, later []string) ([]string, bool) {
+	o := listOrder(words, func(earlier, later []string) ([]string, bool) {
 		for _, s := range later {
 			if !slices.ContainsFunc(earlier, func(e string) bool { return covers(e, s) }) {
 				return nil, false
@@ -93,6 +103,18 @@ func covered(words string, covers func(earlier, later string) bool) order {
 		}
 		return later, true
 	})
+	o.both = func(earlier, later []string) []string {
+		all := []string{}
+		for _, pair := range [][2][]string{{earlier, later}, {later, earlier}} {
+			for _, s := range pair[1] {
+				if slices.ContainsFunc(pair[0], func(e string) bool { return covers(e, s) }) && !slices.Contains(all, s) {
+					all = append(all, s)
+				}
+			}
+		}
+		return all
+	}
+	return o
 }
 
 var subset = covered("remove values", func(earlier, later string) bool { return earlier == later })
@@ -116,7 +138,7 @@ func strictFirst(scale ...string) order {
 	rank := func(s string) int { return slices.Index(scale, s) }
 	loosestFirst := slices.Clone(scale)
 	slices.Reverse(loosestFirst)
-	return listOrder("remove values, the loosest first: "+strings.Join(loosestFirst, ", "), func(earlier, later []string) ([]string, bool) {
+	o := listOrder("remove values, the loosest first: "+strings.Join(loosestFirst, ", "), func(earlier, later []string) ([]string, bool) {
 		unknown := func(s string) bool { return !slices.Contains(earlier, s) }
 		if len(later) == 0 || slices.ContainsFunc(later, unknown) {
 			return nil, false
@@ -130,11 +152,20 @@ func strictFirst(scale ...string) order {
 		}
 		return kept, true
 	})
+	o.both = func(earlier, later []string) []string {
+		known := slices.DeleteFunc(slices.Clone(later), func(s string) bool { return !slices.Contains(earlier, s) })
+		if len(known) == 0 {
+			return earlier
+		}
+		kept, _ := o.merge(reflect.ValueOf(earlier), reflect.ValueOf(known))
+		return kept.Interface().([]string)
+	}
+	return o
 }
 
 // emptyIsAll is an order of lists in which an empty list allows all.
 func emptyIsAll(o order) order {
-	return order{o.words, func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{words: o.words, merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		switch {
 		case a.Len() == 0:
 			return b, true
@@ -142,6 +173,11 @@ func emptyIsAll(o order) order {
 			return b, false
 		}
 		return o.merge(a, b)
+	}, both: func(earlier, later []string) []string {
+		if all := o.both(earlier, later); len(all) > 0 {
+			return all
+		}
+		return earlier // an empty list can't say that nothing is allowed
 	}}
 }
 

@@ -22,8 +22,12 @@ func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
 func configFiles() config.Options { return config.Discover(workspaceFolder()) }
 
-// warnInvalid logs each error of a workspace file that does not load, and the consequence.
-func warnInvalid(cfg *config.Config, log *slog.Logger) {
+// warnAbout logs what in the configuration has no effect, and each error of a workspace file that does not
+// load.
+func warnAbout(cfg *config.Config, log *slog.Logger) {
+	for _, w := range cfg.Warnings() {
+		log.Warn("in the configuration", "warning", w)
+	}
 	effect := "the bridge starts without it"
 	if cfg.Policy.Mode == config.Enforce {
 		effect = "no thread is opened in its folder until it loads"
@@ -200,6 +204,7 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 			set(changed)
 		}
 		log.Info("the changed configuration is effective", "mode", p.Mode())
+		warnAbout(changed, log)
 		reloaded(nil)
 	})
 	if err != nil && ctx.Err() == nil {

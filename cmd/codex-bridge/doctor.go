@@ -92,8 +92,14 @@ func examine() []finding {
 	return append(all, examineCodex(cfg)...)
 }
 
-// examineInvalid returns a finding for each fault of a workspace file that does not load.
+// examineInvalid returns a finding for each part of the configuration that has no effect, and for each fault
+// of a workspace file that does not load.
 func examineInvalid(cfg *config.Config) (all []finding) {
+	for _, w := range cfg.Warnings() {
+		detail := *w
+		detail.Hint = ""
+		all = append(all, finding{"configuration", warn, detail.Error(), w.Hint})
+	}
 	state, effect := warn, "correct the file; until then codex app-server runs without it"
 	if cfg.Policy.Mode == config.Enforce {
 		state, effect = broken, "correct the file; until then no thread is opened in its folder"

@@ -97,7 +97,15 @@ func (c initCmd) loads(name, text string) error {
 	} else {
 		files.User = trial
 	}
-	if _, err := config.Load(files); err != nil {
+	cfg, err := config.Load(files)
+	if err == nil {
+		for _, w := range cfg.Warnings() {
+			if w.File == trial { // it would have no effect
+				err = errors.Join(err, w)
+			}
+		}
+	}
+	if err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), trial, name) + "\n" + name + " was not written; choose another profile, or write it by hand")
 	}
 	return nil

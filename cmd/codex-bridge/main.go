@@ -97,7 +97,7 @@ func runAsCodex(args []string) error {
 	}
 	line = argv.Parse(command.Args)
 	if line.Proxy {
-		warnInvalid(cfg, logger(cfg))
+		warnAbout(cfg, logger(cfg))
 		if done, err := joined(cfg, args, logger(cfg)); done {
 			return errors.Join(err, record.Close())
 		}

@@ -63,6 +63,7 @@ func (c serveCmd) Run(out io.Writer) error {
 
 func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
 	record := newLedger(cfg)
+	warnAbout(cfg, log)
 	if len(c.Listen) > 0 {
 		cfg.Serve.Listen = c.Listen
 	}

@@ -95,7 +95,6 @@ func TestInvalidPolicyFileAtTheStart(t *testing.T) {
 		doctor int
 	}{
 		"an unknown value": {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, ":2:", 1},
-		"looser":           {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nnetwork = true\n"), 0o600) }, ":2:", 1},
 		"a link": {governsConfig, func(file string) error {
 			return errors.Join(os.Rename(file, file+".real"), os.Symlink(file+".real", file))
 		},
@@ -142,6 +141,30 @@ func TestInvalidPolicyFileAtTheStart(t *testing.T) {
 			a.closeAndWait()
 		})
 	}
+}
+
+// A policy file that is looser than an earlier one has no effect where it is: the editor and its threads go
+// on, the rest of the file counts, and doctor names both places. So a policy can be tightened without ending
+// an editor.
+func TestLooserPolicyFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig + "escalation = \"deny\"\n"})
+	file := w.write("workspace/.codex-bridge.toml", "[policy]\nsandbox = \"danger-full-access\"\nescalation = \"ask\"\n"+workspacePolicy)
+	out, _, code := w.runCommand("doctor")
+	if user := w.root + "/config.toml"; code != 0 || !strings.Contains(out, file+":2:1: policy.sandbox: ") || !strings.Contains(out, "which the user layer ("+user+":4) sets; \"workspace-write\" holds") {
+		t.Errorf("doctor exits with %d: %s", code, out)
+	}
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"})
+	a.turn(thread, "ESCALATE: touch "+w.root+"/outside")
+	a.turn(thread, "RUN: touch denied")
+	a.turn(thread, "RUN: touch "+w.root+"/outside; touch inside")
+	for name, there := range map[string]bool{"outside": false, "workspace/denied": false, "workspace/inside": true} {
+		if w.hasFile(name) != there {
+			t.Errorf("%s: %v, want %v; the model got %q", name, !there, there, w.lastToolOutput())
+		}
+	}
+	a.closeAndWait()
 }
 
 // Without enforcement, the bridge opens no thread in a folder whose policy file enforces.

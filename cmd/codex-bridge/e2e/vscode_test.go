@@ -64,6 +64,9 @@ func TestVSCode(t *testing.T) {
 		}}},
 		scripted.Step{When: "hold for steering", Reply: scripted.Reply{hold("steer")}},
 		scripted.Step{When: "hold for ever", Reply: scripted.Reply{hold("never")}},
+		scripted.Step{When: "from VS Code", Reply: scripted.Reply{scripted.Text("vscode-answered")}},
+		scripted.Step{When: "from the terminal", Reply: scripted.Reply{scripted.Text("terminal-answered")}},
+		scripted.Step{When: "from Neovim", Reply: scripted.Reply{scripted.Text("neovim-answered")}},
 	)
 
 	run := func(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
@@ -97,6 +100,11 @@ func TestVSCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(stdout)
+	t.Cleanup(func() { // what the scenes have printed until a failure here
+		for lines.Scan() {
+			t.Log(lines.Text())
+		}
+	})
 	for lines.Scan() {
 		if lines.Text() == "@share" {
 			w.shareWithVSCode()
@@ -129,17 +137,20 @@ func (w *world) shareWithVSCode() {
 	v := w.neovim("{}")
 	v.typeKeys(":Codex<CR>")
 	v.typeKeys(":CodexResume " + thread + "<CR>")
-	v.waitScreen("said in VS Code")
+	v.waitScreen("vscode-answered")
 	term := w.newScreen(codexPath, "resume", thread)
-	term.waitUntil("the turn of VS Code", func() bool { return strings.Contains(visible(term.text()), "said in VS Code") })
+	sees := func(text string) {
+		term.waitUntil(text, func() bool { return strings.Contains(visible(term.text()), text) })
+	}
+	sees("vscode-answered")
 
-	term.write("SAY: said in the terminal")
+	term.write("from the terminal")
 	time.Sleep(time.Second) // else Codex takes the next key as pasted
 	term.write("\r")
-	v.waitScreen("said in the terminal")
-	v.runText("SAY: said in Neovim")
-	term.waitUntil("the turn of Neovim", func() bool { return strings.Contains(visible(term.text()), "said in Neovim") })
+	v.waitScreen("terminal-answered")
+	v.runText("from Neovim")
+	sees("neovim-answered")
 	// VS Code runs its second turn when it has shown the turns of both.
-	v.waitScreen("the last turn")
-	term.waitUntil("the second turn of VS Code", func() bool { return strings.Contains(visible(term.text()), "the last turn") })
+	v.waitScreen("last-turn")
+	sees("last-turn")
 }

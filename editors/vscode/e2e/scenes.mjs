@@ -1,6 +1,7 @@
 // The scenes of the end-to-end test. They run in order in one VS Code. The Go test has the replies of the model.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { until } from "./user.mjs";
 
 /** Lets the scripted model continue. */
@@ -279,5 +280,28 @@ export const scenes = {
     assert.deepEqual(running("codex-bridge"), []);
     await p.command("Codex Bridge: Show Status");
     await p.toasts.filter({ hasText: "codex runs without codex-bridge" }).waitFor();
+  },
+
+  // The Go test opens the thread in Neovim and in a terminal, and runs a turn in each.
+  async "Neovim, the terminal and VS Code share a thread"(p) {
+    const { CODEX_HOME, CODEX_BRIDGE_CONFIG, CODEX_BRIDGE_E2E_CODEX, CODEX_BRIDGE_PROXY } = process.env;
+    const trust = `\n[projects."${p.code.workspace}"]\n`; // Codex alone has written it, if it was asked to
+    const config = join(CODEX_HOME, "config.toml");
+    if (!readFileSync(config, "utf8").includes(trust)) appendFileSync(config, `${trust}trust_level = "trusted"\n`);
+    appendFileSync(CODEX_BRIDGE_CONFIG, '\n[serve]\nmode = "auto"\ncontrol_socket = true\n');
+    p.code.machine({ "codexBridge.path": CODEX_BRIDGE_PROXY, "codexBridge.codexPath": CODEX_BRIDGE_E2E_CODEX });
+    await p.toChat("New Thread");
+    await p.command("Codex Bridge: Restart");
+    await p.send("from VS Code");
+    await p.sees(".assistant", "vscode-answered");
+    await p.idle();
+    console.log("@share");
+    await p.sees(".assistant", "terminal-answered");
+    await p.sees(".assistant", "neovim-answered");
+    await p.idle();
+    await p.shot("shared");
+    await p.send("SAY: last-turn");
+    await p.sees(".assistant", "last-turn");
+    await p.idle();
   },
 };
