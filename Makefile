@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases site site-test clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -10,6 +10,7 @@ PEERS   := cmd/bridge-bench/peers
 E2E     := ./cmd/codex-bridge/e2e
 NVIM    := .tools/nvim/nvim
 VSCODE  := editors/vscode
+SITE    := packaging/site
 CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -107,6 +108,18 @@ schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
 	go run ./cmd/bridge-releases
 
+# SITE_REPOSITORY is the address of the code, for links to files that are no pages; SITE_BASE the path of the site.
+site: $(SITE)/node_modules/.package-lock.json ## the documentation as a site, in dist/site; fails at a dead link
+	cd $(SITE) && node_modules/.bin/vitepress build
+	node $(SITE)/check.mjs dist/site
+$(SITE)/node_modules/.package-lock.json: $(SITE)/package.json $(SITE)/package-lock.json
+	npm ci --prefix $(SITE) --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+site-test: site ## every page of the site in a browser, narrow and wide, light and dark
+	sh $(VSCODE)/e2e/chromium.sh
+	node $(SITE)/test/browser.mjs dist/site
+
 # The module path stands in every import, so one command changes it.
 module: ## another module path: MODULE=host/owner/codex-bridge
 	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
@@ -158,4 +171,4 @@ mutate: setup ## whether the tests notice changes of the code that enforces the 
 	go run ./cmd/bridge-mutate $(MUTATE_ARGS)
 
 clean:
-	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist
+	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist $(SITE)/node_modules
