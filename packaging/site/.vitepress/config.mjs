@@ -26,8 +26,9 @@ const groups = [
   ["Security", ["docs/internals/threat-model.md", "docs/internals/doors.md"]],
   ["Internals", [
     "docs/internals/architecture.md", "docs/internals/tour.md", "docs/internals/codex.md", "docs/internals/reliability.md",
-    "docs/internals/releases.md", "docs/internals/benchmarks.md", "CONTRIBUTING.md", "CHANGELOG.md",
+    "docs/internals/releases.md", "docs/internals/benchmarks.md",
   ]],
+  ["Project", readdirSync(root).filter((file) => file.endsWith(".md") && file !== "README.md")],
 ];
 
 const markdownIn = (folder) =>
@@ -35,7 +36,7 @@ const markdownIn = (folder) =>
 const listed = groups.flatMap(([, files]) => files);
 const missing = markdownIn("docs").filter((file) => !listed.includes(file));
 if (missing.length) throw new Error(`${missing.join(", ")}: add them to groups in packaging/site/.vitepress/config.mjs`);
-const pages = ["README.md", ...listed, "SECURITY.md"].filter((file) => existsSync(join(root, file)));
+const pages = ["README.md", ...listed];
 
 /** Returns the path of a source file on the site. */
 function rewrite(file) {
@@ -70,6 +71,31 @@ function resolveLinks(md) {
   });
 }
 
+/** Gives indented code the box of fenced code, which scrolls. */
+function boxIndentedCode(md) {
+  md.renderer.rules.code_block = (tokens, index, ...rest) => {
+    tokens[index].info = "text";
+    return md.renderer.rules.fence(tokens, index, ...rest);
+  };
+}
+
+/** Renders a page for the search, which needs no colours in code. */
+function renderPlain(source, env, md) {
+  const { highlight } = md.options;
+  md.options.highlight = null;
+  try {
+    return md.render(source, env);
+  } finally {
+    md.options.highlight = highlight;
+  }
+}
+
+/** Returns the answer of the FAQ to a question, without its links. */
+function answer(question) {
+  const [, text] = readFileSync(join(root, "docs/guides/faq.md"), "utf8").split(`**${question}** `);
+  return text.split("\n")[0].replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "");
+}
+
 // The first page has a summary above the README, whose title it replaces.
 const summary = {
   layout: "home",
@@ -87,6 +113,7 @@ const summary = {
     { title: "Limits", details: "Sandbox, approvals, network, folders, models and configuration are never looser than you allow.", link: address("docs/guides/first-policy.md") },
     { title: "Questions", details: "Rules, remembered answers, your programs or a person decide about each tool call.", link: address("docs/guides/approvals.md") },
     { title: "Evidence", details: "Each change and refusal is in a hash-chained log before it takes effect.", link: `${address("docs/guides/approvals.md")}#decision-log` },
+    { title: "Overhead", details: answer("Does it slow Codex down?"), link: address("docs/internals/benchmarks.md") },
   ],
 };
 
@@ -125,14 +152,14 @@ export default defineConfig({
     toc: { slugify },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
-      md.use(resolveLinks).use(hideTitle).use(keepBraces);
+      md.use(resolveLinks).use(hideTitle).use(keepBraces).use(boxIndentedCode);
     },
   },
   transformPageData(page) {
     if (page.relativePath === "index.md") Object.assign(page.frontmatter, summary);
   },
   themeConfig: {
-    search: { provider: "local" },
+    search: { provider: "local", options: { _render: renderPlain } },
     outline: { level: [2, 3] },
     nav: [
       { text: "Guides", link: address("docs/README.md") },
@@ -168,6 +195,5 @@ function excluded() {
   return [
     ...folders.map((entry) => `${entry.name}/**`),
     ...editors.flatMap(({ name }) => [`editors/${name}/*/**`, `editors/${name}/!(README).md`]),
-    ...readdirSync(root).filter((file) => file.endsWith(".md") && !pages.includes(file)),
   ];
 }

@@ -53,6 +53,22 @@ async function open(width, colorScheme) {
   return { page, where };
 }
 
+/** Searches for a key of the policy, and follows the first result. */
+async function search(width, colorScheme) {
+  const { page } = await open(width, colorScheme);
+  await page.goto(`${origin}${base}index.html`, { waitUntil: "networkidle" });
+  await page.locator(".DocSearch-Button").click();
+  await page.locator(".VPLocalSearchBox input").fill("writable_roots");
+  const results = page.locator(".VPLocalSearchBox .results .result");
+  await results.first().waitFor();
+  const found = await results.evaluateAll((all) => all.map((result) => result.getAttribute("href")));
+  assert.ok(found.some((href) => href.endsWith("reference/policy.html#writable_roots")), `found ${found}`);
+  for (const text of await page.evaluate(lowContrast)) problems.push(`the search (${width}, ${colorScheme}): ${text}`);
+  await results.first().click();
+  await page.waitForURL(/#/);
+  await page.context().close();
+}
+
 try {
   for (const width of [400, 1400]) {
     for (const colorScheme of ["light", "dark"]) {
@@ -74,17 +90,7 @@ try {
         }
         await page.context().close();
       }
-      const { page } = await open(width, colorScheme);
-      await page.goto(`${origin}${base}index.html`, { waitUntil: "networkidle" });
-      await page.locator("#local-search button, .VPNavBarSearchButton, .DocSearch-Button").first().click();
-      await page.locator(".VPLocalSearchBox input").fill("writable_roots");
-      const results = page.locator(".VPLocalSearchBox .results .result");
-      await results.first().waitFor();
-      const found = await results.evaluateAll((all) => all.map((result) => result.getAttribute("href")));
-      assert.ok(found.some((href) => href.includes("reference/policy") && href.includes("#writable_roots")), `the search found ${found}`);
-      await results.first().click();
-      await page.waitForURL(/reference|guides/);
-      await page.context().close();
+      await search(width, colorScheme).catch((error) => problems.push(`the search (${width}, ${colorScheme}): ${error}`));
     }
   }
 } finally {
