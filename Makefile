@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases site site-test clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -10,7 +10,6 @@ PEERS   := cmd/bridge-bench/peers
 E2E     := ./cmd/codex-bridge/e2e
 NVIM    := .tools/nvim/nvim
 VSCODE  := editors/vscode
-SITE    := packaging/site
 CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -108,6 +107,19 @@ schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
 	go run ./cmd/bridge-releases
 
+# The module path stands in every import, so one command changes it.
+module: ## another module path: MODULE=host/owner/codex-bridge
+	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
+	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
+		git grep -lzF "$$old/" -- '*.go' .golangci.yml | xargs -0 sed -i "s#$${old//./\\.}/#$(MODULE)/#g"
+
+cross: ## other platforms compile: TARGETS="linux/arm64 …"
+	@set -e; for t in $(TARGETS); do \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/codex-bridge; \
+	done
+
+.PHONY: site site-test clean-site
+SITE := packaging/site
 # SITE_REPOSITORY is the address of the code, for links to files that are no pages; SITE_BASE the path of the site.
 site: $(SITE)/node_modules/.package-lock.json ## the documentation as a site, in dist/site; fails at a dead link
 	cd $(SITE) && node_modules/.bin/vitepress build
@@ -120,16 +132,9 @@ site-test: site ## every page of the site in a browser, narrow and wide, light a
 	sh $(VSCODE)/e2e/chromium.sh
 	node $(SITE)/test/browser.mjs dist/site
 
-# The module path stands in every import, so one command changes it.
-module: ## another module path: MODULE=host/owner/codex-bridge
-	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
-	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
-		git grep -lzF "$$old/" -- '*.go' .golangci.yml | xargs -0 sed -i "s#$${old//./\\.}/#$(MODULE)/#g"
-
-cross: ## other platforms compile: TARGETS="linux/arm64 …"
-	@set -e; for t in $(TARGETS); do \
-		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/codex-bridge; \
-	done
+clean: clean-site
+clean-site:
+	rm -rf dist/site $(SITE)/node_modules
 
 deadcode: ## no function that only tests reach
 	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
@@ -171,4 +176,4 @@ mutate: setup ## whether the tests notice changes of the code that enforces the 
 	go run ./cmd/bridge-mutate $(MUTATE_ARGS)
 
 clean:
-	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist $(SITE)/node_modules
+	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist
