@@ -118,6 +118,24 @@ cross: ## other platforms compile: TARGETS="linux/arm64 …"
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/codex-bridge; \
 	done
 
+.PHONY: site site-test clean-site
+SITE := packaging/site
+# SITE_REPOSITORY is the address of the code, for links to files that are no pages; SITE_BASE the path of the site.
+site: $(SITE)/node_modules/.package-lock.json ## the documentation as a site, in dist/site; fails at a dead link
+	cd $(SITE) && node_modules/.bin/vitepress build
+	node $(SITE)/check.mjs dist/site
+$(SITE)/node_modules/.package-lock.json: $(SITE)/package.json $(SITE)/package-lock.json
+	npm ci --prefix $(SITE) --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+site-test: site ## every page of the site in a browser, narrow and wide, light and dark
+	sh $(VSCODE)/e2e/chromium.sh
+	node $(SITE)/test/browser.mjs dist/site
+
+clean: clean-site
+clean-site:
+	rm -rf dist/site $(SITE)/node_modules
+
 deadcode: ## no function that only tests reach
 	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -135,35 +136,23 @@ func find(list []string, want string) (int, bool) {
 	return 0, false
 }
 
-// The examples of the user's reference are configurations.
-func TestDocumentedExamples(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/reference/configuration.md")
+// The recipes are configurations. Keys without a header belong to [policy].
+func TestRecipes(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/guides/recipes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, examples, ok := strings.Cut(string(docs), "\n## Examples\n")
-	if !ok {
-		t.Fatal("no examples")
-	}
-	var blocks []string
-	inside := false
-	for line := range strings.Lines(examples) {
-		text, indented := strings.CutPrefix(line, "    ")
-		switch {
-		case indented && !inside:
-			blocks, inside = append(blocks, text), true
-		case indented:
-			blocks[len(blocks)-1] += text
-		case strings.TrimSpace(line) != "":
-			inside = false
-		}
-	}
+	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(docs), -1)
 	if len(blocks) < 4 {
-		t.Errorf("only %d examples", len(blocks))
+		t.Errorf("only %d recipes", len(blocks))
 	}
-	for _, b := range blocks {
-		if c, err := load(write(t, b)); err != nil || c.Policy.Mode == config.Off {
-			t.Errorf("%v:\n%s", err, b)
+	for _, block := range blocks {
+		text := block[1]
+		if !strings.HasPrefix(text, "[") {
+			text = "[policy]\n" + text
+		}
+		if c, err := load(write(t, text)); err != nil || c.Policy.Mode == config.Off {
+			t.Errorf("%v:\n%s", err, text)
 		}
 	}
 }
