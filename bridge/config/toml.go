@@ -66,8 +66,10 @@ func parseTOML(text string) (*node, *Error) {
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {
 		e := newError(strings.TrimPrefix(syntax.Error(), "toml: "), "")
-		if strings.HasSuffix(e.Message, "at start of value") {
-			e.Hint = "write text in quotes"
+		for text, hint := range syntaxHints {
+			if strings.Contains(e.Message, text) {
+				e.Hint = hint
+			}
 		}
 		e.Line, e.Column = syntax.Position()
 		return nil, e
@@ -75,6 +77,19 @@ func parseTOML(text string) (*node, *Error) {
 		return nil, newLines(text).place(0, newError(err.Error(), ""))
 	}
 	return r.root, nil
+}
+
+// syntaxHints are fixes for the messages of the TOML library that contain a text.
+var syntaxHints = map[string]string{
+	"at start of value":                 "write text in quotes",
+	"to close table name":               "write [NAME] on a line of its own",
+	"basic strings cannot have":         "end the text with \" on the same line",
+	"literal strings cannot have":       "end the text with ' on the same line",
+	"or ']' after array value":          "put a comma between two values, and ] after the last",
+	"expected '=' after":                "write KEY = VALUE",
+	"expected newline":                  "write one key on each line",
+	"invalid escape":                    "write \\\\ for a backslash, or use 'single quotes'",
+	"invalid character at start of key": "write KEY = VALUE; a comment starts with #",
 }
 
 // tomlReader makes the nodes of a document.

@@ -18,6 +18,9 @@ type Explanation struct {
 	// Answers are the results that Codex offers the client, with the decision on each; nil if the
 	// message is not a request of Codex.
 	Answers []Outcome
+	// Assumed means that the message would be refused for a thread that is not verified: an unknown one counts
+	// as verified.
+	Assumed bool
 }
 
 // Outcome is the decision on one result.
@@ -36,7 +39,8 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 	beside, err := json.Marshal(struct {
 		Mode    config.Mode `json:"mode"`
 		Answers []Outcome   `json:"answers,omitempty"`
-	}{e.Mode, e.Answers})
+		Assumed bool        `json:"threadAssumed,omitempty"`
+	}{e.Mode, e.Answers, e.Assumed})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,11 @@ func (g *Guard) Explain(m *rpc.Message) Explanation {
 	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
 		if s.Thread = g.threads.peek(id); s.Thread == nil {
+			unknown := g.ExplainIn(m, s)
 			s.Thread = &policy.Thread{ID: id, Workspace: g.world.StartFolder}
+			e := g.ExplainIn(m, s)
+			e.Assumed = e.Decision.Err == nil && unknown.Decision.Err != nil && unknown.Decision.Err.Code == rpc.CodeNotVerified
+			return e
 		}
 	}
 	return g.ExplainIn(m, s)

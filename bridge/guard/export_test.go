@@ -9,6 +9,9 @@ import (
 	"codex-bridge.example/rpc"
 )
 
+// ReasonOf exports reasonOf.
+var ReasonOf = reasonOf
+
 // GitDir exports gitDir.
 var GitDir = gitDir
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 			entry.Fields = append(entry.Fields, r.Field)
 		}
 	} else if len(d.Changes) != 0 {
-		entry.Rule, entry.Reason, entry.Origin = d.Changes[0].Rule, d.Changes[0].Reason, d.Changes[0].Origin
+		entry.Rule, entry.Reason, entry.Origin = d.Changes[0].Rule, reasonOf(d.Changes), d.Changes[0].Origin
 	}
 	err := g.recorder.Append(ctx, entry)
 	if err == nil {
@@ -60,10 +61,28 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	}
 	g.log.Error("a decision can't be written to the decision log", "method", m.method, "error", err)
 	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-		Method: m.method, Rule: "store", Reason: "the decision can't be written to the decision log, so the bridge does not apply it",
+		Method: m.method, Rule: "store", Reason: fmt.Sprintf("the decision can't be written to the decision log, so the bridge does not apply it: %v", err),
 		Hint: "run codex-bridge doctor",
 	})
 }
+
+// reasonOf returns the reason of a change, or of several changes with their fields and rules.
+func reasonOf(all []policy.Change) string {
+	if len(all) == 1 {
+		return all[0].Reason
+	}
+	var reasons []string
+	for _, c := range all[:min(len(all), maxReasons)] {
+		reasons = append(reasons, fmt.Sprintf("%s: %s (%s)", c.Field, c.Reason, c.Rule))
+	}
+	if more := len(all) - maxReasons; more > 0 {
+		reasons = append(reasons, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// maxReasons is how many reasons an entry of the decision log has.
+const maxReasons = 20
 
 // subject is the message that a decision is about.
 type subject struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -133,5 +134,23 @@ func TestRecordAnswerRecordsBeforeItNotifies(t *testing.T) {
 		if (err != nil) != (test.failure != nil) || told != test.told {
 			t.Errorf("%s, the log failing with %v: told %d times, error %v", test.verdict, test.failure, told, err)
 		}
+	}
+}
+
+// An entry of the decision log has the reasons of all changes.
+func TestReasonsOfChanges(t *testing.T) {
+	changes := []policy.Change{{Field: "params.sandbox", Rule: "policy.sandbox", Reason: "too much"}}
+	if got := guard.ReasonOf(changes); got != "too much" {
+		t.Error(got)
+	}
+	changes = append(changes, policy.Change{Field: "params.approvalPolicy", Rule: "policy.approval", Reason: "not allowed"})
+	if got := guard.ReasonOf(changes); got != "params.sandbox: too much (policy.sandbox); params.approvalPolicy: not allowed (policy.approval)" {
+		t.Error(got)
+	}
+	for range 100 {
+		changes = append(changes, changes[0])
+	}
+	if got := guard.ReasonOf(changes); !strings.HasSuffix(got, "; and 82 more") {
+		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // CheckWritable returns an error if the state in a folder can't be created or written. It leaves no
@@ -24,6 +25,9 @@ func CheckWritable(folder string) error {
 			err = checkOpenForWrite(path)
 		}
 	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w; free some space there, or %s", err, hintOtherFolder)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; make its folder and files writable, or %s", err, hintOtherFolder)
 	}
@@ -35,7 +39,9 @@ func checkCreate(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	// As much as a new database has, so that a full disk is an error here too.
+	_, err = f.Write(make([]byte, 256<<10))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 func checkOpenForWrite(path string) error {

@@ -92,6 +92,9 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 	if d.Answer != nil {
 		w.line("the bridge responds to codex, and the client does not get the request: %s", d.Answer)
 	}
+	if e.Assumed {
+		w.line("this holds for a thread that was opened through the bridge, with the folder of --workspace; on another one the request is refused")
+	}
 	w.changes("", d.Changes)
 	for _, answer := range e.Answers {
 		w.line("")

@@ -74,7 +74,7 @@ func TestTableFitsTheOutput(t *testing.T) {
 	if words := strings.Fields(b.String()); strings.Count(strings.Join(words, ""), "several") != 20 || strings.Count(strings.Join(words, ""), "x") != 150 {
 		t.Errorf("text is lost:\n%s", b.String())
 	}
-	// What fits is not wrapped.
+	// Nothing that fits is wrapped.
 	b.Reset()
 	rows = table{}
 	rows.row("a", "bb")

@@ -147,6 +147,12 @@ func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 			start[name] = text
 		}
 	}
+	if t.Sandbox != "" && !t.JSON { // Codex resumes a thread with its own
+		kept, err := t.client.Call(ctx, "bridge/binding/read", map[string]any{"sessionKey": t.Session})
+		if thread, ok := kept.Get("binding").Get("threadId").Text(); err == nil && ok {
+			fmt.Fprintf(os.Stderr, "codex-bridge: --sandbox is for a new thread; the session goes on with that of its thread %s, see codex-bridge threads clear\n", plain(thread))
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	defer helpers.Wait()

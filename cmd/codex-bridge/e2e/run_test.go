@@ -216,3 +216,18 @@ func TestRunOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// A session keeps the sandbox of its thread, and says so to whom asks for another.
+func TestRunKeepsSandbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"})
+	for _, c := range []struct {
+		session string
+		kept    bool
+	}{{"s", false}, {"s", true}, {"other", false}} {
+		_, said, _ := w.runCommand("run", "--session", c.session, "--sandbox", "workspace-write", "SAY: hello")
+		if strings.Contains(said, "--sandbox is for a new thread") != c.kept {
+			t.Errorf("%s: %q", c.session, said)
+		}
+	}
+}
