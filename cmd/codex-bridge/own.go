@@ -11,9 +11,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Version is set by the release build.
-var Version = "dev"
-
 // cli declares the bridge's own commands. All other commands are Codex's.
 type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Run an offline conversation with the real Codex, and show what a policy does."`
@@ -33,6 +30,7 @@ type cli struct {
 	History    historyCmd    `cmd:"" help:"Search transcripts."`
 	Purge      purgeCmd      `cmd:"" help:"Remove traces, transcripts and agents' logs that are older than the configuration keeps them."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 	Version    versionCmd    `cmd:"" help:"Print the version of codex-bridge (\"--version\" prints that of Codex)."`
 }
 
@@ -43,7 +41,7 @@ type policyCmd struct {
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "version",
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version",
 }
 
 func isOwn(name string) bool { return slices.Contains(ownCommands, name) }
@@ -85,11 +83,4 @@ func report(err error) int {
 		fmt.Fprintln(os.Stderr, "codex-bridge: "+plain(line))
 	}
 	return status(err)
-}
-
-type versionCmd struct{}
-
-func (versionCmd) Run(out io.Writer) error {
-	fmt.Fprintln(out, "codex-bridge "+Version)
-	return nil
 }
