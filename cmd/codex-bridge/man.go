@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// manCmd prints the manual page of the bridge's own commands, for the packages of a release.
+// manCmd prints the manual page of the commands of cli, for the packages of a release.
 type manCmd struct{}
 
 // Run prints the page in the language of man(7). The version and the date are those of the program, so
