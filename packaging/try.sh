@@ -7,10 +7,11 @@ version=0.0.0-try
 work=$(mktemp -d)
 registry=
 trap '[ -z "$registry" ] || kill "$registry"; chmod -R u+w "$work"; rm -rf "$work"' EXIT
-GOCACHE=$(go env GOCACHE) GOMODCACHE=$(go env GOMODCACHE) GOPATH=$(go env GOPATH)
-export GOCACHE GOMODCACHE GOPATH HOME=$work/home
-mkdir "$HOME"
-unset "${!CODEX_BRIDGE_@}"
+modules=$(go env GOMODCACHE)
+# Nothing of the user's is read or changed.
+mkdir -m 700 "$work/state" "$work/codex"
+export CODEX_BRIDGE_CONFIG='' CODEX_BRIDGE_STATE=$work/state CODEX_HOME=$work/codex
+export npm_config_cache=$work/cache npm_config_userconfig=$work/npmrc npm_config_prefix=$work/prefix
 dist=$work/dist
 arch=$(go env GOARCH)
 minisign="go run -trimpath aead.dev/minisign/cmd/minisign@v0.3.0"
@@ -115,7 +116,7 @@ if [ -x "$codex" ]; then
 	ok "npx codex-bridge doctor: $(wc -l <"$work/log") lines"
 else skip "npx codex-bridge doctor: the real Codex is not installed; run make setup"; fi
 mkdir "$work/npm" && cd "$work/npm"
-npm install --offline --cache "$work/empty" "$dist/npm/codex-bridge-$version.tgz" "$(echo "$dist"/npm/codex-bridge-linux-"$(node -p process.arch)"-*.tgz)" >"$work/log" 2>&1 ||
+npm_config_cache=$work/empty npm install --offline "$dist/npm/codex-bridge-$version.tgz" "$(echo "$dist"/npm/codex-bridge-linux-"$(node -p process.arch)"-*.tgz)" >"$work/log" 2>&1 ||
 	fail "npm install: $(cat "$work/log")"
 bin=$work/npm/node_modules/.bin/codex-bridge
 runs "npm install --offline of the tarballs" "$bin"
@@ -154,7 +155,7 @@ git show HEAD:go.mod >"$proxy/v$version.mod"
 echo "{\"Version\":\"v$version\"}" >"$proxy/v$version.info"
 echo "v$version" >"$proxy/list"
 GOMODCACHE=$work/modules GOBIN=$work/gobin GOFLAGS=-modcacherw GOSUMDB=off \
-	GOPROXY="file://$work/proxy,file://$GOMODCACHE/cache/download" CGO_ENABLED=0 \
+	GOPROXY="file://$work/proxy,file://$modules/cache/download" CGO_ENABLED=0 \
 	go install -trimpath "$module/cmd/codex-bridge@v$version" >"$work/log" 2>&1 || fail "go install: $(cat "$work/log")"
 [ "$("$work/gobin/codex-bridge" version | head -1)" = "codex-bridge $version" ] || fail "go install: $("$work/gobin/codex-bridge" version)"
 ok "go install $module/cmd/codex-bridge@v$version"
