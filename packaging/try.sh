@@ -67,7 +67,7 @@ done
 bash -n "$unpacked/completions/codex-bridge.bash" && ok "the completions of bash"
 if command -v zsh >/dev/null; then zsh -n "$unpacked/completions/_codex-bridge" && ok "the completions of zsh"; else skip "zsh"; fi
 if command -v groff >/dev/null; then
-	warnings=$(groff -man -Tutf8 -ww "$unpacked/man/codex-bridge.1" 2>&1 >"$work/page")
+	warnings=$(groff -man -Tascii -P-cbou -ww "$unpacked/man/codex-bridge.1" 2>&1 >"$work/page")
 	[ -z "$warnings" ] && grep -q 'policy test' "$work/page" || fail "man: $warnings"
 	ok "the manual page, with groff"
 else skip "groff"; fi
