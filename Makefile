@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -13,7 +13,9 @@ VSCODE  := editors/vscode
 CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -X main.Version=$(VERSION)
+COMMIT   = $(shell git rev-parse HEAD 2>/dev/null)
+DATE     = $(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+LDFLAGS  = -s -w -X main.Version=$(VERSION) -X main.Commit=$(COMMIT) -X main.Date=$(DATE)
 LINTER  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The other systems; no file of the program is for one architecture alone. .ci/long has all six.
 TARGETS ?= darwin/arm64 windows/amd64
@@ -107,6 +109,22 @@ schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
 	go run ./cmd/bridge-releases
 
+# The address of the repository, which is in every package. It follows the module path.
+REPOSITORY ?= https://$(shell go list -m)
+MAINTAINER ?= codex-bridge <noreply@codex-bridge.example>
+# The file with the secret key of minisign. The repository has no key.
+MINISIGN_KEY ?=
+# Fewer systems: RELEASE_TARGETS="linux/amd64 darwin/arm64".
+RELEASE  = -version '$(VERSION)' -repository '$(REPOSITORY)' -maintainer '$(MAINTAINER)' $(if $(RELEASE_TARGETS),-targets '$(RELEASE_TARGETS)')
+release: ## archives, packages, manifests, checksums and a signature in dist: MINISIGN_KEY=FILE, and VERSION=1.2.3 without a tag
+	go run ./packaging $(RELEASE) -key '$(MINISIGN_KEY)'
+
+release-verify: ## whether two builds of the commit in different folders have the same bytes
+	packaging/verify.sh $(RELEASE)
+
+release-try: ## makes a release, and installs it in each way from local files
+	packaging/try.sh
+
 # The module path stands in every import, so one command changes it.
 module: ## another module path: MODULE=host/owner/codex-bridge
 	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
@@ -145,7 +163,7 @@ lint: ## the linters, go vet among them
 
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs editors/README.md editors/minimal editors/nvim \
 	$(addprefix $(VSCODE)/,README.md CHANGELOG.md media src webview test) $(wildcard $(VSCODE)/e2e/*.mjs) \
-	testdata/vectors rpc bridge relay lifecycle serve cmd
+	testdata/vectors rpc bridge relay lifecycle serve cmd $(wildcard packaging/*.go packaging/*.md packaging/npm/*.md) SECURITY.md CODE_OF_CONDUCT.md .github
 prose: ## docs and comments, against the rules in .vale
 	go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0 --output=line $(PROSE)
 
@@ -176,4 +194,4 @@ mutate: setup ## whether the tests notice changes of the code that enforces the 
 	go run ./cmd/bridge-mutate $(MUTATE_ARGS)
 
 clean:
-	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist
+	rm -rf bin dist .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist

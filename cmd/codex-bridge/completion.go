@@ -70,25 +70,26 @@ func (p *completionNode) add(word, help string) {
 	p.help[word] = strings.TrimSuffix(help, ".")
 }
 
-// bash returns a script whose function walks down the words typed so far.
+// bash returns a script whose function walks down the words typed so far. zsh runs it too: there a length
+// that begins with a letter is a modifier, and words is a special array.
 func bash(spots []completionNode) string {
 	var known, cases strings.Builder
 	for _, p := range spots {
-		fmt.Fprintf(&cases, "\t%q) words=%q ;;\n", p.path, strings.Join(p.words, " "))
+		fmt.Fprintf(&cases, "\t%q) names=%q ;;\n", p.path, strings.Join(p.words, " "))
 		if p.path != "" {
 			fmt.Fprintf(&known, "%q | ", p.path)
 		}
 	}
 	return fmt.Sprintf(`_codex_bridge() {
-	local words= place= word
-	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+	local names= place= word
+	for word in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
 		case "${place:+$place }$word" in
 		%s) place="${place:+$place }$word" ;;
 		esac
 	done
 	case "$place" in
 %s	esac
-	COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+	COMPREPLY=($(compgen -W "$names" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _codex_bridge codex-bridge
 `, strings.TrimSuffix(known.String(), " | "), cases.String())

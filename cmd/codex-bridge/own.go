@@ -11,9 +11,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Version is set by the release build.
-var Version = "dev"
-
 // cli declares the bridge's own commands. All other commands are Codex's. Each command without commands of
 // its own has an example in its tag.
 type cli struct {
@@ -34,6 +31,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" group:"work" help:"Serve several clients with one Codex." example:"codex-bridge serve --listen unix:///run/user/1000/codex.sock"`
 	Purge      purgeCmd      `cmd:"" group:"other" help:"Remove traces, transcripts and logs that are too old to keep." example:"codex-bridge purge"`
 	Completion completionCmd `cmd:"" group:"other" help:"Print a completion script for a shell." example:"codex-bridge completion bash"`
+	Man        manCmd        `cmd:"" hidden:"" group:"other" help:"Print the manual page." example:"codex-bridge man"`
 	Version    versionCmd    `cmd:"" group:"other" help:"Print the bridge's version; \"--version\" prints that of Codex." example:"codex-bridge version"`
 	Help       helpCmd       `cmd:"" group:"other" help:"Explain a command, with an example." example:"codex-bridge help policy test"`
 }
@@ -57,7 +55,7 @@ type policyCmd struct {
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "version", "help",
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version", "help",
 }
 
 // isOwn reports whether an argument list is for cli.
@@ -134,11 +132,4 @@ func report(err error) int {
 		fmt.Fprintln(os.Stderr, "codex-bridge: "+plain(line))
 	}
 	return status(err)
-}
-
-type versionCmd struct{}
-
-func (versionCmd) Run(out io.Writer) error {
-	fmt.Fprintln(out, "codex-bridge "+Version)
-	return nil
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// manCmd prints the manual page of the commands of cli, for the packages of a release.
+type manCmd struct{}
+
+// Run prints the page in the language of man(7). The version and the date are those of the program, so
+// two builds of a commit have the same page.
+func (manCmd) Run(out io.Writer, app *kong.Kong) error {
+	date, _, _ := strings.Cut(Date, "T")
+	w := &printer{w: out}
+	w.line(`.TH CODEX\-BRIDGE 1 "%s" "codex\-bridge %s" "User Commands"`, roff(date), roff(Version))
+	w.line(".ad l\n.SH NAME\n" + `codex\-bridge \- enforces a policy between an editor and Codex`)
+	w.line(".SH SYNOPSIS\n.B codex\\-bridge app\\-server\n.RI [ ARGUMENT ...]\n.br\n.B codex\\-bridge\n.I COMMAND\n.RI [ ARGUMENT ...]")
+	w.line(".SH DESCRIPTION")
+	for line := range strings.SplitSeq(app.Model.Help, "\n") {
+		w.line("%s", roff(line))
+	}
+	w.line(".SH COMMANDS")
+	for _, command := range app.Model.Leaves(true) {
+		manCommand(w, command)
+	}
+	w.line(".SH SEE ALSO")
+	w.line("%s", roff(`"codex-bridge COMMAND --help" prints the same for one command. The files and variables are in the folder docs/reference of the source.`))
+	return w.err
+}
+
+// manCommand prints a command with its arguments and flags.
+func manCommand(w *printer, command *kong.Node) {
+	words := []string{strings.TrimPrefix(command.FullPath(), "codex-bridge ")}
+	for _, arg := range command.Positional {
+		words = append(words, arg.Summary())
+	}
+	w.line(".SS %s", roff(strings.Join(words, " ")))
+	w.line("%s", roff(command.Help))
+	for _, arg := range command.Positional {
+		if arg.Help != "" {
+			manEntry(w, arg.Summary(), arg.Help)
+		}
+	}
+	for _, flag := range command.Flags {
+		if flag.Name != "help" && !flag.Hidden {
+			name := flag.String()
+			if flag.Short != 0 {
+				name = fmt.Sprintf("-%c, %s", flag.Short, strings.TrimPrefix(name, fmt.Sprintf("-%c, ", flag.Short)))
+			}
+			manEntry(w, name, flag.Help)
+		}
+	}
+}
+
+func manEntry(w *printer, name, help string) {
+	w.line(".TP\n.B %s", roff(name))
+	w.line("%s", roff(help))
+}
+
+// roff escapes text for man(7): a minus stays a minus, and no line begins a request.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	return text
+}
