@@ -131,23 +131,24 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 		}
 		return nil
 	})
+	none := errors.Is(err, store.ErrNotExist)
 	switch {
-	case errors.Is(err, store.ErrNotExist) && c.Head.Hash != "":
+	case none && c.Head.Hash != "":
 		return errors.New("the noted head is not in the log: " + noDecisions)
-	case err != nil && !errors.Is(err, store.ErrNotExist):
+	case err != nil && !none:
 		return err
 	case c.JSON:
 		verified := struct {
 			Decisions int64  `json:"decisions"`
 			Head      string `json:"head,omitempty"`
 		}{Decisions: head.Seq}
-		if err == nil {
+		if !none {
 			verified.Head = head.String()
 		}
 		return writeJSON(out, verified)
-	case err != nil:
-		fmt.Fprintln(out, noDecisions)
-		return nil
+	case none:
+		_, err = fmt.Fprintln(out, noDecisions)
+		return err
 	}
 	fmt.Fprintf(out, "%d decisions, none changed\nhead %s\n", head.Seq, head)
 	if c.Head.Hash != "" {

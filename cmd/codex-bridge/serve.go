@@ -121,7 +121,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		case <-stop:
 		case <-idle:
 		case <-lost:
-			done, lost = false, nil
+			done = false
 			if isReplaced(cfg) {
 				log.Warn("another codex-bridge serve has taken the control socket over; this one goes on with its clients")
 				if c.Idle > 0 {
