@@ -58,8 +58,8 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 	npm install --prefix $(VSCODE)/e2e/node_modules/code-server/lib/vscode --ignore-scripts --omit=dev --no-audit --no-fund
 	@touch $@
 
-demo: setup build ## a whole conversation through the real codex, offline
-	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
+demo: setup build ## a conversation through the real codex, offline; ALL=1: with all scenes
+	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo $(if $(ALL),--all)
 
 # The linters run go vet, so the tests need not. -v and the filter show each end-to-end test as it ends.
 test: setup postgres editors lint prose deadcode ## the linters, and all tests, those against the real codex and in real editors too
@@ -138,9 +138,9 @@ cross: ## other platforms compile: TARGETS="linux/arm64 …"
 
 .PHONY: site site-test clean-site
 SITE := packaging/site
-# SITE_REPOSITORY is the address of the code, for links to files that are no pages; SITE_BASE the path of the site.
+# Files that are no pages are links to REPOSITORY; SITE_BASE is the path of the site.
 site: $(SITE)/node_modules/.package-lock.json ## the documentation as a site, in dist/site; fails at a dead link
-	cd $(SITE) && node_modules/.bin/vitepress build
+	cd $(SITE) && SITE_REPOSITORY='$(REPOSITORY)' node_modules/.bin/vitepress build
 	node $(SITE)/check.mjs dist/site
 $(SITE)/node_modules/.package-lock.json: $(SITE)/package.json $(SITE)/package-lock.json
 	npm ci --prefix $(SITE) --ignore-scripts --no-audit --no-fund

@@ -9,11 +9,13 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/demo"
 )
 
-type demoCmd struct{}
+type demoCmd struct {
+	All bool `help:"Play all scenes."`
+}
 
 // Run plays the demo with the codex of CODEX_BRIDGE_CODEX or PATH. It ignores the user's
 // configuration.
-func (demoCmd) Run(out rawOutput) error {
+func (c demoCmd) Run(out rawOutput) error {
 	path, err := codex.Find("codex")
 	if err != nil {
 		return err
@@ -24,5 +26,5 @@ func (demoCmd) Run(out rawOutput) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout)})
+	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout), All: c.All})
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -121,8 +122,11 @@ func wrapCell(text string, width int) (lines []string) {
 	return append(lines, string(rest))
 }
 
-// outputWidth returns the width of the terminal on stdout, or maxColumns.
+// outputWidth returns $COLUMNS, the width of the terminal on stdout, or maxColumns.
 func outputWidth() int {
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
 		return width
 	}

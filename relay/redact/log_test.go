@@ -26,11 +26,13 @@ func TestLogHandlerRedacts(t *testing.T) {
 	log.With("about", "rosebud").WithGroup("g").Info("m", "error", errors.New("password=x3"), slog.Group("h", "t", "a rosebud"))
 	log.Info("policy", "field", "params.config.http_headers.Authorization", "from", `"x4"`, "to", "")
 	log.Info("policy", "field", "params.model", "from", `"x"`, "to", `{"y":[1]}`, "reason", "x")
+	log.Info("policy", "reason", `"never" is not allowed, token=x5`, "what", `{"a":1} and more`)
 	want := []string{
 		`msg="API_TOKEN=<redacted> passes" line="{\"password\":\"<redacted>\",\"n\":1,\"t\":\"<redacted>\"}" n=7`,
 		`msg=m about=<redacted> g.error="password=<redacted>" g.h.t="a <redacted>"`,
 		`msg=policy field=params.config.http_headers.Authorization from=<redacted> to=""`,
 		`msg=policy field=params.model from="\"x\"" to="{\"y\":[1]}" reason=x`,
+		`msg=policy reason="\"never\" is not allowed, token=<redacted>" what="{\"a\":1} and more"`,
 	}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(out.String()), "\n")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -3,6 +3,8 @@ package redact
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,6 +77,9 @@ func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err e
 	if err := w.value("", 0); err != nil {
 		return nil, 0, err
 	}
+	if _, err := w.in.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, 0, errTrailing
+	}
 	return bytes.TrimRight(out.Bytes(), "\n"), w.chars, nil
 }
 
@@ -90,6 +95,8 @@ func (r Redactor) replaceKnown(text string) string {
 	}
 	return r.known.Replace(text)
 }
+
+var errTrailing = errors.New("a text follows the JSON value")
 
 var options = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(false),

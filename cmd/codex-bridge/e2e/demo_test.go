@@ -13,12 +13,13 @@ import (
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codex: codexShim}) // with an MCP server next to it
-	cmd := exec.CommandContext(deadline(t), proxyPath, "demo")
+	cmd := exec.CommandContext(deadline(t), proxyPath, "demo", "--all")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	text := strings.Join(strings.Fields(string(out)), " ")
 	for _, want := range []string{
 		"The real codex (0.169.0)",
 		"ok effective settings: approvalPolicy untrusted, sandbox readOnly",
@@ -37,12 +38,37 @@ func TestDemo(t *testing.T) {
 		"ok described; the second image asked for a file, which was not written",
 		"rewritten requests: 1; refused: 8.",
 	} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
 	if strings.Contains(string(out), "\x1b") {
 		t.Error("colours without a terminal")
+	}
+	checkColumns(t, string(out))
+}
+
+// In brief, the demo has six scenes and says first what a user gets.
+func TestDemoInBrief(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	cmd := exec.CommandContext(deadline(t), proxyPath, "demo")
+	cmd.Env, cmd.Dir = w.env, w.workspace
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if err != nil || !strings.HasPrefix(text, "codex-bridge stands between") || !strings.Contains(text, "\n6. ") || strings.Contains(text, "\n7. ") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	checkColumns(t, text)
+}
+
+// checkColumns checks that no line is wider than 80 characters.
+func checkColumns(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+			t.Errorf("%d characters: %s", n, line)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/cmd/internal/editor"
@@ -91,7 +92,7 @@ func sceneDecisionLog(ctx context.Context, s *stage) error {
 	for _, args := range [][]string{{"decisions", "list", "--limit", "4"}, {"decisions", "verify"}} {
 		s.block("$ codex-bridge " + strings.Join(args, " "))
 		command := exec.CommandContext(ctx, s.o.Bridge, args...)
-		command.Env = s.env
+		command.Env = append(slices.Clip(s.env), fmt.Sprintf("COLUMNS=%d", columns-6))
 		out, err := command.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("codex-bridge %s: %w: %s", strings.Join(args, " "), err, out)

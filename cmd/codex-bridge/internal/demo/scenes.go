@@ -12,25 +12,25 @@ import (
 	"codex-bridge.example/cmd/internal/editor"
 )
 
-// scenes has the scenes in their order.
+// scenes has the scenes in their order. Those in brief are the ones that a new user sees.
 var scenes = []scene{
-	{"An editor asks for everything", sceneThreadStart},
-	{"An ordinary question", sceneMessage},
-	{"A command asks first", sceneApproval},
-	{"A rule that needs no question", sceneRule},
-	{"A rule of the user's own for codex", sceneUserRule},
-	{"Tools of the host's", sceneTools},
-	{"The editor tries again in the middle of the thread", sceneSettings},
-	{"A trick on the wire", sceneAmbiguousJSON},
-	{"The ways around", sceneUnsandboxedMethods},
-	{"A project that brings its own configuration", sceneProjectConfig},
-	{"What is on record", sceneDecisionLog},
-	{"A conversation outlives its process", sceneSession},
-	{"What was said is found again", sceneHistory},
-	{"Another day, another configuration", sceneProfile},
-	{"Messages while a turn runs", sceneMessages},
-	{"An image, beside the conversation", sceneImage},
-	{"An agent, beside the conversation", sceneAgent},
+	{"An editor asks for everything", sceneThreadStart, true},
+	{"An ordinary question", sceneMessage, false},
+	{"A command asks first", sceneApproval, true},
+	{"A rule that needs no question", sceneRule, true},
+	{"A rule of the user's own for codex", sceneUserRule, false},
+	{"Tools of the host's", sceneTools, false},
+	{"The editor tries again in the middle of the thread", sceneSettings, false},
+	{"A trick on the wire", sceneAmbiguousJSON, false},
+	{"The ways around", sceneUnsandboxedMethods, true},
+	{"A project that brings its own configuration", sceneProjectConfig, true},
+	{"What is on record", sceneDecisionLog, true},
+	{"A conversation outlives its process", sceneSession, false},
+	{"What was said is found again", sceneHistory, false},
+	{"Another day, another configuration", sceneProfile, false},
+	{"Messages while a turn runs", sceneMessages, false},
+	{"An image, beside the conversation", sceneImage, false},
+	{"An agent, beside the conversation", sceneAgent, false},
 }
 
 type object = map[string]any
@@ -144,7 +144,10 @@ func sceneAmbiguousJSON(ctx context.Context, s *stage) error {
 
 func (s *stage) printSummary() {
 	s.say("")
-	s.say("That was codex %s: rewritten requests: %d; refused: %d. All its threads\nfollowed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+	s.say("That was codex %s: rewritten requests: %d; refused: %d. All its threads followed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+	if !s.o.All {
+		s.say("%d more scenes, about tools, conversations and agents: codex-bridge demo --all", len(scenes)-s.played)
+	}
 }
 
 // call sends a request and returns its response.
@@ -171,10 +174,10 @@ func (s *stage) printRewrite(ctx context.Context, method string) error {
 		return err
 	}
 	s.changed++
-	s.printSideBySide("the editor sent", sent, "codex got", []byte(got))
+	s.printDifference("the editor sent", sent, "codex got", []byte(got))
 	s.say("  because")
 	for _, c := range changes {
-		s.say("    %s: %s %s", c.Field, c.Reason, s.paint(faint, "("+c.Rule+")"))
+		s.indented("    ", fmt.Sprintf("%s: %s (%s)", c.Field, c.Reason, c.Rule))
 	}
 	return nil
 }
@@ -234,6 +237,9 @@ func (s *stage) useNewThread(ctx context.Context) (back func(), err error) {
 }
 
 func (s *stage) quote(who, text string) {
-	text = strings.Join(strings.Fields(text), " ")
-	s.say("    %s %s", s.paint(blue, who+":"), text)
+	lines := wrap(who+": "+strings.Join(strings.Fields(text), " "), columns-4)
+	lines[0] = s.paint(blue, who+":") + strings.TrimPrefix(lines[0], who+":")
+	for _, line := range lines {
+		fmt.Fprintln(s.o.Out, "    "+line)
+	}
 }

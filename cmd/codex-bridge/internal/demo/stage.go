@@ -40,15 +40,17 @@ type Options struct {
 	Codex  string // the real codex
 	Out    io.Writer
 	Color  bool
+	All    bool // all scenes, not only those in brief
 }
 
 // scene is one part of the demo.
 type scene struct {
-	title string
-	play  func(context.Context, *stage) error
+	title   string
+	play    func(context.Context, *stage) error
+	inBrief bool
 }
 
-// Run plays all scenes and removes its temporary files.
+// Run plays the scenes and removes its temporary files.
 func Run(ctx context.Context, o Options) (err error) {
 	s, err := build(o)
 	if s != nil {
@@ -57,12 +59,16 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	s.say("The real codex (%s) behind codex-bridge, with this policy:", s.version)
+	s.say("codex-bridge stands between an editor and codex. Your policy limits what the editor and the model may do, commands ask you first, and each decision is on record. You see it with the real codex (%s) and a scripted model, without a network. The policy:", s.version)
 	s.block(Policy)
-	for i, scene := range scenes {
-		s.title(i+1, scene.title)
+	for _, scene := range scenes {
+		if !scene.inBrief && !o.All {
+			continue
+		}
+		s.played++
+		s.title(s.played, scene.title)
 		if err := scene.play(ctx, s); err != nil {
-			return fmt.Errorf("scene %d (%s): %w", i+1, scene.title, err)
+			return fmt.Errorf("scene %d (%s): %w", s.played, scene.title, err)
 		}
 	}
 	s.printSummary()
@@ -83,6 +89,7 @@ type stage struct {
 	endedThread string // of a conversation that has ended
 	refused     int    // requests that the bridge refused
 	changed     int    // requests that the bridge rewrote
+	played      int    // scenes
 }
 
 func build(o Options) (*stage, error) {

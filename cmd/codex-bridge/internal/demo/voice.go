@@ -27,41 +27,90 @@ func (s *stage) title(n int, text string) {
 	fmt.Fprintf(s.o.Out, "\n%s\n", s.paint(bold, fmt.Sprintf("%d. %s", n, text)))
 }
 
-// say prints an explanation.
+// columns is the width of the demo in characters.
+const columns = 80
+
+// say prints an explanation, a paragraph.
 func (s *stage) say(format string, args ...any) {
-	fmt.Fprintf(s.o.Out, format+"\n", args...)
+	s.indented("", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
+}
+
+func (s *stage) indented(indent, text string) {
+	for _, line := range wrap(text, columns-len(indent)) {
+		fmt.Fprintln(s.o.Out, indent+line)
+	}
 }
 
 func (s *stage) good(format string, args ...any) {
-	fmt.Fprintln(s.o.Out, s.paint(green, "  ok ")+fmt.Sprintf(format, args...))
+	for i, line := range wrap(fmt.Sprintf(format, args...), columns-5) {
+		mark := "     "
+		if i == 0 {
+			mark = s.paint(green, "  ok ")
+		}
+		fmt.Fprintln(s.o.Out, mark+line)
+	}
 }
 
+// block prints lines as they are, but for those that are too long.
 func (s *stage) block(text string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		fmt.Fprintln(s.o.Out, "    "+line)
+		s.wrapped("    ", line)
 	}
 }
 
-// printSideBySide prints two messages side by side and marks the lines that differ.
-func (s *stage) printSideBySide(leftTitle string, left []byte, rightTitle string, right []byte) {
-	l, r := lines(left), lines(right)
-	width := len(leftTitle)
-	for _, line := range l {
-		width = max(width, len([]rune(line)))
+// wrapped prints a line with its own indentation on each of the lines that it takes.
+func (s *stage) wrapped(indent, line string) {
+	text := strings.TrimLeft(line, " ")
+	indent += line[:len(line)-len(text)]
+	for i, part := range wrap(text, columns-len(indent)-2) {
+		if i == 1 {
+			indent += "  "
+		}
+		fmt.Fprintln(s.o.Out, indent+part)
 	}
-	width = min(width, 60)
-	fmt.Fprintf(s.o.Out, "    %s | %s\n", s.paint(bold, pad(leftTitle, width)), s.paint(bold, rightTitle))
-	inLeft, inRight := set(l), set(r)
-	for i := range max(len(l), len(r)) {
-		a, b := at(l, i), at(r, i)
-		left, right := pad(a, width), b
-		if !inRight[trimLine(a)] {
-			left = s.paint(red, left)
+}
+
+// wrap breaks a text into lines of at most width characters, at spaces where possible.
+func wrap(text string, width int) (lines []string) {
+	rest := []rune(text)
+	for len(rest) > width {
+		at := width
+		for i := width; i > width/2; i-- {
+			if rest[i] == ' ' {
+				at = i
+				break
+			}
 		}
-		if !inLeft[trimLine(b)] {
-			right = s.paint(green, right)
+		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+	}
+	return append(lines, string(rest))
+}
+
+// printDifference prints two messages one after the other, and marks the lines that only one of them has.
+func (s *stage) printDifference(firstTitle string, first []byte, secondTitle string, second []byte) {
+	a, b := lines(first), lines(second)
+	for _, one := range []struct {
+		title, mark, color string
+		lines              []string
+		other              map[string]bool
+	}{{firstTitle, "- ", red, a, set(b)}, {secondTitle, "+ ", green, b, set(a)}} {
+		fmt.Fprintln(s.o.Out, "    "+s.paint(bold, one.title))
+		for _, line := range one.lines {
+			mark, color := "  ", ""
+			if !one.other[trimLine(line)] {
+				mark, color = one.mark, one.color
+			}
+			text := strings.TrimLeft(line, " ")
+			indent := line[:len(line)-len(text)]
+			for _, part := range wrap(text, columns-6-len(indent)) {
+				part = mark + indent + part
+				if color != "" {
+					part = s.paint(color, part)
+				}
+				fmt.Fprintln(s.o.Out, "    "+part)
+			}
 		}
-		fmt.Fprintf(s.o.Out, "    %s | %s\n", left, right)
 	}
 }
 
@@ -73,13 +122,6 @@ func lines(message []byte) []string {
 	return strings.Split(pretty.String(), "\n")
 }
 
-func at(list []string, i int) string {
-	if i < len(list) {
-		return list[i]
-	}
-	return ""
-}
-
 // trimLine returns a line without its indentation and comma.
 func trimLine(line string) string { return strings.TrimRight(strings.TrimSpace(line), ",") }
 
@@ -89,12 +131,4 @@ func set(list []string) map[string]bool {
 		all[trimLine(line)] = true
 	}
 	return all
-}
-
-func pad(text string, width int) string {
-	n := len([]rune(text))
-	if n > width {
-		return string([]rune(text)[:width-3]) + "..."
-	}
-	return text + strings.Repeat(" ", width-n)
 }
