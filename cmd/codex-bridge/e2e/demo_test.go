@@ -21,7 +21,7 @@ func TestDemo(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(string(out)), " ")
 	for _, want := range []string{
-		"The real codex (0.169.0)",
+		"the real codex (0.169.0)",
 		"ok effective settings: approvalPolicy untrusted, sandbox readOnly",
 		"ok hello.txt was not written, nor was way-out.txt",
 		"ok Codex reports: the hook blocked it",
