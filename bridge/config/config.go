@@ -291,16 +291,16 @@ type Rule struct {
 	Decision  string `toml:"decision"`  // deny | allow | ask
 	Reason    string `toml:"reason"`
 
-	// Origin is the place in a file. RuleLayers groups rules by its Layer.
+	// Origin is the place in a file. RuleLayers groups rules by it.
 	Origin Origin `toml:"-"`
 }
 
-// RuleLayers returns the rules by layer, managed first, in the order of the files. It omits layers
-// without rules.
+// RuleLayers returns the rules by file, managed first, in the order of the files. It omits files without
+// rules.
 func (p *Policy) RuleLayers() [][]Rule {
 	var groups [][]Rule
 	for i, r := range p.Rules {
-		if i == 0 || r.Origin.Layer != p.Rules[i-1].Origin.Layer {
+		if i == 0 || r.Origin.Layer != p.Rules[i-1].Origin.Layer || r.Origin.File != p.Rules[i-1].Origin.File {
 			groups = append(groups, nil)
 		}
 		last := len(groups) - 1

@@ -56,6 +56,7 @@ type layer struct {
 	leaves   []leaf            // in the order of the file
 	sections map[string]Origin // by name, the first mention
 	warnings []*Error          // unknown keys, and entries that are left out with theirs
+	leftOut  []leaf            // entries with unknown keys; later layers can't replace them
 	// ignoresUnknown is Compat.IgnoreUnknown, of this file or of the managed one before it.
 	ignoresUnknown bool
 }
@@ -68,6 +69,7 @@ type decoder struct {
 	errs  []*Error
 
 	ignored bool // the leaf has an unknown key
+	useless bool // without it the leaf is not complete
 }
 
 // decode parses and checks a file. ignore makes unknown keys warnings.
@@ -89,7 +91,7 @@ func decode(src source, home string, ignore bool) (*layer, []*Error) {
 	}
 	d.section(reflect.TypeFor[Config](), root, keyPath{})
 	slices.SortStableFunc(d.leaves, func(a, b leaf) int { return cmp.Compare(a.offset, b.offset) })
-	d.warnings = sorted(d.warnings)
+	slices.SortStableFunc(d.warnings, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 	return &d.layer, d.errs
 }
 
@@ -116,13 +118,13 @@ func (d *decoder) warn(offset int, k keyPath, e *Error) {
 }
 
 // widens reports whether an entry can allow more without one of its keys, which may be a condition or a limit.
-// A rule that denies or asks then does so more often, and a handler is asked more often.
+// A rule that denies does so more often then, and a handler is asked more often.
 func widens(entry any) bool {
 	switch e := entry.(type) {
 	case Rule:
 		return e.Decision == "allow"
 	case Handler:
-		return false
+		return e.Event == "permission_request" // its program can allow
 	}
 	return true
 }
@@ -162,7 +164,8 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 	valid := true
 	for name, value := range n.table {
 		f, ok := field(t, name)
-		if !ok && d.ignoresUnknown {
+		// In the managed file a misspelt key is an error: the policy must not be lost by a letter.
+		if !ok && d.ignoresUnknown && (d.layer.layer != Managed || nearestKey(t, name) == "") {
 			e := unknownKey(t, name)
 			if e.Message = "ignored: this version does not know the key"; e.Hint == removeIt {
 				e.Hint = "update codex-bridge, or remove it"
@@ -225,13 +228,18 @@ func (d *decoder) isTable(n *node, k keyPath) bool {
 // leaf reads a value of type t and adds it to the layer.
 func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.key}
-	d.ignored = false
+	d.ignored, d.useless = false, false
 	if !d.value(l.value, n, k) {
 		return
 	}
-	if d.ignored && widens(l.value.Interface()) {
-		d.warn(n.key, k, newError("left out: without the key that this version does not know it could allow more", ""))
+	if d.useless || d.ignored && widens(l.value.Interface()) {
+		d.warn(n.key, k, newError("left out: without the key that this version does not know it is not complete, or could allow more", ""))
+		d.leftOut = append(d.leftOut, l)
 		return
+	}
+	if r, ok := l.value.Interface().(Rule); ok && d.ignored && r.Decision == "ask" {
+		d.warn(n.key, k, newError(`the decision is "deny": without the key that this version does not know the rule would come before others`, ""))
+		l.value.FieldByName("Decision").SetString("deny")
 	}
 	if t.Kind() == reflect.Struct {
 		if f := l.value.FieldByName("Origin"); f.IsValid() {
@@ -315,7 +323,11 @@ func (d *decoder) entry(v reflect.Value, n *node, k keyPath) bool {
 		return d.value(v.FieldByIndex(f.Index), n, k)
 	})
 	// If a key is wrong, it may be the one that is missing.
-	if e := specs[k.pattern].checkKeys(n.table); e != nil && valid {
+	switch e := specs[k.pattern].checkKeys(n.table); {
+	case e != nil && valid && d.ignored:
+		d.useless = true
+		return true
+	case e != nil && valid:
 		valid = d.fail(n.key, k, e)
 	}
 	if server, ok := v.Addr().Interface().(*ToolServer); ok {
@@ -410,11 +422,7 @@ func mismatch(want string, n *node) *Error {
 
 // unknownKey returns the error for a key that t does not have, with a similar key.
 func unknownKey(t reflect.Type, name string) *Error {
-	var known []string
-	for key := range fields(t) {
-		known = append(known, key)
-	}
-	near := Nearest(name, known)
+	near := nearestKey(t, name)
 	if near == "" {
 		near = inOtherSection(name)
 	}
@@ -422,6 +430,15 @@ func unknownKey(t reflect.Type, name string) *Error {
 		return newError("unknown key", removeIt)
 	}
 	return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
+}
+
+// nearestKey returns the key of t that is the most similar to a mistyped one, or "".
+func nearestKey(t reflect.Type, name string) string {
+	var known []string
+	for key := range fields(t) {
+		known = append(known, key)
+	}
+	return Nearest(name, known)
 }
 
 const removeIt = "remove it"

@@ -29,19 +29,16 @@ func (m *merger) finish() {
 		}
 	}
 	for i, h := range c.Hooks.Handlers {
-		if !slices.Contains(c.Hooks.Events, h.Event) {
+		switch {
+		case slices.Contains(c.Hooks.Events, h.Event):
+		case m.isSet("hooks.events") && c.origins["hooks.events"].Layer != h.Origin.Layer:
+			c.Hooks.Events = append(slices.Clip(c.Hooks.Events), h.Event) // later layers add events
+		default:
 			m.failAt(h.Origin, fmt.Sprintf("hooks.handler[%d].event", i),
 				newError(fmt.Sprintf("hooks.events does not have %q, so the handler would never run", h.Event), "add it there"))
 		}
 	}
-	if l := c.ToolLimits; l.Timeout > l.MaxTimeout && m.isBound("tool_limits.timeout", "tool_limits.max_timeout") {
-		m.warn(c.origins["tool_limits.timeout"], "tool_limits.timeout", newError(fmt.Sprintf("%q is more than max_timeout %q, which %s sets; that holds",
-			l.Timeout, l.MaxTimeout, m.holder("tool_limits.max_timeout")), "lower it"))
-		c.ToolLimits.Timeout = l.MaxTimeout
-	} else if l.Timeout > l.MaxTimeout {
-		m.failKeys("tool_limits.timeout", "tool_limits.max_timeout",
-			fmt.Sprintf("timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
-	}
+	m.checkTimeouts()
 	if n := len(c.Policy.ProtectedPaths); n > maxProtected {
 		m.failKeys("policy.protected_paths", "", fmt.Sprintf("%d entries are more than %d", n, maxProtected), "name folders instead of their files")
 	}
@@ -49,10 +46,20 @@ func (m *merger) finish() {
 	m.checkDefaultAgent()
 }
 
-// isBound reports whether an earlier file than that of a key sets the other key, so that the user of the key
-// can't be expected to know the other.
-func (m *merger) isBound(key, other string) bool {
-	return m.isSet(other) && m.cfg.origins[other].Layer < m.cfg.origins[key].Layer
+// checkTimeouts lowers a timeout that is more than its limit of another file or layer.
+func (m *merger) checkTimeouts() {
+	const key, other = "tool_limits.timeout", "tool_limits.max_timeout"
+	l := &m.cfg.ToolLimits
+	switch {
+	case l.Timeout <= l.MaxTimeout:
+	case m.isSet(key) && (!m.isSet(other) || m.cfg.origins[key].File == m.cfg.origins[other].File):
+		m.failKeys(key, other, fmt.Sprintf("timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
+	case m.isSet(key):
+		m.warn(m.cfg.origins[key], key, newError(fmt.Sprintf("%q is more than max_timeout %q, which %s sets; that holds", l.Timeout, l.MaxTimeout, m.holder(other)), "lower it"))
+		l.Timeout = l.MaxTimeout
+	default: // the timeout is the default
+		l.Timeout = l.MaxTimeout
+	}
 }
 
 // failKeys reports an error of two keys at the one of the later layer.
@@ -85,16 +92,16 @@ func (m *merger) checkDefaultAgent() {
 	known := slices.Sorted(maps.Keys(m.cfg.ACP.Agents))
 	switch {
 	case name == "":
+	case m.leftOut[Key("acp", "agents", name)],
+		len(m.cfg.files) > 1 && len(allowed) > 0 && slices.Contains(known, name) && !slices.Contains(allowed, name):
+		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: another file does not allow it, or this version does not know all of it", "choose another"))
+		m.cfg.ACP.DefaultAgent = ""
 	case !slices.Contains(known, name):
 		hint := "add [acp.agents." + Key(name) + "]"
 		if near := Nearest(name, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		m.failKeys("acp.default_agent", "", quote(name)+" is not configured", hint)
-	case len(allowed) > 0 && !slices.Contains(allowed, name) && m.isBound("acp.default_agent", "acp.allowed"):
-		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(fmt.Sprintf("ignored: %s is not in acp.allowed, which %s sets",
-			quote(name), m.holder("acp.allowed")), "choose another"))
-		m.cfg.ACP.DefaultAgent = ""
 	case len(allowed) > 0 && !slices.Contains(allowed, name):
 		m.failKeys("acp.default_agent", "acp.allowed", quote(name)+" is not in acp.allowed", "add it there or choose another")
 	}

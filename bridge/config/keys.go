@@ -177,7 +177,7 @@ var specs = map[string]spec{
 	"acp.agents.*.command": {doc: "Program and arguments.", program: true},
 
 	"compat":                {doc: "Files for bridges of several versions."},
-	"compat.ignore_unknown": {doc: "In the managed file only: a key that this version does not know is a warning, in all files. A rule that allows, and a tool, server or agent with such a key is left out."},
+	"compat.ignore_unknown": {doc: "In the managed file only: a key that this version does not know is a warning, in all files. An entry that could allow more without it is left out, and an ask rule denies. Misspelt keys of the managed file and unknown values stay errors."},
 
 	"serve":                {doc: "One Codex for several clients: codex-bridge serve."},
 	"serve.mode":           {doc: "Whether app-server and the terminal interface join codex-bridge serve, which starts by itself: no; yes, or alone if that fails; or yes, or not at all.", enum: []string{OwnCodex, Join, MustJoin}},

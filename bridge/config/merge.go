@@ -17,6 +17,7 @@ type merger struct {
 	execLayers []setting.ExecLayer // in the order of the layers
 	exec       setting.ExecPolicy  // the result of execLayers
 	errs       []*Error
+	leftOut    map[string]bool // keys of entries that an earlier file has and this version does not know
 }
 
 // apply merges one layer.
@@ -34,15 +35,26 @@ func (m *merger) apply(l *layer) {
 	}
 	for _, f := range l.leaves {
 		switch {
+		case m.leftOut[f.name]:
+			m.warn(f.origin, f.name, newError("ignored, since "+m.holder(f.name)+" has set this", "leave it out here, or change it there"))
 		case l.layer == Workspace && !workspaceAllows(f.pattern):
 			m.fail(f, newError("a workspace file can't set this",
 				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
 		case f.pattern == "compat.ignore_unknown" && l.layer != Managed:
-			m.fail(f, newError("only the managed file can set this", "remove it"))
+			m.warn(f.origin, f.name, newError("ignored: only the managed file can set this", ""))
 		case f.appends:
 			m.append(f)
 		default:
 			m.set(f, m.bound(f, off))
+		}
+	}
+	for _, f := range l.leftOut {
+		if !f.appends && !m.isSet(f.name) {
+			m.cfg.origins[f.name] = f.origin
+			if m.leftOut == nil {
+				m.leftOut = make(map[string]bool)
+			}
+			m.leftOut[f.name] = true
 		}
 	}
 	m.applyPreset(l, off)
@@ -92,6 +104,10 @@ func (m *merger) set(f leaf, bound reflect.Value) {
 			m.warn(f.origin, f.name, newError("ignored, since "+m.holder(f.name)+" has set this", "leave it out here, or change it there"))
 			return
 		}
+		if f.pattern == "policy.methods.*" && !m.isSet(f.name) {
+			m.warn(f.origin, f.name, newError("ignored: for a method that no earlier file names, a workspace file can only say \"deny\"", "leave it out, or set it in your own configuration"))
+			return
+		}
 		if value, ok = o.merge(bound, value); !ok {
 			value = o.inBoth(bound, f.value)
 			m.warn(f.origin, f.name, newError(fmt.Sprintf("%s is looser than %s, which %s; %s holds", show(f.value), show(bound), m.reason(f), show(value)),
@@ -139,6 +155,13 @@ func (m *merger) append(f leaf) {
 // warn records that something in a file has no effect, so that an earlier layer can change without ending
 // the editors of those whose file asks for more.
 func (m *merger) warn(o Origin, key string, e *Error) {
+	const maxWarnings = 200
+	if len(m.cfg.warnings) == maxWarnings {
+		m.cfg.warnings = append(m.cfg.warnings, newError("more warnings are not shown", ""))
+	}
+	if len(m.cfg.warnings) > maxWarnings {
+		return
+	}
 	e.File, e.Line, e.Column, e.Key = o.File, o.Line, o.Column, key
 	m.cfg.warnings = append(m.cfg.warnings, e)
 }

@@ -36,7 +36,7 @@ var tighten = map[string]order{
 	"policy.sandbox":          ranked(sandboxOrder...),
 	"policy.network":          only(false),
 	"policy.writable_roots":   covered("name folders inside the earlier ones", within),
-	"policy.reviewers":        strictFirst("user", "auto_review"),
+	"policy.reviewers":        strictFirst("user", "auto_review", "guardian_subagent"),
 	"policy.models":           emptyIsAll(covered("remove patterns or narrow them", narrower)),
 	"policy.efforts":          emptyIsAll(subset),
 	"policy.config_keys":      covered("remove patterns or narrow them", narrowerKeys),
@@ -157,8 +157,12 @@ func strictFirst(scale ...string) order {
 		if len(known) == 0 {
 			return earlier
 		}
-		kept, _ := o.merge(reflect.ValueOf(earlier), reflect.ValueOf(known))
-		return kept.Interface().([]string)
+		merged, _ := o.merge(reflect.ValueOf(earlier), reflect.ValueOf(known))
+		kept := merged.Interface().([]string)
+		if slices.Equal(kept, []string{"granular"}) { // no client can ask for it
+			return earlier
+		}
+		return kept
 	}
 	return o
 }

@@ -66,3 +66,26 @@ func TestProtectedPathsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// Each workspace file is a layer of rules of its own: an "ask" of an outer one does not hide a "deny" of an
+// inner one.
+func TestRulesOfTwoWorkspaceFiles(t *testing.T) {
+	outer := t.TempDir()
+	inner := filepath.Join(outer, "inner")
+	if err := os.Mkdir(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for folder, decision := range map[string]string{outer: "ask", inner: "deny"} {
+		rule := "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"" + decision + "\"\n"
+		if err := os.WriteFile(filepath.Join(folder, config.WorkspaceFile), []byte(rule), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.Options{Workspace: inner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if groups := cfg.Policy.RuleLayers(); len(groups) != 2 || groups[0][0].Decision != "ask" || groups[1][0].Decision != "deny" {
+		t.Errorf("%+v", groups)
+	}
+}
