@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
 type decisionsCmd struct {
@@ -108,7 +109,7 @@ func writeTable(out io.Writer, all []store.Entry) error {
 		if reason == "" {
 			continue
 		}
-		for _, line := range wrapCell(plain(reason), outputWidth()-len(indent)) {
+		for _, line := range follow.Wrap(plain(reason), outputWidth()-len(indent)) {
 			rows.line(indent + line)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
 // maxColumns is the width of output, in characters, where no terminal says another.
@@ -41,7 +43,7 @@ func (t *table) writeTo(out io.Writer) error {
 		lines := make([][]string, len(row))
 		most := 0
 		for i, cell := range row {
-			lines[i] = wrapCell(cell, widths[i])
+			lines[i] = follow.Wrap(cell, widths[i])
 			most = max(most, len(lines[i]))
 		}
 		for n := range most {
@@ -103,23 +105,6 @@ func widest(widths, least []int) int {
 		}
 	}
 	return found
-}
-
-// wrapCell breaks a text into lines of at most width characters, after spaces where possible.
-func wrapCell(text string, width int) (lines []string) {
-	rest := []rune(text)
-	for len(rest) > width {
-		at := width
-		for i := width; i > width/2; i-- {
-			if rest[i] == ' ' {
-				at = i
-				break
-			}
-		}
-		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
-		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
-	}
-	return append(lines, string(rest))
 }
 
 // outputWidth returns $COLUMNS, the width of the terminal on stdout, or maxColumns.

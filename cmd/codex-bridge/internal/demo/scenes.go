@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -237,7 +238,7 @@ func (s *stage) useNewThread(ctx context.Context) (back func(), err error) {
 }
 
 func (s *stage) quote(who, text string) {
-	lines := wrap(who+": "+strings.Join(strings.Fields(text), " "), columns-4)
+	lines := follow.Wrap(who+": "+strings.Join(strings.Fields(text), " "), columns-4)
 	lines[0] = s.paint(blue, who+":") + strings.TrimPrefix(lines[0], who+":")
 	for _, line := range lines {
 		fmt.Fprintln(s.o.Out, "    "+line)

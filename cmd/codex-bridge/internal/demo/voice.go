@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
 // The colours of the demo, by meaning.
@@ -36,13 +38,13 @@ func (s *stage) say(format string, args ...any) {
 }
 
 func (s *stage) indented(indent, text string) {
-	for _, line := range wrap(text, columns-len(indent)) {
+	for _, line := range follow.Wrap(text, columns-len(indent)) {
 		fmt.Fprintln(s.o.Out, indent+line)
 	}
 }
 
 func (s *stage) good(format string, args ...any) {
-	for i, line := range wrap(fmt.Sprintf(format, args...), columns-5) {
+	for i, line := range follow.Wrap(fmt.Sprintf(format, args...), columns-5) {
 		mark := "     "
 		if i == 0 {
 			mark = s.paint(green, "  ok ")
@@ -62,29 +64,12 @@ func (s *stage) block(text string) {
 func (s *stage) wrapped(indent, line string) {
 	text := strings.TrimLeft(line, " ")
 	indent += line[:len(line)-len(text)]
-	for i, part := range wrap(text, columns-len(indent)-2) {
+	for i, part := range follow.Wrap(text, columns-len(indent)-2) {
 		if i == 1 {
 			indent += "  "
 		}
 		fmt.Fprintln(s.o.Out, indent+part)
 	}
-}
-
-// wrap breaks a text into lines of at most width characters, at spaces where possible.
-func wrap(text string, width int) (lines []string) {
-	rest := []rune(text)
-	for len(rest) > width {
-		at := width
-		for i := width; i > width/2; i-- {
-			if rest[i] == ' ' {
-				at = i
-				break
-			}
-		}
-		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
-		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
-	}
-	return append(lines, string(rest))
 }
 
 // printDifference prints two messages one after the other, and marks the lines that only one of them has.
@@ -103,7 +88,7 @@ func (s *stage) printDifference(firstTitle string, first []byte, secondTitle str
 			}
 			text := strings.TrimLeft(line, " ")
 			indent := line[:len(line)-len(text)]
-			for _, part := range wrap(text, columns-6-len(indent)) {
+			for _, part := range follow.Wrap(text, columns-6-len(indent)) {
 				part = mark + indent + part
 				if color != "" {
 					part = s.paint(color, part)
