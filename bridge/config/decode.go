@@ -68,8 +68,8 @@ type decoder struct {
 	paths pathResolver
 	errs  []*Error
 
-	ignored bool // the leaf has an unknown key
-	useless bool // without it the leaf is not complete
+	hasUnknown bool // the leaf has an unknown key
+	incomplete bool // without it the leaf lacks a required key
 }
 
 // decode parses and checks a file. ignore makes unknown keys warnings.
@@ -171,7 +171,7 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 				e.Hint = "update codex-bridge, or remove it"
 			}
 			d.warn(value.key, k.field(name), e)
-			d.ignored = true
+			d.hasUnknown = true
 			continue
 		}
 		if !ok {
@@ -228,16 +228,16 @@ func (d *decoder) isTable(n *node, k keyPath) bool {
 // leaf reads a value of type t and adds it to the layer.
 func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.key}
-	d.ignored, d.useless = false, false
+	d.hasUnknown, d.incomplete = false, false
 	if !d.value(l.value, n, k) {
 		return
 	}
-	if d.useless || d.ignored && widens(l.value.Interface()) {
+	if d.incomplete || d.hasUnknown && widens(l.value.Interface()) {
 		d.warn(n.key, k, newError("left out: without the key that this version does not know it is not complete, or could allow more", ""))
 		d.leftOut = append(d.leftOut, l)
 		return
 	}
-	if r, ok := l.value.Interface().(Rule); ok && d.ignored && r.Decision == "ask" {
+	if r, ok := l.value.Interface().(Rule); ok && d.hasUnknown && r.Decision == "ask" {
 		d.warn(n.key, k, newError(`the decision is "deny": without the key that this version does not know the rule would come before others`, ""))
 		l.value.FieldByName("Decision").SetString("deny")
 	}
@@ -324,8 +324,8 @@ func (d *decoder) entry(v reflect.Value, n *node, k keyPath) bool {
 	})
 	// If a key is wrong, it may be the one that is missing.
 	switch e := specs[k.pattern].checkKeys(n.table); {
-	case e != nil && valid && d.ignored:
-		d.useless = true
+	case e != nil && valid && d.hasUnknown:
+		d.incomplete = true
 		return true
 	case e != nil && valid:
 		valid = d.fail(n.key, k, e)

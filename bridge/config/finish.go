@@ -55,7 +55,7 @@ func (m *merger) checkTimeouts() {
 	case m.isSet(key) && (!m.isSet(other) || m.cfg.origins[key].File == m.cfg.origins[other].File):
 		m.failKeys(key, other, fmt.Sprintf("timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
 	case m.isSet(key):
-		m.warn(m.cfg.origins[key], key, newError(fmt.Sprintf("%q is more than max_timeout %q, which %s sets; that holds", l.Timeout, l.MaxTimeout, m.holder(other)), "lower it"))
+		m.warn(m.cfg.origins[key], key, newError(fmt.Sprintf("%q is more than max_timeout %q, which %s sets; %[2]q holds", l.Timeout, l.MaxTimeout, m.holder(other)), "lower it"))
 		l.Timeout = l.MaxTimeout
 	default: // the timeout is the default
 		l.Timeout = l.MaxTimeout
@@ -94,7 +94,7 @@ func (m *merger) checkDefaultAgent() {
 	case name == "":
 	case m.leftOut[Key("acp", "agents", name)],
 		len(m.cfg.files) > 1 && len(allowed) > 0 && slices.Contains(known, name) && !slices.Contains(allowed, name):
-		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: another file does not allow it, or this version does not know all of it", "choose another"))
+		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: acp.allowed of another file excludes it, or it was left out", "choose another"))
 		m.cfg.ACP.DefaultAgent = ""
 	case !slices.Contains(known, name):
 		hint := "add [acp.agents." + Key(name) + "]"

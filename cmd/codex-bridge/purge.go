@@ -17,7 +17,7 @@ type purgeCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// purged is what was removed of one kind. The JSON names are stable.
+// purged is the result for one kind of data: traces, logs of agents or transcripts. The JSON names are stable.
 type purged struct {
 	kind    string // of files or records
 	Removed int64  `json:"removed"`

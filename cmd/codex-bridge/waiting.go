@@ -24,54 +24,54 @@ type waiting struct {
 
 // startWaiting prints to a terminal on stderr only. The caller must call stop.
 func startWaiting(name string) *waiting {
-	p := &waiting{name: name, to: os.Stderr, start: time.Now()}
+	w := &waiting{name: name, to: os.Stderr, start: time.Now()}
 	if isTerminal(os.Stderr) {
-		p.timer = time.AfterFunc(waitingAfter, p.print)
+		w.timer = time.AfterFunc(waitingAfter, w.print)
 	}
-	return p
+	return w
 }
 
-func (p *waiting) print() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer == nil {
+func (w *waiting) print() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil {
 		return
 	}
-	fmt.Fprintf(p.to, "%s: working for %s\n", p.name, time.Since(p.start).Round(time.Second))
-	p.timer.Reset(waitingEvery)
+	fmt.Fprintf(w.to, "%s: working for %s\n", w.name, time.Since(w.start).Round(time.Second))
+	w.timer.Reset(waitingEvery)
 }
 
-func (p *waiting) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
+func (w *waiting) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
 	}
 }
 
 // reader stops it before it reads.
-func (p *waiting) reader(r io.Reader) io.Reader { return stoppingReader{r, p} }
+func (w *waiting) reader(r io.Reader) io.Reader { return stoppingReader{r, w} }
 
 // writer stops it before it writes.
-func (p *waiting) writer(w io.Writer) io.Writer { return stoppingWriter{w, p} }
+func (w *waiting) writer(out io.Writer) io.Writer { return stoppingWriter{out, w} }
 
 type stoppingReader struct {
 	io.Reader
-	p *waiting
+	waiting *waiting
 }
 
 func (r stoppingReader) Read(b []byte) (int, error) {
-	r.p.stop()
+	r.waiting.stop()
 	return r.Reader.Read(b)
 }
 
 type stoppingWriter struct {
 	io.Writer
-	p *waiting
+	waiting *waiting
 }
 
 func (w stoppingWriter) Write(b []byte) (int, error) {
-	w.p.stop()
+	w.waiting.stop()
 	return w.Writer.Write(b)
 }

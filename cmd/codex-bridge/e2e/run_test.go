@@ -217,7 +217,7 @@ func TestRunOnATerminal(t *testing.T) {
 	}
 }
 
-// A session keeps the sandbox of its thread, and says so to whom asks for another.
+// A session keeps the sandbox of its thread. A user who asks for another reads that.
 func TestRunKeepsSandbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"})
