@@ -54,7 +54,8 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 		return nil, err
 	}
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
-	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(cfg)) })
+	oldest := enforceable(cfg)
+	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, oldest) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),
