@@ -61,13 +61,15 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 demo: setup build ## a conversation through the real codex, offline; ALL=1: with all scenes
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo $(if $(ALL),--all)
 
-# The linters run go vet, so the tests need not. -v and the filter show each end-to-end test as it ends.
-test: setup postgres editors lint prose deadcode ## the linters, and all tests, those against the real codex and in real editors too
-	go -C $(PEERS) test -vet=off ./...
+# The fast tests come first. The linters run go vet, so the tests need not. -v and the filter show each
+# end-to-end test as it ends.
+test: setup postgres ## all tests, those against the real codex and in real editors too, and the linters
 	go test -vet=off -timeout 18m $$(go list ./... | grep -vxF -e "$$(go list $(E2E))")
+	$(MAKE) lint prose deadcode
+	go -C $(PEERS) test -vet=off ./...
 	sh .ci/cc.sh
 	GORACE=atexit_sleep_ms=0 go test -race -vet=off -timeout 18m -skip Memory ./bridge ./serve
-	$(MAKE) laws
+	$(MAKE) laws editors
 	go test -vet=off -timeout 25m -skip '$(CONTROLS)' -v $(E2E) | grep --line-buffered -v -e '^=== ' -e '^ *--- PASS: .*/'
 
 # These show what Codex alone does, with the same attacks and in the conversations that each release must

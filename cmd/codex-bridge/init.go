@@ -25,6 +25,7 @@ type initCmd struct {
 	Workspace bool   `help:"Write a .codex-bridge.toml for this folder."`
 	Stdout    bool   `help:"Print the file, and write nothing."`
 	Schema    bool   `help:"Print the JSON Schema of the configuration, and write nothing."`
+	JSON      bool   `help:"Print the path of the new file as JSON." name:"json"`
 }
 
 // Run writes a starter configuration if there is no file yet, or prints the schema.
@@ -50,6 +51,9 @@ func (c initCmd) Run(out io.Writer) error {
 	}
 	if err := create(name, text, c.Workspace); err != nil {
 		return err
+	}
+	if c.JSON {
+		return writeJSON(out, map[string]string{"written": name})
 	}
 	fmt.Fprintf(out, "wrote %s; \"codex-bridge doctor\" looks at it\n", name)
 	return nil
