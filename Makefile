@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -151,6 +151,12 @@ $(SITE)/node_modules/.package-lock.json: $(SITE)/package.json $(SITE)/package-lo
 site-test: site ## every page of the site in a browser, narrow and wide, light and dark
 	sh $(VSCODE)/e2e/chromium.sh
 	node $(SITE)/test/browser.mjs dist/site
+
+# Choose from them by hand, for docs/images. Those of VS Code are in editors/vscode/shots after TestVSCode.
+pictures: setup editors ## pictures of each screen in the tests with Neovim, in .tools/pictures
+	mkdir -p .tools/pictures
+	CODEX_BRIDGE_PICTURES=$(CURDIR)/.tools/pictures go test -vet=off -count=1 -run '^TestNeovim' $(E2E)
+	node $(VSCODE)/e2e/pictures.mjs .tools/pictures
 
 clean: clean-site
 clean-site:

@@ -152,9 +152,19 @@ func (v *inNeovim) runText(text string) {
 	v.waitTurns()
 }
 
-// recordScreen records the screen without random parts.
+// recordScreen records the screen without random parts, and as a page in the folder that `make pictures`
+// names.
 func (v *inNeovim) recordScreen(name string) {
+	v.t.Helper()
 	keepTranscript(v.t, name+"\n"+v.Screen().Text())
+	folder := os.Getenv("CODEX_BRIDGE_PICTURES")
+	if folder == "" {
+		return
+	}
+	file := strings.ReplaceAll(v.t.Name()+"-"+name+".html", " ", "-")
+	if err := os.WriteFile(filepath.Join(folder, file), []byte(v.Screen().HTML()), 0o600); err != nil {
+		v.t.Error(err)
+	}
 }
 
 // chatText returns the text of the conversation.

@@ -1,6 +1,7 @@
 package neovim
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -8,8 +9,9 @@ import (
 // Screen holds the text that Neovim draws. It applies the events of :help ui-linegrid.
 type Screen struct {
 	mu      sync.Mutex
-	shown   [][]string // cells at the last flush
-	cells   [][]string
+	shown   [][]cell // cells at the last flush
+	cells   [][]cell
+	styles  map[int]style // 0: the default
 	counts  Counts
 	changed chan struct{} // closed and replaced at each flush
 }
@@ -21,7 +23,13 @@ type Counts struct {
 	Clears  int // clears of the whole screen
 }
 
-func newScreen() *Screen { return &Screen{changed: make(chan struct{})} }
+// cell is one position of the screen.
+type cell struct {
+	text  string
+	style int
+}
+
+func newScreen() *Screen { return &Screen{styles: map[int]style{}, changed: make(chan struct{})} }
 
 // redraw applies the events of one notification.
 func (s *Screen) redraw(updates ...[]any) {
@@ -43,7 +51,7 @@ func (s *Screen) redraw(updates ...[]any) {
 func (s *Screen) apply(name string, event []any) {
 	switch name {
 	case "grid_resize":
-		s.cells = make([][]string, number(event, 2))
+		s.cells = make([][]cell, number(event, 2))
 		for i := range s.cells {
 			s.cells[i] = blank(number(event, 1))
 		}
@@ -56,30 +64,38 @@ func (s *Screen) apply(name string, event []any) {
 		s.line(number(event, 1), number(event, 2), event[3].([]any))
 	case "grid_scroll":
 		s.scroll(number(event, 1), number(event, 2), number(event, 3), number(event, 4), number(event, 5))
+	case "default_colors_set":
+		s.styles[0] = style{foreground: colour(number(event, 0)), background: colour(number(event, 1))}
+	case "hl_attr_define":
+		s.styles[number(event, 0)] = newStyle(event[1].(map[string]any))
 	case "flush":
 		s.counts.Flushes++
-		s.shown = make([][]string, len(s.cells))
+		s.shown = make([][]cell, len(s.cells))
 		for i, row := range s.cells {
-			s.shown[i] = append([]string(nil), row...)
+			s.shown[i] = slices.Clone(row)
 		}
 		close(s.changed)
 		s.changed = make(chan struct{})
 	}
 }
 
-// line writes cells into a row. A cell is its text, an optional highlight and an optional
+// line writes cells into a row. A cell is its text, an optional style (else the one before) and an optional
 // repeat count.
 func (s *Screen) line(row, column int, cells []any) {
+	style := 0
 	for _, raw := range cells {
-		cell := raw.([]any)
-		text, _ := cell[0].(string)
+		parts := raw.([]any)
+		text, _ := parts[0].(string)
 		times := 1
-		if len(cell) > 2 {
-			times = number(cell, 2)
+		if len(parts) > 1 {
+			style = number(parts, 1)
+		}
+		if len(parts) > 2 {
+			times = number(parts, 2)
 		}
 		for range times {
 			if row < len(s.cells) && column < len(s.cells[row]) {
-				s.cells[row][column] = text
+				s.cells[row][column] = cell{text, style}
 			}
 			column++
 			s.counts.Cells++
@@ -117,7 +133,11 @@ func (s *Screen) snapshot() (string, <-chan struct{}) {
 	defer s.mu.Unlock()
 	var b strings.Builder
 	for _, row := range s.shown {
-		b.WriteString(strings.TrimRight(strings.Join(row, ""), " ") + "\n")
+		var line strings.Builder
+		for _, c := range row {
+			line.WriteString(c.text)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String(), s.changed
 }
@@ -129,13 +149,7 @@ func (s *Screen) Counts() Counts {
 	return s.counts
 }
 
-func blank(width int) []string {
-	row := make([]string, width)
-	for i := range row {
-		row[i] = " "
-	}
-	return row
-}
+func blank(width int) []cell { return slices.Repeat([]cell{{text: " "}}, width) }
 
 // number returns element i of an event, an integer of any type.
 func number(event []any, i int) int {
