@@ -46,7 +46,8 @@ type leaf struct {
 	keyPath
 	value   reflect.Value
 	origin  Origin
-	appends bool // the leaf is an element of a list to which layers add
+	appends bool   // the leaf is an element of a list to which layers add
+	from    string // for messages: " of policy.preset", of which the value is
 	offset  int
 }
 
@@ -296,6 +297,9 @@ func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
 	}
 	if len(n.list) > maxList {
 		return d.fail(n.list[maxList].value, k, errTooMany())
+	}
+	if len(n.list) == 0 && nilIsAll(k.pattern) {
+		return true
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.list), len(n.list)))
 	valid := true

@@ -18,7 +18,7 @@ import (
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
 // can drop them silently (measured).
-func examineHooks(cfg *config.Config, path string) finding {
+func examineHooks(cfg *config.Config, path string, trial bool) finding {
 	result, err := askServer(cfg, path, "configRequirements/read")
 	var answer struct {
 		Requirements struct {
@@ -44,6 +44,9 @@ func examineHooks(cfg *config.Config, path string) finding {
 		if on, is := answer.Requirements.FeatureRequirements[name]; is && !on {
 			return finding{"hooks", state, "the machine's requirements disable codex's hooks", "remove features." + name + " from requirements.toml, if you manage the machine"}
 		}
+	}
+	if trial {
+		return finding{"hooks", fine, "not tried: a start would use the installed managed file", ""}
 	}
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
