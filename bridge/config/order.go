@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/setting"
 )
 
 // order says how a later layer may tighten a key.
@@ -18,6 +20,19 @@ type order struct {
 	both func(earlier, later []string) []string
 	// neither reports whether two lists have no common value, of which the result has one.
 	neither func(earlier, later []string) bool
+	// strictest is the strictest word, of a list its strictest element; "" if there is none.
+	strictest string
+}
+
+// strictestWord returns the word that holds in place of an unknown one, or "" if the key has no order.
+func strictestWord(pattern string) string {
+	switch pattern {
+	case "policy.rule[].decision":
+		return "deny"
+	case "policy.security":
+		return setting.SecurityAllowlist // Codex runs no commands under deny; see layer.exec
+	}
+	return tighten[strings.TrimSuffix(pattern, "[]")].strictest
 }
 
 // inBoth returns the value that holds if the later one is looser.
@@ -71,7 +86,7 @@ var sandboxOrder = []string{"danger-full-access", "workspace-write", "read-only"
 
 // ranked is the order of a word. scale has the values, the loosest first.
 func ranked(scale ...string) order {
-	return order{words: "only move along " + strings.Join(scale, " → "), merge: func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{strictest: scale[len(scale)-1], words: "only move along " + strings.Join(scale, " → "), merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, slices.Index(scale, b.String()) >= slices.Index(scale, a.String())
 	}}
 }
@@ -164,7 +179,7 @@ func strictFirst(aliases map[string]string, scale ...string) order {
 		kept := both(earlier, later)
 		return kept, !slices.ContainsFunc(later, func(s string) bool { return !has(kept, s) })
 	})
-	o.both = both
+	o.both, o.strictest = both, scale[0]
 	o.neither = func(earlier, later []string) bool {
 		return !slices.ContainsFunc(later, func(s string) bool { return has(earlier, s) })
 	}

@@ -97,6 +97,9 @@ func (l *layer) exec() setting.ExecLayer {
 	if preset := l.word("policy.preset"); isMode(preset) {
 		own.Mode = preset
 	}
+	if l.unknownSecurity && (own.Ask == "" || own.Ask == setting.AskOff) {
+		own.Ask = setting.AskOnMiss
+	}
 	return own
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,14 +40,18 @@ const (
 
 // Run prints all checks. It returns an exit status of 1 if one is broken.
 func (c doctorCmd) Run(out io.Writer) error {
-	files := configFiles()
+	files, trial := configFiles(), ""
 	if c.Managed != "" {
-		if _, err := os.Stat(c.Managed); err != nil {
+		var err error
+		if trial, err = filepath.Abs(c.Managed); err == nil {
+			_, err = os.Stat(trial)
+		}
+		if err != nil {
 			return usageError("--managed: " + err.Error())
 		}
-		files.Managed = c.Managed
+		files.Managed = trial
 	}
-	findings := examine(files, c.Managed != "")
+	findings := examine(files, trial)
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.State == broken
@@ -69,8 +74,8 @@ func (c doctorCmd) Run(out io.Writer) error {
 	return nil
 }
 
-// examine returns the findings under these files. trial says that they are not those of a start.
-func examine(files config.Options, trial bool) []finding {
+// examine returns the findings under these files. trial is the managed file if it is not the installed one.
+func examine(files config.Options, trial string) []finding {
 	cfg, err := config.LoadLenient(files)
 	if err != nil {
 		var all []finding
@@ -186,7 +191,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
 }
 
-func examineCodex(cfg *config.Config, trial bool) []finding {
+func examineCodex(cfg *config.Config, trial string) []finding {
 	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
 		var find *codex.FindError

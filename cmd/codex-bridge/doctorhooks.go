@@ -18,7 +18,7 @@ import (
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
 // can drop them silently (measured).
-func examineHooks(cfg *config.Config, path string, trial bool) finding {
+func examineHooks(cfg *config.Config, path, trial string) finding {
 	result, err := askServer(cfg, path, "configRequirements/read")
 	var answer struct {
 		Requirements struct {
@@ -45,13 +45,10 @@ func examineHooks(cfg *config.Config, path string, trial bool) finding {
 			return finding{"hooks", state, "the machine's requirements disable codex's hooks", "remove features." + name + " from requirements.toml, if you manage the machine"}
 		}
 	}
-	if trial {
-		return finding{"hooks", fine, "not tried: a start would use the installed managed file", ""}
-	}
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
 	}
-	return examineHookRun(cfg)
+	return examineHookRun(cfg, trial)
 }
 
 // askServer starts an app-server for one request and returns the result.
