@@ -26,7 +26,8 @@ func isMode(preset string) bool {
 
 // expandPreset adds the values of the layer's own preset, security and ask to the layer, so that they are
 // merged with those of other layers like all values. If commands need a question, the layer gets the
-// stricter of both values for a key that it sets. ask is that of earlier layers, for a security without one.
+// stricter of both values for a key that it sets. ask is that of earlier layers, for
+// an allowlist without one.
 func (l *layer) expandPreset(file, ask string) (*Error, leaf) {
 	i := slices.IndexFunc(l.leaves, func(f leaf) bool { return slices.Contains(presetKeys, f.pattern) })
 	if i < 0 {
@@ -34,7 +35,7 @@ func (l *layer) expandPreset(file, ask string) (*Error, leaf) {
 	}
 	at := l.leaves[i]
 	own := l.exec()
-	if own.Security != "" && own.Ask == "" {
+	if own.Security == setting.SecurityAllowlist && own.Ask == "" {
 		own.Ask = ask
 	}
 	if own.Mode != "" && own.Security+own.Ask != "" {
