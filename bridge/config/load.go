@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // Load reads, checks and merges the configuration. Its error is an *Error, or several that print a
-// line each. Errors returns them.
+// line each, or one of Check.
 func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
 
 // LoadLenient is Load, except that it skips workspace files that do not load. WorkspaceError then
