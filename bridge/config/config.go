@@ -40,8 +40,10 @@ type Config struct {
 
 	files   []string          // in the order of the layers
 	origins map[string]Origin // by key
-	digest  string            // of the files' content
-	invalid error             // of a skipped workspace file
+	sources []source          // the content that counts
+	read    string            // the digest of all files, with those that are not valid
+	invalid error             // of those
+	skipped bool              // whether one of those has no content that counts
 
 	warnings []*Error
 }

@@ -46,7 +46,8 @@ type leaf struct {
 	keyPath
 	value   reflect.Value
 	origin  Origin
-	appends bool // the leaf is an element of a list to which layers add
+	appends bool   // the leaf is an element of a list to which layers add
+	from    string // for messages: " of policy.preset", of which the value is
 	offset  int
 }
 
@@ -57,6 +58,8 @@ type layer struct {
 	sections map[string]Origin // by name, the first mention
 	warnings []*Error          // unknown keys, and entries that are left out with theirs
 	leftOut  []leaf            // entries with unknown keys; later layers can't replace them
+	// unknownSecurity means that this version does not know the value of policy.security.
+	unknownSecurity bool
 	// ignoresUnknown is Compat.IgnoreUnknown, of this file or of the managed one before it.
 	ignoresUnknown bool
 }
@@ -168,7 +171,7 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 		if !ok && d.ignoresUnknown && (d.layer.layer != Managed || nearestKey(t, name) == "") {
 			e := unknownKey(t, name)
 			if e.Message = "ignored: this version does not know the key"; e.Hint == removeIt {
-				e.Hint = "update codex-bridge, or remove it"
+				e.Hint = updateIt
 			}
 			d.warn(value.key, k.field(name), e)
 			d.hasUnknown = true
@@ -232,6 +235,10 @@ func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 	if !d.value(l.value, n, k) {
 		return
 	}
+	if d.hasUnknown && t.Kind() == reflect.String { // d.unknownValue has warned
+		d.leftOut = append(d.leftOut, l)
+		return
+	}
 	if d.incomplete || d.hasUnknown && widens(l.value.Interface()) {
 		d.warn(n.key, k, newError("left out: without the key that this version does not know it is not complete, or could allow more", ""))
 		d.leftOut = append(d.leftOut, l)
@@ -263,6 +270,10 @@ func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
 		return d.json(v, n, k)
 	case reflect.String:
 		var text string
+		if s.isUnknown(n) && d.ignoresUnknown {
+			v.SetString(d.unknownValue(n, k))
+			return true
+		}
 		if text, e = s.text(n); e == nil && s.resolve != nil {
 			text, e = s.resolve(d.paths, text)
 		}
@@ -281,6 +292,22 @@ func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
 	return e == nil || d.fail(n.value, k, e)
 }
 
+// unknownValue returns the strictest value of a key with a value that this version does not know. It returns ""
+// for a key without an order; then the leaf is left out.
+func (d *decoder) unknownValue(n *node, k keyPath) string {
+	value := quote(n.scalar.(string))
+	strictest := strictestWord(k.pattern)
+	if strictest == "" {
+		d.warn(n.value, k, newError("left out: this version does not know the value "+value, updateIt))
+		d.hasUnknown = true
+		d.incomplete = d.incomplete || k.pattern == "hooks.handler[].event"
+		return ""
+	}
+	d.unknownSecurity = d.unknownSecurity || k.pattern == "policy.security"
+	d.warn(n.value, k, newError(fmt.Sprintf("%q holds, the strictest: this version does not know the value %s", strictest, value), updateIt))
+	return strictest
+}
+
 // list reads a list of strings.
 func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
 	s := specs[k.pattern]
@@ -297,15 +324,24 @@ func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
 	if len(n.list) > maxList {
 		return d.fail(n.list[maxList].value, k, errTooMany())
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.list), len(n.list)))
+	if len(n.list) == 0 && nilIsAll(k.pattern) {
+		return true
+	}
+	v.Set(reflect.MakeSlice(v.Type(), 0, len(n.list)))
 	valid := true
 	for i, value := range n.list {
-		ok := d.value(v.Index(i), value, k.item(i))
-		if ok && i == 0 {
-			first, e := s.checkFirst(d.paths, v.Index(0).String())
-			ok = e == nil || d.fail(value.value, k.item(0), e)
-			v.Index(0).SetString(first)
+		item := reflect.New(v.Type().Elem()).Elem()
+		ok := d.value(item, value, k.item(i))
+		if ok && d.hasUnknown && item.String() == "" {
+			d.hasUnknown = false // the list goes on without the element
+			continue
 		}
+		if ok && i == 0 {
+			first, e := s.checkFirst(d.paths, item.String())
+			ok = e == nil || d.fail(value.value, k.item(0), e)
+			item.SetString(first)
+		}
+		v.Set(reflect.Append(v, item))
 		valid = ok && valid
 	}
 	return valid
@@ -441,7 +477,10 @@ func nearestKey(t reflect.Type, name string) string {
 	return Nearest(name, known)
 }
 
-const removeIt = "remove it"
+const (
+	removeIt = "remove it"
+	updateIt = "update codex-bridge, or remove it"
+)
 
 // inOtherSection returns the full key if exactly one section has a key of this name.
 func inOtherSection(name string) string {

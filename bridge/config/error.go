@@ -45,22 +45,6 @@ func (e *Error) Error() string {
 	return printable(b.String())
 }
 
-// Errors returns the errors that an error of Load consists of.
-func Errors(err error) []*Error {
-	var list []*Error
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			list = append(list, Errors(e)...)
-		}
-		return list
-	}
-	var e *Error
-	if errors.As(err, &e) {
-		list = append(list, e)
-	}
-	return list
-}
-
 // sorted returns the first maxErrors errors of a file in the order of their places.
 func sorted(list []*Error) []*Error {
 	const maxErrors = 20

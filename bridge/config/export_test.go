@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -150,3 +151,19 @@ var (
 
 // Debounce returns a function that returns the delay after each event.
 func Debounce() func(time.Time) time.Duration { return new(debounce).next }
+
+// Errors returns the errors that an error of Load consists of.
+func Errors(err error) []*Error {
+	var list []*Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			list = append(list, Errors(e)...)
+		}
+		return list
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		list = append(list, e)
+	}
+	return list
+}

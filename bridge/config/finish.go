@@ -1,49 +1,65 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// maxProtected is the maximum number of protected paths, since the bridge compares each command
-// with all.
+// maxProtected is the maximum number of protected paths that workspace files add, since the bridge compares
+// each command with all. Each file of the user and of the organisation has at most maxList.
 const maxProtected = 1000
 
-// finish sets the values that depend on others, and checks keys against each other.
+// finish sets the values that depend on others, and checks keys against each other. Of two files that
+// contradict each other the stricter one holds, with a warning.
 func (m *merger) finish() {
 	c := m.cfg
 	c.Hooks.On = m.isSet("hooks") || c.Policy.Mode == Enforce
 	c.Thread.On = m.isSet("thread")
-	if !m.isSet("policy.gate") && !c.hasToolHook() {
-		c.Policy.Gate = false // the gate needs the hook
-	}
-	if c.Codex.MinVersion == "" {
-		c.Codex.MinVersion = Default().Codex.MinVersion
-	}
-	// An empty list means all. It is nil, so that no caller takes it for a list that allows nothing.
-	for _, list := range []*[]string{&c.Policy.Models, &c.Policy.Efforts, &c.ACP.Allowed} {
-		if len(*list) == 0 {
-			*list = nil
-		}
-	}
 	for i, h := range c.Hooks.Handlers {
 		switch {
 		case slices.Contains(c.Hooks.Events, h.Event):
-		case m.isSet("hooks.events") && c.origins["hooks.events"].Layer != h.Origin.Layer:
+		case len(c.files) > 1:
 			c.Hooks.Events = append(slices.Clip(c.Hooks.Events), h.Event) // later layers add events
 		default:
 			m.failAt(h.Origin, fmt.Sprintf("hooks.handler[%d].event", i),
 				newError(fmt.Sprintf("hooks.events does not have %q, so the handler would never run", h.Event), "add it there"))
 		}
 	}
+	if c.Policy.Mode == Enforce {
+		m.enforceAll()
+	}
+	if !m.isSet("policy.gate") && !c.hasToolHook() {
+		c.Policy.Gate = false // the gate needs the hook
+	}
+	if c.Codex.MinVersion == "" {
+		c.Codex.MinVersion = Default().Codex.MinVersion
+	}
 	m.checkTimeouts()
-	if n := len(c.Policy.ProtectedPaths); n > maxProtected {
-		m.failKeys("policy.protected_paths", "", fmt.Sprintf("%d entries are more than %d", n, maxProtected), "name folders instead of their files")
+	if n := len(c.Policy.ProtectedPaths) - m.protected; m.alone != nil && n > maxProtected {
+		m.failKeys("policy.protected_paths", "", fmt.Sprintf("workspace files add %d entries, more than %d", n, maxProtected), "name folders instead of their files")
 	}
 	m.checkAgents()
 	m.checkDefaultAgent()
+}
+
+// enforceAll changes what would leave a restriction without effect: it adds the hook of tool calls, and
+// denies what the bridge can't ask about.
+func (m *merger) enforceAll() {
+	c := m.cfg
+	if needs := c.needsToolHook(); len(needs) > 0 {
+		n := needs[0]
+		m.warn(m.cfg.origins["hooks.events"], "hooks.events", newError(fmt.Sprintf("%q is added, since %s (%s) needs it", toolHook, n.Key, n.Origin), "add it here"))
+		c.Hooks.Events = append(slices.Clip(c.Hooks.Events), toolHook)
+	}
+	for _, method := range slices.Sorted(maps.Keys(c.Policy.Methods)) {
+		if key := Key("policy", "methods", method); c.asksAboutBridgeMethod(key) {
+			m.warn(c.origins[key], key, newError(`"deny" holds: the bridge does not ask about its own methods`, `write "deny", or leave it out`))
+			c.Policy.Methods[method] = "deny"
+		}
+	}
 }
 
 // checkTimeouts lowers a timeout that is more than its limit of another file or layer.
@@ -71,38 +87,50 @@ func (m *merger) failKeys(key, other, message, hint string) {
 	m.failAt(o, key, newError(message, hint))
 }
 
-// checkAgents checks that each agent has an id of its own.
+// checkAgents checks that each agent has an id of its own. Of two files the earlier one's agent stays.
 func (m *merger) checkAgents() {
-	names := make(map[string]string)
-	for _, name := range slices.Sorted(maps.Keys(m.cfg.ACP.Agents)) {
+	holders := make(map[string]string) // by id
+	names := slices.Collect(maps.Keys(m.cfg.ACP.Agents))
+	origin := func(name string) Origin { return m.cfg.origins[Key("acp", "agents", name)] }
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(origin(a).Layer, origin(b).Layer), cmp.Compare(a, b))
+	})
+	for _, name := range names {
 		id, key := AgentID(name), Key("acp", "agents", name)
-		other, taken := names[id]
+		other, taken := holders[id]
 		switch {
 		case id == "":
 			m.failKeys(key, "", "the id has no letter and no digit", "choose another id")
+		case taken && origin(name).File != origin(other).File:
+			m.warn(origin(name), key, newError(fmt.Sprintf("ignored: %s sets %q with the same id %q", m.holder(Key("acp", "agents", other)), other, id), "choose another id"))
+			delete(m.cfg.ACP.Agents, name)
+			continue
 		case taken:
 			m.failKeys(key, Key("acp", "agents", other), fmt.Sprintf("%q has the same id %q", other, id), "choose another id for one of them")
 		}
-		names[id] = name
+		holders[id] = name
 	}
 }
 
 func (m *merger) checkDefaultAgent() {
 	name, allowed := m.cfg.ACP.DefaultAgent, m.cfg.ACP.Allowed
 	known := slices.Sorted(maps.Keys(m.cfg.ACP.Agents))
+	if i := slices.IndexFunc(known, func(s string) bool { return AgentID(s) == AgentID(name) }); i >= 0 && len(m.cfg.files) > 1 && !slices.Contains(known, name) {
+		name, m.cfg.ACP.DefaultAgent = known[i], known[i] // the other file's spelling
+	}
+	isKnown, isAllowed := slices.Contains(known, name), allowed == nil || slices.Contains(allowed, name)
 	switch {
 	case name == "":
-	case m.leftOut[Key("acp", "agents", name)],
-		len(m.cfg.files) > 1 && len(allowed) > 0 && slices.Contains(known, name) && !slices.Contains(allowed, name):
-		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: acp.allowed of another file excludes it, or it was left out", "choose another"))
+	case m.leftOut[Key("acp", "agents", name)], len(m.cfg.files) > 1 && !(isKnown && isAllowed):
+		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: no file configures it, it was left out, or acp.allowed of another file excludes it", "choose another"))
 		m.cfg.ACP.DefaultAgent = ""
-	case !slices.Contains(known, name):
+	case !isKnown:
 		hint := "add [acp.agents." + Key(name) + "]"
 		if near := Nearest(name, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		m.failKeys("acp.default_agent", "", quote(name)+" is not configured", hint)
-	case len(allowed) > 0 && !slices.Contains(allowed, name):
+	case !isAllowed:
 		m.failKeys("acp.default_agent", "acp.allowed", quote(name)+" is not in acp.allowed", "add it there or choose another")
 	}
 }

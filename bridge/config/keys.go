@@ -58,7 +58,7 @@ var specs = map[string]spec{
 
 	"policy":                   {doc: "What a client may ask of Codex."},
 	"policy.mode":              {doc: "Forward everything; decide and log; or decide, change and refuse.", enum: modes},
-	"policy.preset":            {doc: "Values of approval, sandbox and reviewers that no file sets.", enum: presets},
+	"policy.preset":            {doc: "Values of approval, sandbox and reviewers that the file does not set.", enum: presets},
 	"policy.security":          {doc: "How freely Codex runs commands.", enum: securities},
 	"policy.ask":               {doc: "When a person is asked about a command.", enum: asks},
 	"policy.approval":          {doc: "Allowed approval policies. The first replaces a forbidden one; it can't be granular.", filled: true, first: approvals[:3]},
@@ -177,7 +177,7 @@ var specs = map[string]spec{
 	"acp.agents.*.command": {doc: "Program and arguments.", program: true},
 
 	"compat":                {doc: "Files for bridges of several versions."},
-	"compat.ignore_unknown": {doc: "In the managed file only: a key that this version does not know is a warning, in all files. An entry that could allow more without it is left out, and an ask rule denies. Misspelt keys of the managed file and unknown values stay errors."},
+	"compat.ignore_unknown": {doc: "In the managed file only: a key that this version does not know is a warning, in all files. An entry that could allow more without it is left out, and an ask rule denies. Of an unknown value the strictest known one holds. Misspelt keys of the managed file stay errors."},
 
 	"serve":                {doc: "One Codex for several clients: codex-bridge serve."},
 	"serve.mode":           {doc: "Whether app-server and the terminal interface join codex-bridge serve, which starts by itself: no; yes, or alone if that fails; or yes, or not at all.", enum: []string{OwnCodex, Join, MustJoin}},

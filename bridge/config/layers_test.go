@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each archive has some of managed.toml, user.toml, .codex-bridge.toml and Codex's own
-// requirements.toml. Its want has either the errors, or the warnings and a line "key = value (origin)" for
+// Each archive has some of managed.toml, user.toml, .codex-bridge.toml, inner/.codex-bridge.toml and Codex's
+// own requirements.toml. Its want has either the errors, or the warnings and a line "key = value (origin)" for
 // each key of a warning and each other that the test checks.
 func TestLaterLayersOnlyTighten(t *testing.T) {
 	for _, file := range glob(t, "layers/*.txtar") {
@@ -33,6 +33,11 @@ func TestLaterLayersOnlyTighten(t *testing.T) {
 				case "requirements.toml":
 					opts.Requirements = name
 				case config.WorkspaceFile:
+				case filepath.Join("inner", config.WorkspaceFile):
+					opts.Workspace = filepath.Dir(name)
+					if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
+						t.Fatal(err)
+					}
 				case "want":
 					expected, found = f.text, true
 					continue
@@ -66,7 +71,7 @@ func TestLaterLayersOnlyTighten(t *testing.T) {
 				for _, key := range keys {
 					value := config.Show(c, key)
 					if o, ok := c.Origin(key); ok {
-						value += fmt.Sprintf(" (%v %s:%d)", o.Layer, filepath.Base(o.File), o.Line)
+						value += fmt.Sprintf(" (%v %s:%d)", o.Layer, strings.TrimPrefix(o.File, dir+string(filepath.Separator)), o.Line)
 					}
 					fmt.Fprintf(&got, "%s = %s\n", key, value)
 				}

@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"cmp"
+	"errors"
+	"slices"
+)
 
 // Options name the files. The zero value names none; Load then returns the defaults. Discover returns
 // the files of the machine.
@@ -14,43 +18,78 @@ type Options struct {
 	// then chooses values that Codex accepts. A missing file allows everything.
 	Requirements string
 
+	// Check checks a configuration that is otherwise valid; nil for none. Its error is one of the last file
+	// that Load has merged.
+	Check func(*Config) error
+
 	// Loaded is the caller's configuration. With it, Watch also reports a change between Load and
 	// Watch.
 	Loaded *Config
 }
 
 // Load reads, checks and merges the configuration. Its error is an *Error, or several that print a
-// line each. Errors returns them.
+// line each, or one of Check.
 func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
 
-// LoadLenient is Load, except that it skips a workspace file that does not load. WorkspaceError then
-// returns its error.
-func LoadLenient(opts Options) (*Config, error) {
-	sources := readAll(opts)
+// LoadLenient is Load, except that it skips workspace files that do not load. WorkspaceError then
+// returns their errors.
+func LoadLenient(opts Options) (*Config, error) { return lenient(readAll(opts), opts, nil) }
+
+// lenient builds the configuration of the files that are valid. A file that is not counts with its content
+// in last, the configuration before, so that it loosens nothing and holds up no other file. Without one, a
+// workspace file is skipped, and an error of another file is returned.
+func lenient(sources []source, opts Options, last *Config) (*Config, error) {
 	cfg, err := build(sources, opts)
 	if err == nil {
 		return cfg, nil
 	}
-	loaded := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.layer == Workspace })
-	cfg, failed := build(loaded, opts)
-	if failed != nil {
-		return nil, err
-	}
+	var loaded []source
+	var failures []error
+	skipped := false
 	for _, s := range sources {
-		if s.layer != Workspace {
+		_, failed := build(append(slices.Clip(loaded), s), opts)
+		if failed == nil {
+			loaded = append(loaded, s)
 			continue
 		}
-		if more, failed := build(append(loaded, s), opts); failed == nil {
-			cfg, loaded = more, append(loaded, s)
+		failures = append(failures, failed)
+		if kept, ok := last.source(s); ok {
+			if _, failed := build(append(slices.Clip(loaded), kept), opts); failed == nil {
+				loaded = append(loaded, kept)
+				continue
+			}
 		}
+		if s.layer != Workspace {
+			return nil, err
+		}
+		skipped = true
 	}
-	cfg.invalid, cfg.digest = err, digest(sources) // Watch reports the file when it changes
+	if cfg, err = build(loaded, opts); err != nil {
+		return nil, err
+	}
+	cfg.invalid, cfg.skipped = errors.Join(failures...), skipped
+	cfg.read = digest(sources) // Watch reports the file when it changes
 	return cfg, nil
 }
 
-// WorkspaceError returns the error of a workspace file that LoadLenient skipped, nil if it skipped
-// none.
+// source returns the content of a file in the configuration.
+func (c *Config) source(of source) (source, bool) {
+	if c == nil {
+		return source{}, false
+	}
+	i := slices.IndexFunc(c.sources, func(s source) bool { return s.layer == of.layer && s.file == of.file })
+	if i < 0 {
+		return source{}, false
+	}
+	return c.sources[i], true
+}
+
+// WorkspaceError returns the errors of the files that are not valid: workspace files that LoadLenient
+// skipped, and for Watch files of which the last valid content counts. It is nil if there are none.
 func (c *Config) WorkspaceError() error { return c.invalid }
+
+// Skipped reports whether a workspace file does not count at all, since it is not valid.
+func (c *Config) Skipped() bool { return c.skipped }
 
 func build(sources []source, opts Options) (*Config, error) {
 	var layers []*layer
@@ -73,16 +112,38 @@ func build(sources []source, opts Options) (*Config, error) {
 	}
 	m := &merger{cfg: Default(), opts: opts}
 	m.cfg.origins = make(map[string]Origin)
-	m.cfg.digest = digest(sources)
+	m.cfg.sources, m.cfg.read = sources, digest(sources)
+	m.protected = len(m.cfg.Policy.ProtectedPaths)
+	ask := ""
 	for _, l := range layers {
-		m.apply(l)
-		if m.errs != nil {
-			return nil, join(sorted(m.errs))
+		l.implyMode()
+		if e, at := l.expandPreset(opts.Requirements, ask); e != nil {
+			m.fail(at, e)
+		}
+		ask = cmp.Or(l.word("policy.ask"), ask)
+		switch {
+		case !l.hasPolicy():
+		case l.layer == Workspace:
+			m.alone = append(m.alone, l)
+		default:
+			m.trusted = true
 		}
 	}
-	m.finish()
+	for _, l := range layers {
+		if m.errs == nil {
+			m.apply(l)
+		}
+	}
+	if m.errs == nil {
+		m.finish()
+	}
 	if m.errs != nil {
 		return nil, join(sorted(m.errs))
+	}
+	if opts.Check != nil {
+		if err := opts.Check(m.cfg); err != nil {
+			return nil, err
+		}
 	}
 	return m.cfg, nil
 }

@@ -5,28 +5,26 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"codex-bridge.example/bridge/setting"
 )
 
 // merger applies layers to a Config, in order.
 type merger struct {
-	cfg        *Config
-	opts       Options
-	fromPreset map[string]bool     // keys whose value comes from a preset
-	execLayers []setting.ExecLayer // in the order of the layers
-	exec       setting.ExecPolicy  // the result of execLayers
-	errs       []*Error
-	leftOut    map[string]bool // keys of entries that an earlier file has and this version does not know
+	cfg     *Config
+	opts    Options
+	errs    []*Error
+	leftOut map[string]bool // keys of entries that an earlier file has and this version does not know
+
+	trusted   bool     // the managed or the user file has a policy
+	alone     []*layer // the workspace files with a policy
+	protected int      // number of protected paths without those of workspace files
 }
 
 // apply merges one layer.
 func (m *merger) apply(l *layer) {
 	m.cfg.files = append(m.cfg.files, l.file)
 	m.cfg.warnings = append(m.cfg.warnings, l.warnings...)
-	off := m.cfg.Policy.Mode == Off
-	if !m.isSet("policy.mode") {
-		m.implyEnforce(l)
+	if l.layer != Workspace {
+		defer func() { m.protected = len(m.cfg.Policy.ProtectedPaths) }()
 	}
 	for key, o := range l.sections {
 		if !m.isSet(key) {
@@ -45,7 +43,7 @@ func (m *merger) apply(l *layer) {
 		case f.appends:
 			m.append(f)
 		default:
-			m.set(f, m.bound(f, off))
+			m.set(f, m.bound(f))
 		}
 	}
 	for _, f := range l.leftOut {
@@ -57,7 +55,6 @@ func (m *merger) apply(l *layer) {
 			m.leftOut[f.name] = true
 		}
 	}
-	m.applyPreset(l, off)
 }
 
 func (m *merger) isSet(key string) bool {
@@ -65,22 +62,32 @@ func (m *merger) isSet(key string) bool {
 	return ok
 }
 
-// implyEnforce sets the mode to enforce for a layer that has a [policy] section without a mode.
-func (m *merger) implyEnforce(l *layer) {
-	section, ok := l.sections["policy"]
-	if !ok || slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.pattern == "policy.mode" }) {
-		return
+// implyMode adds the mode enforce to a layer that has a [policy] section without a mode.
+func (l *layer) implyMode() {
+	if section, ok := l.sections["policy"]; ok && !l.sets("policy.mode") {
+		path := keyPath{[]string{"policy", "mode"}, "policy.mode", "policy.mode"}
+		l.leaves = append(l.leaves, leaf{keyPath: path, value: reflect.ValueOf(Enforce), origin: section})
 	}
-	m.cfg.Policy.Mode = Enforce
-	m.cfg.origins["policy.mode"] = section
+}
+
+// sets reports whether a layer sets a key.
+func (l *layer) sets(name string) bool {
+	return slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.name == name })
+}
+
+// hasPolicy reports whether a layer sets a mode other than off.
+func (l *layer) hasPolicy() bool {
+	return slices.ContainsFunc(l.leaves, func(f leaf) bool { return f.pattern == "policy.mode" && f.value.String() != string(Off) })
 }
 
 // bound returns the value that a leaf can't loosen, or the zero Value if there is none. A value of
-// an earlier file binds all later ones. A default binds a workspace file only, and a default of the
-// policy only if the policy is not off.
-func (m *merger) bound(f leaf, off bool) reflect.Value {
+// an earlier file binds all later ones. A default binds a workspace file only. A default of the policy
+// does so under the policy of the managed or the user file, or of a workspace file that keeps the default:
+// of two workspace files, neither can loosen the policy of the other.
+func (m *merger) bound(f leaf) reflect.Value {
 	current := get(m.root(), f.parts)
 	_, ordered := tighten[f.pattern]
+	keepsDefault := func(l *layer) bool { return !l.sets(f.name) }
 	switch {
 	case m.isSet(f.name):
 		return current
@@ -89,7 +96,7 @@ func (m *merger) bound(f leaf, off bool) reflect.Value {
 	case f.pattern == "policy.methods.*":
 		// The built-in table may refuse the method, so a workspace file can only refuse it too.
 		return reflect.ValueOf("deny")
-	case strings.HasPrefix(f.pattern, "policy.") && off, !ordered:
+	case !ordered, strings.HasPrefix(f.pattern, "policy.") && !m.trusted && !slices.ContainsFunc(m.alone, keepsDefault):
 		return reflect.Value{}
 	}
 	return current
@@ -108,9 +115,13 @@ func (m *merger) set(f leaf, bound reflect.Value) {
 			m.warn(f.origin, f.name, newError("ignored: for a method that no earlier file names, a workspace file can only say \"deny\"", "leave it out, or set it in your own configuration"))
 			return
 		}
-		if value, ok = o.merge(bound, value); !ok {
+		switch value, ok = o.merge(bound, value); {
+		case ok && o.neither != nil && o.neither(bound.Interface().([]string), f.value.Interface().([]string)):
+			m.warn(f.origin, f.name, newError(fmt.Sprintf("%s%s has no value of %s, which %s; the strictest value, %s, holds", show(f.value), f.from, show(bound), m.reason(f), show(value)),
+				"name a value that both have"))
+		case !ok:
 			value = o.inBoth(bound, f.value)
-			m.warn(f.origin, f.name, newError(fmt.Sprintf("%s is looser than %s, which %s; %s holds", show(f.value), show(bound), m.reason(f), show(value)),
+			m.warn(f.origin, f.name, newError(fmt.Sprintf("%s%s is looser than %s, which %s; %s holds", show(f.value), f.from, shown(f.pattern, bound), m.reason(f), shown(f.pattern, value)),
 				"leave it out, or tighten: a later layer may "+o.words))
 			if equal(bound, value) {
 				return
@@ -122,6 +133,15 @@ func (m *merger) set(f leaf, bound reflect.Value) {
 	}
 	put(m.root(), f.parts, value)
 	m.cfg.origins[f.name] = f.origin
+}
+
+// shown returns the text of a value that binds. An empty list of a key whose nil list allows all allows
+// nothing.
+func shown(pattern string, value reflect.Value) string {
+	if nilIsAll(pattern) && value.Len() == 0 {
+		return "nothing"
+	}
+	return show(value)
 }
 
 // holder names the layer that has set a key.

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/setting"
 )
 
 // order says how a later layer may tighten a key.
@@ -15,6 +18,21 @@ type order struct {
 	merge func(earlier, later reflect.Value) (reflect.Value, bool)
 	// both returns what both of two lists allow. Without it a looser value has no effect.
 	both func(earlier, later []string) []string
+	// neither reports whether two lists have no common value, of which the result has one.
+	neither func(earlier, later []string) bool
+	// strictest is the strictest word, of a list its strictest element; "" if there is none.
+	strictest string
+}
+
+// strictestWord returns the word that holds in place of an unknown one, or "" if the key has no order.
+func strictestWord(pattern string) string {
+	switch pattern {
+	case "policy.rule[].decision":
+		return "deny"
+	case "policy.security":
+		return setting.SecurityAllowlist // Codex runs no commands under deny; see layer.exec
+	}
+	return tighten[strings.TrimSuffix(pattern, "[]")].strictest
 }
 
 // inBoth returns the value that holds if the later one is looser.
@@ -32,11 +50,11 @@ var tighten = map[string]order{
 	"policy.preset":           ranked(presets...),
 	"policy.security":         ranked("full", "allowlist", "deny"),
 	"policy.ask":              ranked("off", "on-miss", "always"),
-	"policy.approval":         strictFirst("untrusted", "on-request", "granular", "never"),
+	"policy.approval":         strictFirst(nil, "untrusted", "on-request", "granular", "never"),
 	"policy.sandbox":          ranked(sandboxOrder...),
 	"policy.network":          only(false),
 	"policy.writable_roots":   covered("name folders inside the earlier ones", within),
-	"policy.reviewers":        strictFirst("user", "auto_review", "guardian_subagent"),
+	"policy.reviewers":        strictFirst(map[string]string{"guardian_subagent": "auto_review"}, "user", "auto_review"),
 	"policy.models":           emptyIsAll(covered("remove patterns or narrow them", narrower)),
 	"policy.efforts":          emptyIsAll(subset),
 	"policy.config_keys":      covered("remove patterns or narrow them", narrowerKeys),
@@ -68,7 +86,7 @@ var sandboxOrder = []string{"danger-full-access", "workspace-write", "read-only"
 
 // ranked is the order of a word. scale has the values, the loosest first.
 func ranked(scale ...string) order {
-	return order{words: "only move along " + strings.Join(scale, " → "), merge: func(a, b reflect.Value) (reflect.Value, bool) {
+	return order{strictest: scale[len(scale)-1], words: "only move along " + strings.Join(scale, " → "), merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		return b, slices.Index(scale, b.String()) >= slices.Index(scale, a.String())
 	}}
 }
@@ -130,59 +148,65 @@ var union = listOrder("add values", func(earlier, later []string) ([]string, boo
 	return all, true
 })
 
-// strictFirst is an order of lists of values. scale has the values, the strictest first. A later
-// layer can only remove the loosest ones: an earlier value that is stricter than one of the later
-// list stays, since a client that asks for it could get the looser one. The list keeps the order of
-// the earlier layer, but a stricter value can become the first.
-func strictFirst(scale ...string) order {
-	rank := func(s string) int { return slices.Index(scale, s) }
+// strictFirst is an order of lists of values. scale has the values, the strictest first; aliases have the
+// other names of a value. A client that asks for a value of a list gets it, and otherwise the first of the
+// list. For no request the result of two lists gives a looser value than one of both does: its first value is
+// the stricter of both first ones, and a value stays if each list has it or would give a looser one in its
+// place. It is never empty.
+func strictFirst(aliases map[string]string, scale ...string) order {
+	name := func(s string) string { return cmp.Or(aliases[s], s) }
+	rank := func(s string) int { return slices.Index(scale, name(s)) }
+	has := func(list []string, s string) bool {
+		return slices.ContainsFunc(list, func(other string) bool { return name(other) == name(s) })
+	}
+	both := func(earlier, later []string) []string {
+		first := earlier[0]
+		if rank(later[0]) < rank(first) {
+			first = later[0]
+		}
+		lets := func(list []string, s string) bool { return has(list, s) || rank(s) <= rank(list[0]) }
+		kept := []string{first}
+		for _, s := range slices.Concat(earlier, later) {
+			if lets(earlier, s) && lets(later, s) && !slices.Contains(kept, s) && (slices.Contains(earlier, s) || !has(kept, s)) {
+				kept = append(kept, s)
+			}
+		}
+		return kept
+	}
 	loosestFirst := slices.Clone(scale)
 	slices.Reverse(loosestFirst)
 	o := listOrder("remove values, the loosest first: "+strings.Join(loosestFirst, ", "), func(earlier, later []string) ([]string, bool) {
-		unknown := func(s string) bool { return !slices.Contains(earlier, s) }
-		if len(later) == 0 || slices.ContainsFunc(later, unknown) {
-			return nil, false
-		}
-		loosest := slices.MaxFunc(later, func(x, y string) int { return rank(x) - rank(y) })
-		kept := slices.DeleteFunc(slices.Clone(earlier), func(s string) bool {
-			return !slices.Contains(later, s) && rank(s) >= rank(loosest)
-		})
-		if first := later[0]; rank(first) < rank(kept[0]) {
-			kept = append([]string{first}, slices.DeleteFunc(kept, func(s string) bool { return s == first })...)
-		}
-		return kept, true
+		kept := both(earlier, later)
+		return kept, !slices.ContainsFunc(later, func(s string) bool { return !has(kept, s) })
 	})
-	o.both = func(earlier, later []string) []string {
-		known := slices.DeleteFunc(slices.Clone(later), func(s string) bool { return !slices.Contains(earlier, s) })
-		if len(known) == 0 {
-			return earlier
-		}
-		merged, _ := o.merge(reflect.ValueOf(earlier), reflect.ValueOf(known))
-		kept := merged.Interface().([]string)
-		if slices.Equal(kept, []string{"granular"}) { // no client can ask for it
-			return earlier
-		}
-		return kept
+	o.both, o.strictest = both, scale[0]
+	o.neither = func(earlier, later []string) bool {
+		return !slices.ContainsFunc(later, func(s string) bool { return has(earlier, s) })
 	}
 	return o
 }
 
-// emptyIsAll is an order of lists in which an empty list allows all.
+// emptyIsAll is an order of lists in which nil allows all, and an empty list nothing.
 func emptyIsAll(o order) order {
 	return order{words: o.words, merge: func(a, b reflect.Value) (reflect.Value, bool) {
 		switch {
-		case a.Len() == 0:
+		case a.IsNil():
 			return b, true
-		case b.Len() == 0:
+		case b.IsNil():
 			return b, false
 		}
 		return o.merge(a, b)
 	}, both: func(earlier, later []string) []string {
-		if all := o.both(earlier, later); len(all) > 0 {
-			return all
+		if later == nil {
+			return earlier
 		}
-		return earlier // an empty list can't say that nothing is allowed
+		return o.both(earlier, later)
 	}}
+}
+
+// nilIsAll reports whether nil as the list of a key allows all. A file then writes an empty list.
+func nilIsAll(pattern string) bool {
+	return slices.Contains([]string{"policy.models", "policy.efforts", "acp.allowed"}, pattern)
 }
 
 // within reports whether a clean path is a folder or below it. It compares names: ${workspace} is not

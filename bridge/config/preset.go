@@ -12,7 +12,7 @@ import (
 	"codex-bridge.example/bridge/setting"
 )
 
-// presetKeys are the keys that set approval, sandbox and reviewers where no file does.
+// presetKeys are the keys that set approval, sandbox and reviewers where their file does not.
 var presetKeys = []string{"policy.preset", "policy.security", "policy.ask"}
 
 // approvalOrder has the approval policies of presets, the loosest first. A preset also allows the
@@ -24,39 +24,34 @@ func isMode(preset string) bool {
 	return preset != "" && preset != setting.PresetYolo && preset != setting.PresetGuardian
 }
 
-// applyPreset sets the values of a layer's preset, security and ask. If a value must not be
-// loosened, or commands need a question, the result is the stricter of both values.
-func (m *merger) applyPreset(l *layer, off bool) {
+// expandPreset adds the values of the layer's own preset, security and ask to the layer, so that they are
+// merged with those of other layers like all values. If commands need a question, the layer gets the
+// stricter of both values for a key that it sets. ask is that of earlier layers, for
+// an allowlist without one.
+func (l *layer) expandPreset(file, ask string) (*Error, leaf) {
 	i := slices.IndexFunc(l.leaves, func(f leaf) bool { return slices.Contains(presetKeys, f.pattern) })
 	if i < 0 {
-		return
+		return nil, leaf{}
 	}
 	at := l.leaves[i]
-	own := execLayer(l)
+	own := l.exec()
+	if own.Security == setting.SecurityAllowlist && own.Ask == "" {
+		own.Ask = ask
+	}
 	if own.Mode != "" && own.Security+own.Ask != "" {
-		m.fail(at, newError(fmt.Sprintf("preset %q stands for a security and an ask, and the file sets one of them", own.Mode), "keep one of the two"))
-		return
+		return newError(fmt.Sprintf("preset %q stands for a security and an ask, and the file sets one of them", own.Mode), "keep one of the two"), at
 	}
-	// A later layer can only tighten the result of the earlier ones.
-	var floor setting.ExecLayer
-	if m.exec.Touched {
-		floor = setting.ExecLayer{Security: m.exec.Security, Ask: m.exec.Ask}
-	}
-	m.execLayers = append(m.execLayers, own)
-	m.exec = setting.ResolveExec(m.execLayers, floor)
-	requirements, e := m.requirements()
+	requirements, e := readRequirements(file)
 	if e != nil {
-		m.fail(at, e)
-		return
+		return e, at
 	}
-	in := setting.PresetInput{Preset: m.cfg.Policy.Preset, Exec: m.exec, Requirements: requirements}
+	in := setting.PresetInput{Preset: l.word("policy.preset"), Exec: setting.ResolveExec([]setting.ExecLayer{own}, setting.ExecLayer{}), Requirements: requirements}
 	if isMode(in.Preset) {
 		in.Preset = ""
 	}
 	out, err := setting.ResolvePreset(in)
 	if err != nil {
-		m.fail(at, newError(err.Error(), `set ask = "on-miss" with security = "allowlist", or a value that the machine allows`))
-		return
+		return newError(err.Error(), `set ask = "on-miss" with security = "allowlist", or a value that the machine allows`), at
 	}
 	approvals := slices.Clone(approvalOrder[max(0, slices.Index(approvalOrder, out.Approval)):])
 	approvals = slices.DeleteFunc(approvals, func(word string) bool { return requirements.Approval(word) == "" })
@@ -64,83 +59,71 @@ func (m *merger) applyPreset(l *layer, off bool) {
 	if out.Reviewer != setting.User && requirements.Reviewer(setting.User) != "" {
 		reviewers = append(reviewers, setting.User)
 	}
-	forced := m.exec.Touched && m.exec.Mode != setting.SecurityFull
+	forced := in.Exec.Touched && in.Exec.Mode != setting.SecurityFull
 	for _, result := range []struct {
 		key   string
 		value any
 	}{{"policy.approval", approvals}, {"policy.sandbox", out.Sandbox}, {"policy.reviewers", reviewers}} {
-		path := keyPath{strings.Split(result.key, "."), result.key, result.key}
-		f := leaf{keyPath: path, value: reflect.ValueOf(result.value), origin: at.origin}
-		if e := m.setFromPreset(f, forced, off); e != nil {
-			m.fail(at, e)
+		value := reflect.ValueOf(result.value)
+		own := slices.IndexFunc(l.leaves, func(f leaf) bool { return f.name == result.key })
+		switch {
+		case own < 0:
+			path := keyPath{strings.Split(result.key, "."), result.key, result.key}
+			l.leaves = append(l.leaves, leaf{keyPath: path, value: value, origin: at.origin, from: " of " + at.name})
+		case forced:
+			f := &l.leaves[own]
+			both := stricter(f.value, value)
+			if !both.IsValid() {
+				return newError(fmt.Sprintf("%s is %s, but this needs %s", f.name, show(f.value), show(value)), "change one of them"), at
+			}
+			if !equal(f.value, both) {
+				f.value, f.origin, f.from = both, at.origin, " of "+at.name
+			}
 		}
 	}
+	return nil, leaf{}
 }
 
-// execLayer returns the exec policy of one layer.
-func execLayer(l *layer) (own setting.ExecLayer) {
-	for _, f := range l.leaves {
-		switch f.pattern {
-		case "policy.preset":
-			if preset := f.value.String(); isMode(preset) {
-				own.Mode = preset
-			}
-		case "policy.security":
-			own.Security = f.value.String()
-		case "policy.ask":
-			own.Ask = f.value.String()
-		}
+// word returns the value of a layer's key, or "".
+func (l *layer) word(name string) string {
+	if i := slices.IndexFunc(l.leaves, func(f leaf) bool { return f.name == name }); i >= 0 {
+		return l.leaves[i].value.String()
+	}
+	return ""
+}
+
+// exec returns the exec policy of the layer.
+func (l *layer) exec() setting.ExecLayer {
+	own := setting.ExecLayer{Security: l.word("policy.security"), Ask: l.word("policy.ask")}
+	if preset := l.word("policy.preset"); isMode(preset) {
+		own.Mode = preset
+	}
+	if l.unknownSecurity && (own.Ask == "" || own.Ask == setting.AskOff) {
+		own.Ask = setting.AskOnMiss
 	}
 	return own
 }
 
-// setFromPreset sets a key to the value of a preset. A value of a file stays, unless forced is true.
-func (m *merger) setFromPreset(f leaf, forced, off bool) *Error {
-	bound := m.bound(f, off)
-	if m.isSet(f.name) && !forced && !m.fromPreset[f.name] {
-		return nil
-	}
-	value := f.value
-	if bound.IsValid() {
-		if value = stricter(f.name, bound, value); !value.IsValid() {
-			return newError(fmt.Sprintf("%s is %s, but this needs %s", f.name, show(bound), show(f.value)), "change one of them")
+// stricter returns what a value of a file and one of its preset both allow, or the zero Value if that is
+// nothing.
+func stricter(own, preset reflect.Value) reflect.Value {
+	if own.Kind() == reflect.String {
+		if slices.Index(sandboxOrder, own.String()) > slices.Index(sandboxOrder, preset.String()) {
+			return own
 		}
-		if equal(bound, value) {
-			return nil
-		}
+		return preset
 	}
-	put(m.root(), f.parts, value)
-	m.cfg.origins[f.name] = f.origin
-	if m.fromPreset == nil {
-		m.fromPreset = make(map[string]bool)
-	}
-	m.fromPreset[f.name] = true
-	return nil
-}
-
-// stricter returns what both values of a key allow, or the zero Value if that is nothing. A list
-// keeps the order and the stricter values of bound; see strictFirst.
-func stricter(key string, bound, value reflect.Value) reflect.Value {
-	if bound.Kind() == reflect.String {
-		if slices.Index(sandboxOrder, bound.String()) > slices.Index(sandboxOrder, value.String()) {
-			return bound
-		}
-		return value
-	}
-	earlier := bound.Interface().([]string)
-	both := slices.Clone(value.Interface().([]string))
-	both = slices.DeleteFunc(both, func(s string) bool { return !slices.Contains(earlier, s) })
+	allowed := preset.Interface().([]string)
+	both := slices.DeleteFunc(slices.Clone(own.Interface().([]string)), func(s string) bool { return !slices.Contains(allowed, s) })
 	if len(both) == 0 {
 		return reflect.Value{}
 	}
-	kept, _ := tighten[key].merge(bound, reflect.ValueOf(both))
-	return kept
+	return reflect.ValueOf(both)
 }
 
-// requirements returns what the machine allows Codex, or nil without a file.
-func (m *merger) requirements() (*setting.Requirements, *Error) {
+// readRequirements returns what the machine allows Codex, or nil without a file.
+func readRequirements(file string) (*setting.Requirements, *Error) {
 	const hint = "fix the file; Codex also reads it"
-	file := m.opts.Requirements
 	if file == "" {
 		return nil, nil
 	}

@@ -67,6 +67,12 @@ func (s spec) text(n *node) (string, *Error) {
 	return v, nil
 }
 
+// isUnknown reports whether a value may be one of a newer version.
+func (s spec) isUnknown(n *node) bool {
+	v, ok := n.scalar.(string)
+	return ok && s.enum != nil && !slices.Contains(s.enum, v) && s.hints[v] == ""
+}
+
 func (s spec) unknownValue(v, shown string) *Error {
 	if hint, ok := s.hints[v]; ok {
 		return newError(shown+" is not allowed", hint)

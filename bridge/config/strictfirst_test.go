@@ -42,11 +42,15 @@ func TestStricterValuesStay(t *testing.T) {
 	}
 }
 
-// The number of protected paths is bounded over all files: a repository's file must not make each
-// command line slow.
+// The number of protected paths that workspace files add is bounded: a repository's file must not make each
+// command line slow. The managed and the user's file are bounded alone, so that a longer list of one ends
+// nothing.
 func TestProtectedPathsAreBounded(t *testing.T) {
 	folder := t.TempDir()
-	user, file := filepath.Join(folder, "user.toml"), filepath.Join(folder, config.WorkspaceFile)
+	inner := filepath.Join(folder, "inner")
+	if err := os.Mkdir(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	list := func(from, to int) string {
 		var b strings.Builder
 		for i := from; i < to; i++ {
@@ -54,14 +58,22 @@ func TestProtectedPathsAreBounded(t *testing.T) {
 		}
 		return "[policy]\nprotected_paths = [" + b.String() + "]\n"
 	}
-	for n, valid := range map[int]bool{1000: true, 1001: false} {
-		for path, text := range map[string]string{user: list(0, 600), file: list(500, n)} {
+	opts := config.Options{Managed: filepath.Join(folder, "managed.toml"), User: filepath.Join(folder, "user.toml"), Workspace: inner}
+	last := filepath.Join(inner, config.WorkspaceFile)
+	for n, valid := range map[int]bool{3000: true, 3001: false} {
+		for path, text := range map[string]string{
+			opts.Managed: list(0, 1000), opts.User: list(1000, 2000), filepath.Join(folder, config.WorkspaceFile): list(1900, 2600), last: list(2500, n),
+		} {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, err := config.Load(config.Options{User: user, Workspace: folder})
-		if (err == nil) != valid || err != nil && !strings.Contains(err.Error(), file+":2:1: policy.protected_paths: 1001 entries are more than 1000") {
+		_, err := config.Load(opts)
+		if (err == nil) != valid || err != nil && !strings.Contains(err.Error(), last+":2:1: policy.protected_paths: workspace files add 1001 entries, more than 1000") {
+			t.Errorf("%d entries: %v", n, err)
+		}
+		cfg, err := config.LoadLenient(opts)
+		if err != nil || (cfg.WorkspaceError() == nil) != valid || !valid && len(cfg.Policy.ProtectedPaths) != 2600 {
 			t.Errorf("%d entries: %v", n, err)
 		}
 	}

@@ -6,54 +6,67 @@ import (
 	"strings"
 )
 
-// Notice is a key of a file that has no effect.
+// Notice is a restriction of a file that has no effect.
 type Notice struct {
 	Key    string
 	Origin Origin
-	// Restriction is true if the key would refuse something. Under enforce, the bridge must not start.
-	Restriction bool
-	Hint        string // a suggested fix other than to remove the key; may be empty
+	Hint   string // a suggested fix; may be empty
 }
 
-const hookHint = `add "pre_tool_use" to hooks.events; the key needs a hook for each call`
+const (
+	toolHook = "pre_tool_use"
+	hookHint = `add "` + toolHook + `" to hooks.events; the key needs a hook for each call`
+)
 
 // Unenforced returns a notice for each key that a file sets and that has no effect, in the order of
-// layers and lines. It ignores the mode, except for keys that work under enforce only.
+// layers and lines. Under enforce there is none: Load then adds the hook that a key needs.
 func (c *Config) Unenforced() []Notice {
-	var list []Notice
-	add := func(key string, o Origin, restriction bool, hint string) {
-		list = append(list, Notice{key, o, restriction, hint})
+	list := c.needsToolHook()
+	for key, o := range c.origins {
+		switch {
+		case c.asksAboutBridgeMethod(key):
+			list = append(list, Notice{key, o, `set "deny"; the bridge does not ask about its own methods`})
+		case strings.HasPrefix(key, "approvals.") && c.Policy.Mode != Enforce:
+			list = append(list, Notice{key, o, ""})
+		}
+	}
+	sortNotices(list)
+	return list
+}
+
+// needsToolHook returns a notice for each restriction that needs a hook for each call of a tool, if there is
+// none.
+func (c *Config) needsToolHook() (list []Notice) {
+	if c.hasToolHook() {
+		return nil
 	}
 	for _, r := range c.Policy.Rules {
-		if r.Decision != "allow" && !c.hasToolHook() {
-			add("policy.rule", r.Origin, true, hookHint)
+		if r.Decision != "allow" {
+			list = append(list, Notice{"policy.rule", r.Origin, hookHint})
 		}
 	}
 	for key, o := range c.origins {
 		switch {
-		case c.hasToolHook():
-		case key == "policy.gate" && c.Policy.Gate, key == "policy.models" && len(c.Policy.Models) > 0, key == "policy.efforts" && len(c.Policy.Efforts) > 0,
+		case key == "policy.gate" && c.Policy.Gate, key == "policy.models" && c.Policy.Models != nil, key == "policy.efforts" && c.Policy.Efforts != nil,
 			key == "policy.protected_paths" && !c.asksAboutPatches() && !c.protectsDefaultsOnly():
-			add(key, o, true, hookHint)
-		}
-		switch {
-		case c.asksAboutBridgeMethod(key):
-			add(key, o, true, `set "deny"; the bridge does not ask about its own methods`)
-		case strings.HasPrefix(key, "approvals.") && c.Policy.Mode != Enforce:
-			add(key, o, false, "")
+			list = append(list, Notice{key, o, hookHint})
 		}
 	}
+	sortNotices(list)
+	return list
+}
+
+func sortNotices(list []Notice) {
 	slices.SortFunc(list, func(a, b Notice) int {
 		return cmp.Or(cmp.Compare(a.Origin.Layer, b.Origin.Layer), cmp.Compare(a.Origin.Line, b.Origin.Line), cmp.Compare(a.Key, b.Key))
 	})
-	return list
 }
 
 // hasToolHook reports whether a hook sees each call of a tool.
 //
 // Measured with Codex 0.169: even under untrusted it does not ask about each. It runs commands that
 // the user's own rules allow, outside the sandbox, and tools that an MCP server calls read-only.
-func (c *Config) hasToolHook() bool { return slices.Contains(c.Hooks.Events, "pre_tool_use") }
+func (c *Config) hasToolHook() bool { return slices.Contains(c.Hooks.Events, toolHook) }
 
 // asksAboutPatches reports whether Codex asks about each patch.
 func (c *Config) asksAboutPatches() bool {

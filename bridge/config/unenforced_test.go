@@ -68,6 +68,7 @@ url = ""
 `, ""},
 		{"restrictions", `
 [policy]
+mode = "audit"
 gate = true
 commands = ["login"]
 unknown_methods = "deny"
@@ -87,14 +88,15 @@ decision = "ask"
 [hooks]
 events = ["stop"]
 `, `
-3 policy.gate restriction
-6 policy.protected_paths restriction
-11 policy.methods."bridge/acp/spawn" restriction
-13 policy.rule restriction
-16 policy.rule restriction
+4 policy.gate
+7 policy.protected_paths
+12 policy.methods."bridge/acp/spawn"
+14 policy.rule
+17 policy.rule
 `},
 		{"Codex does not ask about each call", `
 [policy]
+mode = "audit"
 gate = false
 approval = ["untrusted"]
 models = ["a"]
@@ -109,9 +111,9 @@ decision = "allow"
 [hooks]
 events = ["stop"]
 `, `
-5 policy.models restriction
-6 policy.efforts restriction
-8 policy.rule restriction
+6 policy.models
+7 policy.efforts
+9 policy.rule
 `},
 		{"warnings", `
 [policy]
@@ -143,11 +145,7 @@ command = ["c"]
 			}
 			var got strings.Builder
 			for _, n := range c.Unenforced() {
-				kind := "warning"
-				if n.Restriction {
-					kind = "restriction"
-				}
-				fmt.Fprintf(&got, "%d %s %s\n", n.Origin.Line, n.Key, kind)
+				fmt.Fprintf(&got, "%d %s\n", n.Origin.Line, n.Key)
 			}
 			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), got.String()); diff != "" {
 				t.Error(diff)
@@ -159,10 +157,10 @@ command = ["c"]
 // A notice names the file of its layer.
 func TestUnenforcedNamesFileOfLayer(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nmode = \"audit\"\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	user := write(t, "\n[policy]\ngate = true\n[hooks]\nevents = [\"stop\"]\n")
+	user := write(t, "[policy]\nmode = \"audit\"\ngate = true\n[hooks]\nevents = [\"stop\"]\n")
 	c, err := config.Load(config.Options{User: user, Workspace: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +168,8 @@ func TestUnenforcedNamesFileOfLayer(t *testing.T) {
 	const hint = `add "pre_tool_use" to hooks.events; the key needs a hook for each call`
 	workspace := filepath.Join(dir, config.WorkspaceFile)
 	want := []config.Notice{
-		{Key: "policy.gate", Origin: config.Origin{Layer: config.User, File: user, Line: 3, Column: 1}, Restriction: true, Hint: hint},
-		{Key: "policy.protected_paths", Origin: config.Origin{Layer: config.Workspace, File: workspace, Line: 2, Column: 1}, Restriction: true, Hint: hint},
+		{Key: "policy.gate", Origin: config.Origin{Layer: config.User, File: user, Line: 3, Column: 1}, Hint: hint},
+		{Key: "policy.protected_paths", Origin: config.Origin{Layer: config.Workspace, File: workspace, Line: 3, Column: 1}, Hint: hint},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)

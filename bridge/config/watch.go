@@ -21,9 +21,10 @@ const (
 )
 
 // Watch calls changed after each change of the files' content: with the new configuration, or with
-// the error of one that is not valid. The caller should then keep its configuration. Watch calls
-// changed from its caller's goroutine until ctx ends; then it returns nil. It returns an error if
-// it can't watch.
+// the error of files that are not valid. The caller should then keep its configuration. Of a file that is
+// not valid the last valid content counts, so that changes of others are effective; WorkspaceError has its
+// error. Watch calls changed from its caller's goroutine until ctx ends; then it returns nil. It returns an
+// error if it can't watch.
 //
 // It watches folders, so that files may be replaced, appear later or be links. It does not report a
 // change of time stamps alone.
@@ -35,13 +36,17 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 	defer fs.Close()
 	w := &watcher{fs: fs, opts: opts}
 	w.addFolders() // before the files are read, so that no change is lost
-	seen := digest(readAll(opts))
+	sources := readAll(opts)
+	seen, last := digest(sources), opts.Loaded
+	if last == nil {
+		last, _ = lenient(sources, opts, nil) // nil without a valid content
+	}
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
 	var delay debounce
-	if opts.Loaded != nil && opts.Loaded.digest != seen {
-		seen = opts.Loaded.digest
+	if opts.Loaded != nil && opts.Loaded.read != seen {
+		seen = opts.Loaded.read
 		timer.Reset(0)
 	}
 	errClosed := errors.New("watch configuration: the watcher was closed")
@@ -65,9 +70,20 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 			delay = debounce{}
 			w.addFolders()
 			sources := readAll(opts)
-			if now := digest(sources); now != seen {
-				seen = now
-				changed(build(sources, opts))
+			now := digest(sources)
+			if now == seen {
+				continue
+			}
+			seen = now
+			cfg, err := lenient(sources, opts, last)
+			switch {
+			case err == nil && cfg.invalid != nil && last != nil && cfg.skipped == last.skipped && digest(cfg.sources) == digest(last.sources):
+				changed(nil, cfg.invalid)
+			default:
+				changed(cfg, err)
+			}
+			if err == nil {
+				last = cfg
 			}
 		}
 	}

@@ -229,6 +229,11 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	if p == nil || p.Mode() != config.Enforce {
 		return nil
 	}
+	if err != nil {
+		return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+			Method: call.Method, Rule: "policy.mode", Field: "params.cwd", Reason: "the policy file of this folder can't be enforced: " + err.Error(), Hint: "correct it, or remove the file",
+		})
+	}
 	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: call.Method, Rule: "policy.mode", Field: "params.cwd",
 		Reason: "the policy file of this folder requires enforcement, but codex-bridge was started in another folder, where no policy is enforced",

@@ -213,6 +213,10 @@ func (c *decider) requireDefaults() {
 		})
 	}
 	if d.Effort != "" && !p.allowsEffort(d.Effort) {
+		if len(p.efforts) == 0 {
+			c.refuseEffort("if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList())
+			return
+		}
 		c.required = append(c.required, requiredKey{
 			key: "model_reasoning_effort", raw: jsonString(p.efforts[0]), rule: ruleEfforts,
 			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList(),

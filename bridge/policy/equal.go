@@ -2,7 +2,6 @@ package policy
 
 import (
 	"reflect"
-	"slices"
 
 	"codex-bridge.example/bridge/config"
 )
@@ -13,12 +12,16 @@ func (p *Policy) Equal(q *Policy) bool {
 	return p == q || reflect.DeepEqual(p.section, q.section)
 }
 
-// sectionOf returns what a policy is compared by. It has the layer of each rule, which counts, and
-// not its place.
+// sectionOf returns what a policy is compared by. Instead of its place, each rule has the number of the file,
+// since the rules of a file count together.
 func sectionOf(cfg config.Policy) config.Policy {
-	cfg.Rules = slices.Clone(cfg.Rules)
-	for i := range cfg.Rules {
-		cfg.Rules[i].Origin = config.Origin{Layer: cfg.Rules[i].Origin.Layer}
+	files := cfg.RuleLayers()
+	cfg.Rules = nil
+	for i, rules := range files {
+		for _, rule := range rules {
+			rule.Origin = config.Origin{Layer: rule.Origin.Layer, Line: i}
+			cfg.Rules = append(cfg.Rules, rule)
+		}
 	}
 	return cfg
 }

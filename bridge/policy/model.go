@@ -104,8 +104,19 @@ func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 	if name, ok := v.Text(); ok && c.p.allowsEffort(name) {
 		return nil, false
 	}
+	if len(c.p.efforts) == 0 {
+		c.refuseEffort(formatValue(v) + " is not in " + c.p.effortList())
+		return nil, false
+	}
 	return jsonString(c.p.efforts[0]), true
 }
+
+// refuseEffort refuses the message if no effort is allowed.
+func (c *decider) refuseEffort(reason string) {
+	c.refuse(rpc.CodeRefused, "params.effort", ruleEfforts, reason, noEfforts)
+}
+
+const noEfforts = "the configuration files have no common effort; change the list of one of them"
 
 // decideCollaborationMode checks collaborationMode. Measured with Codex 0.169: its model and effort
 // win over the fields of the same message, and Codex also reads arrays for both objects and
@@ -173,6 +184,12 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 		change("model", ruleModels, p.modelList(), from, m.Name)
 	}
 	if from := m.Effort; !p.allowsEffort(from) {
+		if len(p.efforts) == 0 {
+			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+				Method: method, Field: "params.effort", Rule: ruleEfforts, Reason: fmt.Sprintf("%q is not in %s", from, p.effortList()),
+				Origin: p.originOrDefault(ruleEfforts), Hint: noEfforts,
+			})}
+		}
 		m.Effort = p.efforts[0]
 		change("effort", ruleEfforts, p.effortList(), from, m.Effort)
 	}

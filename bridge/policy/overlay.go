@@ -163,19 +163,19 @@ func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, pat
 		if !model && !effort {
 			continue
 		}
-		rule := ruleModels
+		rule, list := ruleModels, p.modelList()
 		if effort {
-			rule = ruleEfforts
+			rule, list = ruleEfforts, p.effortList()
 		}
 		if i < last || m.Kind() != rpc.String {
 			c.drop(object, key, field, rule, "it is not a plain name")
 			return false
 		}
-		to, replaced := c.replacementEffort(m)
-		list := p.effortList()
-		if model {
+		to, replaced := []byte(nil), false
+		if effort {
+			to, replaced = c.replacementEffort(m)
+		} else {
 			to, replaced = c.replacementModel("params."+field, m)
-			list = p.modelList()
 		}
 		if replaced {
 			c.set(object, key, field, to, rule, formatValue(m)+" is not in "+list)

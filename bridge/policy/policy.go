@@ -125,6 +125,9 @@ func (p *Policy) compileReviewers(cfg config.Policy) error {
 }
 
 func (p *Policy) compileModels(cfg config.Policy) error {
+	if cfg.Models != nil {
+		p.models = []string{} // allows none
+	}
 	for _, glob := range cfg.Models {
 		if glob == "" || !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("policy.models: %q is not a glob", glob)

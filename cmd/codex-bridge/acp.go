@@ -260,7 +260,7 @@ func agentRows(cfg *config.Config) []agentRow {
 	rows := []agentRow{}
 	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
 		r := agentRow{ID: id, Command: s.Agents[id], Default: config.AgentID(id) == config.AgentID(s.Default)}
-		r.Allowed = len(s.Allowed) == 0 || slices.ContainsFunc(s.Allowed, func(one string) bool { return config.AgentID(one) == config.AgentID(id) })
+		r.Allowed = s.Allowed == nil || slices.ContainsFunc(s.Allowed, func(one string) bool { return config.AgentID(one) == config.AgentID(id) })
 		if path, err := exec.LookPath(r.Command[0]); err == nil {
 			r.Found = path
 		}

@@ -53,6 +53,7 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 	if s.guard, err = newGuard(cfg, record, log); err != nil {
 		return nil, err
 	}
+	s.guard.SetFolderPolicies(folderPolicies(func() bool { return s.config.Load().Skipped() }, log))
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
 	oldest := enforceable(cfg)
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, oldest) })

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
@@ -20,21 +21,75 @@ import (
 // loadConfig reads the configuration for the working folder.
 func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
-func configFiles() config.Options { return config.Discover(workspaceFolder()) }
+func configFiles() config.Options { return filesOf(workspaceFolder()) }
 
-// warnAbout logs what in the configuration has no effect, and each error of a workspace file that does not
-// load.
+// filesOf returns the files for a workspace folder, or for none if it is empty.
+func filesOf(workspace string) config.Options {
+	files := config.Discover(workspace)
+	files.Check = checkPolicy
+	return files
+}
+
+// startFiles returns the files of files for a start or a reload. Then a workspace file also counts as invalid
+// if the bridge can't enforce the policy with it.
+func startFiles(files config.Options) config.Options {
+	files.Check = func(cfg *config.Config) error {
+		if err := checkPolicy(cfg); err != nil {
+			return err
+		}
+		p, err := policy.New(cfg.Policy, cfg.Place)
+		if err != nil {
+			return err
+		}
+		return exposed(cfg, p, guard.WorldOf(cfg.Codex))
+	}
+	return files
+}
+
+// checkPolicy returns an error for a policy that does not compile, such as one with a rule that never matches.
+// It does so in all modes: another file may set the mode.
+func checkPolicy(cfg *config.Config) error {
+	section := cfg.Policy
+	section.Mode = config.Enforce
+	_, err := policy.New(section, cfg.Place)
+	return err
+}
+
+// warnAbout logs what in the configuration has no effect, and each error of a file that is not valid.
 func warnAbout(cfg *config.Config, log *slog.Logger) {
 	for _, w := range cfg.Warnings() {
 		log.Warn("in the configuration", "warning", w)
 	}
-	effect := "the bridge starts without it"
-	if cfg.Policy.Mode == config.Enforce {
+	for _, one := range linkedRoots(cfg) {
+		log.Warn("in the configuration", "warning", one)
+	}
+	effect := "the bridge runs without it"
+	switch {
+	case !cfg.Skipped():
+		effect = "its last valid content counts"
+	case cfg.Policy.Mode == config.Enforce:
 		effect = "no thread is opened in its folder until it loads"
 	}
-	for _, fault := range config.Errors(cfg.WorkspaceError()) {
-		log.Warn("the policy file of the workspace does not load", "error", fault, "effect", effect)
+	for _, fault := range errorLines(cfg.WorkspaceError()) {
+		log.Warn("a configuration file is not valid", "error", fault, "effect", effect)
 	}
+}
+
+// errorLines returns the lines of an error, one for each that it joins.
+func errorLines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+// linkedRoots returns the writable roots that allow nothing, since a link is in their path.
+func linkedRoots(cfg *config.Config) []*policy.LinkedRootError {
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		return nil
+	}
+	return p.LinkedRoots(guard.WorldOf(cfg.Codex))
 }
 
 // workspaceFolder returns the working folder, or "" if it was removed.
@@ -45,10 +100,6 @@ func workspaceFolder() string {
 	}
 	return start
 }
-
-// errUnenforced is the error for a restriction that this version does not act on. The bridge
-// refuses it, because the user would rely on it.
-var errUnenforced = errors.New("the configuration asks for more than this version can enforce")
 
 // newGuard returns the policy of a conversation.
 func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
@@ -77,7 +128,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
-	g.SetFolderPolicies(folderPolicies(cfg.WorkspaceError() != nil, log))
+	g.SetFolderPolicies(folderPolicies(cfg.Skipped, log))
 	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }
@@ -108,13 +159,9 @@ func configuredPrograms(cfg *config.Config) (files []string) {
 }
 
 // exposed returns an error if sandboxed commands could change a file that the enforced policy
-// depends on, or redirect one of its writable roots. It also fails if Codex would load
-// environment variables that the policy does not see.
+// depends on. It also fails if Codex would load environment variables that the policy does not see.
 func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
-	for _, one := range p.LinkedRoots(world) {
-		errs = append(errs, one)
-	}
 	for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
 	}
@@ -142,15 +189,15 @@ func socketFolder(world policy.State) (string, error) {
 }
 
 // folderPolicies returns a function that loads the policy of another folder. It returns nil for
-// a folder whose policy files the bridge loaded at its start, unless invalid is true.
-func folderPolicies(invalid bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
+// a folder whose policy files are those of the folder of the start, unless one of them was skipped.
+func folderPolicies(skipped func() bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
 	started := workspaceFolder()
 	return func(folder string) (*policy.Policy, error) {
 		files := config.WorkspaceFiles(folder)
-		if len(files) == 0 || !invalid && slices.Equal(files, config.WorkspaceFiles(started)) {
+		if len(files) == 0 || !skipped() && slices.Equal(files, config.WorkspaceFiles(started)) {
 			return nil, nil
 		}
-		cfg, err := config.Load(config.Discover(folder))
+		cfg, err := config.Load(filesOf(folder))
 		if err != nil {
 			return nil, err
 		}
@@ -163,36 +210,21 @@ func folderPolicies(invalid bool, log *slog.Logger) func(folder string) (*policy
 }
 
 func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
-	var refused []error
 	for _, n := range cfg.Unenforced() {
-		if n.Restriction && cfg.Policy.Mode == config.Enforce {
-			hint := "remove it"
-			if n.Hint != "" {
-				hint = n.Hint + "; or remove it"
-			}
-			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; %s, or set policy.mode to audit",
-				n.Origin.File, n.Origin.Line, n.Key, errUnenforced, hint))
-			continue
-		}
-		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.Origin.File, "line", n.Origin.Line)
-	}
-	if err := errors.Join(refused...); err != nil {
-		return nil, err
+		log.Warn("the key has no effect in this mode", "key", n.Key, "file", n.Origin.File, "line", n.Origin.Line)
 	}
 	return policy.New(cfg.Policy, cfg.Place)
 }
 
-// watch makes a changed configuration effective for the next request. If it is not valid, the old one
-// stays. reloaded is called after each change, with the error of one that is not valid.
+// watch makes a changed configuration effective for the next request. Of a file that is not valid the last
+// valid content stays. reloaded is called after each change, with the error of such a file.
 func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
+	files = startFiles(files)
 	files.Loaded = cfg
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy
 		if err == nil {
 			p, err = newPolicy(changed, log)
-		}
-		if err == nil {
-			err = exposed(changed, p, guard.WorldOf(changed.Codex))
 		}
 		if err != nil {
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
@@ -205,7 +237,7 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 		}
 		log.Info("the changed configuration is effective", "mode", p.Mode())
 		warnAbout(changed, log)
-		reloaded(nil)
+		reloaded(changed.WorkspaceError())
 	})
 	if err != nil && ctx.Err() == nil {
 		log.Warn("the configuration is not watched for changes", "error", err)

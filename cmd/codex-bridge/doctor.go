@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,8 @@ import (
 )
 
 type doctorCmd struct {
-	JSON bool `help:"Print JSON." name:"json"`
+	JSON    bool   `help:"Print JSON." name:"json"`
+	Managed string `help:"Check with this file as the managed one." placeholder:"FILE"`
 }
 
 // finding is one check of doctor, with an optional fix.
@@ -38,7 +40,18 @@ const (
 
 // Run prints all checks. It returns an exit status of 1 if one is broken.
 func (c doctorCmd) Run(out io.Writer) error {
-	findings := examine()
+	files, trial := configFiles(), ""
+	if c.Managed != "" {
+		var err error
+		if trial, err = filepath.Abs(c.Managed); err == nil {
+			_, err = os.Stat(trial)
+		}
+		if err != nil {
+			return usageError("--managed: " + err.Error())
+		}
+		files.Managed = trial
+	}
+	findings := examine(files, trial)
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.State == broken
@@ -61,14 +74,15 @@ func (c doctorCmd) Run(out io.Writer) error {
 	return nil
 }
 
-func examine() []finding {
-	cfg, err := config.LoadLenient(configFiles())
+// examine returns the findings under these files. trial is the managed file if it is not the installed one.
+func examine(files config.Options, trial string) []finding {
+	cfg, err := config.LoadLenient(files)
 	if err != nil {
 		var all []finding
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			all = append(all, finding{"configuration", broken, line, "no codex is started until it loads"})
 		}
-		return append(all, examineCodex(config.Default())...)
+		return append(all, examineCodex(config.Default(), trial)...)
 	}
 	all := []finding{{Name: "configuration", State: fine, Detail: "no file; the bridge is transparent"}}
 	if files := cfg.Files(); len(files) > 0 {
@@ -89,7 +103,7 @@ func examine() []finding {
 	all = append(all, examineTraces(cfg)...)
 	all = append(all, examineTranscripts(cfg)...)
 	all = append(all, examineTelemetry(cfg)...)
-	return append(all, examineCodex(cfg)...)
+	return append(all, examineCodex(cfg, trial)...)
 }
 
 // examineInvalid returns a finding for each part of the configuration that has no effect, and for each fault
@@ -100,12 +114,15 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 		detail.Hint = ""
 		all = append(all, finding{"configuration", warn, detail.Error(), w.Hint})
 	}
+	for _, one := range linkedRoots(cfg) {
+		all = append(all, finding{"configuration", warn, one.Problem() + "; it is not writable", one.Hint()})
+	}
 	state, effect := warn, "correct the file; until then codex app-server runs without it"
 	if cfg.Policy.Mode == config.Enforce {
 		state, effect = broken, "correct the file; until then no thread is opened in its folder"
 	}
-	for _, fault := range config.Errors(cfg.WorkspaceError()) {
-		all = append(all, finding{"configuration", state, fault.Error(), effect})
+	for _, fault := range errorLines(cfg.WorkspaceError()) {
+		all = append(all, finding{"configuration", state, fault, effect})
 	}
 	return all
 }
@@ -146,14 +163,7 @@ func examinePolicy(cfg *config.Config) []finding {
 		all = append(all, f)
 	}
 	for _, n := range cfg.Unenforced() {
-		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.Origin.File, n.Origin.Line, n.Key), ""}
-		if n.Restriction && cfg.Policy.Mode == config.Enforce {
-			f.State, f.Hint = broken, "remove it: a restriction that this version can't enforce stops the start"
-			if n.Hint != "" {
-				f.Hint = n.Hint + "; a restriction that this version can't enforce stops the start"
-			}
-		}
-		all = append(all, f)
+		all = append(all, finding{"policy", warn, fmt.Sprintf("%s:%d: %s has no effect in this mode", n.Origin.File, n.Origin.Line, n.Key), n.Hint})
 	}
 	return all
 }
@@ -181,7 +191,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
 }
 
-func examineCodex(cfg *config.Config) []finding {
+func examineCodex(cfg *config.Config, trial string) []finding {
 	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
 		var find *codex.FindError
@@ -217,7 +227,7 @@ func examineCodex(cfg *config.Config) []finding {
 	if found.State == broken {
 		return []finding{found, sandbox}
 	}
-	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path), sandbox})
+	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path, trial), sandbox})
 }
 
 // unknownFields describes what happens to a field that is not in the schema of the tested Codex.

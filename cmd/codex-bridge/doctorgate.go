@@ -16,9 +16,9 @@ import (
 
 // fireHook makes the real Codex run a hook of the bridge. It plays a conversation through
 // this program with the user's configuration, these policy files of the workspace, a
-// scripted model and a temporary CODEX_HOME. It returns the status of the hook run and its
+// scripted model and a temporary CODEX_HOME. trial, if not "", takes the place of the user's file. It returns the status of the hook run and its
 // duration in milliseconds, as Codex reports them.
-func fireHook(policyFiles []string) (status, took string, err error) {
+func fireHook(policyFiles []string, trial string) (status, took string, err error) {
 	folder, err := scripted.Folder("codex-bridge-doctor-")
 	if err != nil {
 		return "", "", err
@@ -55,6 +55,9 @@ func fireHook(policyFiles []string) (status, took string, err error) {
 		return "", "", err
 	}
 	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"), ownCodexEnv+"=1")
+	if trial != "" {
+		env = append(env, config.EnvConfig+"="+trial)
+	}
 	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: decline})
 	if err != nil {
 		return "", "", err
@@ -100,9 +103,9 @@ func decline(context.Context, editor.Message) (any, *editor.Error) {
 }
 
 // examineHookRun reports whether Codex runs the hooks of the bridge.
-func examineHookRun(cfg *config.Config) finding {
+func examineHookRun(cfg *config.Config, trial string) finding {
 	policyFiles := slices.DeleteFunc(cfg.Files(), func(file string) bool { return filepath.Base(file) != config.WorkspaceFile })
-	status, took, err := fireHook(policyFiles)
+	status, took, err := fireHook(policyFiles, trial)
 	switch {
 	case err != nil:
 		return finding{"hooks", broken, fmt.Sprintf("the test of a hook failed: %v", err), `see the stderr of "codex-bridge app-server" with CODEX_BRIDGE_LOG=info`}

@@ -18,7 +18,7 @@ import (
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
 // can drop them silently (measured).
-func examineHooks(cfg *config.Config, path string) finding {
+func examineHooks(cfg *config.Config, path, trial string) finding {
 	result, err := askServer(cfg, path, "configRequirements/read")
 	var answer struct {
 		Requirements struct {
@@ -48,7 +48,7 @@ func examineHooks(cfg *config.Config, path string) finding {
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
 	}
-	return examineHookRun(cfg)
+	return examineHookRun(cfg, trial)
 }
 
 // askServer starts an app-server for one request and returns the result.

@@ -49,9 +49,6 @@ func examineExposed(cfg *config.Config) []finding {
 	for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
-	for _, one := range p.LinkedRoots(world) {
-		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
-	}
 	for _, one := range guard.CheckEnvFile(world) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}

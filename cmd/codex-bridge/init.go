@@ -91,11 +91,14 @@ func (c initCmd) loads(name, text string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as the files of a workspace are named
+		return err
+	}
 	trial := filepath.Join(dir, config.WorkspaceFile)
 	if err := os.WriteFile(trial, []byte(text), 0o600); err != nil {
 		return err
 	}
-	files := config.Discover("")
+	files := filesOf("")
 	if c.Workspace {
 		files.Workspace = dir
 	} else {

@@ -81,6 +81,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	tail := new(logTail) // not on stderr, which is the screen
 	stderr := io.MultiWriter(file, tail)
 	log := loggerTo(stderr, cfg)
+	warnAbout(cfg, log)
 	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
 	if err != nil {
 		return err

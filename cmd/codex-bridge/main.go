@@ -70,7 +70,7 @@ var isWord = regexp.MustCompile(`^[a-z][a-z-]*$`)
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a
 // client that joined codex-bridge serve. An error may be the exit status.
 func runAsCodex(args []string) error {
-	cfg, err := config.LoadLenient(configFiles())
+	cfg, err := config.LoadLenient(startFiles(configFiles()))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func status(err error) int {
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.Is(err, errUnenforced):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address):
 		return exitConfig
 	}
 	return exitFailed

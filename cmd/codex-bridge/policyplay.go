@@ -113,7 +113,7 @@ func configOf(text *string) (*config.Config, error) {
 	if err := os.WriteFile(file, []byte(*text), 0o600); err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(config.Options{User: file, Home: config.Discover("").Home})
+	cfg, err := config.Load(config.Options{User: file, Home: config.Discover("").Home, Check: checkPolicy})
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "policy"))
 	}

@@ -41,7 +41,7 @@ The policy files of workspaces apply to the threads in their folders; other sect
 
 // Run serves clients until a signal comes.
 func (c serveCmd) Run(out io.Writer) error {
-	cfg, err := config.Load(config.Discover(""))
+	cfg, err := config.Load(startFiles(filesOf("")))
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		listeners = append(listeners, l)
 	}
 	go h.current.warnTooOld(ctx)
-	go h.watch(ctx, config.Discover(""))
+	go h.watch(ctx, filesOf(""))
 	ended := make(chan error)
 	var servers []*serve.Server
 	start := func(l *hook.PrivateListener) {

@@ -21,7 +21,7 @@ const (
 type Settings struct {
 	Enabled bool
 	Default string
-	Allowed []string            // empty means all
+	Allowed []string            // nil means all
 	Agents  map[string][]string // commands, by id
 }
 
@@ -50,7 +50,7 @@ func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result
 	if child.Agent = config.AgentID(cmp.Or(strings.TrimSpace(r.Agent), strings.TrimSpace(s.Default))); child.Agent == "" {
 		return child, no(Failed, "no agent is named: give agentId, or set acp.default_agent")
 	}
-	if len(s.Allowed) > 0 && !slices.ContainsFunc(s.Allowed, func(id string) bool { return config.AgentID(id) == child.Agent }) {
+	if s.Allowed != nil && !slices.ContainsFunc(s.Allowed, func(id string) bool { return config.AgentID(id) == child.Agent }) {
 		return child, no(Forbidden, "the agent %q is not in acp.allowed", child.Agent)
 	}
 	if _, ok := s.Command(child.Agent); !ok {

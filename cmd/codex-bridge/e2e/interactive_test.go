@@ -319,15 +319,16 @@ func TestTerminalInterfaceNotices(t *testing.T) {
 	term.quit()
 }
 
-// The log does not go to the screen.
+// The log does not go to the screen. It has the warnings about the configuration.
 func TestTerminalInterfaceLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy, env: []string{"CODEX_BRIDGE_LOG=debug"}})
+	w.write("workspace/.codex-bridge.toml", "[policy]\nsandbox = \"danger-full-access\"\n")
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
 	term.waitUntil("the command has run", func() bool { return w.workspaceHasFile("first") })
 	term.quit()
 	log, err := os.ReadFile(filepath.Join(w.root, "state", "terminal.log"))
-	if err != nil || !strings.Contains(string(log), "level=DEBUG") {
+	if err != nil || !strings.Contains(string(log), "level=DEBUG") || !strings.Contains(string(log), "danger-full-access\\\" is looser than") {
 		t.Errorf("the log is %q, %v", log, err)
 	}
 	if strings.Contains(term.text(), "level=DEBUG") {
