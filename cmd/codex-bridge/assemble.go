@@ -154,11 +154,11 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
-		Record: recorder, HasPerson: line.Answers, Log: a.log,
+		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	})
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
-		Limiter: a.limiter, Log: a.log,
+		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	}
 	if client != nil {
 		a.addFeatures(client)
