@@ -132,6 +132,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
 		a.guard.SetKnowsBridge(func() bool { return true })
 	}
+	a.hello.AddStatus("configuration", func() any { return configurationStatus(a.sharedParts.config.Load()) })
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
 	if tracer != nil {
