@@ -28,7 +28,7 @@ func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session stri
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Verdict != policy.Pass {
-		g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+		g.notifyListeners(method, Applied{What: use.Summary()}, d)
 	}
 	return d
 }

@@ -127,7 +127,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	if p.Mode() != config.Enforce {
 		return ""
 	}
-	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn, ItemID: id}, d)
 	return d.Err.Message
 }
 

@@ -9,7 +9,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/userrules"
-	"codex-bridge.example/rpc"
 )
 
 // Confine keeps an allowed tool call in the thread's sandbox if the user's own rules would let it
@@ -34,7 +33,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	if err != nil && d.Err == nil {
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
-	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyCall(method, thread, turn, use, d)
 	if d.Err != nil {
 		return nil, d.Err.Message
 	}

@@ -70,6 +70,39 @@ func (g *Guard) Explain(m *rpc.Message) Explanation {
 	return g.ExplainIn(m, s)
 }
 
+// ExplainCommand decides a shell command without any effect, as if the model called it in the sandbox. An
+// unknown thread counts as one in cwd with the policy's own settings. The shell counts as bash.
+func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
+	input, _ := json.Marshal(map[string]string{"command": command}) // strings can be encoded
+	doc, err := rpc.ParseValue(input)
+	policies := g.policies(thread)
+	if err != nil {
+		return policy.ToolAnswer{Mode: policies[0].Mode(), Decision: "deny", Reason: err.Error()}
+	}
+	one := g.threads.peek(thread)
+	if cwd == "" {
+		cwd = g.world.StartFolder
+		if one != nil {
+			cwd = one.Workspace
+		}
+	}
+	use := policy.ToolCall{Name: "Bash", Input: doc.Root(), Cwd: cwd, Shell: "bash", Flags: "-lc"}
+	var strict policy.ToolAnswer
+	for i, p := range policies {
+		state := g.world
+		state.Workspaces, state.Escalation = g.threads.workspaces(), rules.Sandboxed
+		if state.Thread = one; one == nil {
+			state.Thread = p.AssumedThread(cwd)
+			state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], cwd)
+		}
+		a := p.ExplainTool(use, state)
+		if i == 0 || a.Decision == "deny" || a.Decision == "ask" && strict.Decision == "allow" {
+			strict = a
+		}
+	}
+	return strict
+}
+
 // isMethodOf reports whether the method table has a method for one of the sides.
 func isMethodOf(method string, sides ...methods.Side) bool {
 	for _, side := range sides {

@@ -99,6 +99,34 @@ func TestExplainFindsSide(t *testing.T) {
 	}
 }
 
+// A dry run of a command says what happens to it, and names the rule with its place.
+func TestExplainCommand(t *testing.T) {
+	const rules = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"CI pushes.\"\n" +
+		"[[policy.rule]]\ncommand = \"make **\"\ndecision = \"allow\"\n[[policy.rule]]\ncommand = \"curl **\"\ndecision = \"ask\"\nreason = \"It downloads.\"\n"
+	const asks = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n" + rules
+	const works = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n" + rules
+	for _, test := range []struct{ name, policy, command, decision, rule, origin string }{
+		{"a deny rule", asks, "cd x && git push", "deny", "policy.rule", ".toml:4"},
+		{"an allow rule", asks, "make all", "allow", "policy.rule", ".toml:8"},
+		{"an ask rule", works, "curl x", "ask", "policy.rule", ".toml:11"},
+		{"no rule under untrusted", asks, "ls", "ask", "policy.approval", ".toml:2"},
+		{"no rule under on-request", works, "ls", "allow", "", ""},
+		{"no policy", "", "git push", "allow", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			notes := &book{}
+			g := guard.New(load(t, test.policy), world(t), notes, slog.New(slog.DiscardHandler))
+			a := g.ExplainCommand(test.command, "", "")
+			if a.Decision != test.decision || a.Rule != test.rule || !strings.HasSuffix(a.Origin, test.origin) || a.Reason == "" {
+				t.Errorf("%+v", a)
+			}
+			if len(notes.entries) > 0 {
+				t.Errorf("a dry run is logged: %+v", notes.entries)
+			}
+		})
+	}
+}
+
 // For a request of Codex, the explanation has the decision on each result that Codex offers.
 func TestExplainAnswers(t *testing.T) {
 	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))

@@ -134,6 +134,9 @@ type Applied struct {
 	Method   string          `json:"method"`
 	ID       json.RawMessage `json:"id,omitempty"`
 	ThreadID string          `json:"threadId,omitempty"`
+	TurnID   string          `json:"turnId,omitempty"`
+	ItemID   string          `json:"itemId,omitempty"` // of the call that the decision is about
+	What     string          `json:"what,omitempty"`   // the command, the files or the tool of that call
 	Verdict  policy.Verdict  `json:"verdict"`
 	Changes  []policy.Change `json:"changes,omitempty"`
 	Error    *policy.Refusal `json:"error,omitempty"`
@@ -143,25 +146,46 @@ type Applied struct {
 // f must not wait. Call OnApplied before the conversation starts.
 func (g *Guard) OnApplied(f func(Applied)) { g.listeners = append(g.listeners, f) }
 
-// notifyApplied counts a decision and calls the functions of OnApplied.
+// notifyApplied counts a decision about a message, and calls the functions of OnApplied.
 func (g *Guard) notifyApplied(method string, id rpc.ID, params rpc.Value, d policy.Decision) {
+	var a Applied
+	if id.IsValid() {
+		a.ID = json.RawMessage(id.Clone().Raw())
+	}
+	a.ThreadID, _ = params.Get("threadId").Text()
+	a.TurnID, _ = params.Get("turnId").Text()
+	a.ItemID, _ = params.Get("itemId").Text()
+	a.What, _ = params.Get("command").Text()
+	g.notifyListeners(method, a, d)
+}
+
+// notifyCall is notifyApplied for a decision about a tool call, which is no message to the client.
+func (g *Guard) notifyCall(method, thread, turn string, use policy.ToolCall, d policy.Decision) {
+	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn, ItemID: use.ID, What: use.Summary()}, d)
+}
+
+// notifyListeners counts a decision, adds it to a, and calls the functions of OnApplied.
+func (g *Guard) notifyListeners(method string, a Applied, d policy.Decision) {
 	switch d.Verdict {
 	case policy.Rewrite:
 		g.counts.rewritten.Add(1)
 	case policy.Deny:
 		g.counts.refused.Add(1)
 	}
-	if len(g.listeners) == 0 {
-		return
-	}
-	a := Applied{Method: clip(method), Verdict: d.Verdict, Changes: d.Changes, Error: d.Refusal()}
-	if id.IsValid() {
-		a.ID = json.RawMessage(id.Clone().Raw())
-	}
-	a.ThreadID, _ = params.Get("threadId").Text()
+	a.Method, a.ItemID, a.What = clip(method), clip(a.ItemID), clipWhat(a.What)
+	a.Verdict, a.Changes, a.Error = d.Verdict, d.Changes, d.Refusal()
 	for _, f := range g.listeners {
 		f(a)
 	}
+}
+
+// clipWhat bounds the text of a call, in bytes.
+func clipWhat(text string) string {
+	const maxWhat = 4096
+	if len(text) <= maxWhat {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxWhat], "") + "…"
 }
 
 // Counts returns how many messages were rewritten and refused so far.

@@ -77,7 +77,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	if p.Mode() != config.Enforce {
 		return Ruling{}
 	}
-	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyCall(method, thread, turn, use, d)
 	return Ruling{Refusal: d.Err.Message}
 }
 
@@ -100,7 +100,7 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	if p.Mode() != config.Enforce {
 		return true
 	}
-	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyCall(method, thread, turn, use, d)
 	return false
 }
 

@@ -100,6 +100,30 @@ func TestToolCallOfModel(t *testing.T) {
 	}
 }
 
+// The client learns which call was refused, by which rule and where that rule is.
+func TestRefusedCallIsNamed(t *testing.T) {
+	_, g, w := withRollout(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n[[policy.rule]]\ncommand = \"make **\"\ndecision = \"deny\"\nreason = \"CI builds.\"\n", &book{}, "untrusted")
+	notified := heard(g)
+	use := bash(t, "make all", w.StartFolder)
+	use.ID = "inside"
+	g.Tool(t.Context(), "t1", "u", use, []byte("call"))
+	patch := policy.ToolCall{ID: "p", Name: "apply_patch", Cwd: w.StartFolder, Input: bash(t, "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch\n", "").Input}
+	g.Tool(t.Context(), "t9", "u", patch, []byte("call"))
+	if len(*notified) != 2 {
+		t.Fatalf("%+v", *notified)
+	}
+	a := (*notified)[0]
+	if a.ThreadID != "t1" || a.TurnID != "u" || a.ItemID != "inside" || a.What != "make all" {
+		t.Errorf("the call is %+v", a)
+	}
+	if a.Error.Rule != "policy.rule" || !strings.HasPrefix(a.Error.Reason, "CI builds: make all") || !strings.HasSuffix(a.Error.Origin, ".toml:5") {
+		t.Errorf("the refusal is %+v", *a.Error)
+	}
+	if what := (*notified)[1].What; what != "apply_patch a, b" {
+		t.Errorf("the patch is %q", what)
+	}
+}
+
 // Under audit a tool call runs without a question, and the log has the denials of enforce. Without
 // a policy nothing is logged.
 func TestToolCallRunsUnderAudit(t *testing.T) {

@@ -173,7 +173,7 @@ func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
-	program := map[string]any{"pid": h.conn.CodexPID()}
+	program := map[string]any{"pid": h.conn.CodexPID(), "tested": methods.Measured}
 	version, err := h.codex(ctx)
 	if program["version"] = version; err != nil {
 		program["fault"] = err.Error()
@@ -261,9 +261,15 @@ func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMes
 	return result.Raw(), err
 }
 
-// explain returns what the policy would do with {message: …} now.
+// explain returns what the policy would do now with {message: …}, or with the shell command {command,
+// cwd?, threadId?}.
 func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
 	message := msg.Params.Get("message")
+	if command, ok := msg.Params.Get("command").Text(); ok && !message.Exists() {
+		cwd, _ := msg.Params.Get("cwd").Text()
+		thread, _ := msg.Params.Get("threadId").Text()
+		return h.guard.ExplainCommand(command, cwd, thread), nil
+	}
 	if message.Kind() != rpc.Object {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message is %v; it must be the message to explain, an object", message.Kind())
 	}

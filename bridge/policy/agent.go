@@ -2,6 +2,7 @@ package policy
 
 import (
 	"runtime"
+	"strings"
 
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
@@ -16,6 +17,17 @@ type AgentRequest struct {
 	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
 	// policy.escalation itself.
 	OwnBridge bool
+}
+
+// Summary returns the request as a person reads it: the command, the changed files, or the tool.
+func (u AgentRequest) Summary() string {
+	switch {
+	case u.Command != nil:
+		return *u.Command
+	case len(u.Files) > 0:
+		return strings.Join(u.Files, ", ")
+	}
+	return u.Tool
 }
 
 // DecideAgent checks an agent's request against the rules and policy.escalation. The verdict is

@@ -21,6 +21,19 @@ type ToolCall struct {
 	Shell, Flags string
 }
 
+// Summary returns the call as a person reads it: the command, the changed files, or the tool with its
+// input.
+func (t ToolCall) Summary() string {
+	text, ok := t.Input.Get("command").Text()
+	switch {
+	case t.Name == "Bash" && ok:
+		return text
+	case t.Name == "apply_patch" && ok:
+		return "apply_patch " + strings.Join(rules.PatchedFiles(text), ", ")
+	}
+	return t.Name + " " + string(t.Input.Raw())
+}
+
 // DecideTool applies the rules and policy.escalation to a tool call. The verdict is Deny, or Pass
 // with or without Decision.Ask. A call that a rule wants to ask about is denied if no person can be
 // asked.

@@ -133,6 +133,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
 		a.guard.SetKnowsBridge(func() bool { return true })
 	}
+	a.hello.AddStatus("configuration", func() any { return configurationStatus(a.sharedParts.config.Load()) })
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
 	if tracer != nil {
@@ -155,11 +156,11 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
-		Record: recorder, HasPerson: line.Answers, Log: a.log,
+		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	})
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
-		Limiter: a.limiter, Log: a.log,
+		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	}
 	if client != nil {
 		a.addFeatures(client)

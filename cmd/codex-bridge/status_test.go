@@ -2,7 +2,31 @@
 
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// bridge/status names the files, the rules with their places, and what an approval is kept for.
+func TestStatusNamesConfiguration(t *testing.T) {
+	if inOwnProcess(t) {
+		return
+	}
+	w := newAssembled(t, "[policy]\nmode = \"audit\"\n[approvals]\nremember = \"session\"\n[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"CI pushes.\"\n",
+		func(request) (any, string) { return map[string]any{}, "" })
+	w.initialize(nil)
+	got := w.must("bridge/status", map[string]any{}).Get("configuration")
+	for _, want := range []string{
+		`"ruleCount":1`, `"command":"git push **","decision":"deny","reason":"CI pushes.","origin":"user `, `.toml:5"`, `"remember":"session","rememberMs":1800000`, `"timeoutMs":120000`,
+	} {
+		if !strings.Contains(string(got.Raw()), want) {
+			t.Errorf("%s is missing in %s", want, got.Raw())
+		}
+	}
+	if got.Get("files").Len() != 1 {
+		t.Errorf("the files are %s", got.Get("files").Raw())
+	}
+}
 
 // bridge/status counts the open threads, also without an enforced policy.
 func TestStatusCountsOpenThreads(t *testing.T) {

@@ -82,7 +82,9 @@ type Options struct {
 	// Record is the decision log; every consent of the person is written to it.
 	Record  DecisionLog
 	Limiter *Limiter // of the questions
-	Log     *slog.Logger
+	// KnowsBridge reports whether the client has offered capabilities.bridge; nil: it has not.
+	KnowsBridge func() bool
+	Log         *slog.Logger
 }
 
 // Feature answers or limits Codex's approval requests. It is a bridge.Feature.
@@ -124,6 +126,9 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	if msg.ID.IsValid() && f.Watches != nil && f.Policy.Mode() != config.Off && f.Watches(params) {
 		envelope := msg.Clone()
 		msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, r) })
+		if f.enforces() {
+			f.addHint(msg, NewHint(f.Approvals(), 0))
+		}
 		return
 	}
 	if !msg.ID.IsValid() || f.route(ctx, msg) || f.Policy.Mode() == config.Off {
@@ -152,6 +157,11 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	if !f.admit(ctx, msg, envelope, key, wait) {
 		return
 	}
+	var spans []Span
+	if ok {
+		spans = offeredSpans(envelope.Method, envelope.Root().Get("params"))
+	}
+	f.addHint(msg, NewHint(f.Approvals(), wait, spans...))
 	msg.OnResponse(func(r *bridge.ClientResponse) {
 		f.recordConsent(ctx, envelope, r)
 		if ok {

@@ -28,6 +28,12 @@ func (r *brokenLog) Append(context.Context, store.Decision) error { return r.err
 // play runs a session through the guard and the feature, in the proxy's order.
 func play(t *testing.T, session, remember string, timeout time.Duration, log *brokenLog) {
 	t.Helper()
+	playFor(t, session, remember, timeout, log, false)
+}
+
+// playFor is play with a client that may know the bridge.
+func playFor(t *testing.T, session, remember string, timeout time.Duration, log *brokenLog, known bool) {
+	t.Helper()
 	cfg, err := config.Load(config.Options{User: file(t, `
 [policy]
 gate = false
@@ -59,7 +65,7 @@ escalation = "ask"
 	}})
 	limiter := approvals.NewLimiter() // all within a minute
 	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
-		Sessions: fakeSessions{}, Record: log, Log: quiet}))
+		Sessions: fakeSessions{}, Record: log, KnowsBridge: func() bool { return known }, Log: quiet}))
 	c.Bind("start", world.StartFolder)
 	text, err := os.ReadFile("../../testdata/sessions/" + session)
 	if err != nil {
@@ -85,6 +91,11 @@ func file(t *testing.T, text string) string {
 
 func TestQuestionsAreAnsweredFromMemory(t *testing.T) {
 	play(t, "approvals-memory.txt", "session", time.Hour, &brokenLog{})
+}
+
+// A client that knows the bridge gets the time that is left, and for how long an acceptance is kept.
+func TestQuestionHasHint(t *testing.T) {
+	playFor(t, "approvals-hint.txt", "always", time.Hour, &brokenLog{}, true)
 }
 
 func TestQuestionTimesOut(t *testing.T) {

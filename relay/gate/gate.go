@@ -43,7 +43,9 @@ type Options struct {
 	Record approvals.DecisionLog
 	// HasPerson reports whether a person can be asked, or else why not.
 	HasPerson func() (ok bool, why string)
-	Log       *slog.Logger
+	// KnowsBridge reports whether the client has offered capabilities.bridge; nil: it has not.
+	KnowsBridge func() bool
+	Log         *slog.Logger
 }
 
 // Gate asks the person about tool calls. It is a bridge.Feature.
@@ -102,6 +104,7 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer
 	key, err := q.key(g.options.Policy)
 	if why.Escalated || err != nil {
 		key = approvals.Key{} // shares nothing, and is never remembered
+		q = newQuestion(call, why, approvals.Off)
 	}
 	yes, err := g.decide(ctx, q, key)
 	switch {
@@ -191,7 +194,7 @@ func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (y
 			g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
 		}
 	}()
-	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, q.params)
+	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, g.shownParams(ctx, q, key))
 	if late := context.Cause(ctx); err != nil && late != nil {
 		err = late
 		if settled := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
@@ -221,6 +224,24 @@ func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (y
 		}
 	}
 	return true, nil
+}
+
+// shownParams returns the params of a question as the client gets them.
+func (g *Gate) shownParams(ctx context.Context, q *question, key approvals.Key) map[string]any {
+	if g.options.KnowsBridge == nil || !g.options.KnowsBridge() {
+		return q.params
+	}
+	settings, wait := g.options.Approvals(), time.Duration(0)
+	if end, ok := ctx.Deadline(); ok {
+		wait = time.Until(end)
+	}
+	var spans []approvals.Span
+	if key.Digest() != "" {
+		spans = []approvals.Span{approvals.Session, approvals.Always}
+	}
+	params := maps.Clone(q.params)
+	params["bridge"] = approvals.NewHint(settings, wait, spans...)
+	return params
 }
 
 // logDecision logs an answer that the bridge gives for the person.

@@ -120,9 +120,11 @@ func TestRecordedSessions(t *testing.T) {
 		approvals config.Approvals
 		judge     *fakePolicy
 		rules     []string // expected in the log; nil: any
+		known     bool     // the client knows the bridge
 	}{
 		"answers":    {},
 		"deaf":       {judge: &fakePolicy{optsOut: true}},
+		"hint":       {known: true, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":      {},
 		"memory":     {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
@@ -154,7 +156,7 @@ func TestRecordedSessions(t *testing.T) {
 			g := gate.New(gate.Options{
 				Approvals: current, Policy: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
 				Limiter:   approvals.NewLimiter(), // all within a minute
-				HasPerson: func() (bool, string) { return true, "" },
+				HasPerson: func() (bool, string) { return true, "" }, KnowsBridge: func() bool { return set.known },
 			})
 			c := bridgetest.Start(t, g, &fakeCodex{gate: g})
 			c.Bind("cwd", folder)

@@ -44,7 +44,7 @@ print(table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr("codex://chat"), 0, -
 		t.Fatalf("%v\n%s", err, out)
 	}
 	said := strings.ReplaceAll(string(out), "\r", "")
-	for _, want := range []string{"loaded: codex-bridge.commands codex-bridge.file_window\n", "help: codex-bridge.txt\n", "## Codex\n\ninstalled\n"} {
+	for _, want := range []string{"loaded: codex-bridge.commands codex-bridge.file_window codex-bridge.strings\n", "help: codex-bridge.txt\n", "## Codex\n\ninstalled\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}

@@ -21,9 +21,9 @@ func TestNeovimPolicy(t *testing.T) {
 	w.model.Add(scripted.Step{When: "a change", Reply: updatePatch("poem.txt", "one", "two", "zwei")})
 	v := w.neovim("{ thread = { approvalPolicy = 'never', sandbox = 'danger-full-access' } }")
 	v.startText("RUN: echo from the shell")
-	v.waitScreen("Run in ", "echo from the shell", "1: Accept")
+	v.waitScreen("Codex asks to run a command", "echo from the shell", "ga  Accept once")
 	v.recordScreen("asked")
-	v.typeKeys("1<CR>")
+	v.accept()
 	v.waitTurns()
 	v.checkContains(v.chatText(), "The tool ended with 0 and said: from the shell")
 	v.waitScreen("policy enforce, gate · ")
@@ -34,7 +34,7 @@ func TestNeovimPolicy(t *testing.T) {
 		t.Error("the chat does not show the policy's changes")
 	}
 	v.startText("a change")
-	v.waitScreen("poem.txt (now)", "zwei", "ga accept")
+	v.openDiff("poem.txt (now)", "zwei")
 	v.typeKeys("ga")
 	v.waitTurns()
 	if raw, _ := os.ReadFile(filepath.Join(w.workspace, "poem.txt")); string(raw) != "one\nzwei\n" {
@@ -48,7 +48,7 @@ vim.wait(60000, function() return refused end)
 return refused`); got == "" {
 		t.Error("the request was not refused")
 	}
-	v.waitLua("chat():find('the policy refused process/spawn')")
+	v.waitLua("chat():find('Refused by the policy', 1, true) and chat():find('process/spawn', 1, true)")
 }
 
 // The user is asked about a request with policy.methods "ask".
@@ -57,8 +57,8 @@ func TestNeovimMethodThatAsks(t *testing.T) {
 	w := newWorld(t, options{config: neovimPolicy + "[policy.methods]\n\"turn/start\" = \"ask\"\n"})
 	v := w.neovim("{}")
 	v.startText("SAY: hello")
-	v.waitScreen("codex-bridge asks: Allow turn/start?", "1: Accept")
-	v.typeKeys("1<CR>")
+	v.waitScreen("codex-bridge asks", "Allow turn/start?", "ga  Accept once")
+	v.accept()
 	v.waitTurns()
 	v.checkContains(v.chatText(), "hello")
 }

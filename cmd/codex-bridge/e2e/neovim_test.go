@@ -97,16 +97,22 @@ func TestNeovimSelection(t *testing.T) {
 	v.recordScreen("answered")
 }
 
-// A question shows the command and its folder. A declined command does not run, a postponed
-// question waits, and keys typed as text answer nothing.
+// A card shows the command and its folder, and leaves the cursor where it is. A declined command does
+// not run, a closed card waits, and keys typed as text answer nothing.
 func TestNeovimApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
 	v.startText("ESCALATE: touch accepted")
-	v.waitScreen("Run in ", "1: Accept", "Decline")
+	// The end of the chat is above the card.
+	v.waitScreen("### $ touch accepted", "Leaves the sandbox", "Folder", "ga  Accept once", "gr  Decline")
 	v.recordScreen("asked")
-	v.typeKeys("1<CR>")
+	if got := v.lua("return { vim.api.nvim_get_current_win() == vim.fn.win_getid(1), vim.api.nvim_get_mode().mode }"); got != `[true,"n"]` {
+		t.Errorf("the card took the cursor: %s", got)
+	}
+	v.typeKeys(":Codex<CR>")
+	v.waitLua("vim.api.nvim_buf_get_name(0) == 'codex://prompt'")
+	v.typeKeys("ga")
 	v.waitTurns()
 	if !w.workspaceHasFile("accepted") {
 		t.Error("the accepted command did not run")
@@ -114,37 +120,34 @@ func TestNeovimApproval(t *testing.T) {
 	v.recordScreen("accepted")
 
 	v.startText("ESCALATE: touch declined")
-	v.waitScreen("Run in ", "touch declined")
-	v.typeKeys("<CR>") // closed without an answer
-	v.waitLua("vim.api.nvim_get_mode().mode == 'n' and require('codex-bridge').status() == 'codex: 1 to answer'")
+	v.waitScreen("touch declined", "gr  Decline")
 	v.typeKeys(":CodexApprovals<CR>")
-	v.waitScreen("1: Accept", "touch declined")
-	choice := 0
-	for i := 1; i <= 6; i++ {
-		if strings.Contains(v.Screen().Text(), fmt.Sprintf("%d: Decline\n", i)) {
-			choice = i
-		}
-	}
-	v.typeKeys(fmt.Sprintf("%d<CR>", choice))
+	v.waitLua("vim.bo.filetype == 'codex-card'")
+	v.typeKeys(":q<CR>") // closed without an answer
+	v.waitLua("vim.bo.filetype ~= 'codex-card' and require('codex-bridge').status() == 'codex: 1 to answer'")
+	v.waitLua("#vim.tbl_filter(function(w) return vim.api.nvim_win_get_config(w).relative ~= '' end, vim.api.nvim_list_wins()) == 0")
+	v.typeKeys(":CodexApprovals<CR>")
+	v.waitLua("vim.bo.filetype == 'codex-card'")
+	v.typeKeys("gr")
 	v.waitTurns()
 	if w.workspaceHasFile("declined") {
 		t.Error("the declined command ran")
 	}
 	v.waitScreen("declined")
 
-	// While a person writes, a question waits.
+	// While a person writes, the card shows, and takes no keys.
 	v.started++
-	v.typeKeys(":Codex<CR>iESCALATE: touch later<C-s>i1 is what I write")
-	v.waitLua("require('codex-bridge').about().pending_requests == 1")
-	v.waitLua("vim.api.nvim_get_mode().mode == 'i'")
-	v.typeKeys("<Esc>")
-	v.waitScreen("Run in ", "touch later")
+	v.typeKeys(":Codex<CR>iESCALATE: touch later<C-s>iga 1 is what I write")
+	v.waitScreen("touch later", "ga  Accept once")
+	if got := v.lua("return { vim.api.nvim_get_mode().mode, require('codex-bridge').about().pending_requests }"); got != `["i",1]` {
+		t.Errorf("the state is %s", got)
+	}
 	if w.workspaceHasFile("later") {
 		t.Error("it was chosen while somebody wrote")
 	}
-	v.typeKeys("1<CR>")
+	v.typeKeys("<Esc>ga")
 	v.waitTurns()
-	v.checkContains(v.text("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('codex://prompt'), 0, 1, true)[1]"), "1 is what I write")
+	v.checkContains(v.text("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('codex://prompt'), 0, 1, true)[1]"), "ga 1 is what I write")
 	if !w.workspaceHasFile("later") {
 		t.Error("the accepted command did not run")
 	}
@@ -170,7 +173,7 @@ func TestNeovimPatch(t *testing.T) {
 	v := w.neovim("{}")
 	v.typeKeys(":edit poem.txt<CR>")
 	v.startText("the first change")
-	v.waitScreen("poem.txt (now)", "zwei", "ga accept")
+	v.openDiff("poem.txt (now)", "zwei")
 	v.recordScreen("asked")
 	if got := v.lua("return #vim.api.nvim_list_tabpages()"); got != "2" {
 		t.Errorf("%s tabs", got)
@@ -186,7 +189,7 @@ func TestNeovimPatch(t *testing.T) {
 	v.recordScreen("accepted")
 
 	v.startText("the second change")
-	v.waitScreen("poem.txt (now)", "drei")
+	v.openDiff("poem.txt (now)", "drei")
 	v.typeKeys("gr")
 	v.waitTurns()
 	v.waitLua("#vim.api.nvim_list_tabpages() == 1")
@@ -196,11 +199,10 @@ func TestNeovimPatch(t *testing.T) {
 
 	// A new file; the tab is closed and comes back.
 	v.startText("PATCH: new.txt\nfresh")
-	v.waitScreen("new.txt (new file)")
+	v.openDiff("new.txt (new file)")
 	v.typeKeys(":q<CR>")
 	v.waitLua("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 1")
-	v.typeKeys(":CodexApprovals<CR>")
-	v.waitScreen("new.txt (new file)")
+	v.openDiff("new.txt (new file)")
 	v.typeKeys(":CodexAccept<CR>")
 	v.waitTurns()
 	if !w.workspaceHasFile("new.txt") {
@@ -211,8 +213,8 @@ func TestNeovimPatch(t *testing.T) {
 	v.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('poem.txt'), 0, 1, true, { 'mine' })")
 	w.write("workspace/poem.txt", "one\nzwei\ndrei\nfour\n")
 	v.startText("the third change")
-	v.waitScreen("ga accept", "vier")
-	v.typeKeys("ga")
+	v.waitScreen("vier", "ga  Accept once")
+	v.accept()
 	v.waitLua("vim.api.nvim_exec2('messages', { output = true }).output:find('your buffer has changes')")
 	v.waitTurns()
 	if got := v.text(poem); got != "mine zwei three four" {
@@ -229,7 +231,7 @@ func TestNeovimStopWhileAsked(t *testing.T) {
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
 	v.startText("PATCH: new.txt\nfresh")
-	v.waitScreen("new.txt (new file)")
+	v.openDiff("new.txt (new file)")
 	v.lua("require('codex-bridge').stop()")
 	v.waitTurns()
 	v.waitLua("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 0")
@@ -266,8 +268,8 @@ func TestNeovimElicitation(t *testing.T) {
 	w := newWorld(t, options{codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n"})
 	v := w.neovim("{ thread = { approvalPolicy = 'on-request', sandbox = 'read-only' } }")
 	v.startText("CALL: mcp__probe/ask {}")
-	v.waitScreen("probe asks: ", "1: Accept")
-	v.typeKeys("1<CR>")
+	v.waitScreen("probe asks", "ga  Accept once")
+	v.accept()
 	v.waitLua("vim.api.nvim_get_mode().mode == 'c'")
 	v.typeKeys("7<CR>")
 	v.waitTurns()
@@ -282,14 +284,14 @@ func TestNeovimPermissions(t *testing.T) {
 	elsewhere := filepath.Join(w.root, "elsewhere")
 	call := fmt.Sprintf(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"write":[%q]}}}`, elsewhere)
 	v.startText(call)
-	v.waitScreen("Let Codex ", "to build", "1: Grant for this turn", "3: Decline")
+	v.waitScreen("Leaves the sandbox", "to build", "ga  Grant for this turn", "gs  Grant for this session", "gr  Decline")
 	v.recordScreen("asked")
-	v.typeKeys("1<CR>")
+	v.accept()
 	v.waitTurns()
 	v.checkContains(w.lastToolOutput(), elsewhere, `"turn"`)
 	v.startText(call)
-	v.waitScreen("Let Codex ", "3: Decline")
-	v.typeKeys("3<CR>")
+	v.waitScreen("Leaves the sandbox", "gr  Decline")
+	v.decline()
 	v.waitTurns()
 	if told := w.lastToolOutput(); strings.Contains(told, elsewhere) {
 		t.Errorf("after declining, the model got %s", told)
@@ -304,8 +306,8 @@ func TestNeovimPermissionEntries(t *testing.T) {
 	v.startText(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"entries":[` +
 		`{"access":"write","path":{"type":"path","path":"/srv/entry"}},{"access":"deny","path":{"type":"glob_pattern","pattern":"/etc/*.key"}},` +
 		`{"access":"write","path":{"type":"special","value":{"kind":"root"}}}]}}}`)
-	v.waitScreen("Let Codex write /srv/entry; deny all files that match /etc/*.key; write {", `"kind":"root"`, "3: Decline")
-	v.typeKeys("3<CR>")
+	v.waitScreen("write /srv/entry", "deny all files that match /etc/*.key", "write {", `"kind":"root"`, "gr  Decline")
+	v.decline()
 	v.waitTurns()
 }
 
@@ -318,52 +320,62 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 		"permissions": {
 			"permissions", `{"reason":"r\u202e","permissions":{"fileSystem":{"read":["/r"],"write":["/w","/a\nread /b"],"globScanMaxDepth":9,"entries":[` +
 				`{"access":"write","path":{"type":"path","path":"/w"}},{"access":"write","path":{"type":"path","path":"/x"},"extra":1}]},"network":{"enabled":true},"other":["y"]}}`,
-			`Let Codex read /r; write /w; write /a\u{a}read /b; write /x {"extra":1}; {"fileSystem":{"globScanMaxDepth":9}}; use the network; {"other":["y"]} — r\u{202e}`,
+			`Leaves the sandbox; read /r; write /w; write /a\u{a}read /b; write /x {"extra":1}; {"fileSystem":{"globScanMaxDepth":9}}; use the network; {"other":["y"]}; r\u{202e}`,
 		},
 		"command": {
-			"command_execution", `{"cwd":"/w","command":"ls\u200b","environmentId":"local","additionalPermissions":{"fileSystem":{"write":["/x"]},"network":{"enabled":true}},` +
+			"command_execution", `{"cwd":"/w","command":"ls\u200b","environmentId":"local","bridge":{},"additionalPermissions":{"fileSystem":{"write":["/x"]},"network":{"enabled":true}},` +
 				`"proposedExecpolicyAmendment":["rm","x"],"proposedNetworkPolicyAmendments":[{"host":"h","action":"allow"},{"host":"i"}],"later":{"z":"\u3164"}}`,
-			`Run in /w: ls\u{200b} — Beyond the sandbox: write /x — Beyond the sandbox: use the network — ` + proposed + "always allow commands that start with rm x — " +
-				proposed + "always allow the host h — " + proposed + `{"host":"i"} — Other fields: {"later":{"z":"\u{3164}"}}`,
+			`Codex asks to run a command; ls\u{200b}; /w; Beyond the sandbox: write /x; Beyond the sandbox: use the network; ` + proposed + "always allow commands that start with rm x; " +
+				proposed + "always allow the host h; " + proposed + `{"host":"i"}; Other fields: {"later":{"z":"\u{3164}"}}`,
+		},
+		"command that leaves the sandbox": {
+			"command_execution", `{"cwd":"/w","command":"touch /etc/x","bridge":{},"reason":"[codex-bridge: leaves the sandbox] /etc/x is not writable\u202e. for the build"}`,
+			`Leaves the sandbox; touch /etc/x; /w; /etc/x is not writable\u{202e}. for the build`,
+		},
+		"command without a policy": {
+			"command_execution", `{"cwd":"/w","command":"ls"}`, `Leaves the sandbox; ls; /w; Codex runs an accepted command outside its sandbox.`,
 		},
 		"host": {
 			"command_execution", `{"cwd":"/w","networkApprovalContext":{"host":"good.example\u200b.evil.com","protocol":"https","port":1}}`,
-			`Reach the network from /w — Network: good.example\u{200b}.evil.com by https {"port":1}`,
+			`Codex asks to use the network; Reach the network; /w; Network: good.example\u{200b}.evil.com by https {"port":1}`,
 		},
 		"tool": {
 			"elicitation", `{"serverName":"s","mode":"form","message":"May it run?","_meta":{"tool_name":"post","tool_params":{"to":"/etc\u202e"}}}`,
-			`s asks: May it run? — post {"to":"/etc\u{202e}"}`,
+			`s asks; May it run?; post {"to":"/etc\u{202e}"}`,
 		},
 		"tool for display": {
 			"elicitation", `{"serverName":"s","mode":"form","message":"May it run?","_meta":{"tool_name":"post","tool_params_display":["me"]}}`,
-			`s asks: May it run? — post ["me"]`,
+			`s asks; May it run?; post ["me"]`,
 		},
 	} {
-		got := v.text(`local card, params = ...
-			local shown
-			vim.ui.select = function(_, options) shown = options.prompt end
-			require("codex-bridge.requests." .. card).show(vim.json.decode(params), function() end)
-			return shown`, test.card, test.params)
+		got := v.text(`local name, params = ...
+			local card = require("codex-bridge.requests." .. name).card(vim.json.decode(params))
+			local parts = { card.title }
+			for _, row in ipairs(card.rows) do parts[#parts + 1] = row[2] end
+			return table.concat(parts, "; ")`, test.card, test.params)
 		if got != test.want {
 			t.Errorf("%s: the card shows\n%s\nwant\n%s", name, got, test.want)
 		}
 	}
-	labels := v.lua(`local shown
-		vim.ui.select = function(items, options) shown = vim.tbl_map(options.format_item, items) end
-		require("codex-bridge.requests.command_execution").show({ availableDecisions = {
+	labels := v.lua(`local card = require("codex-bridge.requests.command_execution").card({ availableDecisions = {
 			{ acceptWithExecpolicyAmendment = { execpolicy_amendment = { "rm", "x\u{200b}" } } },
 			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "deny" } } },
 			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "allow" } }, other = 1 },
-		} }, function() end)
-		return shown`)
+		} })
+		return vim.tbl_map(function(choice) return choice.label end, card.choices)`)
 	v.checkContains(labels, `"Accept, and always allow commands that start with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
-	v.lua(`vim.ui.select = function(_, options, done) _G.asked = options.prompt; _G.choose = done end
-		require("codex-bridge.requests.file_change").show({ grantRoot = "/srv\u{202e}" }, function(decision) _G.decided = decision end,
+
+	// The diff has no room for what grantRoot grants: its "accept" returns to the card, which has.
+	v.lua(`request = { params = { grantRoot = "/srv\u{202e}" } }
+		view = require("codex-bridge.requests.file_change").show(request, function(decision) _G.decided = decision end,
 			{ changes = { { path = "/w/a", kind = { type = "update", move_path = "/etc/b" }, diff = "" } } })`)
+	v.waitScreen("Leaves the sandbox", "/w/a → /etc/b", `Codex may write below /srv\u{202e} for the session`)
+	v.lua(`view:choose("diff")`)
 	v.waitScreen("/w/a → /etc/b (after)")
 	v.typeKeys("ga")
-	v.waitLua(`asked == "This lets Codex write below /srv\\u{202e} for the session." and decided == nil`)
-	v.lua(`choose("decline")`)
+	v.waitScreen("Leaves the sandbox")
+	v.waitLua("decided == nil and view.card ~= nil")
+	v.lua(`view:choose("decline")`)
 	v.waitLua(`decided == "decline"`)
 }
 
@@ -377,6 +389,7 @@ func TestNeovimPatchOfSeveralFiles(t *testing.T) {
 		"*** Add File: a.txt\n+fresh\n*** Delete File: old.txt\n*** Update File: poem.txt\n@@\n one\n-two\n+zwei\n*** End Patch\n"}}})
 	v := w.neovim("{}")
 	v.startText("several")
+	v.openDiff("1/3")
 	var files []string
 	for _, place := range []string{"1/3", "2/3", "3/3"} {
 		v.waitScreen(place, "ga accept")

@@ -77,8 +77,8 @@ func TestNeovimFindsNoBridge(t *testing.T) {
 	v.runText("SAY: good day")
 	v.waitScreen("no bridge")
 	v.startText("ESCALATE: touch accepted")
-	v.waitScreen("1: Accept")
-	v.typeKeys("1<CR>")
+	v.waitScreen("ga  Accept once")
+	v.accept()
 	v.waitTurns()
 	if !w.workspaceHasFile("accepted") {
 		t.Error("the accepted command did not run")

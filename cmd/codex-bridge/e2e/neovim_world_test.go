@@ -167,6 +167,21 @@ func (v *inNeovim) recordScreen(name string) {
 	}
 }
 
+// accept accepts the request on the screen, and decline declines it.
+func (v *inNeovim) accept() { v.t.Helper(); v.typeKeys(":CodexAccept<CR>") }
+
+func (v *inNeovim) decline() { v.t.Helper(); v.typeKeys(":CodexDecline<CR>") }
+
+// openDiff opens the patch on the card as a diff.
+func (v *inNeovim) openDiff(texts ...string) {
+	v.t.Helper()
+	v.waitScreen("Codex asks to change files", "gd  Show the diff")
+	v.typeKeys(":CodexApprovals<CR>")
+	v.waitLua("vim.bo.filetype == 'codex-card'")
+	v.typeKeys("gd")
+	v.waitScreen(append(texts, "ga accept")...)
+}
+
 // chatText returns the text of the conversation.
 func (v *inNeovim) chatText() string {
 	v.t.Helper()

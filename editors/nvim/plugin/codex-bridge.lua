@@ -5,7 +5,7 @@ end
 vim.g.loaded_codex_bridge = true
 
 if vim.fn.has("nvim-0.10") == 0 then
-  vim.notify("codex-bridge: Neovim 0.10 or later is required", vim.log.levels.ERROR)
+  vim.notify("codex-bridge: " .. require("codex-bridge.strings").health_too_old, vim.log.levels.ERROR)
   return
 end
 

@@ -1,4 +1,6 @@
 -- The settings: their defaults, and the validation of setup{}.
+local S = require("codex-bridge.strings")
+
 local M = {}
 
 M.defaults = {
@@ -23,7 +25,12 @@ M.defaults = {
   -- Editor tools that the model may call.
   tools = { diagnostics = true, buffers = true, symbols = true, selection = true },
   -- false: no key.
-  keys = { send = "<CR>", send_insert = "<C-s>", stop = "<C-c>", accept = "ga", decline = "gr", next_file = "]f", previous_file = "[f" },
+  keys = {
+    send = "<CR>", send_insert = "<C-s>", stop = "<C-c>",
+    accept = "ga", accept_session = "gs", accept_always = "gA", decline = "gr", cancel = "gR", diff = "gd",
+    open_policy = "go", explain = "g?",
+    next_file = "]f", previous_file = "[f",
+  },
 }
 
 M.current = vim.deepcopy(M.defaults)
@@ -39,11 +46,11 @@ local function check(given, known, path)
     if default == nil then
       local names = vim.tbl_keys(known)
       table.sort(names)
-      error(("codex-bridge: setup{}: unknown setting %s; use one of %s"):format(name, table.concat(names, ", ")), 0)
+      error(S.unknown_setting:format(name, table.concat(names, ", ")), 0)
     end
     local is_disabled_key = path == "keys." and value == false
     if type(value) ~= type(default) and not is_disabled_key then
-      error(("codex-bridge: %s: expected %s, got %s"):format(name, type(default), type(value)), 0)
+      error(S.wrong_type:format(name, type(default), type(value)), 0)
     end
     if type(value) == "table" and not unchecked[key] then
       check(value, default, name .. ".")
@@ -53,7 +60,7 @@ end
 
 local function check_one_of(name, value, allowed)
   if not vim.tbl_contains(allowed, value) then
-    error(('codex-bridge: %s: expected one of "%s"'):format(name, table.concat(allowed, '", "')), 0)
+    error(S.not_one_of:format(name, table.concat(allowed, '", "')), 0)
   end
 end
 
@@ -66,7 +73,7 @@ function M.set(given)
     merged.cmd = given.cmd -- a list is replaced, not merged
   end
   if #merged.cmd == 0 then
-    error("codex-bridge: cmd is empty; name a program", 0)
+    error(S.empty_cmd, 0)
   end
   check_one_of("window.position", merged.window.position, { "right", "left", "top", "bottom", "tab" })
   check_one_of("framing", merged.framing, { "auto", "headers", "lines" })

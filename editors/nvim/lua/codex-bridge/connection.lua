@@ -1,6 +1,7 @@
 -- Runs one app-server process and its initialize handshake. Every request gets a response: when the process
 -- exits, pending requests fail.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
@@ -8,7 +9,7 @@ local Connection = {}
 Connection.__index = Connection
 
 local function exit_error(code, signal)
-  return { code = -32011, message = ("codex exited (status %d, signal %d)"):format(code or 0, signal or 0) }
+  return { code = -32011, message = S.process_exited:format(code or 0, signal or 0) }
 end
 
 -- Starts the program. handlers: notification(method, params), server_request(method, params) in a coroutine,
@@ -16,7 +17,7 @@ end
 function M.open(handlers, ready)
   local c = config.current
   if vim.fn.executable(c.cmd[1]) ~= 1 then
-    return ready(("%s is not executable; put it on PATH or set cmd in setup{}, see :checkhealth codex-bridge"):format(c.cmd[1]))
+    return ready(S.not_executable:format(c.cmd[1]))
   end
   local self = setmetatable({ pending = {}, last_id = 0, alive = true }, Connection)
   local env = next(c.env) and c.env or nil
@@ -42,7 +43,7 @@ function M.open(handlers, ready)
   }, function(err, result)
     if err then
       self:close()
-      return ready("could not start: " .. err.message)
+      return ready(S.could_not_start:format(err.message))
     end
     self.agent = result.userAgent
     self.bridge = result.bridge
@@ -67,7 +68,11 @@ end
 
 -- Sends a request; callback(err, result) is called once. The transports call back on the main loop, in the order
 -- of the messages. Another vim.schedule would lose that order.
+-- Lua has one empty table for {} and []; params are always an object.
 function Connection:request(method, params, callback)
+  if params == nil or next(params) == nil then
+    params = vim.empty_dict()
+  end
   self.last_id = self.last_id + 1
   local id = self.last_id
   self.pending[id] = callback or function() end

@@ -1,6 +1,7 @@
 -- Shows a proposed patch as a diff in a new tab, where the user accepts or declines it. The left side is the
 -- current file, the right side is the patched one.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
 local M = {}
@@ -17,7 +18,7 @@ function M.lines(changes)
   for _, change in ipairs(changes) do
     out[#out + 1] = ("diff %s %s"):format(change.kind.type, ui.short_path(change.path))
     if change.kind.move_path then
-      out[#out + 1] = "rename to " .. change.kind.move_path
+      out[#out + 1] = S.rename_to:format(change.kind.move_path)
     end
     for _, line in ipairs(diff_lines(change)) do
       out[#out + 1] = (signs[change.kind.type] or "") .. line
@@ -90,16 +91,17 @@ end
 -- Returns the keys for the winbar.
 function PatchView:hint()
   local keys = config.current.keys
-  local parts = { (keys.accept or ":CodexAccept") .. " accept", (keys.decline or ":CodexDecline") .. " decline" }
+  local parts = { S.diff_accept:format(keys.accept or ":CodexAccept"), S.diff_decline:format(keys.decline or ":CodexDecline") }
   if #self.changes > 1 then
-    parts[#parts + 1] = (keys.next_file or ":CodexNextFile") .. " next file"
+    parts[#parts + 1] = S.diff_next:format(keys.next_file or ":CodexNextFile")
   end
-  parts[#parts + 1] = ":q later"
+  parts[#parts + 1] = S.diff_later
+  parts[#parts + 1] = self.countdown
   return table.concat(parts, "  ")
 end
 
 function PatchView:title(path, kind)
-  local what = ({ add = "new file", delete = "deleted", update = "after" })[kind.type] or kind.type
+  local what = ({ add = S.new_file, delete = S.deleted_file, update = S.after })[kind.type] or kind.type
   local moved = kind.move_path and " → " .. vim.fn.fnamemodify(kind.move_path, ":~:.") or ""
   local title = ("%s%s (%s)"):format(path, moved, what)
   if #self.changes > 1 then
@@ -129,13 +131,27 @@ function PatchView:show_file(i)
     local left = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(left, self:set_keys(new_buffer("codex://before/" .. path, before, filetype)))
     vim.cmd.diffthis()
-    set_winbar(left, path .. " (now)")
+    set_winbar(left, S.now:format(path))
     vim.api.nvim_set_current_win(window)
     vim.cmd.diffthis()
     vim.cmd("silent! normal! gg]c")
   end
-  set_winbar(window, ("%s │ %s"):format(self:title(path, change.kind), self:hint()))
+  self.window = window
+  self:show_winbar()
   self.switching = false
+end
+
+function PatchView:show_winbar()
+  local change = self.changes[self.at]
+  set_winbar(self.window, ("%s │ %s"):format(self:title(ui.short_path(change.path), change.kind), self:hint()))
+end
+
+-- Shows the time that is left in the winbar.
+function PatchView:set_countdown(text)
+  self.countdown = text
+  if not self.closed and vim.api.nvim_win_is_valid(self.window) then
+    self:show_winbar()
+  end
 end
 
 -- Defines the keys and commands of a buffer, and returns it.
@@ -155,7 +171,7 @@ function PatchView:set_keys(buf)
   for name, action in pairs(actions) do
     vim.api.nvim_buf_create_user_command(buf, action[1], action[2], {})
     if keys[name] then
-      vim.keymap.set("n", keys[name], action[2], { buffer = buf, nowait = true, desc = "codex: " .. name })
+      vim.keymap.set("n", keys[name], action[2], { buffer = buf, nowait = true, desc = S.state:format(name) })
     end
   end
   vim.api.nvim_create_autocmd("WinClosed", {
@@ -188,19 +204,22 @@ function PatchView:finish(decision)
   end
 end
 
--- Shows changes. done is called with "accept" or "decline", or with nil if the user closes a window first. The
--- returned function closes the tab.
-function M.show(changes, reason, done)
-  local self = setmetatable({ changes = changes, reason = reason, done = done, from = vim.api.nvim_get_current_win() }, PatchView)
+-- Shows changes. done is called with "accept" or "decline", or with nil if the user closes a window first. Returns
+-- the view, which has dismiss and set_countdown.
+function M.show(changes, reason, countdown, done)
+  local self = setmetatable({ changes = changes, reason = reason, countdown = countdown, done = done, from = vim.api.nvim_get_current_win() }, PatchView)
   vim.cmd("tab split")
   self.tab = vim.api.nvim_get_current_tabpage()
   vim.cmd.enew()
   vim.bo.bufhidden, vim.bo.buflisted = "wipe", false
   self:show_file(1)
-  return function()
-    if not self.closed then
-      self:close()
-    end
+  return self
+end
+
+-- Closes the tab without an answer.
+function PatchView:dismiss()
+  if not self.closed then
+    self:close()
   end
 end
 

@@ -1,5 +1,6 @@
 -- Runs `codex-bridge doctor`: for :checkhealth codex-bridge, and to explain why a bridge does not start.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
@@ -32,7 +33,7 @@ local function report_doctor()
   local out = run(doctor_command())
   local rows = doctor_rows(out)
   if not rows then
-    return vim.health.error("the output of codex-bridge doctor is not JSON", { first_line(out.stderr) })
+    return vim.health.error(S.health_doctor, { first_line(out.stderr) })
   end
   for _, row in ipairs(rows) do
     local report = ({ ok = vim.health.ok, warn = vim.health.warn })[row.state] or vim.health.error
@@ -58,40 +59,40 @@ function M.explain(err, done)
 end
 
 function M.check()
-  vim.health.start("codex-bridge: Neovim")
+  vim.health.start(S.health_neovim)
   if vim.fn.has("nvim-0.10") == 1 then
-    vim.health.ok("Neovim " .. tostring(vim.version()))
+    vim.health.ok(S.health_version:format(tostring(vim.version())))
   else
-    vim.health.error("Neovim 0.10 or later is required")
+    vim.health.error(S.health_too_old)
   end
   local clipboard = require("codex-bridge.image").clipboard_command()
   if clipboard then
-    vim.health.ok("images from the clipboard: " .. clipboard[1])
+    vim.health.ok(S.health_clipboard:format(clipboard[1]))
   else
-    vim.health.info("images from the clipboard: install wl-clipboard, xclip or pngpaste")
+    vim.health.info(S.health_no_clipboard)
   end
 
-  vim.health.start("codex-bridge: the program")
+  vim.health.start(S.health_program)
   local program = config.current.cmd[1]
   if vim.fn.executable(program) ~= 1 then
-    vim.health.error(program .. " is not executable", { "put it on PATH, or set cmd in setup{}" })
+    vim.health.error(S.health_not_executable:format(program), { S.health_set_cmd })
     return
   end
-  vim.health.ok(("%s, framing: %s"):format(vim.fn.exepath(program), config.framing()))
+  vim.health.ok(S.health_framing:format(vim.fn.exepath(program), config.framing()))
   if config.framing() == "headers" then
     vim.health.ok(first_line(run({ program, "version" }).stdout))
     report_doctor()
   else
-    vim.health.warn(first_line(run({ program, "--version" }).stdout) .. " without a bridge: no policy is enforced", {
-      'if this is codex-bridge under another name, set framing = "headers"',
+    vim.health.warn(S.health_no_bridge:format(first_line(run({ program, "--version" }).stdout)), {
+      S.health_set_framing,
     })
   end
 
-  vim.health.start("codex-bridge: the conversation")
+  vim.health.start(S.health_conversation)
   local about = require("codex-bridge").about()
-  vim.health.info("state: " .. about.state)
+  vim.health.info(S.health_state:format(about.state))
   if about.thread then
-    vim.health.info("thread " .. about.thread.id)
+    vim.health.info(S.health_thread:format(about.thread.id))
   end
   if about.state ~= "off" then
     vim.health.ok(require("codex-bridge.status").details())

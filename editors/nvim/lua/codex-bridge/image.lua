@@ -1,4 +1,6 @@
 -- Attaches images to the next message, from a file or from the clipboard.
+local S = require("codex-bridge.strings")
+
 local M = {}
 
 -- Programs that print the image of the clipboard: name, command, and the variable of their display server.
@@ -21,11 +23,11 @@ end
 local function save_clipboard(callback)
   local command = M.clipboard_command()
   if not command then
-    return callback("no program can read images from the clipboard; install wl-clipboard, xclip or pngpaste")
+    return callback(S.no_clipboard_program)
   end
   vim.system(command, { timeout = 10000 }, vim.schedule_wrap(function(out)
     if out.code ~= 0 or (out.stdout or "") == "" then
-      return callback("the clipboard has no image")
+      return callback(S.no_clipboard_image)
     end
     local path = vim.fn.tempname() .. ".png"
     local file = assert(io.open(path, "wb"))
@@ -39,7 +41,7 @@ end
 function M.attach(path)
   local function attach(err, file)
     if err then
-      return vim.notify("codex: " .. err, vim.log.levels.ERROR)
+      return vim.notify(S.error:format(err), vim.log.levels.ERROR)
     end
     require("codex-bridge.view").open()
     require("codex-bridge.prompt").attach(file)
@@ -49,7 +51,7 @@ function M.attach(path)
   end
   path = vim.fn.fnamemodify(vim.fn.expand(path), ":p")
   if vim.fn.filereadable(path) ~= 1 then
-    return attach(path .. " can't be read")
+    return attach(S.unreadable:format(path))
   end
   attach(nil, path)
 end

@@ -57,9 +57,45 @@ function M.resume(id, callback)
   end
 end
 
--- Shows the first pending approval or question again.
+-- Shows the first pending approval or question, and moves the cursor to it.
 function M.approvals()
   require("codex-bridge.requests").show()
+end
+
+-- Answers the approval on the screen: "accept", "accept_session", "accept_always", "decline" or "cancel". It changes
+-- nothing if the approval is not on the screen.
+function M.answer(choice)
+  require("codex-bridge.requests").answer(choice)
+end
+
+-- Shows the files, rules and limits of the policy, Codex's version, the hub, and the grants.
+function M.show_status()
+  require("codex-bridge.report").status()
+end
+
+-- Lists the remembered approvals; the user chooses one to revoke.
+function M.grants()
+  require("codex-bridge.report").grants()
+end
+
+-- Shows the decision log.
+function M.decisions()
+  require("codex-bridge.report").decisions()
+end
+
+-- Shows what the policy would say to a shell command; without one it asks for it.
+function M.try(command)
+  require("codex-bridge.policy").try(command)
+end
+
+-- Opens the file of the card under the cursor, else of the last card, at the line of its rule.
+function M.open_policy()
+  require("codex-bridge.policy").open()
+end
+
+-- Shows everything that is known of the card under the cursor, else of the last card.
+function M.explain()
+  require("codex-bridge.policy").explain()
 end
 
 -- Opens the trace of the current thread.

@@ -1,5 +1,6 @@
 -- Shows Codex's items in the chat.
 local chat = require("codex-bridge.chat")
+local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
 local M = {}
@@ -36,12 +37,12 @@ end
 -- By item type. head(item) is a line. body(item) is the text, complete at the end of the item. output: the body is
 -- the output of a tool. hidden(item): the item is not shown yet.
 local renderers = {
-  userMessage = { head = function() return "## You" end, body = user_text },
-  agentMessage = { head = function() return "## Codex" end, body = function(item) return item.text end },
-  plan = { head = function() return "## Plan" end, body = function(item) return item.text end },
+  userMessage = { head = function() return S.you end, body = user_text },
+  agentMessage = { head = function() return S.codex end, body = function(item) return item.text end },
+  plan = { head = function() return S.plan end, body = function(item) return item.text end },
   reasoning = {
     output = true,
-    head = function() return "### Thinking" end,
+    head = function() return S.thinking end,
     body = function(item) return table.concat(item.summary or {}, "\n") end,
     hidden = function(item) return #(item.summary or {}) == 0 end,
   },
@@ -52,7 +53,7 @@ local renderers = {
   },
   fileChange = {
     output = true,
-    head = function(item) return "### Patch " .. file_names(item.changes) end,
+    head = function(item) return S.patch:format(file_names(item.changes)) end,
     body = function(item) return table.concat(require("codex-bridge.diff").lines(item.changes), "\n") end,
   },
   mcpToolCall = {
@@ -67,22 +68,22 @@ local renderers = {
     head = function(item) return ("### %s %s"):format(item.tool, json(item.arguments)) end,
     body = function(item) return contents(item.contentItems) end,
   },
-  webSearch = { head = function(item) return "### Search: " .. (item.query or "") end, body = function() return "" end },
-  imageView = { head = function(item) return "### View image " .. ui.short_path(item.path) end, body = function() return "" end },
-  contextCompaction = { head = function() return "### Codex compacted the conversation" end, body = function() return "" end },
+  webSearch = { head = function(item) return S.search:format(item.query or "") end, body = function() return "" end },
+  imageView = { head = function(item) return S.view_image:format(ui.short_path(item.path)) end, body = function() return "" end },
+  contextCompaction = { head = function() return S.compacted end, body = function() return "" end },
 }
 
 -- Returns the status of an item as a text and its highlight group.
 local function status(item)
   local texts = {
-    completed = { "done", "Comment" },
-    failed = { "failed", "DiagnosticError" },
-    declined = { "declined", "DiagnosticWarn" },
-    inProgress = { "running", "DiagnosticInfo" },
+    completed = { S.done, "Comment" },
+    failed = { S.failed, "DiagnosticError" },
+    declined = { S.declined, "DiagnosticWarn" },
+    inProgress = { S.running, "DiagnosticInfo" },
   }
   local text = texts[item.status] or { item.status or "", "Comment" }
   if item.exitCode then
-    return "exit " .. item.exitCode, item.exitCode == 0 and "Comment" or "DiagnosticError"
+    return S.exit:format(item.exitCode), item.exitCode == 0 and "Comment" or "DiagnosticError"
   end
   return text[1], text[2]
 end

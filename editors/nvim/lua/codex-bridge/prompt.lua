@@ -1,5 +1,6 @@
 -- The prompt: the buffer below the chat, in which the user writes.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
 local M = {}
@@ -12,7 +13,7 @@ local function update_placeholder(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)
   if #lines == 1 and lines[1] == "" then
     local keys = config.current.keys
-    local text = ("Ask Codex… %s sends"):format(keys.send or keys.send_insert or ":CodexSend")
+    local text = S.placeholder:format(keys.send or keys.send_insert or ":CodexSend")
     vim.api.nvim_buf_set_extmark(buf, ns, 0, 0, { virt_text = { { text, "Comment" } }, virt_text_pos = "overlay" })
   end
 end
@@ -27,12 +28,14 @@ function M.buffer()
   local keys = config.current.keys
   local function map(mode, key, action, desc)
     if key then
-      vim.keymap.set(mode, key, action, { buffer = buf, nowait = true, desc = "codex: " .. desc })
+      vim.keymap.set(mode, key, action, { buffer = buf, nowait = true, desc = S.state:format(desc) })
     end
   end
-  map("n", keys.send, M.send, "send")
-  map({ "n", "i" }, keys.send_insert, M.send, "send")
-  map("n", keys.stop, function() require("codex-bridge").stop() end, "stop")
+  map("n", keys.send, M.send, S.commands.CodexSend)
+  map({ "n", "i" }, keys.send_insert, M.send, S.commands.CodexSend)
+  map("n", keys.stop, function() require("codex-bridge").stop() end, S.commands.CodexStop)
+  map("n", keys.open_policy, function() require("codex-bridge").open_policy() end, S.commands.CodexOpenPolicy)
+  map("n", keys.explain, function() require("codex-bridge").explain() end, S.commands.CodexExplain)
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buf,
     callback = function()
@@ -88,12 +91,12 @@ function M.winbar()
   local keys = config.current.keys
   local parts = {}
   if #images > 0 then
-    parts[#parts + 1] = ("%d image%s"):format(#images, #images == 1 and "" or "s")
+    parts[#parts + 1] = (#images == 1 and S.one_image or S.images):format(#images)
   end
   if require("codex-bridge.session").about().state == "working" then
-    parts[#parts + 1] = ("%s steers, %s stops"):format(keys.send or ":CodexSend", keys.stop or ":CodexStop")
+    parts[#parts + 1] = S.steers:format(keys.send or ":CodexSend", keys.stop or ":CodexStop")
   else
-    parts[#parts + 1] = ("%s sends, %s in insert mode"):format(keys.send or ":CodexSend", keys.send_insert or "no key")
+    parts[#parts + 1] = S.sends:format(keys.send or ":CodexSend", keys.send_insert or S.no_key)
   end
   return ui.escape(" " .. table.concat(parts, " · "))
 end

@@ -1,6 +1,7 @@
 -- Reloads buffers whose files Codex has changed. A modified buffer is never reloaded; the user gets one warning per
 -- change instead.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
@@ -45,7 +46,7 @@ function M.after_item(item)
       if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and warned[buf] ~= state then
         warned[buf] = state
         vim.notify(
-          ("codex changed %s, but your buffer has changes: :w! keeps yours, :e! loads the file"):format(require("codex-bridge.ui").short_path(change.path)),
+          S.buffer_has_changes:format(require("codex-bridge.ui").short_path(change.path)),
           vim.log.levels.WARN
         )
       end

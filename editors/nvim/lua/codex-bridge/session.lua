@@ -3,7 +3,9 @@
 local chat = require("codex-bridge.chat")
 local config = require("codex-bridge.config")
 local items = require("codex-bridge.items")
+local policy = require("codex-bridge.policy")
 local requests = require("codex-bridge.requests")
+local S = require("codex-bridge.strings")
 local status = require("codex-bridge.status")
 
 local M = {}
@@ -36,7 +38,7 @@ end
 local function interrupt()
   connection:request("turn/interrupt", { threadId = thread.id, turnId = turn }, function(err)
     if err then
-      chat.notice("not stopped: " .. err.message)
+      chat.notice(S.not_stopped:format(err.message))
     end
   end)
 end
@@ -62,10 +64,11 @@ local thread_notifications = {
   ["turn/completed"] = function(p)
     last_turn, stop_requested = p.turn.id, nil
     chat.flush()
+    chat.finish_all(S.stopped_item, "DiagnosticWarn")
     if p.turn.error then
       chat.notice(p.turn.error.message)
     elseif p.turn.status == "interrupted" then
-      chat.notice("stopped")
+      chat.notice(S.stopped)
     end
     require("codex-bridge.reload").all()
     set_turn(nil)
@@ -96,6 +99,11 @@ local thread_notifications = {
   end,
 }
 
+-- Ends the notifications of a thread that the user has left, so that Codex can unload it with its MCP servers.
+local function unsubscribe(id)
+  connection:request("thread/unsubscribe", { threadId = id })
+end
+
 local function notification(method, p)
   if method == "item/started" then
     requests.item_started(p.item, p.turnId) -- of every thread, because subagents send requests too
@@ -104,6 +112,7 @@ local function notification(method, p)
     require("codex-bridge.reload").after_item(p.item)
   elseif method == "turn/started" and abandoned[p.threadId] then
     connection:request("turn/interrupt", { threadId = p.threadId, turnId = p.turn.id })
+    unsubscribe(p.threadId)
   elseif method == "turn/completed" then
     abandoned[p.threadId] = nil
     requests.cancel("turn", p.turn.id)
@@ -113,9 +122,7 @@ local function notification(method, p)
     warn(p.message)
   elseif method == "bridge/policy/applied" then
     status.emit("Policy", p)
-    if p.error then
-      chat.notice(("the policy refused %s: %s"):format(p.method, p.error.reason or p.error.message or ""))
-    end
+    policy.applied(p)
   elseif method:find("^bridge/") then
     status.emit("Bridge", { method = method, params = p })
   end
@@ -128,7 +135,8 @@ local function on_exit(code, signal)
   connection, loaded_on, stop_requested = nil, nil, nil
   requests.cancel()
   chat.flush()
-  chat.notice(("codex exited (status %d, signal %d); your next message restarts it"):format(code, signal))
+  chat.finish_all(S.stopped_item, "DiagnosticWarn")
+  chat.notice(S.exited:format(code, signal))
   set_turn(nil)
   status.emit("Exited", { code = code, signal = signal })
 end
@@ -137,7 +145,7 @@ local handlers = {
   notification = notification,
   server_request = requests.handle,
   on_error = function(text)
-    vim.notify("codex: " .. text, vim.log.levels.ERROR)
+    vim.notify(S.error:format(text), vim.log.levels.ERROR)
   end,
   on_exit = on_exit,
 }
@@ -166,7 +174,7 @@ local function ensure_connection(callback)
     connection = opened
     require("codex-bridge.tools").register(connection, function(failed)
       if failed then
-        chat.notice("the editor tools are not available: " .. failed)
+        chat.notice(S.no_editor_tools:format(failed))
       end
       done(nil)
     end)
@@ -186,6 +194,7 @@ end
 -- Shows the past turns of a thread, and continues with a running one.
 local function show_turns(turns)
   chat.clear()
+  policy.thread_shown()
   for _, past in ipairs(turns or {}) do
     for _, item in ipairs(past.items) do
       items.completed(item)
@@ -213,6 +222,7 @@ local function start(callback)
     if result.bridge and result.bridge.action == "resumed" then
       show_turns(result.thread.turns)
     end
+    policy.thread_opened()
     callback(nil)
   end)
 end
@@ -297,8 +307,9 @@ local function send_next()
   start_or_steer(message.input, function(err)
     table.remove(queue, 1)
     sending = false
+    status.redraw()
     if err then
-      chat.notice("not sent: " .. err)
+      chat.notice(S.not_sent:format(err))
     end
     message.callback(err)
     send_next()
@@ -311,6 +322,7 @@ function M.send(text, options, callback)
   for _, path in ipairs(options.images or {}) do
     input[#input + 1] = { type = "localImage", path = vim.fn.fnamemodify(path, ":p") }
   end
+  chat.follow()
   queue[#queue + 1] = { input = input, callback = callback }
   send_next()
 end
@@ -330,9 +342,12 @@ local function leave()
   requests.cancel("turn", turn)
   if thread and stop_requested then
     abandoned[thread.id] = true
+  elseif thread and connection and loaded_on == connection then
+    unsubscribe(thread.id)
   end
+  policy.thread_left()
   for i = #queue, sending and 2 or 1, -1 do
-    table.remove(queue, i).callback("you left the thread")
+    table.remove(queue, i).callback(S.left_thread)
   end
   thread, loaded_on, stop_requested = nil, nil, nil
   set_turn(nil)
@@ -360,6 +375,7 @@ function M.resume(id, callback)
         chat.notice(failed)
       else
         show_turns(result.thread.turns)
+        policy.thread_opened()
       end
       callback(failed)
     end, 0)
@@ -384,7 +400,19 @@ function M.request(method, params, callback)
     if err then
       return callback({ code = -32011, message = err })
     end
-    connection:request(method, params or vim.empty_dict(), callback)
+    connection:request(method, params, callback)
+  end)
+end
+
+-- Sends a request to the bridge; callback(err, result). Without a bridge it fails.
+function M.bridge_request(method, params, callback)
+  ensure_connection(function(err)
+    if err then
+      return callback({ code = -32011, message = err })
+    elseif not connection:supports(method) then
+      return callback({ code = -32601, message = S.needs_bridge })
+    end
+    connection:request(method, params, callback)
   end)
 end
 

@@ -1,4 +1,5 @@
 -- Publishes the state of the plugin: texts for statuslines and winbars, and User autocommands.
+local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
 local M = {}
@@ -17,10 +18,10 @@ end
 function M.text()
   local pending = require("codex-bridge.requests").count()
   if pending > 0 then
-    return ("codex: %d to answer"):format(pending)
+    return S.to_answer:format(pending)
   end
   local state = require("codex-bridge.session").about().state
-  return state == "off" and "" or "codex: " .. state
+  return state == "off" and "" or S.state:format(state)
 end
 
 -- Returns the policy mode and the thread's sandbox, approval policy and model.
@@ -29,9 +30,9 @@ function M.details()
   local parts = {}
   if about.bridge then
     local policy = about.bridge.policy or {}
-    parts[#parts + 1] = "policy " .. (policy.mode or "?") .. (policy.gate and ", gate" or "")
+    parts[#parts + 1] = S.policy_mode:format(policy.mode or "?", policy.gate and S.gate or "")
   elseif about.state ~= "off" then
-    parts[#parts + 1] = "no bridge"
+    parts[#parts + 1] = S.no_bridge
   end
   if about.thread then
     local sandbox, approval = about.thread.sandbox, about.thread.approvalPolicy
@@ -45,7 +46,7 @@ end
 -- Returns the winbar of the chat.
 function M.winbar()
   local text, details = M.text(), M.details()
-  local bar = " " .. (text == "" and "codex" or text) .. (details == "" and "" or " · " .. details)
+  local bar = " " .. (text == "" and S.name or text) .. (details == "" and "" or " · " .. details)
   return ui.escape(ui.truncate(bar, vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)))
 end
 

@@ -1,5 +1,6 @@
 -- Opens the trace of the current thread.
 local config = require("codex-bridge.config")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
@@ -16,7 +17,7 @@ end
 -- Shows Codex's rollout file: JSON Lines.
 local function show_rollout(thread)
   if not thread.path or vim.fn.filereadable(thread.path) ~= 1 then
-    return vim.notify("codex has not saved this thread yet; send a message first", vim.log.levels.WARN)
+    return vim.notify(S.not_saved, vim.log.levels.WARN)
   end
   show_lines("codex://rollout/" .. thread.id, vim.fn.readfile(thread.path), "json")
 end
@@ -25,7 +26,7 @@ end
 function M.open()
   local thread = require("codex-bridge.session").about().thread
   if not thread then
-    return vim.notify("there is no thread yet; send a message first", vim.log.levels.WARN)
+    return vim.notify(S.no_thread, vim.log.levels.WARN)
   end
   if config.framing() ~= "headers" then
     return show_rollout(thread)

@@ -13,6 +13,11 @@ local function window_of(buf)
   end
 end
 
+-- Returns the window of the chat in the current tab, or nil.
+function M.chat_window()
+  return window_of(chat.buffer())
+end
+
 local splits = {
   right = "botright vsplit",
   left = "topleft vsplit",

@@ -1,5 +1,7 @@
 -- Describes the permissions that an approval grants. It shows unknown fields as JSON, so that nothing is hidden. The
 -- VS Code extension has the same texts in src/core/describe.ts.
+local S = require("codex-bridge.strings")
+
 local M = {}
 
 -- Characters that are invisible or change the direction of text: Unicode category C without control characters, and
@@ -77,7 +79,7 @@ local function describe_access(mode, path)
     if path.type == "path" and type(path.path) == "string" and path.pattern == nil then
       return mode .. " " .. M.value(path.path) .. json_suffix(omit(path, "type", "path"))
     elseif path.type == "glob_pattern" and type(path.pattern) == "string" and path.path == nil then
-      return mode .. " all files that match " .. M.value(path.pattern) .. json_suffix(omit(path, "type", "pattern"))
+      return mode .. S.files_that_match:format(M.value(path.pattern)) .. json_suffix(omit(path, "type", "pattern"))
     end
   end
   return mode .. " " .. json(path)
@@ -129,7 +131,7 @@ function M.permissions(permissions)
   end
   if is_object(network) then
     if network.enabled == true then
-      add("use the network")
+      add(S.use_network)
     end
     local others = omit(network, type(network.enabled) == "boolean" and "enabled")
     if not is_empty(others) then
@@ -147,7 +149,7 @@ function M.host_rule(rule)
   if not is_object(rule) or type(rule.host) ~= "string" or type(rule.action) ~= "string" then
     return json(rule)
   end
-  return ("always %s the host %s"):format(M.value(rule.action), M.value(rule.host)) .. json_suffix(omit(rule, "host", "action"))
+  return S.always_host:format(M.value(rule.action), M.value(rule.host)) .. json_suffix(omit(rule, "host", "action"))
 end
 
 -- Describes a rule for commands: "always allow commands that start with ls".
@@ -155,10 +157,24 @@ function M.command_rule(words)
   if type(words) ~= "table" or not vim.islist(words) then
     return json(words)
   end
-  return "always allow commands that start with " .. table.concat(vim.tbl_map(text, words), " ")
+  return S.always_command:format(table.concat(vim.tbl_map(text, words), " "))
 end
 
-local proposed = "Proposed rule (Accept does not add it): "
+-- The bridge begins the reason of a request that leaves the sandbox with this.
+local MARK = "[codex-bridge: leaves the sandbox] "
+
+-- Returns the reason of a request, and what the bridge says about the sandbox; each is nil if there is none.
+function M.reason(reason)
+  if type(reason) ~= "string" or reason == "" then
+    return nil, nil
+  end
+  local first, last = reason:find(MARK, 1, true)
+  if not first then
+    return M.visible(reason), nil
+  end
+  local before = vim.trim(reason:sub(1, first - 1))
+  return before ~= "" and M.visible(before) or nil, M.visible(reason:sub(last + 1))
+end
 
 -- Returns a text for each field of a command's approval, except the command, its folder and its reason.
 function M.command(p)
@@ -169,26 +185,26 @@ function M.command(p)
   local network, hosts = p.networkApprovalContext, p.proposedNetworkPolicyAmendments
   local rest = omit(
     p, "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind", "reason", "command", "cwd", "commandActions",
-    "availableDecisions", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment",
+    "availableDecisions", "bridge", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment",
     "proposedNetworkPolicyAmendments", p.environmentId == "local" and "environmentId"
   )
   if is_object(network) and type(network.host) == "string" then
-    add(("Network: %s%s"):format(M.value(network.host), is_empty(network.protocol) and "" or " by " .. text(network.protocol))
+    add(S.network_host:format(M.value(network.host), is_empty(network.protocol) and "" or S.by_protocol:format(text(network.protocol)))
       .. json_suffix(omit(network, "host", "protocol")))
   elseif not is_empty(network) then
     rest.networkApprovalContext = network
   end
   for _, part in ipairs(M.permissions(p.additionalPermissions)) do
-    add("Beyond the sandbox: " .. part)
+    add(S.beyond_sandbox:format(part))
   end
   if not is_empty(p.proposedExecpolicyAmendment) then
-    add(proposed .. M.command_rule(p.proposedExecpolicyAmendment))
+    add(S.proposed_rule:format(M.command_rule(p.proposedExecpolicyAmendment)))
   end
   for _, rule in ipairs(to_list(hosts)) do
-    add(proposed .. M.host_rule(rule))
+    add(S.proposed_rule:format(M.host_rule(rule)))
   end
   if not is_empty(rest) then
-    add("Other fields: " .. json(rest))
+    add(S.other_fields:format(json(rest)))
   end
   return parts
 end

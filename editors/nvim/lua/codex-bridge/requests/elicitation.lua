@@ -1,82 +1,70 @@
 -- mcpServer/elicitation/request: an MCP server wants consent to a call, the fields of a form, or a visit to a URL.
+local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
-local function consent(prompt, done, accept_label)
-  local choices = { { action = "accept", label = accept_label or "Accept" }, { action = "decline", label = "Decline" } }
-  vim.ui.select(choices, {
-    prompt = prompt,
-    kind = "codex-approval",
-    format_item = function(choice)
-      return choice.label
-    end,
-  }, function(choice)
-    done(choice and choice.action)
-  end)
-end
-
--- Asks for one field of a form; callback(nil) if the user closes the picker.
-local function ask_field(name, schema, callback)
-  local prompt = schema.title or schema.description or name
-  if schema.type == "boolean" then
-    return vim.ui.select({ true, false }, { prompt = prompt, format_item = function(v) return v and "Yes" or "No" end }, callback)
-  elseif schema.enum then
-    return vim.ui.select(schema.enum, { prompt = prompt }, callback)
-  end
-  local default = schema.default ~= nil and tostring(schema.default) or nil
-  vim.ui.input({ prompt = prompt .. ": ", default = default }, function(text)
-    if text and (schema.type == "number" or schema.type == "integer") then
-      return callback(tonumber(text))
+-- Returns the choices that keep the consent to a tool.
+local function kept_choices(p)
+  local all = {}
+  local meta = type(p._meta) == "table" and p._meta or {}
+  local persist = type(meta.persist) == "table" and meta.persist or { meta.persist }
+  for _, span in ipairs({ "session", "always" }) do
+    local value = { action = "accept", persist = span }
+    if p.bridge then
+      all[#all + 1] = choices.kept(p.bridge, span, value)
+    elseif span == "session" and vim.tbl_contains(persist, span) then
+      all[#all + 1] = { name = "accept_session", label = S.accept_codex_session, value = value }
     end
-    callback(text)
-  end)
+  end
+  return all
 end
 
-local function ask_form(schema, done)
-  local names = vim.tbl_keys(schema.properties or {})
-  table.sort(names)
-  local content = vim.empty_dict()
-  local function ask_from(i)
-    local name = names[i]
-    if not name then
-      return done({ action = "accept", content = content })
-    end
-    ask_field(name, schema.properties[name], function(value)
-      if value == nil then
-        return done(nil)
-      end
-      content[name] = value
-      ask_from(i + 1)
-    end)
+-- Returns the options of the card.
+function M.card(p)
+  local text, leaves = describe.reason(p.message or p.title or "")
+  local meta = type(p._meta) == "table" and p._meta or {}
+  local rows = { { S.what, text or leaves or "" } }
+  if meta.tool_name then
+    rows[2] = { S.tool, ("%s %s"):format(describe.value(meta.tool_name), describe.json(meta.tool_params or meta.tool_params_display or vim.empty_dict())) }
   end
-  ask_from(1)
-end
-
-function M.show(p, done)
-  local prompt = ("%s asks: %s"):format(describe.value(p.serverName), describe.visible(p.message or p.title or ""))
-  local meta = p._meta
-  if type(meta) == "table" and meta.tool_name then
-    prompt = ("%s — %s %s"):format(prompt, describe.value(meta.tool_name), describe.json(meta.tool_params or meta.tool_params_display or vim.empty_dict()))
+  if text and leaves then
+    rows[#rows + 1] = { S.leaves, leaves }
   end
-  local function finish(action)
-    done(action and { action = action })
-  end
+  local accept = { name = "accept", label = p.mode == "url" and S.open_url or S.accept, value = { action = "accept" } }
   if p.mode == "url" then
-    return consent(prompt .. " — " .. describe.value(p.url), function(action)
-      if action == "accept" then
-        vim.ui.open(p.url)
-      end
-      finish(action)
-    end, "Open the URL")
-  elseif p.mode ~= "form" then
-    return finish("decline") -- an unknown mode
+    rows[#rows + 1] = { S.url, describe.value(p.url) }
   end
-  consent(prompt, function(action)
-    if action ~= "accept" or not next((p.requestedSchema or {}).properties or {}) then
-      return finish(action)
+  local all = vim.list_extend({ accept }, meta.tool_name and kept_choices(p) or {})
+  all[#all + 1] = { name = "decline", label = S.decline, value = { action = "decline" } }
+  return {
+    title = leaves and S.leaves_sandbox or S.asks_server:format(describe.value(p.serverName)), highlight = leaves and "DiagnosticWarn" or nil,
+    rows = rows, choices = all,
+  }
+end
+
+function M.show(request, done)
+  local p = request.params
+  if p.mode ~= "form" and p.mode ~= "url" then
+    done({ action = "decline" }) -- an unknown mode
+    return nil
+  end
+  return choices.show(M.card(p), request, function(answer)
+    if answer == nil or answer.action ~= "accept" then
+      return done(answer)
+    elseif p.mode == "url" then
+      vim.ui.open(p.url)
+      return done(answer)
     end
-    ask_form(p.requestedSchema, done)
+    local schema = p.requestedSchema or {}
+    if not next(schema.properties or {}) then
+      return done(answer)
+    end
+    request.draft = request.draft or {} -- survives if the user postpones the form
+    require("codex-bridge.requests.form").ask(schema, request.draft, function(content)
+      done(content and { action = "accept", content = content })
+    end)
   end)
 end
 
@@ -85,7 +73,7 @@ function M.response(answer)
   if answer.action == "accept" and not content then
     content = vim.empty_dict()
   end
-  return { action = answer.action, content = content }
+  return { action = answer.action, content = content, _meta = answer.persist and { persist = answer.persist } or nil }
 end
 
 return M

@@ -1,26 +1,31 @@
 -- item/permissions/requestApproval: Codex requests more permissions than the sandbox gives.
+local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local S = require("codex-bridge.strings")
 
 local M = {}
 
-local function summary(permissions)
-  local parts = describe.permissions(permissions)
-  return #parts > 0 and table.concat(parts, "; ") or "do nothing more"
+-- Returns the options of the card.
+function M.card(p)
+  local reason = describe.reason(p.reason)
+  local parts = describe.permissions(p.permissions)
+  local rows = {}
+  for i, part in ipairs(#parts > 0 and parts or { S.nothing_more }) do
+    rows[i] = { i == 1 and S.leaves or "", part }
+  end
+  if reason then
+    rows[#rows + 1] = { S.reason, reason }
+  end
+  local all = { { name = "accept", label = S.grant_turn, value = "turn" } }
+  if not p.bridge then -- a policy reduces every grant to the turn
+    all[2] = { name = "accept_session", label = S.grant_session, value = "session" }
+  end
+  all[#all + 1] = { name = "decline", label = S.decline, value = "decline" }
+  return { title = S.leaves_sandbox, highlight = "DiagnosticWarn", rows = rows, choices = all }
 end
 
-local choices = { { "turn", "Grant for this turn" }, { "session", "Grant for this session" }, { "decline", "Decline" } }
-
-function M.show(p, done)
-  local prompt = "Let Codex " .. summary(p.permissions) .. (p.reason and " — " .. describe.visible(p.reason) or "")
-  vim.ui.select(choices, {
-    prompt = prompt,
-    kind = "codex-approval",
-    format_item = function(choice)
-      return choice[2]
-    end,
-  }, function(choice)
-    done(choice and choice[1])
-  end)
+function M.show(request, done)
+  return choices.show(M.card(request.params), request, done)
 end
 
 function M.response(scope, p)

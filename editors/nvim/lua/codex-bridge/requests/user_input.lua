@@ -1,7 +1,7 @@
 -- item/tool/requestUserInput: the model asks questions.
-local M = {}
+local S = require("codex-bridge.strings")
 
-local OTHER = "Something else…"
+local M = {}
 
 local function input(q, callback)
   if q.isSecret then
@@ -13,7 +13,7 @@ end
 local function choose(q, callback)
   local choices = vim.deepcopy(q.options)
   if q.isOther ~= false then
-    choices[#choices + 1] = { label = OTHER }
+    choices[#choices + 1] = { label = S.something_else }
   end
   vim.ui.select(choices, {
     prompt = q.question,
@@ -22,15 +22,18 @@ local function choose(q, callback)
       return o.description and o.description ~= "" and ("%s: %s"):format(o.label, o.description) or o.label
     end,
   }, function(choice)
-    if choice and choice.label == OTHER then
+    if choice and choice.label == S.something_else then
       return input(q, callback)
     end
     callback(choice and choice.label)
   end)
 end
 
-function M.show(p, done)
-  local answers = {}
+-- The questions are modal: they wait until the user is in normal mode.
+M.is_modal = true
+
+function M.show(request, done)
+  local p, answers = request.params, {}
   local function ask_from(i)
     local q = p.questions[i]
     if not q then

@@ -1,5 +1,7 @@
 -- Speaks JSON Lines with plain `codex app-server`, which has no bridge in front of it. The client has those
 -- members of a vim.lsp.rpc client that the connection uses.
+local S = require("codex-bridge.strings")
+
 local M = {}
 
 -- Returns a function that splits chunks into lines. It joins the pieces of a line only once, at its end.
@@ -62,7 +64,7 @@ function M.start(cmd, dispatchers, options)
         if ok then
           dispatch(message)
         else
-          dispatchers.on_error("codex sent a line that is not JSON: " .. line:sub(1, 200))
+          dispatchers.on_error(S.not_json:format(line:sub(1, 200)))
         end
       end)
     end

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"encoding/json"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+)
+
+// ToolAnswer is what happens to a tool call.
+type ToolAnswer struct {
+	Mode     config.Mode `json:"mode"`
+	Decision string      `json:"decision"`         // "deny", "ask" or "allow"
+	Reason   string      `json:"reason"`           // one sentence
+	Rule     string      `json:"rule,omitempty"`   // the configuration key that decided; absent: none
+	Origin   string      `json:"origin,omitempty"` // "user FILE:LINE"
+	Hint     string      `json:"hint,omitempty"`   // how to change a denial
+}
+
+// ExplainTool returns what DecideTool decides about a call, and the rule that decides.
+func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
+	a := ToolAnswer{Mode: p.mode, Decision: "allow", Reason: "no policy is enforced"}
+	if p.mode == config.Off {
+		return a
+	}
+	d := p.DecideTool(t, st)
+	if r := d.Refusal(); r != nil {
+		a.Decision, a.Reason, a.Rule, a.Origin, a.Hint = "deny", r.Reason, r.Rule, r.Origin, r.Hint
+		return a
+	}
+	var m rules.Match
+	if p.rules != nil {
+		m = p.matchTool(t, st)
+	}
+	asked := d.Ask || st.Thread != nil && string(st.Thread.Approval) == `"untrusted"` && m.Decision != rules.Allow
+	if asked {
+		a.Decision = "ask"
+	}
+	switch {
+	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):
+		a.Rule, a.Origin, a.Reason = ruleRule, m.Rule.Origin.String(), m.Rule.Reason
+		if a.Reason == "" {
+			a.Reason = "a rule says " + m.Decision.String()
+		}
+	case asked && d.AskReason != "":
+		a.Rule, a.Origin, a.Reason = ruleEscalation, p.ruleOrigin(ruleEscalation), d.AskReason
+	case asked:
+		a.Rule, a.Origin, a.Reason = ruleApproval, p.ruleOrigin(ruleApproval), "no rule matches, and the approval policy untrusted asks about each command"
+		if m.Why != "" {
+			a.Reason = m.Why + ", and the approval policy untrusted asks about each command"
+		}
+	default:
+		a.Reason = "no rule matches, and the call stays in the sandbox"
+	}
+	return a
+}
+
+// AssumedThread returns a thread in a folder with the settings that the policy gives a thread without
+// any, for explanations.
+func (p *Policy) AssumedThread(folder string) *Thread {
+	t := &Thread{Workspace: folder, Cwd: folder, Sandbox: p.maxLevel.String(), Approval: json.RawMessage(`"on-request"`)}
+	if len(p.approvals) > 0 {
+		t.Approval = jsonString(p.approvals[0])
+		if p.gate && p.approvals[0] == "untrusted" {
+			t.Approval, t.Gated = jsonString(gatedApproval), true
+		}
+	}
+	return t
+}

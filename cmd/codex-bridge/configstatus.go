@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+)
+
+// maxStatusRules bounds the rules in bridge/status.
+const maxStatusRules = 500
+
+// ruleStatus is a rule in bridge/status.
+type ruleStatus struct {
+	Tool      string `json:"tool,omitempty"`
+	Command   string `json:"command,omitempty"`
+	Path      string `json:"path,omitempty"`
+	Escalated bool   `json:"escalated,omitempty"`
+	Decision  string `json:"decision"`
+	Reason    string `json:"reason,omitempty"`
+	Origin    string `json:"origin"`
+}
+
+// configurationStatus returns the member configuration of bridge/status: the files that were read, the
+// preset, security and ask settings, and the rules with their places.
+func configurationStatus(cfg *config.Config) any {
+	list := make([]ruleStatus, 0, len(cfg.Policy.Rules))
+	for _, r := range cfg.Policy.Rules[:min(len(cfg.Policy.Rules), maxStatusRules)] {
+		list = append(list, ruleStatus{r.Tool, r.Command, r.Path, r.Escalated, r.Decision, r.Reason, r.Origin.String()})
+	}
+	files := cfg.Files()
+	if files == nil {
+		files = []string{}
+	}
+	return map[string]any{
+		"files": files, "profile": strings.TrimSuffix(policyProfile(cfg.Policy), ": "), "rules": list, "ruleCount": len(cfg.Policy.Rules),
+		"sandbox": cfg.Policy.Sandbox, "approval": cfg.Policy.Approval, "escalation": cfg.Policy.Escalation,
+		"remember": cfg.Approvals.Remember, "rememberMs": time.Duration(cfg.Approvals.TTL).Milliseconds(), "timeoutMs": time.Duration(cfg.Approvals.Timeout).Milliseconds(),
+	}
+}

@@ -1,0 +1,271 @@
+-- All texts that a user reads, each once. A text with %s is a format. The VS Code extension has the same words in
+-- src/strings.ts.
+local M = {}
+
+-- The titles, rows and actions of the cards.
+M.refused = "Refused by the policy"
+M.changed = "Changed by the policy"
+M.leaves_sandbox = "Leaves the sandbox"
+M.expired = "No answer in time: declined"
+M.what = "What"
+M.why = "Why"
+M.rule = "Rule"
+M.where = "Where"
+M.hint = "Fix"
+M.open_policy = "Open policy"
+M.explain = "Explain"
+M.and_more = "… and %d more: Explain shows all"
+M.default_place = "default (no file sets it)"
+M.default_enabled = "default; the policy is enabled in %s"
+M.removed = "%s: %s removed"
+M.replaced = "%s: %s → %s"
+M.remembered = "Accepted without a question: %s"
+
+-- The dry run.
+M.try = "Try a command against the policy"
+M.try_prompt = "Command: "
+M.would = {
+  deny = "The policy would refuse this command",
+  ask = "You would be asked about this command",
+  allow = "This command would run without a question",
+}
+M.no_explain = "This codex-bridge can't try a command; update it."
+
+-- Approvals.
+M.asks_command = "Codex asks to run a command"
+M.asks_network = "Codex asks to use the network"
+M.asks_patch = "Codex asks to change files"
+M.asks_permissions = "Codex asks for more permissions"
+M.asks_server = "%s asks"
+M.folder = "Folder"
+M.reason = "Reason"
+M.files = "Files"
+M.leaves = "Leaves"
+M.grants_more = "Also"
+M.runs_outside = "Codex runs an accepted command outside its sandbox."
+M.reach_network = "Reach the network"
+M.beyond_sandbox = "Beyond the sandbox: %s"
+M.network_host = "Network: %s%s"
+M.by_protocol = " by %s"
+M.proposed_rule = "Proposed rule (Accept does not add it): %s"
+M.other_fields = "Other fields: %s"
+M.write_below = "Codex may write below %s for the session"
+M.use_network = "use the network"
+M.files_that_match = " all files that match %s"
+M.always_host = "always %s the host %s"
+M.always_command = "always allow commands that start with %s"
+M.nothing_more = "nothing more"
+M.tool = "Tool"
+M.url = "URL"
+
+M.accept = "Accept once"
+M.accept_codex_session = "Accept, and do not ask again in this session"
+M.accept_session = "Accept for this session, %s"
+M.accept_always = "Accept always for exactly this, %s"
+M.accept_and = "Accept, and %s"
+M.decline_and = "Decline, and %s"
+M.decline = "Decline"
+M.cancel = "Decline, and stop the turn"
+M.grant_turn = "Grant for this turn"
+M.grant_session = "Grant for this session"
+M.open_url = "Open the URL"
+M.show_diff = "Show the diff"
+M.more_choices = "All choices"
+M.declined_in = "declined in %s"
+M.key_line = "%s  %s"
+M.key_places = "Keys: here, in the chat and in the prompt. :CodexApprovals comes here."
+M.more_lines = "… %d more lines"
+M.asks_you = "%s: %s — :CodexApprovals"
+M.waits_for_answer = "Codex waits for an answer: :CodexApprovals"
+M.no_pending_request = "Codex has no pending request."
+M.not_shown = "Nothing was accepted: the request was not on the screen. It is now."
+M.no_such_choice = "This request offers no such answer."
+M.patch_without_content = "Codex sent no content for a patch; it is declined."
+M.unsupported_request = "Neovim does not support %s"
+
+-- The descriptions of the commands.
+M.commands = {
+  Codex = "Open the chat, send a text, or ask about a range",
+  CodexSend = "Send a text, a range or the prompt; steers a running turn",
+  CodexStop = "Interrupt the turn",
+  CodexNew = "Start a new thread",
+  CodexResume = "Resume a thread",
+  CodexApprovals = "Move to the pending approval or question",
+  CodexAccept = "Accept the request on the screen once",
+  CodexDecline = "Decline the request on the screen",
+  CodexStatus = "Show status",
+  CodexGrants = "Grants: list and revoke remembered approvals",
+  CodexDecisions = "Decisions: browse the log of the policy",
+  CodexTry = "Try a command against the policy",
+  CodexOpenPolicy = "Open the policy of the card under the cursor",
+  CodexExplain = "Explain the card under the cursor",
+  CodexTrace = "Open the trace of this thread",
+  CodexImage = "Attach an image to the next message",
+}
+
+-- Durations.
+M.seconds = "%d seconds"
+M.minutes = "%d minutes"
+M.hours = "%d hours"
+M.one_minute = "1 minute"
+M.one_hour = "1 hour"
+
+-- Questions and forms.
+M.something_else = "Something else…"
+M.yes = "Yes"
+M.no = "No"
+M.required = " (required)"
+M.skip = "No value"
+M.not_a_number = "%s: enter a number."
+M.not_an_integer = "%s: enter a whole number."
+M.too_small = "%s: enter at least %s."
+M.too_large = "%s: enter at most %s."
+M.too_short = "%s: enter at least %d characters."
+M.too_long = "%s: enter at most %d characters."
+M.not_in_format = { email = "%s: enter an e-mail address.", uri = "%s: enter a URL.", date = "%s: enter a date, 2026-03-01." }
+M.is_required = "%s: a value is required."
+
+-- The chat.
+M.you, M.codex, M.plan, M.thinking = "## You", "## Codex", "## Plan", "### Thinking"
+M.search, M.view_image, M.patch = "### Search: %s", "### View image %s", "### Patch %s"
+M.compacted = "### Codex compacted the conversation"
+M.done, M.failed, M.declined, M.running, M.stopped_item = "done", "failed", "declined", "running", "stopped"
+M.exit = "exit %d"
+M.one_line, M.lines = "%d line", "%d lines"
+M.output_truncated = "… output truncated (max_output)"
+M.stopped = "stopped"
+M.not_stopped = "not stopped: %s"
+M.not_sent = "not sent: %s"
+M.exited = "codex exited (status %d, signal %d); your next message restarts it"
+M.process_exited = "codex exited (status %d, signal %d)"
+M.no_editor_tools = "the editor tools are not available: %s"
+M.left_thread = "you left the thread"
+M.could_not_start = "could not start: %s"
+M.not_executable = "%s is not executable; put it on PATH or set cmd in setup{}, see :checkhealth codex-bridge"
+M.not_json = "codex sent a line that is not JSON: %s"
+M.error = "codex: %s"
+
+-- The prompt.
+M.placeholder = "Ask Codex… %s sends"
+M.one_image, M.images = "%d image", "%d images"
+M.steers = "%s steers, %s stops"
+M.sends = "%s sends, %s in insert mode"
+M.no_key = "no key"
+M.range = "%s, lines %d to %d:\n"
+
+-- The diff.
+M.diff_accept, M.diff_decline, M.diff_next, M.diff_later = "%s accept", "%s decline", "%s next file", ":q later"
+M.new_file, M.deleted_file, M.after, M.now = "new file", "deleted", "after", "%s (now)"
+M.rename_to = "rename to %s"
+
+-- Status.
+M.to_answer = "codex: %d to answer"
+M.state = "codex: %s"
+M.name = "codex"
+M.policy_mode = "policy %s%s"
+M.gate = ", gate"
+M.no_bridge = "no bridge"
+M.needs_bridge = "This needs codex-bridge; cmd in setup{} runs Codex without it."
+M.show_status = "Show status"
+M.status_bridge = "Bridge"
+M.status_codex = "Codex"
+M.status_tested = "%s (tested)"
+M.status_untested = "%s (tested: %s)"
+M.status_unknown = "unknown"
+M.status_policy = "Policy"
+M.status_counts = "%s; %d messages changed, %d refused"
+M.status_profile = "Profile"
+M.status_no_profile = "none: each setting by itself"
+M.status_limits = "Limits"
+M.status_limits_text = "sandbox at most %s, approval %s, escalation %s"
+M.status_approvals = "Approvals"
+M.status_approvals_off = "no answer within %s declines; nothing is remembered"
+M.status_approvals_kept = "no answer within %s declines; remembered: %s, %s"
+M.status_hub = "Hub"
+M.status_hub_off = "off: this Codex is yours alone"
+M.status_hub_on = "on: %d clients share this Codex"
+M.status_hooks = "Hooks"
+M.status_active = "active"
+M.status_inactive = "not active: %s"
+M.status_thread = "Thread"
+M.status_no_thread = "none yet"
+M.status_files = "Files"
+M.status_no_files = "none: without a configuration nothing is checked"
+M.status_rules = "Rules"
+M.status_grants = "Grants"
+M.status_none = "none"
+M.rule_line = "%-5s %s%s"
+M.grant_line = "%s  %s  %s, until %s, by %s"
+M.report_keys = "%s opens the file of a line, q closes"
+
+-- Grants.
+M.grants = "Grants"
+M.grants_prompt = "Grants: choose one to revoke"
+M.no_grants = "There are no grants: no approval is remembered."
+M.revoke_all = "Revoke all"
+M.revoked = "Revoked: %s"
+M.revoked_none = "Nothing was revoked: the grant is gone."
+
+-- Decisions.
+M.decisions = "Decisions"
+M.no_decisions = "There are no decisions yet."
+M.decision_line = "%s  %-7s  %s  %s"
+M.decision_keys = "<CR> shows a decision, %s opens its policy, q closes"
+
+-- Policy places.
+M.no_card = "There is no decision of the policy in this chat."
+M.no_place = "No file sets this rule."
+M.unreadable = "%s can't be read"
+
+-- Threads, traces and images.
+M.resume_thread = "Resume a thread"
+M.no_threads = "There are no threads in this folder yet."
+M.not_saved = "Codex has not saved this thread yet; send a message first."
+M.no_thread = "There is no thread yet; send a message first."
+M.no_clipboard_program = "no program can read images from the clipboard; install wl-clipboard, xclip or pngpaste"
+M.no_clipboard_image = "the clipboard has no image"
+M.buffer_has_changes = "codex changed %s, but your buffer has changes: :w! keeps yours, :e! loads the file"
+
+-- Health.
+M.health_neovim = "codex-bridge: Neovim"
+M.health_program = "codex-bridge: the program"
+M.health_conversation = "codex-bridge: the conversation"
+M.health_version = "Neovim %s"
+M.health_too_old = "Neovim 0.10 or later is required"
+M.health_clipboard = "images from the clipboard: %s"
+M.health_no_clipboard = "images from the clipboard: install wl-clipboard, xclip or pngpaste"
+M.health_not_executable = "%s is not executable"
+M.health_set_cmd = "put it on PATH, or set cmd in setup{}"
+M.health_framing = "%s, framing: %s"
+M.health_no_bridge = "%s without a bridge: no policy is enforced"
+M.health_set_framing = 'if this is codex-bridge under another name, set framing = "headers"'
+M.health_doctor = "the output of codex-bridge doctor is not JSON"
+M.health_state = "state: %s"
+M.health_thread = "thread %s"
+
+-- Settings.
+M.unknown_setting = "codex-bridge: setup{}: unknown setting %s; use one of %s"
+M.wrong_type = "codex-bridge: %s: expected %s, got %s"
+M.not_one_of = 'codex-bridge: %s: expected one of "%s"'
+M.empty_cmd = "codex-bridge: cmd is empty; name a program"
+
+-- Returns a duration in words: "30 minutes".
+function M.duration(ms)
+  local seconds = math.floor(ms / 1000 + 0.5)
+  if seconds < 60 then
+    return M.seconds:format(seconds)
+  elseif seconds < 3600 then
+    local minutes = math.floor(seconds / 60 + 0.5)
+    return minutes == 1 and M.one_minute or M.minutes:format(minutes)
+  end
+  local hours = math.floor(seconds / 3600 + 0.5)
+  return hours == 1 and M.one_hour or M.hours:format(hours)
+end
+
+-- Returns a countdown: "1:59".
+function M.countdown(ms)
+  local seconds = math.max(0, math.ceil(ms / 1000))
+  return ("%d:%02d"):format(math.floor(seconds / 60), seconds % 60)
+end
+
+return M
