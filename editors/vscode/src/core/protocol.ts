@@ -76,7 +76,10 @@ export interface InitializeResponse {
 export interface Status {
   version: string;
   codex: { version: string; pid: number };
-  policy: { mode: "off" | "audit" | "enforce"; gate?: boolean; refused?: number; rewritten?: number };
+  /** Older bridges have no profile, files and rules. */
+  policy: { mode: "off" | "audit" | "enforce"; gate?: boolean; refused?: number; rewritten?: number; profile?: string; files?: string[]; rules?: number };
+  /** The number of clients of a shared Codex; absent if the Codex is not shared. */
+  clients?: number;
   hooks: { active: boolean; reason?: string };
 }
 
