@@ -11,6 +11,8 @@ const run = (script: string, name = "codex-bridge") =>
 test("an exit names its cause in the words of the settings", () => {
   assert.equal(exitReason("codex-bridge", 127, null, [{ text: 'codex-bridge: no "codex" in PATH; name it with CODEX_BRIDGE_CODEX', at: 0 }], 0),
     "codex was not found. Install it with “npm install -g @openai/codex”, or set codexBridge.codexPath.");
+  assert.equal(exitReason("codex-bridge", 127, null, [{ text: "codex-bridge: CODEX_BRIDGE_CODEX names /x y/codex, which can't be run: no such file or directory; install it", at: 0 }], 0),
+    "/x y/codex is not an executable program; fix the setting codexBridge.codexPath");
   assert.equal(exitReason("codex-bridge", 2, null, [{ text: "codex-bridge: /c.toml:1:2: x: unknown key; remove it", at: 0 }], 0), "The policy does not load: /c.toml:1:2: x: unknown key; remove it");
   assert.equal(exitReason("codex", 1, null, [{ text: "out of memory", at: 0 }], 0), "codex exited with status 1: out of memory");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorCard, parseOrigin, toCard } from "../src/core/policy";
+import { errorCard, isErrorOfRequest, parseOrigin, toCard } from "../src/core/policy";
 import { commandQuestion, decisionRow, describeExplanation, grantRow, statusRows, type Check } from "../src/core/status";
 import type { Status } from "../src/core/protocol";
 
@@ -12,6 +12,7 @@ const hookDenial = {
 const threadStart = {
   method: "thread/start", id: 1, verdict: "rewrite", changes: [
     { field: "params.sandbox", rule: "policy.sandbox", reason: "danger-full-access is more than workspace-write", origin: "user /home/me/config.toml:5", from: "danger-full-access", to: "workspace-write" },
+    { field: "params.sandbox", rule: "policy.protected_paths", reason: "the bridge's profile protects policy files and protected paths", from: "workspace-write" },
     { field: "params.config.projects", rule: "policy.project_trust", reason: "r", to: { "/": {} } },
     { field: "params.approvalPolicy", rule: "policy.gate", reason: "Codex is set to on-request; codex-bridge asks before each command", from: "untrusted", to: "on-request" },
     { field: "params.config.x", rule: "policy.config_keys", reason: "not allowed", from: [1] },
@@ -88,15 +89,22 @@ test("the status names files, decisions, grants, Codex and the hub", () => {
   assert.deepEqual(value("Policy"), ["enforce: approval untrusted"]);
   assert.deepEqual(value("Decisions"), ["2 refused, 3 changed since the start"]);
   assert.deepEqual(value("Grants"), ["1 remembered approval"]);
-  assert.deepEqual(value("Codex"), ["0.169.0: all 282 names of codex 0.169.0 are judged"]);
+  assert.deepEqual(value("Codex"), ["0.169.0; all 282 names of codex 0.169.0 are judged"]);
   assert.deepEqual(value("Shared Codex"), ["yes, with 2 clients"]);
   assert.deepEqual(rows.filter((row) => row.level).map((row) => [row.label, row.value, row.level]), [["protection", "D; fix: H", "error"]]);
   assert.deepEqual(rows.find((row) => row.label === "Policy file")!.open, { file: "/etc/codex-bridge/config.toml", line: 1 });
 });
 
+const configuration: Status["configuration"] = {
+  files: ["/p/a.toml"], profile: "team", rules: [{ command: "git push **", decision: "deny", reason: "CI pushes.", origin: "user /p/a.toml:4" }], ruleCount: 1, remember: "session", rememberMs: 1_800_000,
+};
+
 test("the status has the bridge's own fields first, and works without a bridge", () => {
-  const rows = statusRows(gate, { ...status, policy: { ...status.policy, profile: "team", files: ["/p/a.toml"], rules: 4 } }, 0, checks);
-  assert.deepEqual(rows.filter((row) => ["Profile", "Policy file", "Rules", "Grants"].includes(row.label)).map((row) => row.value), ["team", "/p/a.toml", "4", "none"]);
+  const rows = statusRows(gate, { ...status, codex: { ...status.codex, tested: "0.169.0" }, configuration }, 0, checks);
+  assert.deepEqual(rows.filter((row) => ["Profile", "Policy file", "Rules", "Rule", "Remember", "Grants", "Codex"].includes(row.label)).map((row) => row.value), [
+    "team", "/p/a.toml", "1 rule", "deny git push ** — CI pushes. — user /p/a.toml:4", "approvals for this session, 30 minutes", "none", "0.169.0; tested with 0.169.0",
+  ]);
+  assert.deepEqual(rows.find((row) => row.label === "Rule")!.open, { file: "/p/a.toml", line: 4 });
   assert.deepEqual(statusRows(gate, undefined, undefined, undefined).map((row) => row.label), ["Gate"]);
 });
 
@@ -111,7 +119,7 @@ test("rows of grants and decisions show invisible characters", () => {
   assert.match(grant.label, /\\u\{202e\}/);
   assert.match(grant.detail, /^for this session, until .*\(30 min\) · \/w$/);
   const row = decisionRow({ seq: 1, time: "2026-03-01T09:30:00Z", method: "turn/start", verdict: "deny", rule: "policy.sandbox", origin: "user /c:3", reason: "too much\u200b" });
-  assert.deepEqual([row.label, row.detail], ["deny turn/start", "too much\\u{200b} — policy.sandbox, user /c:3"]);
+  assert.deepEqual([row.label, row.detail], ["Refused: too much\\u{200b}", "policy.sandbox — user /c:3 — turn/start"]);
 });
 
 test("a command is tried as an approval request, and the answer is one sentence", () => {
@@ -121,6 +129,17 @@ test("a command is tried as an approval request, and the answer is one sentence"
   const refused = describeExplanation("git push", { mode: "enforce", verdict: "deny", error: { data: { rule: "policy.rule", reason: "The pipeline pushes: git push", origin: "user /c.toml:3" } } });
   assert.deepEqual(refused, { text: "Refused by the policy: git push. The pipeline pushes: git push. Rule: policy.rule, user /c.toml:3.", open: { file: "/c.toml", line: 3 } });
   assert.match(describeExplanation("ls", { mode: "enforce", verdict: "pass" }).text, /^Not refused: ls/);
-  assert.match(describeExplanation("ls", { mode: "enforce", verdict: "accept" }).text, /^Allowed by a rule/);
+  assert.match(describeExplanation("ls", { mode: "enforce", verdict: "accept" }).text, /^Runs without a question/);
+  const asks = { mode: "enforce", decision: "ask", reason: "It downloads.", rule: "policy.rule", origin: "user /c.toml:5" } as const;
+  assert.deepEqual(describeExplanation("curl x", asks), { text: "You are asked about this command: curl x. It downloads. Rule: policy.rule, user /c.toml:5.", open: { file: "/c.toml", line: 5 } });
+  assert.equal(describeExplanation("ls", { mode: "enforce", decision: "allow", reason: "no rule matches" }).text, "Runs without a question, inside the sandbox: ls. no rule matches.");
   assert.match(describeExplanation("ls", { mode: "off", verdict: "pass" }).text, /^No policy/);
+});
+
+test("a refused request of the client is shown by its error, what Codex does by its card", () => {
+  for (const method of ["turn/start", "thread/list", "mcpServer/oauth/login"]) assert.equal(isErrorOfRequest({ method, id: 1, verdict: "deny" }), true, method);
+  for (const method of ["hook/preToolUse", "item/commandExecution/requestApproval", "mcpServer/elicitation/request", "execCommandApproval", "answer"]) {
+    assert.equal(isErrorOfRequest({ method, id: 1, verdict: "deny" }), false, method);
+  }
+  assert.equal(isErrorOfRequest({ method: "thread/start", id: 1, verdict: "rewrite" }), false);
 });

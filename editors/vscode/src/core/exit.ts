@@ -21,7 +21,10 @@ export function exitReason(name: string, code: number | null, signal: string | n
   if (signal) return strings.program.bySignal(name, signal);
   const last = lines.filter((line) => now - line.at <= maxAge && !logRecord.test(line.text)).at(-1)?.text ?? "";
   const cause = last.replace(/^codex-bridge: /, "");
-  if (name === "codex-bridge" && code === noCodex) return strings.program.noCodex;
+  if (name === "codex-bridge" && code === noCodex) {
+    const named = /^CODEX_BRIDGE_CODEX names (.*?), which/.exec(cause)?.[1]; // the extension sets it from its setting
+    return named ? strings.program.noCodexAt(named) : strings.program.noCodex;
+  }
   if (name === "codex-bridge" && code === badConfig && cause !== "") return strings.program.badConfig(cause);
   return strings.program.withStatus(name, String(code ?? "unknown"), cause);
 }

@@ -55,6 +55,7 @@ export interface Applied {
 const refusalCodes = [-32010, -32013];
 const timeoutRule = "approvals.timeout";
 const gateRule = "policy.gate";
+const protectedRule = "policy.protected_paths";
 /** The rule of a request that leaves the sandbox. The card of the request shows this change. */
 export const escalationRule = "policy.escalation";
 
@@ -70,15 +71,18 @@ export function toCard(applied: Applied, what = ""): PolicyCard | undefined {
   return { card: "changed", decisions: cuts.map((change) => changeDecision(change, applied.method ?? "", applied.what ?? "")) };
 }
 
+/** What Codex asks or does. A refused request of the client has an error, which is shown where its result would be. */
+const fromCodex = /^(?:hook|item|acp)\/|^mcpServer\/elicitation\/request$|^(?:execCommand|applyPatch)Approval$|^answer$/;
+
+/** Reports whether a refusal is the error of a request of the client. */
+export const isErrorOfRequest = (applied: Applied): boolean => applied.verdict === "deny" && applied.id !== undefined && !fromCodex.test(applied.method ?? "");
+
 /** Returns the card of an error of a request; undefined if the error is no refusal by the policy. */
 export function errorCard(cause: unknown): PolicyCard | undefined {
   const { code, data } = (cause ?? {}) as { code?: number; data?: Refusal };
   if (code === undefined || !refusalCodes.includes(code) || typeof data?.rule !== "string") return undefined;
   return refusalCard(data, data.method ?? "", "", "refused");
 }
-
-/** Two cards with equal keys show the same decision. */
-export const keyOf = (card: PolicyCard): string => JSON.stringify(card.decisions.map((d) => [d.why, d.rule]));
 
 /** Returns the file and the line of an origin such as "user /home/you/config.toml:4". */
 export function parseOrigin(origin: string): { file: string; line: number } | undefined {
@@ -90,6 +94,7 @@ export function parseOrigin(origin: string): { file: string; line: number } | un
 function isCut(change: Change): boolean {
   if (change.from === undefined || change.from === null) return false; // the bridge added a value that the client left open
   if (change.rule === gateRule) return false; // the client's approval policy applies; the bridge asks in Codex's place
+  if (change.rule === protectedRule && change.to === undefined) return false; // the bridge's own profile has the client's sandbox
   return !(change.rule === escalationRule && change.field === "params.reason");
 }
 

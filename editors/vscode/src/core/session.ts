@@ -3,7 +3,7 @@ import { type Keeper, type ServerRequest, type Choice, type Values } from "./ser
 import type { Entry, NoticeAction } from "./entry";
 import { toGate, type ServerState } from "./gate";
 import { parseNotification } from "./notification";
-import { type Applied, errorCard, isTimeout, toCard } from "./policy";
+import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./policy";
 import { whatOf } from "./approvalNotification";
 import { settingsNeeded } from "./exit";
 import type { Grant } from "./status";
@@ -94,18 +94,18 @@ export class Session {
       const { turn } = await peer.request<{ turn: { id: string } }>("turn/start", common);
       if (!this.completedTurns.has(turn.id)) this.setTurn(turn.id);
     } catch (cause) {
-      this.showError(cause, id);
+      this.showError(cause);
       this.transcript.removePending(id);
       throw cause;
     }
   }
 
-  /** Shows the error of a request. after: the entry that precedes what the request has added. */
-  private showError(cause: unknown, after = ""): void {
+  /** Shows the error of a request in the chat: a refusal as a card, others as a notice. */
+  showError(cause: unknown): void {
     if (cause instanceof ExitError) return; // the exit has a notice
     const card = errorCard(cause);
-    if (!card) this.transcript.notice("error", message(cause), cause instanceof StartError ? cause.action : undefined);
-    else if (!this.transcript.hasCard(card, after)) this.transcript.policy(card);
+    if (card) this.transcript.policy(card);
+    else this.transcript.notice("error", message(cause), cause instanceof StartError ? cause.action : undefined);
   }
 
   async stop(): Promise<void> {
@@ -114,7 +114,7 @@ export class Session {
     try {
       await (await this.connect()).request("turn/interrupt", { threadId, turnId });
     } catch (cause) {
-      if (!turnMismatch.test(message(cause))) this.transcript.notice("error", message(cause));
+      if (!turnMismatch.test(message(cause))) this.showError(cause);
     }
   }
 
@@ -453,6 +453,7 @@ export class Session {
   /** Shows a decision of the policy as a card. It may be about a subagent, whose requests the chat shows, too. */
   private policyApplied(applied: Applied): void {
     this.observer.log(`policy: ${applied.verdict} ${applied.method}: ${JSON.stringify(applied)}`);
+    if (isErrorOfRequest(applied)) return;
     const request = this.pendingRequests.find(applied.id, applied.itemId ?? "");
     const what = request ? whatOf(request, this.host.cwd) : this.patchText(applied.itemId);
     const card = toCard(applied, what);

@@ -50,15 +50,24 @@ export function statusRows(gate: Gate, status: Status | undefined, grants: numbe
   const rows: Row[] = [{ label: s.gate, value: `${gate.short}. ${gate.why}`, ...(gate.level === "broken" ? { level: "error" } : gate.level === "off" ? { level: "warning" } : {}) }];
   const check = (name: string): Check | undefined => checks?.find((one) => one.name === name);
   const policy = status?.policy;
+  const configuration = status?.configuration;
   if (policy) rows.push({ label: s.policy, value: check("policy")?.detail ?? policy.mode });
-  if (policy?.profile) rows.push({ label: s.profile, value: policy.profile });
-  for (const file of policy?.files ?? configurationFiles(check("configuration"))) rows.push({ label: s.file, value: file, open: parseOrigin(file) ?? { file, line: 1 } });
-  if (policy?.rules !== undefined) rows.push({ label: s.rules, value: String(policy.rules) });
+  if (configuration?.profile) rows.push({ label: s.profile, value: configuration.profile });
+  for (const file of configuration?.files ?? configurationFiles(check("configuration"))) rows.push({ label: s.file, value: file, open: { file, line: 1 } });
+  if (configuration) {
+    rows.push({ label: s.rules, value: s.rulesAre(configuration.ruleCount) });
+    for (const rule of configuration.rules) {
+      const about = [rule.tool, rule.command, rule.path].filter(Boolean).join(" ");
+      const open = parseOrigin(rule.origin);
+      rows.push({ label: s.rule, value: [`${rule.decision} ${about}`, rule.reason, rule.origin].filter(Boolean).join(" — "), ...(open && { open }) });
+    }
+    if (configuration.remember) rows.push({ label: s.remember, value: s.remembers(configuration.remember, configuration.rememberMs ?? 0) });
+  }
   if (policy) rows.push({ label: s.counts, value: s.countsAre(policy.refused ?? 0, policy.rewritten ?? 0), action: "decisions" });
   if (grants !== undefined) rows.push({ label: s.grants, value: s.grantsAre(grants), action: "grants" });
   if (status) {
-    const tested = check("methods")?.detail;
-    rows.push({ label: s.codex, value: [status.codex.version || s.unknown, tested].filter(Boolean).join(": ") });
+    const { version, tested } = status.codex;
+    rows.push({ label: s.codex, value: [version || s.unknown, tested ? s.tested(tested) : check("methods")?.detail].filter(Boolean).join("; ") });
     rows.push({ label: s.bridge, value: status.version });
     rows.push({ label: s.hub, value: status.clients === undefined ? s.notShared : s.shared(status.clients) });
     rows.push({ label: s.hooks, value: status.hooks.active ? s.active : (status.hooks.reason ?? s.unknown) });
@@ -82,14 +91,18 @@ export function grantRow(grant: Grant, now: number): { label: string; descriptio
   return { label: visibleValue(grant.what), description: visibleValue(grant.tool), detail: strings.grants.kept(grant.remember, expires, visibleValue(grant.workspace)) };
 }
 
+const maxReason = 150;
+
 export function decisionRow(one: LoggedDecision): { label: string; description: string; detail: string } {
+  const word = strings.decisions.verdicts[one.verdict] ?? one.verdict;
+  const reason = one.reason.length > maxReason ? `${one.reason.slice(0, maxReason)}…` : one.reason;
   return {
-    label: visibleValue(`${one.verdict} ${one.method}`), description: new Date(one.time).toLocaleString(),
-    detail: visibleValue([one.reason, [one.rule, one.origin].filter(Boolean).join(", ")].filter(Boolean).join(" — ")),
+    label: visibleValue(`${word}: ${reason || one.method}`), description: new Date(one.time).toLocaleString(),
+    detail: visibleValue([one.rule, one.origin, one.method].filter(Boolean).join(" — ")),
   };
 }
 
-/** The message that asks the policy about a command. Nothing runs. */
+/** The message that asks an older bridge about a command. Nothing runs. */
 export function commandQuestion(command: string, cwd: string, threadId: string): object {
   return {
     id: 1, method: "item/commandExecution/requestApproval",
@@ -97,20 +110,26 @@ export function commandQuestion(command: string, cwd: string, threadId: string):
   };
 }
 
-/** The result of bridge/policy/explain. */
+/** The result of bridge/policy/explain: of a command, or of a message. */
 export interface Explanation {
   mode?: string;
+  decision?: "deny" | "ask" | "allow";
+  reason?: string;
+  rule?: string;
+  origin?: string;
   verdict?: string;
   error?: { data?: { rule?: string; reason?: string; origin?: string } } | null;
 }
 
-/** Describes the result of commandQuestion. */
+/** Describes what the policy says to a command. */
 export function describeExplanation(command: string, result: Explanation): { text: string; open?: { file: string; line: number } } {
   const name = visibleValue(command);
   if (result.mode === "off") return { text: strings.attempt.off(name) };
-  if (result.verdict === "accept") return { text: strings.attempt.allowed(name) };
-  if (result.verdict !== "deny") return { text: strings.attempt.open(name) };
-  const { rule = "", reason = "", origin = "" } = result.error?.data ?? {};
+  const { rule = "", reason = "", origin = "" } = result.decision ? result : (result.error?.data ?? {});
   const open = parseOrigin(origin);
-  return { text: strings.attempt.refused(name, visibleValue(/[.!?]$/.test(reason) ? reason : `${reason}.`), visibleValue(rule), visibleValue(origin)), ...(open && { open }) };
+  const why = visibleValue(/^$|[.!?]$/.test(reason) ? reason : `${reason}.`);
+  const decision = result.decision ?? (result.verdict === "deny" ? "deny" : result.verdict === "accept" ? "allow" : undefined);
+  const place = strings.attempt.place(visibleValue(rule), visibleValue(origin));
+  const text = decision ? [strings.attempt[decision](name), why, place].filter(Boolean).join(" ") : strings.attempt.open(name);
+  return { text, ...(open && { open }) };
 }

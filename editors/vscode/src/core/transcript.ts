@@ -2,7 +2,7 @@
 // webview redraws nothing else.
 import type { DeltaField, Entry, Level, NoticeAction } from "./entry";
 import { toEntry } from "./items";
-import { keyOf, type PolicyCard } from "./policy";
+import type { PolicyCard } from "./policy";
 import type { Item, Turn } from "./protocol";
 import { strings } from "./strings";
 
@@ -110,12 +110,6 @@ export class Transcript {
     const entry: Entry = { kind: "policy", id: `policy-${++this.notices}`, ...card };
     this.put(entry);
     return entry;
-  }
-
-  /** Reports whether the card is shown already, after the entry with the id. */
-  hasCard(card: PolicyCard, after: string): boolean {
-    const entries = this.entries();
-    return entries.slice(entries.findIndex((entry) => entry.id === after) + 1).some((entry) => entry.kind === "policy" && keyOf(entry) === keyOf(card));
   }
 
   private put(entry: Entry, notify = true): void {

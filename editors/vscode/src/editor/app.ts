@@ -268,7 +268,7 @@ export class App implements SessionObserver {
     try {
       await this.session?.continueConversation();
     } catch (cause) {
-      this.session?.transcript.notice("error", cause instanceof Error ? cause.message : String(cause));
+      this.session?.showError(cause);
     }
   }
 

@@ -144,9 +144,22 @@ export async function showDecisions(): Promise<void> {
   const picked = await vscode.window.showQuickPick(items, { title: strings.decisions.title, placeHolder: strings.decisions.hint, matchOnDescription: true, matchOnDetail: true });
   if (!picked) return;
   const place = parseOrigin(picked.one.origin);
-  const text = `${picked.label}: ${picked.detail}`;
+  const text = `${picked.label} — ${picked.detail}`;
   const open = place ? [strings.policy.open] : [];
   if ((await vscode.window.showInformationMessage(escapeLinks(text), ...open)) && place) await openPlace(place);
+}
+
+/** The code of an error about params, of a bridge that takes messages only. */
+const invalidParams = -32602;
+
+async function explain(app: App, command: string): Promise<Explanation> {
+  const [cwd, threadId] = [folder() ?? "", app.threadId];
+  try {
+    return await app.askBridge<Explanation>("bridge/policy/explain", { command, cwd, ...(threadId && { threadId }) });
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== invalidParams) throw cause;
+    return app.askBridge<Explanation>("bridge/policy/explain", { message: commandQuestion(command, cwd, threadId ?? "none") });
+  }
 }
 
 /** Asks the policy about a command, which does not run. */
@@ -154,8 +167,7 @@ export async function tryCommand(app: App): Promise<void> {
   const command = await vscode.window.showInputBox({ title: strings.attempt.title, prompt: strings.attempt.prompt, placeHolder: "git push", ignoreFocusOut: true });
   if (!command?.trim()) return;
   try {
-    const question = commandQuestion(command, folder() ?? "", app.threadId ?? "none");
-    const { text, open } = describeExplanation(command, await app.askBridge<Explanation>("bridge/policy/explain", { message: question }));
+    const { text, open } = describeExplanation(command, await explain(app, command));
     const picked = await vscode.window.showInformationMessage(escapeLinks(text), ...(open ? [strings.policy.open] : []), strings.attempt.again);
     if (picked === strings.attempt.again) await tryCommand(app);
     else if (picked && open) await openPlace(open);
