@@ -47,7 +47,7 @@ export const state = {
   diagnostics: [] as [Uri, unknown[]][],
   activeTab: undefined as unknown,
 };
-/** What the code has called, such as "warning Codex: …" or "command codexBridge.chat.focus". */
+/** The calls of the code, such as "warning Codex: …" or "command codexBridge.chat.focus". */
 export const calls: string[] = [];
 const record = (line: string): Promise<undefined> => {
   calls.push(line);

@@ -19,7 +19,7 @@ export function toNotification(request: ServerRequest, folder: string): Approval
   const text = strings.notification.approval(request.title, `${what}${where}${why}${details}`);
   // VS Code renders [text](address) in a notification as a link, even one that runs a command.
   const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](");
-  // What leaves the sandbox is decided on its card, which says what leaves.
+  // Only the card shows why a request leaves the sandbox.
   const answerable = request.fields.length === 0 && request.url === "" && request.kind !== "permissions" && request.leaves === "";
   if (whole && answerable) return { text, choices: request.choices };
   const title = request.leaves === "" ? request.title : `${strings.request.leaves}. ${request.title}`;

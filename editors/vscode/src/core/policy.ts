@@ -71,7 +71,7 @@ export function toCard(applied: Applied, what = ""): PolicyCard | undefined {
   return { card: "changed", decisions: cuts.map((change) => changeDecision(change, applied.method ?? "", applied.what ?? "")) };
 }
 
-/** What Codex asks or does. A refused request of the client has an error, which is shown where its result would be. */
+/** The methods of decisions about Codex. A refused request of the client has an error, which is shown in place of its result. */
 const fromCodex = /^(?:hook|item|acp)\/|^mcpServer\/elicitation\/request$|^(?:execCommand|applyPatch)Approval$|^answer$/;
 
 /** Reports whether a refusal is the error of a request of the client. */

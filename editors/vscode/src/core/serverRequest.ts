@@ -25,7 +25,7 @@ export interface ServerRequest {
   files: FileChange[];
   fields: Field[];
   choices: Choice[];
-  /** What leaves the sandbox, in one sentence; "" for a request that stays inside. */
+  /** The reason why it leaves the sandbox, in one sentence; "" for a request that stays inside. */
   leaves: string;
   /** How long an answer for longer than once counts, in milliseconds; 0 if that is not known. */
   keptMs: number;
@@ -33,7 +33,7 @@ export interface ServerRequest {
   expiresAt: number | null;
 }
 
-/** Who keeps an answer for longer than once: Codex itself, or a bridge that enforces a policy. */
+/** The program that keeps an answer for longer than once: Codex itself, or a bridge that enforces a policy. */
 export type Keeper = "codex" | "bridge";
 
 interface Params {

@@ -37,7 +37,7 @@ export class Session {
   private server: ServerState = { state: "stopped", why: strings.program.notStarted };
   private mode: string | undefined; // the bridge's policy.mode; undefined: plain codex
   private status: Status | undefined;
-  /** What was shown of a turn that ended with the program, and the notice about that end. */
+  /** The shown part of a turn that ended with the program, and the notice about that end. */
   private unfinished: Entry[] = [];
   private readonly patchChanges = new Map<string, Change[]>();
   readonly transcript: Transcript;
@@ -466,7 +466,7 @@ export class Session {
     return (this.patchChanges.get(itemId ?? "") ?? []).map((change) => change.path).join(", ");
   }
 
-  /** Who keeps an answer for longer than once. */
+  /** Returns the program that keeps an answer for longer than once. */
   private get keeper(): Keeper {
     return this.mode === "enforce" ? "bridge" : "codex";
   }

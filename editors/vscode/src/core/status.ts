@@ -10,7 +10,7 @@ export type RowAction = "chat" | "grants" | "decisions" | "try" | "settings" | "
 export interface Row {
   label: string;
   value: string;
-  /** What Enter does: an action, or a file to open. */
+  /** The effect of Enter: an action, or a file to open. */
   action?: RowAction;
   open?: { file: string; line: number };
   level?: "warning" | "error";
