@@ -228,7 +228,7 @@ export const scenes = {
     await p.send(order); // no question
     await until("the command has run again", () => p.read("kept.txt") === "kept\nkept\n");
     await p.idle();
-    await p.command("Codex Bridge: Grants");
+    await p.openList("Grants");
     await p.list.filter({ hasText: "echo kept >> kept.txt" }).locator(".quick-input-list-checkbox, .monaco-checkbox, input").first().click();
     await p.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" }).click();
     await p.toasts.filter({ hasText: "1 approval revoked." }).waitFor();
@@ -251,12 +251,12 @@ export const scenes = {
   },
 
   async "the policy's decisions are browsed, and a command is tried"(p) {
-    await p.command("Codex Bridge: Decisions");
+    await p.openList("Decisions");
     await p.page.keyboard.type("pipeline");
     await p.list.filter({ hasText: "Refused: The pipeline pushes" }).first().waitFor();
     await p.shot("decisions");
     await p.page.keyboard.press("Escape");
-    await p.command("Codex Bridge: Try a Command");
+    await p.openList("Try a Command");
     await p.page.locator(".quick-input-widget", { hasText: "Nothing runs" }).waitFor();
     await p.page.keyboard.type("cd x && git push");
     await p.page.keyboard.press("Enter");
@@ -265,7 +265,7 @@ export const scenes = {
     await toast.getByRole("button", { name: "Open policy" }).click();
     await p.page.locator(".tab.active", { hasText: "config.toml" }).waitFor();
     await p.closeEditors();
-    await p.command("Codex Bridge: Show Status");
+    await p.openList("Show Status");
     for (const text of ["Gate", "Policy file", "1 rule", "deny git push **", "tested with", "no, this window has its own"]) await p.list.filter({ hasText: text }).first().waitFor();
     await p.page.locator(".quick-input-widget input[placeholder^='Enter opens']").waitFor(); // doctor is done
     await p.shot("status");
@@ -420,9 +420,30 @@ export const scenes = {
     await p.idle();
     await p.status.filter({ hasText: "no gate" }).waitFor();
     assert.deepEqual(running("codex-bridge"), []);
-    await p.command("Codex Bridge: Show Status");
+    await p.openList("Show Status");
     await p.list.filter({ hasText: "codex runs without codex-bridge" }).waitFor();
     await p.page.keyboard.press("Escape");
+  },
+
+  async "without codex, the chat and the list of threads name the setting"(p) {
+    const missing = "/nonexistent/codex";
+    p.code.machine({ "codexBridge.path": process.env["CODEX_BRIDGE_PROXY"], "codexBridge.codexPath": missing });
+    await p.toChat("New Thread");
+    await p.command("Codex Bridge: Restart");
+    await p.send("anybody there?");
+    const notice = p.chat.locator(".notice", { hasText: `${missing} is not an executable program; fix the setting codexBridge.codexPath` }).last();
+    await notice.waitFor();
+    assert.doesNotMatch(await p.chat.locator("body").innerText(), /Pending response|CODEX_BRIDGE/);
+    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.page.locator(".pane .monaco-list-row", { hasText: "The threads can't be listed." }).waitFor();
+    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.shot("missing");
+    await notice.getByRole("button", { name: "Open Settings" }).click();
+    await p.page.locator(".tab.active", { hasText: "Settings" }).waitFor();
+    await p.page.locator(".settings-editor", { hasText: "Codex Path" }).first().waitFor();
+    await p.closeEditors();
+    await p.toChat();
+    await p.prompt.fill("");
   },
 
   // The Go test opens the thread in Neovim and in a terminal, and runs a turn in each.

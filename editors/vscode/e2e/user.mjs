@@ -49,6 +49,11 @@ export class User {
     await this.pick(`>${title}`, title);
   }
 
+  /** Runs a command that opens a list or an input box. */
+  async openList(title) {
+    await this.pick(`>Codex Bridge: ${title}`, `Codex Bridge: ${title}`, true);
+  }
+
   /** Runs a command that focuses the chat, and waits for the focus. */
   async toChat(title = "Go to Chat") {
     await this.command(`Codex Bridge: ${title}`);

@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { relativeTime } from "./core/text";
 import type { Thread } from "./core/protocol";
-import { strings } from "./core/strings";
+import * as strings from "./core/strings";
 import { codeBlock } from "./core/text";
 import { App } from "./editor/app";
 import { restoreBridge, useBridge } from "./editor/official";

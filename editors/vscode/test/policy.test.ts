@@ -24,7 +24,7 @@ test("a refusal of a command names what, why, the rule and its line", () => {
     card: "refused",
     decisions: [{
       what: "git push origin main", why: "The pipeline pushes: git push origin main", rule: "policy.rule", where: "user /home/me/config.toml:6", canOpen: true,
-      explanation: ["The message is hook/preToolUse.", "To change this: change the rule, or run it yourself."],
+      explanation: ["It did not run.", "To change this: change the rule, or run it yourself."],
     }],
   });
   assert.equal(toCard(hookDenial)!.decisions[0]!.what, "a tool call", "an older bridge does not name the call");
@@ -39,6 +39,12 @@ test("a change is a card if it takes something away", () => {
     ["config.x: [1] → removed", "policy.config_keys", false],
   ]);
   assert.equal(card.decisions[1]!.where, "the default, which no file sets");
+});
+
+test("a changed command is no command that did not run", () => {
+  const changes = [{ field: "tool_input.command", rule: "policy.sandbox", reason: "your rule for Codex would let it leave the sandbox", origin: "user /c.toml:2", from: "make", to: "true; make" }];
+  const [one] = toCard({ method: "hook/preToolUse", verdict: "rewrite", changes, what: "make" })!.decisions;
+  assert.deepEqual([one!.what, one!.explanation], ["tool_input.command: make → true; make", ["make", "To change this, edit the rule. A change of the file applies to the next request."]]);
 });
 
 test("a mark on a request, an answer from memory and an unchanged message are no cards", () => {

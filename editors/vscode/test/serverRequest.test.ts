@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import { toResponse, type ServerRequest, toServerRequest, type Choice, type Values } from "../src/core/serverRequest";
 
 const request = (method: string, params: unknown): ServerRequest => {

@@ -1,5 +1,5 @@
 // The message that the user is writing. The draft is saved, because VS Code destroys a hidden webview.
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import { byId } from "./dom";
 
 export interface ComposerActions {

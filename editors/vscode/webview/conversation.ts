@@ -1,7 +1,7 @@
 // Shows the entries in order, with at most one redraw per frame. It follows the end unless the user scrolls up.
 import type { Entry, DeltaField } from "../src/core/entry";
 import { byId, el } from "./dom";
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import { type EntryActions, type View, view } from "./entries";
 
 export class Log {

@@ -1,7 +1,7 @@
 // Creates an element for each entry of the conversation, and updates it in place.
 import type { Entry, FileChange, DeltaField, State } from "../src/core/entry";
 import type { Decision } from "../src/core/policy";
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import { button, el } from "./dom";
 import { Markdown } from "./markdown";
 import { relativePath } from "../src/core/text";

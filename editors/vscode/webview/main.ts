@@ -1,5 +1,5 @@
 // The script of the webview. It shows the messages of the extension.
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import type { Entry } from "../src/core/entry";
 import type { ServerRequest } from "../src/core/serverRequest";
 import type { FromPage, ToPage } from "../src/view/messages";

@@ -1,6 +1,6 @@
 // Draws Markdown. Appended text redraws only the last block, because earlier blocks are final.
 import { type Block, type Inline, parse } from "../src/core/markdown";
-import { strings } from "../src/core/strings";
+import * as strings from "../src/core/strings";
 import { el } from "./dom";
 
 export class Markdown {

@@ -1,6 +1,6 @@
 // Formats an approval as a notification, which has one line.
 import type { ServerRequest, Choice } from "./serverRequest";
-import { strings } from "./strings";
+import * as strings from "./strings";
 import { relativePath } from "./text";
 
 export interface ApprovalNotification {

@@ -1,6 +1,6 @@
 // Converts Codex's items to entries of the chat.
 import type { Entry, FileChange, State } from "./entry";
-import { strings } from "./strings";
+import * as strings from "./strings";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
 
 /** Returns the entry of an item, or undefined for an item that the chat does not show. */

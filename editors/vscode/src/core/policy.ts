@@ -1,5 +1,5 @@
 // Converts bridge/policy/applied, and errors with the data of a refusal, to cards of the chat.
-import { strings } from "./strings";
+import * as strings from "./strings";
 import { visible, visibleValue } from "./text";
 
 /** One decision of a card. All texts are safe to show. */
@@ -108,7 +108,7 @@ function changeDecision(change: Change, method: string, call: string): Decision 
   const from = "from" in change ? value(change.from) : strings.policy.absent;
   const to = "to" in change ? value(change.to) : strings.policy.removed;
   const text = strings.policy.changes(fieldName(change.field ?? ""), from, to);
-  return decision(text, change, method, "", call ? [visible(call)] : []);
+  return decision(text, change, method.startsWith("hook/") ? "" : method, "", call ? [visible(call)] : []);
 }
 
 function decision(what: string, from: { rule?: string; reason?: string; origin?: string }, method: string, hint: string, more: string[]): Decision {
@@ -117,7 +117,7 @@ function decision(what: string, from: { rule?: string; reason?: string; origin?:
   const fix = hint ? strings.policy.hint(visible(hint)) : canOpen ? strings.policy.edit : strings.policy.notConfigurable;
   return {
     what, why: visible(from.reason ?? "") || strings.policy.noReason, rule: visibleValue(from.rule ?? ""), where: where || strings.policy.noPlace, canOpen,
-    explanation: [...more, ...(method ? [strings.policy.message(visibleValue(method))] : []), fix],
+    explanation: [...more, ...(method.startsWith("hook/") ? [strings.policy.notRun] : method ? [strings.policy.message(visibleValue(method))] : []), fix],
   };
 }
 

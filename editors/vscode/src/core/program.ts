@@ -1,6 +1,6 @@
 // Chooses the program to start, and its framing. Access to the disk is a parameter, for tests.
 import * as path from "node:path";
-import { strings } from "./strings";
+import * as strings from "./strings";
 
 export interface Program {
   readonly kind: "bridge" | "codex";

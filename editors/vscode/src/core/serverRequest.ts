@@ -3,7 +3,7 @@
 import { stripShell, countChanges } from "./items";
 import { describeCommand, describePermissions } from "./describe";
 import { fieldError, toContent, toField, type Field, type Property, type Values } from "./fields";
-import { strings } from "./strings";
+import * as strings from "./strings";
 import { visible, visibleValue } from "./text";
 import type { FileChange } from "./entry";
 import type { Change } from "./protocol";
@@ -95,7 +95,7 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
         request.details = strings.request.grantRoot(visibleValue(p.grantRoot));
         request.leaves ||= strings.request.leavesPatch;
       }
-      request.choices = choices(request, p, keeper, keeper === "codex" ? null : []);
+      request.choices = choices(request, p, keeper, null);
       return request;
     case "item/permissions/requestApproval":
       request.kind = "permissions";

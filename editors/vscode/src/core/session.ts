@@ -7,7 +7,7 @@ import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./
 import { whatOf } from "./approvalNotification";
 import { settingsNeeded } from "./exit";
 import type { Grant } from "./status";
-import { strings } from "./strings";
+import * as strings from "./strings";
 import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread } from "./protocol";
 import { PendingRequests } from "./pendingRequests";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";

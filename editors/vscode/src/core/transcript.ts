@@ -4,7 +4,7 @@ import type { DeltaField, Entry, Level, NoticeAction } from "./entry";
 import { toEntry } from "./items";
 import type { PolicyCard } from "./policy";
 import type { Item, Turn } from "./protocol";
-import { strings } from "./strings";
+import * as strings from "./strings";
 
 export interface TranscriptObserver {
   entry(entry: Entry): void;

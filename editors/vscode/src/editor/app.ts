@@ -6,7 +6,7 @@ import { escapeLinks } from "../core/approvalNotification";
 import { parseOrigin } from "../core/policy";
 import type { Status } from "../core/protocol";
 import type { Grant } from "../core/status";
-import { strings } from "../core/strings";
+import * as strings from "../core/strings";
 import type { ServerRequest, Choice } from "../core/serverRequest";
 import type { Entry, DeltaField } from "../core/entry";
 import { toGate, type Gate } from "../core/gate";

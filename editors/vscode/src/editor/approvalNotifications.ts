@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { ServerRequest, Choice } from "../core/serverRequest";
 import { toNotification } from "../core/approvalNotification";
-import { strings } from "../core/strings";
+import * as strings from "../core/strings";
 import { folder } from "./folder";
 
 export interface Answers {

@@ -1,6 +1,6 @@
 // The folder of the conversation, and whether Codex may start in it.
 import * as vscode from "vscode";
-import { strings } from "../core/strings";
+import * as strings from "../core/strings";
 import type { Blocked } from "../view/messages";
 
 /** Returns the first local folder of the workspace. */

@@ -7,7 +7,7 @@ import { choose } from "../core/program";
 import {
   type Check, commandQuestion, decisionRow, describeExplanation, type Explanation, type Grant, grantRow, type LoggedDecision, type Row, type RowAction, statusRows,
 } from "../core/status";
-import { strings } from "../core/strings";
+import * as strings from "../core/strings";
 import type { App } from "./app";
 import { folder } from "./folder";
 import * as settings from "./settings";

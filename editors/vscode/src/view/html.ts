@@ -1,5 +1,5 @@
 // The HTML of the chat. It contains nothing of a conversation; the script adds that as text.
-import { strings } from "../core/strings";
+import * as strings from "../core/strings";
 
 export function html(parts: { csp: string; nonce: string; script: string; style: string }): string {
   const policy = [
