@@ -394,6 +394,7 @@ export const scenes = {
 
   async "the chat fits narrow and wide panels in three themes"(p) {
     await p.send("show me markdown again");
+    await p.sees(".user:not(.pending)", "show me markdown again"); // the turn has started
     await p.idle();
     await p.send("RUN: find . -name '*.json' -newer greeting.txt -exec grep -l codex {} + | sort | head -n 20 > found.txt");
     await p.request("found.txt").waitFor();

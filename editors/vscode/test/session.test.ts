@@ -349,3 +349,15 @@ test("a request of the bridge needs a bridge that has it", async () => {
   const { session: old } = session([bridge()]);
   await assert.rejects(old.askBridge("bridge/policy/explain", {}), /no bridge\/policy\/explain/);
 });
+
+test("an exit right after the start has one notice", async () => {
+  const server = bridge({
+    "bridge/tool/register": (_, self) => {
+      self.crash("codex-bridge exited with status 1");
+      return undefined;
+    },
+  });
+  const { session: s } = session([server]);
+  await assert.rejects(s.send("hello"), /status 1/);
+  assert.equal(s.entries().filter((entry) => entry.kind === "notice").length, 1);
+});

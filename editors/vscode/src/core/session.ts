@@ -212,10 +212,10 @@ export class Session {
       const child = this.child;
       this.child = undefined;
       void child?.stop();
-      // The reason of an exit says more than the request that the exit has ended.
+      if (cause instanceof ExitError && child === undefined) throw cause; // serverExited has shown it
       const why = message(cause);
       this.setServer({ state: "failed", why });
-      throw new StartError(why, settingsNeeded(why));
+      throw errorCard(cause) ? cause : new StartError(why, settingsNeeded(why));
     });
     return this.connecting;
   }
