@@ -13,7 +13,7 @@ await Promise.all([
   }),
   process.argv.includes("--tests") &&
     build({
-      ...node, outdir: "dist/test", sourcemap: "inline",
+      ...node, external: [], alias: { vscode: "./test/fakeVscode.ts" }, outdir: "dist/test", sourcemap: "inline",
       entryPoints: readdirSync("test").filter((name) => name.endsWith(".test.ts")).map((name) => `test/${name}`),
     }),
 ]);

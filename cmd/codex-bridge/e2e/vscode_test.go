@@ -40,8 +40,10 @@ func TestVSCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, options{
-		config:      "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\n",
-		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig,
+		config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nescalation = \"ask\"\n" +
+			"[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"The pipeline pushes.\"\n" +
+			"[approvals]\nremember = \"session\"\n",
+		codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n" + "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig,
 	})
 	// Channels that the model waits for; the scenes release them by name.
 	held := map[string]chan struct{}{}
@@ -78,12 +80,13 @@ func TestVSCode(t *testing.T) {
 			"CODEX_BRIDGE_WORKSPACE=" + w.workspace,
 			"CODEX_BRIDGE_SHOTS=" + shots,
 			"CODEX_BRIDGE_E2E_CODEX=" + codexPath,
+			"CODEX_BRIDGE_SCENES=" + os.Getenv("CODEX_BRIDGE_SCENES"), // a pattern of names; empty: all
 		})
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		cmd.WaitDelay = 10 * time.Second
 		return cmd
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*patience)
 	defer cancel()
 	for _, script := range []string{"check", "test", "package"} {
 		if out, err := run(ctx, extension, "npm", "run", "--silent", script).CombinedOutput(); err != nil {

@@ -28,7 +28,9 @@ try {
   await code.install(vsix, join(here, "official"));
   await code.start();
   const user = new User(code);
-  for (const [name, scene] of Object.entries(scenes)) {
+  // CODEX_BRIDGE_SCENES chooses the scenes whose name matches; the first two open the chat.
+  const wanted = new RegExp(process.env["CODEX_BRIDGE_SCENES"] ?? "");
+  for (const [name, scene] of Object.entries(scenes).filter(([name], i) => i < 2 || wanted.test(name))) {
     const start = Date.now();
     try {
       await scene(user);

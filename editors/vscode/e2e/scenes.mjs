@@ -1,6 +1,6 @@
 // The scenes of the end-to-end test. They run in order in one VS Code. The Go test has the replies of the model.
 import assert from "node:assert/strict";
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./user.mjs";
 
@@ -87,9 +87,7 @@ export const scenes = {
   async "a key declines a command"(p) {
     await p.send("RUN: echo keyboard > keyboard.txt");
     await p.request("keyboard.txt").waitFor();
-    await p.prompt.press("Control+Alt+j");
-    await p.page.locator(".part.statusbar", { hasText: "Waiting for second key" }).waitFor();
-    await p.prompt.press("Control+d");
+    await p.chord("Control+d");
     await p.request("keyboard.txt").waitFor({ state: "detached" });
     await p.idle();
     assert.equal(p.read("keyboard.txt"), undefined);
@@ -99,8 +97,7 @@ export const scenes = {
   async "an approval is a notification while the chat is hidden"(p) {
     await p.send("quietly");
     await p.sees(".assistant", "Working…");
-    await p.command("View: Toggle Primary Side Bar Visibility");
-    await p.page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
+    await p.hideChat();
     release("hidden");
     const toast = p.toasts.filter({ hasText: "echo hidden > hidden.txt" });
     await toast.waitFor();
@@ -184,13 +181,158 @@ export const scenes = {
     await p.page.locator(".squiggly-error").first().waitFor();
     await p.toChat();
     await p.send('CALL: editor_problems {"path": "broken.json"}');
-    await p.acceptRequests();
-    await p.sees(".assistant", "broken.json:1:");
-    await p.idle();
+    await p.acceptRequests("broken.json:1:");
     await p.send("CALL: editor_open_files {}");
-    await p.acceptRequests();
-    await p.sees(".assistant", "broken.json (active");
+    await p.acceptRequests("broken.json (active");
+  },
+
+  async "a refusal is a card that opens the policy at its line"(p) {
+    await p.send("RUN: git push origin main");
+    const card = p.chat.locator(".policy", { hasText: "git push origin main" });
+    await card.getByRole("heading", { name: "Refused by the policy" }).waitFor();
+    for (const text of ["The pipeline pushes", "policy.rule", "config.toml:5"]) await card.getByText(text).first().waitFor();
     await p.idle();
+    const explain = card.getByRole("button", { name: "Explain" });
+    assert.equal(await explain.getAttribute("aria-expanded"), "false");
+    await explain.click();
+    await card.getByText("To change this: change the rule, or run it yourself.").waitFor();
+    await p.shot("refusal");
+    await card.getByRole("button", { name: /^Open policy/ }).click();
+    await p.page.locator(".tab.active", { hasText: "config.toml" }).waitFor();
+    await p.page.locator(".statusbar-item", { hasText: "Ln 5, Col 1" }).waitFor();
+    await p.closeEditors();
+    await p.toChat();
+  },
+
+  async "what leaves the sandbox has a card of its own"(p) {
+    await p.send("ESCALATE: echo outside > outside.txt");
+    const request = p.request("outside.txt");
+    await request.getByRole("heading", { name: "Leaves the sandbox" }).waitFor();
+    await request.getByText("What leaves: ").waitFor();
+    assert.deepEqual(await request.locator(".row button").allInnerTexts(), ["Accept", "Decline"]);
+    const [border, text] = await request.evaluate((node) => [getComputedStyle(node).borderTopWidth, getComputedStyle(node.querySelector("h3")).color]);
+    const plain = await p.chat.locator("body").evaluate((node) => getComputedStyle(node).color);
+    assert.deepEqual([border, text === plain], ["2px", false]);
+    await p.shot("escalation");
+    await request.getByRole("button", { name: "Decline" }).click();
+    await p.idle();
+    assert.equal(p.read("outside.txt"), undefined);
+  },
+
+  async "an answer is kept for the session, and revoked"(p) {
+    const order = "RUN: echo kept >> kept.txt";
+    await p.send(order);
+    await p.request("kept.txt").getByRole("button", { name: "Accept for this session, 30 minutes" }).click();
+    await until("the command has run", () => p.read("kept.txt") === "kept\n");
+    await p.idle();
+    await p.send(order); // no question
+    await until("the command has run again", () => p.read("kept.txt") === "kept\nkept\n");
+    await p.idle();
+    await p.openList("Grants");
+    await p.list.filter({ hasText: "echo kept >> kept.txt" }).locator(".quick-input-list-checkbox, .monaco-checkbox, input").first().click();
+    await p.page.locator(".quick-input-widget .monaco-button", { hasText: "OK" }).click();
+    await p.toasts.filter({ hasText: "1 approval revoked." }).waitFor();
+    await p.toChat();
+    await p.send(order);
+    await p.request("kept.txt").getByRole("button", { name: "Decline" }).click();
+    await p.idle();
+    assert.equal(p.read("kept.txt"), "kept\nkept\n");
+    await p.command("Notifications: Clear All Notifications");
+  },
+
+  async "a key accepts what is in view"(p) {
+    await p.toChat();
+    await p.send("RUN: echo seen > seen.txt");
+    await p.request("seen.txt").waitFor();
+    await p.prompt.focus();
+    await p.chord("Control+a");
+    await until("the command has run", () => p.read("seen.txt") === "seen\n");
+    await p.idle();
+  },
+
+  async "the policy's decisions are browsed, and a command is tried"(p) {
+    await p.openList("Decisions");
+    await p.page.keyboard.type("pipeline");
+    await p.list.filter({ hasText: "Refused: The pipeline pushes" }).first().waitFor();
+    await p.shot("decisions");
+    await p.page.keyboard.press("Escape");
+    await p.openList("Try a Command");
+    await p.page.locator(".quick-input-widget", { hasText: "Nothing runs" }).waitFor();
+    await p.page.keyboard.type("cd x && git push");
+    await p.page.keyboard.press("Enter");
+    const toast = p.toasts.filter({ hasText: "Refused by the policy: cd x && git push." });
+    await toast.waitFor();
+    await toast.getByRole("button", { name: "Open policy" }).click();
+    await p.page.locator(".tab.active", { hasText: "config.toml" }).waitFor();
+    await p.closeEditors();
+    await p.openList("Show Status");
+    for (const text of ["Gate", "Policy file", "1 rule", "deny git push **", "tested with", "no, this window has its own"]) await p.list.filter({ hasText: text }).first().waitFor();
+    await p.page.locator(".quick-input-widget input[placeholder^='Enter opens']").waitFor(); // doctor is done
+    await p.shot("status");
+    await p.page.keyboard.press("Escape");
+  },
+
+  async "an approval without an answer is visibly declined"(p) {
+    const config = process.env["CODEX_BRIDGE_CONFIG"];
+    const before = readFileSync(config, "utf8");
+    writeFileSync(config, before.replace("[approvals]", '[approvals]\ntimeout = "4s"'));
+    await p.toChat();
+    for (;;) {
+      await p.send("RUN: echo late > late.txt");
+      const request = p.request("late.txt");
+      const left = await request.locator(".countdown").innerText();
+      assert.match(left, /^Declined in \d:\d\d$/);
+      if (/0:0[0-4]/.test(left)) break;
+      await request.getByRole("button", { name: "Decline" }).click(); // the bridge has not read the file yet
+      await p.idle();
+    }
+    await p.hideChat();
+    await p.toasts.filter({ hasText: "no answer in time: declined. echo late > late.txt" }).waitFor();
+    await p.toChat();
+    await p.chat.locator(".policy", { hasText: "late.txt" }).getByRole("heading", { name: "No answer in time: declined" }).waitFor();
+    assert.equal(await p.request("late.txt").count(), 0);
+    assert.equal(p.read("late.txt"), undefined);
+    await p.idle();
+    writeFileSync(config, before);
+    await p.command("Codex Bridge: Restart");
+    await p.command("Notifications: Clear All Notifications");
+    await p.toChat();
+  },
+
+  async "a form checks its fields"(p) {
+    await p.send("CALL: mcp__probe/ask {}");
+    const form = p.request("How many?");
+    const other = p.chat.locator(".request", { hasText: "Call probe?" }).locator('[data-choice="accept"]');
+    await until("the form", async () => {
+      if (await other.isVisible()) await other.click();
+      return form.isVisible();
+    });
+    await form.getByText("(required)").waitFor();
+    const accept = form.getByRole("button", { name: "Accept", exact: true });
+    await accept.click();
+    await form.getByText("This field is required.").waitFor();
+    await form.locator("input").fill("2.5");
+    await accept.click();
+    await form.getByText("Enter a whole number.").waitFor();
+    await p.shot("form");
+    await form.locator("input").fill("7");
+    await accept.click();
+    await p.sees(".assistant", "7");
+    await p.idle();
+  },
+
+  async "a selection arrives while the side bar is hidden"(p) {
+    await p.open("greeting.txt");
+    for (let i = 1; i <= 4; i++) {
+      await p.hideChat();
+      await p.page.locator(".monaco-editor .view-line").first().click();
+      await p.page.keyboard.press("Control+A");
+      await p.command("Codex Bridge: Send Selection");
+      await until(`selection ${i} is in the message`, async () => ((await p.prompt.inputValue().catch(() => "")).match(/lines 1 to/g) ?? []).length === i);
+    }
+    await p.prompt.fill("");
+    await p.closeEditors();
+    await p.toChat();
   },
 
   async "a selection is added to the message"(p) {
@@ -252,6 +394,7 @@ export const scenes = {
 
   async "the chat fits narrow and wide panels in three themes"(p) {
     await p.send("show me markdown again");
+    await p.sees(".user:not(.pending)", "show me markdown again"); // the turn has started
     await p.idle();
     await p.send("RUN: find . -name '*.json' -newer greeting.txt -exec grep -l codex {} + | sort | head -n 20 > found.txt");
     await p.request("found.txt").waitFor();
@@ -278,8 +421,30 @@ export const scenes = {
     await p.idle();
     await p.status.filter({ hasText: "no gate" }).waitFor();
     assert.deepEqual(running("codex-bridge"), []);
-    await p.command("Codex Bridge: Show Status");
-    await p.toasts.filter({ hasText: "codex runs without codex-bridge" }).waitFor();
+    await p.openList("Show Status");
+    await p.list.filter({ hasText: "codex runs without codex-bridge" }).waitFor();
+    await p.page.keyboard.press("Escape");
+  },
+
+  async "without codex, the chat and the list of threads name the setting"(p) {
+    const missing = "/nonexistent/codex";
+    p.code.machine({ "codexBridge.path": process.env["CODEX_BRIDGE_PROXY"], "codexBridge.codexPath": missing });
+    await p.toChat("New Thread");
+    await p.command("Codex Bridge: Restart");
+    await p.send("anybody there?");
+    const notice = p.chat.locator(".notice", { hasText: `${missing} is not an executable program; fix the setting codexBridge.codexPath` }).last();
+    await notice.waitFor();
+    assert.doesNotMatch(await p.chat.locator("body").innerText(), /Pending response|CODEX_BRIDGE/);
+    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.page.locator(".pane .monaco-list-row", { hasText: "The threads can't be listed." }).waitFor();
+    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.shot("missing");
+    await notice.getByRole("button", { name: "Open Settings" }).click();
+    await p.page.locator(".tab.active", { hasText: "Settings" }).waitFor();
+    await p.page.locator(".settings-editor", { hasText: "Codex Path" }).first().waitFor();
+    await p.closeEditors();
+    await p.toChat();
+    await p.prompt.fill("");
   },
 
   // The Go test opens the thread in Neovim and in a terminal, and runs a turn in each.

@@ -49,6 +49,11 @@ export class User {
     await this.pick(`>${title}`, title);
   }
 
+  /** Runs a command that opens a list or an input box. */
+  async openList(title) {
+    await this.pick(`>Codex Bridge: ${title}`, `Codex Bridge: ${title}`, true);
+  }
+
   /** Runs a command that focuses the chat, and waits for the focus. */
   async toChat(title = "Go to Chat") {
     await this.command(`Codex Bridge: ${title}`);
@@ -120,15 +125,32 @@ export class User {
     assert.deepEqual(wide, []);
   }
 
-  /** Accepts all requests until the turn completes. */
-  async acceptRequests() {
+  /** Accepts all requests until Codex has written a text. A turn may end before its start is visible. */
+  async acceptRequests(text) {
     const accept = this.chat.locator('.request [data-choice="accept"]');
-    const stop = this.chat.locator("#stop");
-    await stop.waitFor();
-    await until("the turn is complete", async () => {
+    const answer = this.chat.locator(".assistant", { hasText: text });
+    await until(`the answer ${text}`, async () => {
       if (await accept.first().isVisible()) await accept.first().click();
-      return !(await stop.isVisible());
+      return (await answer.count()) > 0;
     });
+    await this.idle();
+  }
+
+  /** Presses the two keys of a command in the chat. */
+  async chord(key) {
+    await this.prompt.press("Control+Alt+j");
+    await this.page.locator(".part.statusbar", { hasText: "Waiting for second key" }).waitFor();
+    await this.prompt.press(key);
+  }
+
+  /** Hides the side bar, and waits until the page of the chat is gone. */
+  async hideChat() {
+    await this.command("View: Toggle Primary Side Bar Visibility");
+    await this.page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
+  }
+
+  get list() {
+    return this.page.locator(".quick-input-list .monaco-list-row");
   }
 
   request(text) {

@@ -2,17 +2,18 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { relativeTime } from "./core/text";
-import { escapeLinks } from "./core/approvalNotification";
 import type { Thread } from "./core/protocol";
+import * as strings from "./core/strings";
 import { codeBlock } from "./core/text";
 import { App } from "./editor/app";
 import { restoreBridge, useBridge } from "./editor/official";
+import { openSettings, showDecisions, showGrants, showStatus, tryCommand } from "./editor/policyCommands";
 import { threadName } from "./editor/threads";
 
 let app: App | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  const output = vscode.window.createOutputChannel("Codex Bridge", { log: true });
+  const output = vscode.window.createOutputChannel(strings.product, { log: true });
   context.subscriptions.push(output);
   app = new App(context, output);
   register(context, app);
@@ -36,7 +37,11 @@ function register(context: vscode.ExtensionContext, app: App): void {
     acceptForSession: (diff?: vscode.Uri) => app.answerCurrent("acceptForSession", diff),
     decline: (diff?: vscode.Uri) => app.answerCurrent("decline", diff),
     showDiff: () => app.showDiff(),
-    status: () => status(app),
+    status: () => showStatus(app),
+    grants: () => showGrants(app),
+    decisions: () => showDecisions(),
+    try: () => tryCommand(app),
+    settings: () => openSettings(),
     restart: () => app.restart(),
     log: () => app.output.show(),
     "official.use": () => useBridge(context.globalState),
@@ -70,17 +75,6 @@ async function resume(app: App, thread?: Thread): Promise<void> {
     return;
   }
   const items = threads.map((t) => ({ label: threadName(t), description: relativeTime(t.updatedAt * 1000, Date.now()), detail: path.basename(t.cwd), id: t.id }));
-  const picked = await vscode.window.showQuickPick(items, { title: "Resume a thread", placeHolder: "Threads of this folder, newest first" });
+  const picked = await vscode.window.showQuickPick(items, { title: strings.thread.pick, placeHolder: strings.thread.pickHint });
   if (picked) await app.resume(picked.id);
-}
-
-async function status(app: App): Promise<void> {
-  const { short, why } = app.status.gate;
-  const actions: Record<string, () => unknown> = {
-    "Go to Chat": () => app.chat.focus(),
-    "Show Log": () => app.output.show(),
-    Restart: () => app.restart(),
-  };
-  const picked = await vscode.window.showInformationMessage(escapeLinks(`Codex Bridge: ${short}. ${why}`), ...Object.keys(actions));
-  if (picked) await actions[picked]?.();
 }

@@ -20,6 +20,7 @@ test("a notification shows a proposed rule", () => {
 
 for (const [name, request] of [
   ["long details", command("ls", { additionalPermissions: { fileSystem: { write: ["/x".repeat(400)] } } })],
+  ["what leaves the sandbox", command("ls", { reason: "[codex-bridge: leaves the sandbox] the model requests it" })],
   ["a long command", command(`echo ${"x".repeat(400)}; rm -rf ~`)],
   ["several lines", command("echo\nrm -rf ~")],
   ["a link in the command", command("echo '[Decline](command:codexBridge.accept)'")],

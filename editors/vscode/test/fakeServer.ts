@@ -89,10 +89,11 @@ export class Server {
 
   start: SessionHost["start"] = (handlers) => {
     const logger = { error: () => undefined, warn: () => undefined, info: () => undefined, log: () => undefined };
-    const peer = connect(new LineReader(this.toClient), new LineWriter(this.fromClient), handlers, logger);
     const ended = new Promise<string>((done) => {
       this.end = done;
     });
+    const peer = connect(new LineReader(this.toClient), new LineWriter(this.fromClient), handlers, logger, ended);
+    void ended.then(() => peer.dispose());
     return {
       program: { kind: this.kind, name: this.kind, command: `/bin/${this.kind}`, args: [], env: {}, framing: "lines" },
       child: {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as strings from "../src/core/strings";
 import { toResponse, type ServerRequest, toServerRequest, type Choice, type Values } from "../src/core/serverRequest";
 
 const request = (method: string, params: unknown): ServerRequest => {
@@ -82,4 +83,55 @@ test("other methods are not for the user", () => {
 test("a request shows only http and https URLs", () => {
   assert.equal(request("mcpServer/elicitation/request", { serverName: "s", mode: "url", message: "", url: "https://x.y" }).url, "https://x.y");
   assert.equal(request("mcpServer/elicitation/request", { serverName: "s", mode: "url", message: "", url: "command:quit" }).url, "");
+});
+
+const bridge = (method: string, params: object): ServerRequest => toServerRequest("1", method, params, [], "bridge", 1000)!;
+const offered = ["accept", "acceptForSession", { acceptWithExecpolicyAmendment: { execpolicy_amendment: ["ls"] } }, "cancel"];
+
+for (const [name, method, params, choices] of [
+  ["a command that the bridge keeps for the session", run, { ...command, availableDecisions: offered, bridge: { remember: ["session"], rememberMs: 1_800_000 } }, ["accept", "acceptForSession", "decline"]],
+  ["a command that the bridge keeps for always", run, { ...command, availableDecisions: offered, bridge: { remember: ["session", "always"] } }, ["accept", "acceptForSession", "acceptAlways", "decline"]],
+  ["a command that the bridge does not keep", run, { ...command, availableDecisions: offered, bridge: { remember: [] } }, ["accept", "decline"]],
+  ["a command of an older bridge", run, { ...command, availableDecisions: offered }, ["accept", "acceptForSession", "decline"]],
+  ["a command that leaves the sandbox", run, { ...command, availableDecisions: offered, reason: "[codex-bridge: leaves the sandbox] the model requests it" }, ["accept", "decline"]],
+  ["a patch", "item/fileChange/requestApproval", { bridge: { remember: ["session"] } }, ["accept", "decline"]],
+  ["permissions", permissions, { permissions: {} }, ["accept", "decline"]],
+  ["a tool of a server that the bridge keeps", "mcpServer/elicitation/request", { ...form, _meta: { persist: ["session", "always"] }, bridge: { remember: ["session", "always"] } }, ["accept", "acceptForSession", "acceptAlways", "decline"]],
+  ["a tool of a server that the bridge does not keep", "mcpServer/elicitation/request", { ...form, _meta: { persist: ["session"] }, bridge: { remember: [] } }, ["accept", "decline"]],
+] as [string, string, object, Choice[]][]) {
+  test(`under a policy, the choices for ${name}`, () => assert.deepEqual(bridge(method, params).choices, choices));
+}
+
+test("an answer for always is the offered decision, or persist", () => {
+  const always = { ...command, availableDecisions: offered, bridge: { remember: ["session", "always"] } };
+  assert.deepEqual(toResponse(bridge(run, always), always, "acceptAlways", {}), { decision: offered[2] });
+  const tool = { ...form, requestedSchema: {}, _meta: { persist: ["session", "always"] }, bridge: { remember: ["always"] } };
+  assert.deepEqual(toResponse(bridge("mcpServer/elicitation/request", tool), tool, "acceptAlways", {}), { action: "accept", content: {}, _meta: { persist: "always" } });
+  const once = { ...command, availableDecisions: offered, bridge: { remember: [] } };
+  assert.deepEqual(toResponse(bridge(run, once), once, "acceptAlways", {}), { decision: "decline" });
+});
+
+test("a choice says how long the answer counts", () => {
+  assert.equal(strings.choice("acceptForSession", 1_800_000), "Accept for this session, 30 minutes");
+  assert.equal(strings.choice("acceptForSession", 7_200_000), "Accept for this session, 2 hours");
+  assert.equal(strings.choice("acceptForSession"), "Accept for this session");
+});
+
+for (const [name, method, params, leaves] of [
+  ["the bridge's mark", run, { ...command, reason: "[codex-bridge: leaves the sandbox] /etc/x is outside. tidy up" }, "/etc/x is outside. tidy up"],
+  ["the bridge's mark on a patch", "item/fileChange/requestApproval", { reason: "[codex-bridge: leaves the sandbox] /etc/x is outside" }, "/etc/x is outside"],
+  ["a retry outside", run, { ...command, reason: "command failed; retry without sandbox?" }, "This command would run outside the sandbox, with your rights."],
+  ["more permissions", run, { ...command, additionalPermissions: { network: { enabled: true } } }, "Codex asks for more than the sandbox allows."],
+  ["a host", run, { ...command, networkApprovalContext: { host: "h" } }, "Codex asks for the network."],
+  ["a grantRoot", "item/fileChange/requestApproval", { grantRoot: "/a" }, "This change is outside what the sandbox allows."],
+  ["permissions", permissions, { permissions: {} }, "Codex asks for more than the sandbox allows."],
+  ["nothing", run, command, ""],
+  ["nothing, with a mark that is not at the start", run, { ...command, reason: "x [codex-bridge: leaves the sandbox] y" }, ""],
+] as [string, string, object, string][]) {
+  test(`what leaves the sandbox: ${name}`, () => assert.equal(request(method, params).leaves, leaves));
+}
+
+test("a request knows when the bridge declines it", () => {
+  assert.equal(bridge(run, { ...command, bridge: { expiresInMs: 120_000 } }).expiresAt, 121_000);
+  assert.equal(bridge(run, command).expiresAt, null);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DeltaBatch } from "../src/core/deltaBatch";
 import { restoreSetting, useBridgeSetting } from "../src/core/program";
-import { resolveInFolder, formatProblems, formatSymbols } from "../src/core/toolOutput";
+import { formatProblems, formatSymbols, resolveInFolders } from "../src/core/toolOutput";
 import { Transcript } from "../src/core/transcript";
 import { html } from "../src/view/html";
 import { parseMessage } from "../src/view/messages";
@@ -55,9 +55,9 @@ test("formatSymbols indents children", () => {
 });
 
 test("resolveInFolder rejects paths outside the folder", () => {
-  assert.equal(resolveInFolder("/w", "a/../b"), "/w/b");
-  assert.equal(resolveInFolder("/w", "..b"), "/w/..b");
-  for (const name of ["../x", "/etc/passwd", "a/../../x", "..", "", 3, undefined]) assert.throws(() => resolveInFolder("/w", name));
+  assert.equal(resolveInFolders(["/w"], "a/../b"), "/w/b");
+  assert.equal(resolveInFolders(["/w"], "..b"), "/w/..b");
+  for (const name of ["../x", "/etc/passwd", "a/../../x", "..", "", 3, undefined]) assert.throws(() => resolveInFolders(["/w"], name));
 });
 
 test("parseMessage rejects invalid messages", () => {

@@ -1,4 +1,5 @@
 // The message that the user is writing. The draft is saved, because VS Code destroys a hidden webview.
+import * as strings from "../src/core/strings";
 import { byId } from "./dom";
 
 export interface ComposerActions {
@@ -40,9 +41,9 @@ export class Composer {
   setRunning(running: boolean): void {
     this.running = running;
     this.stopButton.hidden = !running;
-    this.sendButton.textContent = running ? "Steer" : "Send";
-    this.prompt.placeholder = running ? "Steer Codex" : "Ask Codex";
-    this.hint.textContent = running ? "Esc stops" : "Enter sends";
+    this.sendButton.textContent = running ? strings.chat.steerButton : strings.chat.sendButton;
+    this.prompt.placeholder = running ? strings.chat.steer : strings.chat.ask;
+    this.hint.textContent = running ? strings.chat.stops : strings.chat.sends;
   }
 
   block(blocked: boolean): void {

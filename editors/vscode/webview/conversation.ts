@@ -1,7 +1,8 @@
 // Shows the entries in order, with at most one redraw per frame. It follows the end unless the user scrolls up.
 import type { Entry, DeltaField } from "../src/core/entry";
 import { byId, el } from "./dom";
-import { type View, view } from "./entries";
+import * as strings from "../src/core/strings";
+import { type EntryActions, type View, view } from "./entries";
 
 export class Log {
   private readonly node = byId("log");
@@ -11,7 +12,7 @@ export class Log {
   private atEnd = true;
   private top = 0;
 
-  constructor(private readonly openLink: (href: string) => void) {
+  constructor(private readonly actions: EntryActions) {
     this.node.addEventListener("scroll", () => {
       // Only the user scrolls up; new text and a new layout keep scrollTop.
       const { scrollTop, scrollHeight, clientHeight } = this.node;
@@ -36,7 +37,7 @@ export class Log {
     if (existing?.kind === entry.kind) {
       existing.view.update(entry);
     } else {
-      const made = view(entry, this.openLink);
+      const made = view(entry, this.actions);
       if (existing) existing.view.node.replaceWith(made.node);
       else this.node.append(made.node);
       this.views.set(entry.id, { kind: entry.kind, view: made });
@@ -79,7 +80,6 @@ function welcome(): HTMLElement {
   return el(
     "div",
     { class: "welcome" },
-    el("p", {}, "Ask Codex about this folder, or let it change something."),
-    el("p", {}, "Codex asks here for approvals. A message during a turn steers it."),
+    ...strings.chat.welcome.map((line) => el("p", {}, line)),
   );
 }

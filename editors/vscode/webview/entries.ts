@@ -1,6 +1,8 @@
 // Creates an element for each entry of the conversation, and updates it in place.
 import type { Entry, FileChange, DeltaField, State } from "../src/core/entry";
-import { el } from "./dom";
+import type { Decision } from "../src/core/policy";
+import * as strings from "../src/core/strings";
+import { button, el } from "./dom";
 import { Markdown } from "./markdown";
 import { relativePath } from "../src/core/text";
 
@@ -13,6 +15,14 @@ export function setFolder(path: string): void {
 
 const displayPath = (path: string): string => relativePath(folder, path);
 
+export interface EntryActions {
+  openLink(href: string): void;
+  /** Opens the file of a decision on a card. */
+  openPolicy(entry: string, index: number): void;
+  /** Runs the action of a notice. */
+  notice(entry: string): void;
+}
+
 export interface View {
   readonly node: HTMLElement;
   update(entry: Entry): void;
@@ -22,18 +32,20 @@ export interface View {
 }
 
 const marks: Record<State, string> = { running: "…", done: "✓", failed: "✗", declined: "⊘" };
-const stateLabels: Record<State, string> = { running: "running", done: "done", failed: "failed", declined: "declined" };
+const stateLabels: Record<State, string> = strings.chat.states;
 
-export function view(entry: Entry, openLink: (href: string) => void): View {
+export function view(entry: Entry, actions: EntryActions): View {
   switch (entry.kind) {
     case "user":
-      return plain(entry, "user", "You");
+      return user(entry);
     case "notice":
-      return plain(entry, "notice", "Notice");
+      return notice(entry, actions);
+    case "policy":
+      return policy(entry, actions);
     case "assistant":
-      return assistant(entry, openLink);
+      return assistant(entry, actions.openLink);
     case "reasoning":
-      return reasoning(entry, openLink);
+      return reasoning(entry, actions.openLink);
     case "command":
     case "tool":
       return call(entry);
@@ -42,21 +54,64 @@ export function view(entry: Entry, openLink: (href: string) => void): View {
   }
 }
 
-function plain(first: Entry, className: string, label: string): View {
-  const node = el("article", { class: className, label });
+const fixed = (node: HTMLElement, update: (entry: Entry) => void): View => ({ node, update, append: () => undefined, draw: () => undefined });
+
+function user(first: Entry): View {
+  const node = el("article", { class: "user", label: strings.chat.you });
   const update = (entry: Entry): void => {
-    if (entry.kind !== "user" && entry.kind !== "notice") return;
+    if (entry.kind !== "user") return;
     node.textContent = entry.text;
-    node.classList.toggle("pending", entry.kind === "user" && entry.pending);
-    if (entry.kind === "notice") node.dataset["level"] = entry.level;
+    node.classList.toggle("pending", entry.pending);
   };
   update(first);
-  return { node, update, append: () => undefined, draw: () => undefined };
+  return fixed(node, update);
+}
+
+function notice(first: Entry, actions: EntryActions): View {
+  const node = el("article", { class: "notice", label: strings.chat.notice });
+  const update = (entry: Entry): void => {
+    if (entry.kind !== "notice") return;
+    node.dataset["level"] = entry.level;
+    const { action } = entry;
+    const label = action === "settings" ? strings.program.settings : action === "log" ? strings.program.log : strings.policy.open;
+    node.replaceChildren(entry.text, ...(action ? [el("div", { class: "row" }, button(label, "secondary", () => actions.notice(entry.id)))] : []));
+  };
+  update(first);
+  return fixed(node, update);
+}
+
+function policy(first: Entry, actions: EntryActions): View {
+  const node = el("article", { class: "policy" });
+  const update = (entry: Entry): void => {
+    if (entry.kind !== "policy") return;
+    const title = strings.policy[entry.card];
+    node.dataset["card"] = entry.card;
+    node.setAttribute("aria-label", `${title}: ${entry.decisions.map((one) => one.what).join("; ")}`);
+    node.replaceChildren(el("h3", {}, title), ...entry.decisions.flatMap((one, i) => decision(entry.id, one, i, actions)));
+  };
+  update(first);
+  return fixed(node, update);
+}
+
+function decision(entry: string, one: Decision, index: number, actions: EntryActions): HTMLElement[] {
+  const { what, why, rule, where, open, explain } = strings.policy;
+  const rows = [[what, one.what], [why, one.why], [rule, one.rule], [where, one.where]].filter(([, text]) => text !== "");
+  const list = el("dl", {}, ...rows.flatMap(([name = "", text = ""]) => [el("dt", {}, name), el("dd", {}, name === what ? el("code", {}, text) : text)]));
+  const more = el("div", { class: "explanation", hidden: true }, ...one.explanation.map((line) => el("p", {}, line)));
+  more.id = `${entry}-${index}`;
+  const toggle = button(explain, "secondary", () => {
+    more.hidden = !more.hidden;
+    toggle.setAttribute("aria-expanded", String(!more.hidden));
+  });
+  toggle.setAttribute("aria-expanded", "false");
+  toggle.setAttribute("aria-controls", more.id);
+  const openButton = one.canOpen ? [button(open, "secondary", () => actions.openPolicy(entry, index), `${open}: ${one.where}`)] : [];
+  return [list, el("div", { class: "row" }, ...openButton, toggle), more];
 }
 
 function assistant(first: Entry, openLink: (href: string) => void): View {
   const markdown = new Markdown(openLink);
-  const node = el("article", { class: "assistant", label: "Codex" }, markdown.node);
+  const node = el("article", { class: "assistant", label: strings.chat.codex }, markdown.node);
   const update = (entry: Entry): void => {
     if (entry.kind === "assistant") markdown.set(entry.text);
     markdown.draw();
@@ -67,8 +122,8 @@ function assistant(first: Entry, openLink: (href: string) => void): View {
 
 function reasoning(first: Entry, openLink: (href: string) => void): View {
   const markdown = new Markdown(openLink);
-  const details = el("details", {}, el("summary", {}, "Reasoning"), markdown.node);
-  const node = el("article", { class: "reasoning", label: "Reasoning" }, details);
+  const details = el("details", {}, el("summary", {}, strings.chat.reasoning), markdown.node);
+  const node = el("article", { class: "reasoning", label: strings.chat.reasoning }, details);
   const update = (entry: Entry): void => {
     if (entry.kind === "reasoning") {
       node.hidden = entry.text.trim() === "";
@@ -113,8 +168,8 @@ function call(first: Entry): View {
     mark.textContent = marks[entry.state];
     mark.setAttribute("aria-label", stateLabels[entry.state]);
     node.dataset["state"] = entry.state;
-    node.setAttribute("aria-label", `${entry.kind === "command" ? "Command" : "Tool"} ${what}, ${stateLabels[entry.state]}`);
-    note.textContent = entry.kind === "command" && entry.exitCode ? `exit ${entry.exitCode}` : entry.state === "declined" ? "declined" : "";
+    node.setAttribute("aria-label", (entry.kind === "command" ? strings.chat.commandIs : strings.chat.toolIs)(what, stateLabels[entry.state]));
+    note.textContent = entry.kind === "command" && entry.exitCode ? strings.chat.exit(entry.exitCode) : entry.state === "declined" ? stateLabels.declined : "";
     input.textContent = entry.kind === "tool" ? entry.input : entry.command.includes("\n") || entry.command.length > 60 ? entry.command : "";
     input.hidden = input.textContent === "";
     setOutput(entry.output);
@@ -129,16 +184,16 @@ function patch(first: Entry): View {
   const update = (entry: Entry): void => {
     if (entry.kind !== "patch") return;
     node.dataset["state"] = entry.state;
-    node.setAttribute("aria-label", `Patch, ${stateLabels[entry.state]}`);
+    node.setAttribute("aria-label", strings.chat.patchIs(stateLabels[entry.state]));
     const mark = el("span", { class: "mark", role: "img", label: stateLabels[entry.state] }, marks[entry.state]);
-    const note = entry.state === "declined" ? "declined" : "";
+    const note = entry.state === "declined" ? stateLabels.declined : "";
     node.replaceChildren(...entry.files.map((file, i) => fileRow(file, i === 0 ? mark : "", i === 0 ? note : "")));
   };
   update(first);
   return { node, update, append: () => undefined, draw: () => undefined };
 }
 
-const verbs: Record<FileChange["kind"], string> = { add: "new", delete: "deleted", update: "" };
+const verbs: Record<FileChange["kind"], string> = strings.chat.kinds;
 
 export function fileRow(file: FileChange, mark: Node | string = "", note = ""): HTMLElement {
   return el(
@@ -146,8 +201,8 @@ export function fileRow(file: FileChange, mark: Node | string = "", note = ""): 
     { class: "file", title: file.path },
     mark,
     el("code", { class: "name" }, displayPath(file.path)),
-    el("span", { class: "added", label: `${file.added} lines added` }, `+${file.added}`),
-    el("span", { class: "removed", label: `${file.removed} lines removed` }, `−${file.removed}`),
+    el("span", { class: "added", label: strings.chat.added(file.added) }, `+${file.added}`),
+    el("span", { class: "removed", label: strings.chat.removed(file.removed) }, `−${file.removed}`),
     el("span", { class: "note" }, note || verbs[file.kind]),
   );
 }

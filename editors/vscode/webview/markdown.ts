@@ -1,5 +1,6 @@
 // Draws Markdown. Appended text redraws only the last block, because earlier blocks are final.
 import { type Block, type Inline, parse } from "../src/core/markdown";
+import * as strings from "../src/core/strings";
 import { el } from "./dom";
 
 export class Markdown {
@@ -97,13 +98,13 @@ export class Markdown {
 }
 
 function code(text: string, lang: string): HTMLElement {
-  const pre = el("pre", { label: lang ? `Code, ${lang}` : "Code" }, el("code", {}, text));
+  const pre = el("pre", { label: strings.chat.code(lang) }, el("code", {}, text));
   pre.tabIndex = 0; // so that the keyboard can scroll it
-  const copy = el("button", { type: "button", class: "copy", label: "Copy the code" }, "Copy");
+  const copy = el("button", { type: "button", class: "copy", label: strings.chat.copyCode }, strings.chat.copy);
   copy.addEventListener("click", () => {
     void navigator.clipboard.writeText(text).then(() => {
-      copy.textContent = "Copied";
-      setTimeout(() => (copy.textContent = "Copy"), 1500);
+      copy.textContent = strings.chat.copied;
+      setTimeout(() => (copy.textContent = strings.chat.copy), 1500);
     });
   });
   return el("div", { class: "code" }, el("div", { class: "bar" }, el("span", {}, lang), copy), pre);

@@ -1,5 +1,7 @@
 // The cards of pending requests.
+import { fieldError } from "../src/core/fields";
 import type { ServerRequest, Choice, Field, Values } from "../src/core/serverRequest";
+import * as strings from "../src/core/strings";
 import { button, el } from "./dom";
 import { fileRow } from "./entries";
 
@@ -9,21 +11,27 @@ export interface RequestActions {
   open(href: string): void;
 }
 
-const labels: Record<Choice, string> = { accept: "Accept", acceptForSession: "Accept for Session", decline: "Decline", submit: "Answer" };
-
 export function card(request: ServerRequest, actions: RequestActions): HTMLElement {
-  const node = el("form", { class: "request", role: "group", label: `${request.title} ${request.command}`.trim() });
+  const escalates = request.leaves !== "";
+  const name = `${escalates ? `${strings.request.leaves}. ` : ""}${request.title} ${request.command}`.trim();
+  const node = el("form", { class: "request", role: "group", label: name });
+  node.noValidate = true; // the card checks its fields, and shows errors beside them
   node.dataset["request"] = request.id;
-  node.append(el("h3", {}, request.title));
+  if (escalates) {
+    node.classList.add("escalation");
+    node.append(el("h3", {}, strings.request.leaves), el("p", { class: "leaves" }, strings.request.whatLeaves(request.leaves)), el("p", {}, request.title));
+  } else {
+    node.append(el("h3", {}, request.title));
+  }
   if (request.reason) node.append(el("p", { class: "reason" }, request.reason));
   if (request.command) {
-    const pre = el("pre", { class: "command", label: "The command" }, el("code", {}, request.command));
+    const pre = el("pre", { class: "command", label: strings.request.theCommand }, el("code", {}, request.command));
     pre.tabIndex = 0;
     node.append(pre);
   }
   if (request.details) node.append(el("pre", { class: "details" }, request.details));
   for (const file of request.files) node.append(fileRow(file));
-  if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, "in ", el("code", {}, request.cwd)));
+  if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, strings.request.inFolder, el("code", {}, request.cwd)));
   if (request.url) {
     const link = el("a", { title: request.url }, request.url);
     link.href = request.url;
@@ -36,60 +44,113 @@ export function card(request: ServerRequest, actions: RequestActions): HTMLEleme
   const inputs = request.fields.map((field) => input(request.id, field));
   node.append(...inputs.map((input) => input.node));
 
-  const values = (): Values => Object.fromEntries(inputs.map((input) => [input.id, input.value()]));
+  const answer = (choice: Choice): void => {
+    const values: Values = Object.fromEntries(inputs.map((input) => [input.field.id, input.value()]));
+    if (choice !== "decline") {
+      const wrong = inputs.filter((input) => input.check(values[input.field.id] ?? ""));
+      wrong[0]?.focus();
+      if (wrong.length > 0) return;
+    }
+    actions.answer(request.id, choice, values);
+  };
   const row = el("div", { class: "row" });
   for (const choice of request.choices) {
     const main = choice === "accept" || choice === "submit";
-    const input = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, labels[choice]);
+    const input = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, strings.choice(choice, request.keptMs));
     input.dataset["choice"] = choice;
-    if (!main) input.addEventListener("click", () => actions.answer(request.id, choice, values()));
+    if (choice === "acceptForSession") input.title = strings.request.keptSession;
+    if (choice === "acceptAlways") input.title = strings.request.keptAlways;
+    if (!main) input.addEventListener("click", () => answer(choice));
     row.append(input);
   }
-  if (request.kind === "patch") row.append(button("Show Diff", "secondary", () => actions.diff(request.id)));
+  if (request.kind === "patch") row.append(button(strings.request.showDiff, "secondary", () => actions.diff(request.id)));
   node.append(row);
+  if (request.expiresAt !== null) node.append(countdown(node, request.expiresAt));
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    actions.answer(request.id, request.choices[0] ?? "decline", values());
+    answer(request.choices[0] ?? "decline");
   });
   return node;
 }
 
+/** Shows the time until the bridge declines. A screen reader hears it with the request, not each second. */
+function countdown(card: HTMLElement, expiresAt: number): HTMLElement {
+  const node = el("p", { class: "countdown", role: "timer" });
+  node.setAttribute("aria-live", "off");
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const draw = (): void => {
+    const left = expiresAt - Date.now();
+    node.textContent = strings.request.expires(left);
+    node.classList.toggle("soon", left < 15_000);
+    if (timer !== undefined && !card.isConnected) clearInterval(timer);
+  };
+  draw();
+  timer = setInterval(draw, 1000);
+  return node;
+}
+
 interface Input {
-  id: string;
+  field: Field;
   node: HTMLElement;
   value(): string;
+  /** Shows or removes the error of a value. Returns whether there is one. */
+  check(value: string): boolean;
+  focus(): void;
 }
 
 function input(request: string, field: Field): Input {
-  const { id } = field;
-  const name = `${request}/${id}`;
-  const legend = field.question || field.label;
-  if (field.type === "choice") {
-    const free = el("input", { type: "text", label: "Another answer", class: "free" });
-    free.placeholder = "Another answer";
-    const radios = field.options.map((option, i) => {
-      const radio = el("input", { type: "radio" });
-      radio.name = name;
-      radio.value = option.value;
-      radio.required = field.required && !field.free;
-      radio.checked = i === 0 && field.free;
-      return { radio, row: el("label", { class: "option" }, radio, el("span", {}, option.label, el("small", {}, option.description))) };
-    });
-    const node = el("fieldset", {}, el("legend", {}, legend), ...radios.map((r) => r.row));
-    if (field.free) {
-      free.addEventListener("input", () => {
-        if (free.value) for (const { radio } of radios) radio.checked = false;
-      });
-      for (const { radio } of radios) radio.addEventListener("change", () => (free.value = ""));
-      node.append(free);
-    }
-    return { id, node, value: () => free.value.trim() || (radios.find((r) => r.radio.checked)?.radio.value ?? "") };
-  }
-  const types = { boolean: "checkbox", number: "number", secret: "password", text: "text" } as const;
-  const box = el("input", { type: types[field.type] });
+  const name = `${request}/${field.id}`;
+  const error = el("p", { class: "error", role: "alert", hidden: true });
+  error.id = `${name}/error`;
+  const mark = (control: HTMLElement): ((value: string) => boolean) => (value) => {
+    const text = fieldError(field, value);
+    error.textContent = text;
+    error.hidden = text === "";
+    control.setAttribute("aria-invalid", String(text !== ""));
+    control.setAttribute("aria-describedby", error.id);
+    return text !== "";
+  };
+  const legend = (): Node[] => [document.createTextNode(field.question || field.label), ...(field.required ? [el("span", { class: "required" }, ` (${strings.request.required})`)] : [])];
+  if (field.type === "choice") return choice(name, field, legend(), error, mark);
+  const types = { boolean: "checkbox", number: "number", integer: "number", secret: "password", text: "text" } as const;
+  const byFormat = { "": "text", email: "email", uri: "url", date: "date", "date-time": "text" } as const;
+  const box = el("input", { type: field.type === "text" ? byFormat[field.format] : types[field.type] });
   if (field.type === "number") box.step = "any";
   box.required = field.required && field.type !== "boolean";
   box.name = name;
-  if (field.type === "boolean") return { id, node: el("label", { class: "option" }, box, legend), value: () => String(box.checked) };
-  return { id, node: el("label", { class: "field" }, el("span", {}, legend), box), value: () => box.value };
+  if (field.type === "boolean") {
+    box.checked = field.initial === "true";
+    return { field, node: el("label", { class: "option" }, box, el("span", {}, field.question || field.label)), value: () => String(box.checked), check: () => false, focus: () => box.focus() };
+  }
+  box.value = field.initial;
+  // A browser has no value for a text that is no number.
+  const value = (): string => (box.validity.badInput ? "?" : box.value);
+  const check = mark(box);
+  box.addEventListener("input", () => !error.hidden && check(value()));
+  return { field, node: el("label", { class: "field" }, el("span", {}, ...legend()), box, error), value, check, focus: () => box.focus() };
+}
+
+function choice(name: string, field: Field, legend: Node[], error: HTMLElement, mark: (control: HTMLElement) => (value: string) => boolean): Input {
+  const free = el("input", { type: "text", label: strings.request.anotherAnswer, class: "free" });
+  free.placeholder = strings.request.anotherAnswer;
+  const radios = field.options.map((option) => {
+    const radio = el("input", { type: "radio" });
+    radio.name = name;
+    radio.value = option.value;
+    radio.checked = option.value === field.initial;
+    return { radio, row: el("label", { class: "option" }, radio, el("span", {}, option.label, el("small", {}, option.description))) };
+  });
+  const node = el("fieldset", {}, el("legend", {}, ...legend), ...radios.map((r) => r.row));
+  if (field.free) {
+    free.addEventListener("input", () => {
+      if (free.value) for (const { radio } of radios) radio.checked = false;
+    });
+    for (const { radio } of radios) radio.addEventListener("change", () => (free.value = ""));
+    node.append(free);
+  }
+  node.append(error);
+  const value = (): string => free.value.trim() || (radios.find((r) => r.radio.checked)?.radio.value ?? "");
+  const check = mark(node);
+  node.addEventListener("change", () => !error.hidden && check(value()));
+  return { field, node, value, check, focus: () => (radios[0]?.radio ?? free).focus() };
 }

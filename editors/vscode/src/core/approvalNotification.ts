@@ -1,5 +1,6 @@
 // Formats an approval as a notification, which has one line.
 import type { ServerRequest, Choice } from "./serverRequest";
+import * as strings from "./strings";
 import { relativePath } from "./text";
 
 export interface ApprovalNotification {
@@ -11,15 +12,23 @@ export interface ApprovalNotification {
 const maxLen = 300;
 
 export function toNotification(request: ServerRequest, folder: string): ApprovalNotification {
-  const what = request.command || request.files.map((file) => relativePath(folder, file.path)).join(", ");
+  const what = whatOf(request, folder);
   const where = request.cwd ? ` (in ${request.cwd})` : "";
   const why = request.reason ? ` — ${request.reason}` : "";
   const details = request.kind === "command" && request.details !== "" ? ` — ${request.details.replaceAll("\n", "; ")}` : "";
-  const text = `Codex: ${request.title} ${what}${where}${why}${details}`;
+  const text = strings.notification.approval(request.title, `${what}${where}${why}${details}`);
   // VS Code renders [text](address) in a notification as a link, even one that runs a command.
   const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](");
-  const answerable = request.fields.length === 0 && request.url === "" && request.kind !== "permissions";
-  return whole && answerable ? { text, choices: request.choices } : { text: `Codex: ${escapeLinks(request.title)} Answer in the chat.`, choices: [] };
+  // Only the card shows why a request leaves the sandbox.
+  const answerable = request.fields.length === 0 && request.url === "" && request.kind !== "permissions" && request.leaves === "";
+  if (whole && answerable) return { text, choices: request.choices };
+  const title = request.leaves === "" ? request.title : `${strings.request.leaves}. ${request.title}`;
+  return { text: strings.notification.inChat(escapeLinks(title)), choices: [] };
+}
+
+/** Returns the command or the files of a request. */
+export function whatOf(request: ServerRequest, folder: string): string {
+  return request.command || request.files.map((file) => relativePath(folder, file.path)).join(", ");
 }
 
 /** Prevents VS Code from rendering links. */

@@ -1,5 +1,6 @@
 // Describes the permissions that an approval grants, one per line. It shows unknown fields as JSON, so that nothing is
 // hidden. The Neovim plugin has the same texts in requests/describe.lua.
+import * as strings from "./strings";
 import { visible, visibleValue } from "./text";
 
 type Members = Record<string, unknown>;
@@ -17,7 +18,7 @@ export function describePermissions(permissions: unknown): string[] {
   } else if (!isEmpty(fileSystem)) lines.push(json({ fileSystem }));
   if (isObject(network)) {
     const { enabled, ...others } = network;
-    if (enabled === true) lines.push("use the network");
+    if (enabled === true) lines.push(strings.permission.network);
     else if (!isEmpty(enabled) && enabled !== false) lines.push(json({ network: { enabled } }));
     if (!areEmpty(others)) lines.push(json({ network: others }));
   } else if (!isEmpty(network)) lines.push(json({ network }));
@@ -27,10 +28,8 @@ export function describePermissions(permissions: unknown): string[] {
 
 // Fields of a command's request that the card shows elsewhere, or that grant nothing.
 const shownElsewhere = new Set([
-  "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind", "reason", "command", "cwd", "commandActions", "availableDecisions",
+  "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind", "reason", "command", "cwd", "commandActions", "availableDecisions", "bridge",
 ]);
-
-const proposedRule = "Proposed rule (Accept does not add it)";
 
 /** Returns a line for each other field of a command's request. */
 export function describeCommand(params: object): string[] {
@@ -40,23 +39,23 @@ export function describeCommand(params: object): string[] {
     if (isEmpty(value) || shownElsewhere.has(name) || (name === "environmentId" && value === "local")) continue;
     if (name === "networkApprovalContext" && isObject(value) && typeof value["host"] === "string") {
       const { host, protocol, ...others } = value;
-      lines.push(`Network: ${visibleValue(host as string)}${isEmpty(protocol) ? "" : ` by ${text(protocol)}`}${jsonSuffix(others)}`);
+      lines.push(strings.permission.host(visibleValue(host as string), isEmpty(protocol) ? "" : text(protocol)) + jsonSuffix(others));
     } else if (name === "additionalPermissions") {
-      lines.push(...describePermissions(value).map((line) => `Beyond the sandbox: ${line}`));
+      lines.push(...describePermissions(value).map(strings.permission.beyond));
     } else if (name === "proposedExecpolicyAmendment" && Array.isArray(value)) {
-      lines.push(`${proposedRule}: always allow commands that start with ${value.map(text).join(" ")}`);
+      lines.push(`${strings.permission.rule}: ${strings.permission.commandRule(value.map(text).join(" "))}`);
     } else if (name === "proposedNetworkPolicyAmendments" && Array.isArray(value)) {
-      lines.push(...value.map((one) => `${proposedRule}: ${describeHostRule(one)}`));
+      lines.push(...value.map((one) => `${strings.permission.rule}: ${describeHostRule(one)}`));
     } else rest[name] = value;
   }
-  if (!areEmpty(rest)) lines.push(`Other fields: ${json(rest)}`);
+  if (!areEmpty(rest)) lines.push(strings.permission.others(json(rest)));
   return lines;
 }
 
 function describeHostRule(rule: unknown): string {
   if (!isObject(rule) || typeof rule["host"] !== "string" || typeof rule["action"] !== "string") return json(rule);
   const { host, action, ...others } = rule;
-  return `always ${text(action)} the host ${text(host)}${jsonSuffix(others)}`;
+  return strings.permission.hostRule(text(action), text(host)) + jsonSuffix(others);
 }
 
 function describeEntry(one: unknown): string {
@@ -71,7 +70,7 @@ function describeAccess(mode: string, path: unknown): string {
   if (isObject(path)) {
     const { type, path: at, pattern, ...others } = path;
     if (type === "path" && typeof at === "string" && pattern === undefined) return `${words} ${visibleValue(at)}${jsonSuffix(others)}`;
-    if (type === "glob_pattern" && typeof pattern === "string" && at === undefined) return `${words} all files that match ${visibleValue(pattern)}${jsonSuffix(others)}`;
+    if (type === "glob_pattern" && typeof pattern === "string" && at === undefined) return `${words} ${strings.permission.matching(visibleValue(pattern))}${jsonSuffix(others)}`;
   }
   return `${words} ${json(path)}`;
 }

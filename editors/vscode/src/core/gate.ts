@@ -1,5 +1,6 @@
 // The state of the gate, with the reason, as texts for the status bar.
 import type { Status } from "./protocol";
+import * as strings from "./strings";
 
 export interface Gate {
   level: "on" | "waiting" | "off" | "broken";
@@ -20,27 +21,33 @@ const noTurnYet = "no thread has taken a turn yet";
 export function toGate(server: ServerState): Gate {
   switch (server.state) {
     case "stopped":
-      return { level: "waiting", short: "not started", why: server.why };
+      return { level: "waiting", short: strings.gate.notStarted, why: server.why };
     case "starting":
-      return { level: "waiting", short: "starting", why: "The app-server is starting." };
+      return { level: "waiting", short: strings.gate.starting, why: strings.program.starting };
     case "failed":
-      return { level: "broken", short: "not running", why: server.why };
+      return { level: "broken", short: strings.gate.notRunning, why: server.why };
     case "plain":
-      return { level: "off", short: "no gate", why: "codex runs without codex-bridge, which is not on PATH. No policy is enforced; only Codex's own settings apply." };
+      return { level: "off", short: strings.gate.none, why: strings.gate.whyNone };
     case "bridge":
       return fromStatus(server.status);
   }
 }
 
 function fromStatus(status: Status): Gate {
+  const gate = withoutCounts(status);
+  const { refused = 0, rewritten = 0 } = status.policy;
+  return refused + rewritten > 0 ? { ...gate, why: `${gate.why} ${strings.gate.counts(refused, rewritten)}` } : gate;
+}
+
+function withoutCounts(status: Status): Gate {
   const { policy, hooks } = status;
-  if (policy.mode === "off") return { level: "off", short: "gate off", why: "The bridge's configuration has no policy. `codex-bridge init` writes one." };
-  if (policy.mode === "audit") return { level: "off", short: "audit only", why: "The policy has mode audit: the bridge logs its decisions, but changes nothing." };
+  if (policy.mode === "off") return { level: "off", short: strings.gate.off, why: strings.gate.whyNoPolicy };
+  if (policy.mode === "audit") return { level: "off", short: strings.gate.audit, why: strings.gate.whyAudit };
   if (!hooks.active) {
-    const reason = hooks.reason ?? "its hooks are not active";
-    if (reason === noTurnYet) return { level: "waiting", short: "gate ready", why: "The policy is active. The bridge verifies its hooks before the first turn of a thread." };
-    return { level: "off", short: "gate off", why: `The policy is active, but ${reason}.` };
+    const reason = hooks.reason ?? strings.gate.hooksOff;
+    if (reason === noTurnYet) return { level: "waiting", short: strings.gate.ready, why: strings.gate.whyReady };
+    return { level: "off", short: strings.gate.off, why: strings.gate.whyOff(reason) };
   }
-  if (policy.gate === false) return { level: "on", short: "policy on", why: "The policy and its hooks are active. Codex, not the bridge, decides when to ask (policy.gate = false)." };
-  return { level: "on", short: "gate on", why: "The policy is active, and its hooks are verified." };
+  if (policy.gate === false) return { level: "on", short: strings.gate.policyOn, why: strings.gate.whyPolicyOn };
+  return { level: "on", short: strings.gate.on, why: strings.gate.whyOn };
 }

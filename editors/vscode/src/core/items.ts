@@ -1,5 +1,6 @@
 // Converts Codex's items to entries of the chat.
 import type { Entry, FileChange, State } from "./entry";
+import * as strings from "./strings";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
 
 /** Returns the entry of an item, or undefined for an item that the chat does not show. */
@@ -31,13 +32,13 @@ export function toEntry(item: Item): Entry | undefined {
         output: contentText(item.contentItems), state: state(item.status),
       };
     case "webSearch":
-      return { kind: "tool", id, name: "web search", input: item.query ?? "", output: "", state: state(item.status ?? "completed") };
+      return { kind: "tool", id, name: strings.chat.webSearch, input: item.query ?? "", output: "", state: state(item.status ?? "completed") };
     case "contextCompaction":
-      return { kind: "notice", id, level: "info", text: "Codex compacted the conversation." };
+      return { kind: "notice", id, level: "info", text: strings.chat.compacted };
     case "enteredReviewMode":
-      return { kind: "notice", id, level: "info", text: "A review started." };
+      return { kind: "notice", id, level: "info", text: strings.chat.reviewStarted };
     case "exitedReviewMode":
-      return { kind: "notice", id, level: "info", text: "The review is complete." };
+      return { kind: "notice", id, level: "info", text: strings.chat.reviewDone };
     default:
       return undefined;
   }

@@ -1,10 +1,11 @@
 // Converts notifications of Codex and the bridge to the ones that a session uses.
 import type { DeltaField } from "./entry";
+import type { Applied } from "./policy";
 import type { Change, Item, Turn } from "./protocol";
 import type { Id } from "../rpc/peer";
 
 export type Notification =
-  | { type: "item"; threadId: string; item: Item }
+  | { type: "item"; threadId: string; item: Item; complete: boolean }
   | { type: "delta"; threadId: string; itemId: string; field: DeltaField; text: string }
   | { type: "turnStarted"; threadId: string; turnId: string }
   | { type: "turnCompleted"; threadId: string; turnId: string; status: Turn["status"]; error: string }
@@ -12,6 +13,7 @@ export type Notification =
   | { type: "error"; threadId: string; text: string; willRetry: boolean }
   | { type: "warning"; threadId: string | null; text: string }
   | { type: "resolved"; id: Id }
+  | { type: "policy"; applied: Applied }
   | { type: "statusChanged" }
   | { type: "threadsChanged" }
   | { type: "log"; text: string }
@@ -31,8 +33,6 @@ interface Params {
   threadName: string | null;
   willRetry: boolean;
   error: { message: string };
-  method: string;
-  verdict: string;
 }
 
 export function parseNotification(method: string, raw: unknown): Notification {
@@ -41,9 +41,9 @@ export function parseNotification(method: string, raw: unknown): Notification {
   switch (method) {
     case "item/started":
     case "item/completed":
-      return { type: "item", threadId, item: p.item };
+      return { type: "item", threadId, item: p.item, complete: method === "item/completed" };
     case "item/fileChange/patchUpdated":
-      return { type: "item", threadId, item: { type: "fileChange", id: p.itemId, changes: p.changes, status: "inProgress" } };
+      return { type: "item", threadId, item: { type: "fileChange", id: p.itemId, changes: p.changes, status: "inProgress" }, complete: false };
     case "item/agentMessage/delta":
     case "item/plan/delta":
     case "item/reasoning/summaryTextDelta":
@@ -73,7 +73,7 @@ export function parseNotification(method: string, raw: unknown): Notification {
     case "bridge/config/changed":
       return { type: "statusChanged" };
     case "bridge/policy/applied":
-      return { type: "log", text: `policy: ${p.verdict} ${p.method}: ${JSON.stringify(raw)}` };
+      return { type: "policy", applied: (raw ?? {}) as Applied };
     case "deprecationNotice":
       return { type: "log", text: p.summary };
     case "thread/archived":

@@ -1,5 +1,5 @@
 // The requests of the server that wait for the user. Each gets exactly one response; a cancelled request is declined.
-import { type ServerRequest, toResponse, toServerRequest, type Choice, type Values } from "./serverRequest";
+import { isComplete, type Keeper, type ServerRequest, toResponse, toServerRequest, type Choice, type Values } from "./serverRequest";
 import type { Change } from "./protocol";
 import type { Id } from "../rpc/peer";
 
@@ -8,11 +8,17 @@ interface PendingRequest {
   id: Id;
   params: unknown;
   changes: Change[];
+  /** Whether the user has had it in view. */
+  seen: boolean;
   answer(value: unknown): void;
 }
 
+/** How many answered requests stay known, for a notification about them that follows. */
+const maxAnswered = 20;
+
 export class PendingRequests {
   private readonly pending = new Map<string, PendingRequest>();
+  private readonly answered: PendingRequest[] = [];
   private count = 0;
 
   constructor(private readonly changed: (requests: ServerRequest[]) => void) {}
@@ -25,23 +31,43 @@ export class PendingRequests {
     return this.pending.get(id)?.changes ?? [];
   }
 
+  /** Records that the chat has had the requests in view. */
+  markSeen(ids: string[]): void {
+    for (const id of ids) {
+      const entry = this.pending.get(id);
+      if (entry) entry.seen = true;
+    }
+  }
+
+  wasSeen(id: string): boolean {
+    return this.pending.get(id)?.seen ?? false;
+  }
+
+  /** Returns a pending or recent request by its id for the server, or by the item that it is about. */
+  find(id: unknown, itemId: string): ServerRequest | undefined {
+    const all = [...this.pending.values(), ...this.answered];
+    return all.find((entry) => itemId !== "" && entry.request.itemId === itemId)?.request ?? all.find((entry) => entry.id === id || entry.request.itemId === id)?.request;
+  }
+
   /** Adds a request; the promise is its response. Returns undefined if the user can't answer this method. */
-  add(id: Id, method: string, params: unknown, changes: Change[]): Promise<unknown> | undefined {
+  add(id: Id, method: string, params: unknown, changes: Change[], keeper: Keeper = "codex"): Promise<unknown> | undefined {
     // A restarted app-server reuses request ids. With its own key, an old notification can't answer a new request.
     const key = `request-${++this.count}`;
-    const request = toServerRequest(key, method, params, changes);
+    const request = toServerRequest(key, method, params, changes, keeper);
     if (!request) return undefined;
     return new Promise((answer) => {
-      this.pending.set(key, { request, id, params, changes, answer });
+      this.pending.set(key, { request, id, params, changes, seen: false, answer });
       this.changed(this.list());
     });
   }
 
-  /** Responds to a request. Returns false if it is no longer pending. */
+  /** Responds to a request. Returns false if it is no longer pending, or if a form has invalid values. */
   answer(id: string, choice: Choice, values: Values): boolean {
     const entry = this.pending.get(id);
-    if (!entry) return false;
+    if (!entry || !isComplete(entry.request, choice, values)) return false;
     this.pending.delete(id);
+    this.answered.unshift(entry);
+    this.answered.splice(maxAnswered);
     entry.answer(toResponse(entry.request, entry.params, choice, values));
     this.changed(this.list());
     return true;

@@ -1,5 +1,6 @@
 // Chooses the program to start, and its framing. Access to the disk is a parameter, for tests.
 import * as path from "node:path";
+import * as strings from "./strings";
 
 export interface Program {
   readonly kind: "bridge" | "codex";
@@ -28,18 +29,14 @@ export function choose(settings: ProgramSettings, find: (name: string) => string
     return { kind: "bridge", name: "codex-bridge", command: bridge, args: ["app-server"], env, framing: "headers" };
   }
   if (settings.path !== defaultPath) {
-    throw new Error(`${settings.path || "(nothing)"} is not an executable program; fix the setting codexBridge.path`);
+    throw new Error(strings.program.noBridgeAt(settings.path));
   }
   if (settings.configFile) {
-    throw new Error("codexBridge.configFile is set, but codex-bridge is not on PATH; install it, or set codexBridge.path");
+    throw new Error(strings.program.configWithoutBridge);
   }
   const codex = find(settings.codexPath || "codex");
   if (!codex) {
-    throw new Error(
-      settings.codexPath
-        ? `${settings.codexPath} is not an executable program; fix the setting codexBridge.codexPath`
-        : "neither codex-bridge nor codex is on PATH; install them, or set codexBridge.path and codexBridge.codexPath",
-    );
+    throw new Error(settings.codexPath ? strings.program.noCodexAt(settings.codexPath) : strings.program.nothing);
   }
   return { kind: "codex", name: "codex", command: codex, args: ["app-server"], env: {}, framing: "lines" };
 }
@@ -76,6 +73,6 @@ export function useBridgeSetting(bridge: string, current: string | undefined, sa
 /** Returns the saved value; undefined removes the setting. It throws if the setting does not name the bridge. */
 export function restoreSetting(bridge: string | undefined, current: string | undefined, saved: SavedSetting | undefined): string | undefined {
   const isBridge = current !== undefined && (current === bridge || /(?:^|[\\/])codex-bridge(?:\.exe)?$/i.test(current));
-  if (!isBridge) throw new Error(current ? `chatgpt.cliExecutable is ${current}, which is not the bridge; the setting is unchanged` : "chatgpt.cliExecutable is not set");
+  if (!isBridge) throw new Error(current ? strings.official.notTheBridge(current) : strings.official.notSet);
   return saved?.value ?? undefined;
 }

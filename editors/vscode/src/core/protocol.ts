@@ -75,8 +75,16 @@ export interface InitializeResponse {
 /** The response to bridge/status. */
 export interface Status {
   version: string;
-  codex: { version: string; pid: number };
+  /** tested: the version of Codex that the bridge was tested with. */
+  codex: { version: string; pid: number; tested?: string };
   policy: { mode: "off" | "audit" | "enforce"; gate?: boolean; refused?: number; rewritten?: number };
+  /** Absent in older bridges. */
+  configuration?: {
+    files: string[]; profile: string; rules: { tool?: string; command?: string; path?: string; decision: string; reason?: string; origin: string }[]; ruleCount: number;
+    remember?: string; rememberMs?: number;
+  };
+  /** The number of clients of a shared Codex; absent if the Codex is not shared. */
+  clients?: number;
   hooks: { active: boolean; reason?: string };
 }
 

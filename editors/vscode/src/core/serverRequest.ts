@@ -2,22 +2,14 @@
 // them to one type, and the user's choice to the response. A choice that was not offered is declined.
 import { stripShell, countChanges } from "./items";
 import { describeCommand, describePermissions } from "./describe";
+import { fieldError, toContent, toField, type Field, type Property, type Values } from "./fields";
+import * as strings from "./strings";
 import { visible, visibleValue } from "./text";
 import type { FileChange } from "./entry";
 import type { Change } from "./protocol";
 
-export type Choice = "accept" | "acceptForSession" | "decline" | "submit";
-
-export interface Field {
-  id: string;
-  label: string;
-  question: string;
-  type: "text" | "secret" | "number" | "boolean" | "choice";
-  options: { value: string; label: string; description: string }[];
-  /** Whether the user may enter a text that is not among the options. */
-  free: boolean;
-  required: boolean;
-}
+export type { Field, Values } from "./fields";
+export type Choice = "accept" | "acceptForSession" | "acceptAlways" | "decline" | "submit";
 
 export interface ServerRequest {
   id: string;
@@ -33,9 +25,16 @@ export interface ServerRequest {
   files: FileChange[];
   fields: Field[];
   choices: Choice[];
+  /** The reason why it leaves the sandbox, in one sentence; "" for a request that stays inside. */
+  leaves: string;
+  /** How long an answer for longer than once counts, in milliseconds; 0 if that is not known. */
+  keptMs: number;
+  /** When the bridge declines the request, in milliseconds since 1970; null if it waits, or if that is not known. */
+  expiresAt: number | null;
 }
 
-export type Values = Record<string, string>;
+/** The program that keeps an answer for longer than once: Codex itself, or a bridge that enforces a policy. */
+export type Keeper = "codex" | "bridge";
 
 interface Params {
   threadId?: string;
@@ -45,6 +44,7 @@ interface Params {
   reason?: string | null;
   kind?: string;
   availableDecisions?: unknown[] | null;
+  additionalPermissions?: unknown;
   grantRoot?: string | null;
   permissions?: Record<string, unknown>;
   questions?: { id: string; header: string; question: string; isOther: boolean; isSecret: boolean; options: { label: string; description: string }[] | null }[];
@@ -55,75 +55,97 @@ interface Params {
   requestedSchema?: { properties?: Record<string, Property>; required?: string[] };
   _meta?: { persist?: string | string[]; codex_approval_kind?: string; tool_name?: string; tool_params?: unknown; tool_params_display?: unknown } | null;
   networkApprovalContext?: object | null;
+  /** Of the bridge: when it declines, and for how long it keeps an answer. Older bridges have no such member. */
+  bridge?: { expiresInMs?: number; remember?: string[]; rememberMs?: number };
 }
 
-interface Property {
-  type?: string;
-  title?: string;
-  description?: string;
-  enum?: string[];
-  enumNames?: string[];
-  oneOf?: { const: string; title?: string }[];
-}
+/** The bridge begins the reason of a request that leaves the sandbox with this mark. */
+const leavesMark = "[codex-bridge: leaves the sandbox] ";
+/** The end of Codex's reason for a command that failed in the sandbox (0.169.0). */
+const retrySuffix = "without sandbox?";
 
 /** Converts a request; undefined if the user can't answer this method. changes: the content of the patch, from its item. */
-export function toServerRequest(id: string, method: string, raw: unknown, changes: Change[]): ServerRequest | undefined {
+export function toServerRequest(id: string, method: string, raw: unknown, changes: Change[], keeper: Keeper = "codex", now = Date.now()): ServerRequest | undefined {
   const p = (raw ?? {}) as Params;
+  const reason = p.reason ?? "";
+  const isMarked = reason.startsWith(leavesMark);
   const request: ServerRequest = {
     id, kind: "command", title: "", threadId: p.threadId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
-    reason: visible(p.reason ?? ""), details: "", url: "", files: [], fields: [], choices: ["accept", "acceptForSession", "decline"],
+    reason: isMarked ? "" : visible(reason), details: "", url: "", files: [], fields: [], choices: [],
+    leaves: isMarked ? visible(reason.slice(leavesMark.length)) : "", keptMs: p.bridge?.rememberMs ?? 0,
+    expiresAt: p.bridge?.expiresInMs ? now + p.bridge.expiresInMs : null,
   };
   switch (method) {
     case "item/commandExecution/requestApproval": {
-      request.title = p.kind === "stdin" || p.kind === "writeStdin" ? "Type this into a running command?" : "Run this command?";
+      request.title = p.kind === "stdin" || p.kind === "writeStdin" ? strings.request.stdin : strings.request.command;
       request.command = visible(stripShell(p.command ?? ""));
-      if (p.networkApprovalContext) request.title = "Allow network access?";
+      if (p.networkApprovalContext) request.title = strings.request.network;
       request.details = describeCommand(p).join("\n");
-      if (p.availableDecisions && !p.availableDecisions.includes("acceptForSession")) request.choices = ["accept", "decline"];
+      if (p.networkApprovalContext) request.leaves ||= strings.request.leavesHost;
+      if (p.additionalPermissions) request.leaves ||= strings.request.leavesPermissions;
+      if (reason.endsWith(retrySuffix)) request.leaves ||= strings.request.leavesCommand;
+      request.choices = choices(request, p, keeper, p.availableDecisions);
       return request;
     }
     case "item/fileChange/requestApproval":
       request.kind = "patch";
-      request.title = changes.length === 1 ? "Change this file?" : changes.length > 1 ? `Change these ${changes.length} files?` : "Change files?";
+      request.title = strings.request.patch(changes.length);
       request.files = changes.map((change) => ({ ...countChanges(change), path: targets(change).map(visibleValue).join(" → ") }));
-      if (p.grantRoot) request.details = `This lets Codex write below ${visibleValue(p.grantRoot)} for the session.`;
+      if (p.grantRoot) {
+        request.details = strings.request.grantRoot(visibleValue(p.grantRoot));
+        request.leaves ||= strings.request.leavesPatch;
+      }
+      request.choices = choices(request, p, keeper, null);
       return request;
     case "item/permissions/requestApproval":
       request.kind = "permissions";
-      request.title = "Allow more than the sandbox?";
-      request.details = describePermissions(p.permissions).join("\n") || "nothing";
+      request.title = strings.request.permissions;
+      request.details = describePermissions(p.permissions).join("\n") || strings.request.nothing;
+      request.leaves ||= strings.request.leavesPermissions;
+      // The bridge keeps a grant of permissions for one turn.
+      request.choices = keeper === "codex" ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];
       return request;
     case "item/tool/requestUserInput":
       request.kind = "question";
-      request.title = "Codex has a question";
+      request.title = strings.request.question;
       request.choices = ["submit"];
       request.fields = (p.questions ?? []).map((q) => ({
         id: q.id, label: visible(q.header), question: visible(q.question),
         type: q.options?.length ? "choice" : q.isSecret ? "secret" : "text",
         options: (q.options ?? []).map((o) => ({ value: o.label, label: visible(o.label), description: visible(o.description) })),
-        free: q.isOther, required: true,
+        free: q.isOther, required: true, initial: q.isOther ? (q.options?.[0]?.label ?? "") : "", format: "", min: null, max: null,
       }));
       return request;
-    case "mcpServer/elicitation/request":
+    case "mcpServer/elicitation/request": {
       request.kind = "form";
-      request.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Call ${visibleValue(p.serverName ?? "")}?` : `${visibleValue(p.serverName ?? "")} asks`;
+      const server = visibleValue(p.serverName ?? "");
+      request.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? strings.request.call(server) : strings.request.asks(server);
       request.reason = visible(p.message ?? "");
       if (p._meta?.tool_name) request.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
       request.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
-      request.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => field(name, property, p.requestedSchema?.required ?? []));
-      request.choices = [p._meta?.persist].flat().includes("session") ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];
+      request.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => toField(name, property, p.requestedSchema?.required ?? []));
+      const persist = [p._meta?.persist].flat();
+      request.choices = choices(request, p, keeper, [...(persist.includes("session") ? ["acceptForSession"] : []), ...(persist.includes("always") ? ["acceptAlways"] : [])]);
       return request;
+    }
     default:
       return undefined;
   }
 }
 
-function field(id: string, p: Property, required: string[]): Field {
-  const options = p.oneOf?.map((o) => ({ value: o.const, label: o.title ?? o.const, description: "" }))
-    ?? p.enum?.map((value, i) => ({ value, label: p.enumNames?.[i] ?? value, description: "" }))
-    ?? [];
-  const type = options.length ? "choice" : p.type === "boolean" ? "boolean" : p.type === "number" || p.type === "integer" ? "number" : "text";
-  return { id, label: p.title ?? id, question: p.description ?? "", type, options, free: false, required: required.includes(id) };
+/**
+ * Returns the choices that do what they say. offered: the decisions of the request; null: it offers all. Under a policy
+ * Codex keeps no answer, and the bridge keeps one for the spans that its member remember names.
+ */
+function choices(request: ServerRequest, p: Params, keeper: Keeper, offered: unknown[] | null | undefined): Choice[] {
+  const offers = (name: string): boolean => offered?.includes(name) ?? false;
+  const hasAmendment = offered?.some((one) => typeof one === "object" && one !== null && "acceptWithExecpolicyAmendment" in one) ?? false;
+  if (keeper === "codex") return offers("acceptForSession") || !offered ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];
+  if (request.leaves !== "") return ["accept", "decline"]; // the bridge keeps no answer to these
+  const spans = p.bridge?.remember ?? (offers("acceptForSession") ? ["session"] : []);
+  const session = offers("acceptForSession") && spans.includes("session");
+  const always = (hasAmendment || offers("acceptAlways")) && spans.includes("always");
+  return ["accept", ...(session ? ["acceptForSession" as const] : []), ...(always ? ["acceptAlways" as const] : []), "decline"];
 }
 
 /** Returns the path of a change, and the path that the file moves to. */
@@ -131,29 +153,30 @@ function targets(change: Change): string[] {
   return "move_path" in change.kind && change.kind.move_path ? [change.path, change.kind.move_path] : [change.path];
 }
 
+/** Reports whether the values may be sent with a choice. A refusal needs none. */
+export function isComplete(request: ServerRequest, choice: Choice, values: Values): boolean {
+  return choice === "decline" || request.kind !== "form" || request.fields.every((field) => fieldError(field, values[field.id]) === "");
+}
+
 /** Returns the result of the response. */
 export function toResponse(request: ServerRequest, params: unknown, choice: Choice, values: Values): unknown {
-  const yes = request.choices.includes(choice) && choice !== "decline";
+  const yes = request.choices.includes(choice) && choice !== "decline" && isComplete(request, choice, values);
   const session = yes && choice === "acceptForSession";
+  const always = yes && choice === "acceptAlways";
   switch (request.kind) {
     case "command":
     case "patch":
-      return { decision: session ? "acceptForSession" : yes ? "accept" : "decline" };
+      return { decision: always ? amendment(params as Params) : session ? "acceptForSession" : yes ? "accept" : "decline" };
     case "permissions":
       return { permissions: yes ? ((params as Params).permissions ?? {}) : {}, scope: session ? "session" : "turn" };
     case "question":
       return { answers: Object.fromEntries(request.fields.map((f) => [f.id, { answers: values[f.id] ? [values[f.id]] : [] }])) };
     case "form":
-      return {
-        action: yes ? "accept" : "decline",
-        content: yes ? Object.fromEntries(request.fields.flatMap((f) => typed(f, values[f.id]))) : null,
-        _meta: session ? { persist: "session" } : null,
-      };
+      return { action: yes ? "accept" : "decline", content: yes ? toContent(request.fields, values) : null, _meta: session ? { persist: "session" } : always ? { persist: "always" } : null };
   }
 }
 
-function typed(f: Field, value: string | undefined): [string, unknown][] {
-  if (f.type === "boolean") return [[f.id, value === "true"]];
-  if (value === undefined || value === "") return [];
-  return [[f.id, f.type === "number" ? Number(value) : value]];
+/** Returns the offered decision by which the bridge keeps an answer in a folder. Codex gets a plain accept. */
+function amendment(params: Params): unknown {
+  return params.availableDecisions?.find((one) => typeof one === "object" && one !== null && "acceptWithExecpolicyAmendment" in one) ?? "accept";
 }

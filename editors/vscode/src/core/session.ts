@@ -1,14 +1,19 @@
 // A conversation with an app-server: its connection, threads and turns. It depends neither on VS Code nor on the webview.
-import { type ServerRequest, type Choice, type Values } from "./serverRequest";
-import type { Entry } from "./entry";
+import { type Keeper, type ServerRequest, type Choice, type Values } from "./serverRequest";
+import type { Entry, NoticeAction } from "./entry";
 import { toGate, type ServerState } from "./gate";
 import { parseNotification } from "./notification";
+import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./policy";
+import { whatOf } from "./approvalNotification";
+import { settingsNeeded } from "./exit";
+import type { Grant } from "./status";
+import * as strings from "./strings";
 import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread } from "./protocol";
 import { PendingRequests } from "./pendingRequests";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
 import { Transcript } from "./transcript";
 import type { Child } from "../rpc/child";
-import type { Id, Peer } from "../rpc/peer";
+import { ExitError, type Id, type Peer } from "../rpc/peer";
 
 /** Errors of Codex 0.169.0 for a thread that does not exist. */
 const threadNotFound = /no rollout found|thread not found|invalid session id/i;
@@ -22,13 +27,18 @@ const turnMismatch = /no active turn|expected active turn/i;
 
 export class Session {
   private child: Child | undefined;
+  private started: Child | undefined; // the child that has answered initialize
   private connecting: Promise<Peer> | undefined;
   private opening: Promise<string> | undefined;
   private methods = new Set<string>();
   private threadId: string | undefined;
   private turnId: string | undefined;
   private sentCount = 0;
-  private server: ServerState = { state: "stopped", why: "Codex starts with your first message, or when you open the list of threads." };
+  private server: ServerState = { state: "stopped", why: strings.program.notStarted };
+  private mode: string | undefined; // the bridge's policy.mode; undefined: plain codex
+  private status: Status | undefined;
+  /** The shown part of a turn that ended with the program, and the notice about that end. */
+  private unfinished: Entry[] = [];
   private readonly patchChanges = new Map<string, Change[]>();
   readonly transcript: Transcript;
   readonly pendingRequests: PendingRequests;
@@ -84,10 +94,18 @@ export class Session {
       const { turn } = await peer.request<{ turn: { id: string } }>("turn/start", common);
       if (!this.completedTurns.has(turn.id)) this.setTurn(turn.id);
     } catch (cause) {
+      this.showError(cause);
       this.transcript.removePending(id);
-      this.transcript.notice("error", message(cause));
       throw cause;
     }
+  }
+
+  /** Shows the error of a request in the chat: a refusal as a card, others as a notice. */
+  showError(cause: unknown): void {
+    if (cause instanceof ExitError) return; // the exit has a notice
+    const card = errorCard(cause);
+    if (card) this.transcript.policy(card);
+    else this.transcript.notice("error", message(cause), cause instanceof StartError ? cause.action : undefined);
   }
 
   async stop(): Promise<void> {
@@ -96,14 +114,16 @@ export class Session {
     try {
       await (await this.connect()).request("turn/interrupt", { threadId, turnId });
     } catch (cause) {
-      if (!turnMismatch.test(message(cause))) this.transcript.notice("error", message(cause));
+      if (!turnMismatch.test(message(cause))) this.showError(cause);
     }
   }
 
   /** Interrupts the turn and leaves the thread; the next message starts a new thread. */
   async newThread(): Promise<void> {
     await this.stop();
+    this.unsubscribe();
     this.leaveThread();
+    this.unfinished = [];
     this.setConversation(undefined);
     this.transcript.load([], []);
     this.observer.title("");
@@ -114,14 +134,16 @@ export class Session {
   async resume(threadId: string): Promise<void> {
     if (threadId === this.threadId) return;
     await this.stop();
+    this.unsubscribe();
     this.leaveThread();
+    this.unfinished = [];
     this.setConversation({ key: "", threadId });
     try {
       await this.open();
     } catch (cause) {
       this.transcript.load([], []);
       this.observer.reset();
-      this.transcript.notice("error", message(cause));
+      this.showError(cause);
       throw cause;
     }
   }
@@ -143,7 +165,7 @@ export class Session {
     this.child = undefined;
     this.connecting = undefined;
     this.leaveThread();
-    this.setServer({ state: "stopped", why: "Codex was stopped. Your next message restarts it." });
+    this.setServer({ state: "stopped", why: strings.program.stopped });
     await child?.stop();
   }
 
@@ -152,10 +174,34 @@ export class Session {
     if (!child || !this.methods.has("bridge/status")) return;
     try {
       const status = await child.peer.request<Status>("bridge/status", {});
-      if (child === this.child) this.setServer({ state: "bridge", status });
+      if (child === this.child) {
+        this.mode = status.policy.mode;
+        this.status = status;
+        this.setServer({ state: "bridge", status });
+      }
     } catch (cause) {
       this.observer.log(`bridge/status: ${message(cause)}`);
     }
+  }
+
+  /** Returns the status of a running bridge; undefined without one. */
+  async bridgeStatus(): Promise<Status | undefined> {
+    await this.refreshGate();
+    return this.child ? this.status : undefined;
+  }
+
+  /** Sends a request of the bridge. It starts the program if needed. */
+  async askBridge<T>(method: string, params: object): Promise<T> {
+    const peer = await this.connect();
+    if (this.mode === undefined) throw new Error(strings.program.needsBridge);
+    if (!this.methods.has(method)) throw new Error(strings.program.oldBridge(method));
+    return peer.request<T>(method, params);
+  }
+
+  /** Returns the remembered approvals; undefined without a running bridge. */
+  async grants(): Promise<Grant[] | undefined> {
+    if (!this.child || !this.methods.has("bridge/grant/list")) return undefined;
+    return (await this.askBridge<{ grants: Grant[] }>("bridge/grant/list", {})).grants;
   }
 
   // Connecting
@@ -166,21 +212,25 @@ export class Session {
       const child = this.child;
       this.child = undefined;
       void child?.stop();
-      this.setServer({ state: "failed", why: message(cause) });
-      throw cause;
+      if (cause instanceof ExitError && child === undefined) throw cause; // serverExited has shown it
+      const why = message(cause);
+      this.setServer({ state: "failed", why });
+      throw errorCard(cause) ? cause : new StartError(why, settingsNeeded(why));
     });
     return this.connecting;
   }
 
   private async launch(): Promise<Peer> {
     this.setServer({ state: "starting" });
+    this.status = undefined;
+    this.mode = undefined;
     const { program, child } = this.host.start({
       notification: (method, params) => this.notification(method, params),
       request: (method, params, id) => this.request(method, params, id),
     });
     this.child = child;
     const ended = child.ended.then((why) => {
-      if (this.child === child) this.serverExited(why);
+      if (this.child === child && this.started === child) this.serverExited(why);
       throw new Error(why);
     });
     ended.catch(() => undefined);
@@ -188,13 +238,15 @@ export class Session {
     const welcome = await Promise.race([
       ended,
       peer.request<InitializeResponse>("initialize", {
-        clientInfo: { name: "codex_bridge_vscode", title: "Codex Bridge for VS Code", version: this.host.version },
+        clientInfo: { name: "codex_bridge_vscode", title: strings.client, version: this.host.version },
         capabilities: { experimentalApi: true, ...(program.kind === "bridge" && { bridge: { version: 1, tools: true, elicitations: true } }) },
       }),
     ]);
     peer.notify("initialized");
     this.methods = new Set(welcome.bridge?.methods ?? []);
-    if (program.kind === "bridge" && !welcome.bridge) throw new Error(`${program.command} is not codex-bridge; fix the setting codexBridge.path`);
+    if (program.kind === "bridge" && !welcome.bridge) throw new Error(strings.program.notBridge(program.command));
+    this.mode = welcome.bridge?.policy?.mode ?? (welcome.bridge ? "enforce" : undefined);
+    this.started = child;
     if (program.kind === "codex") this.setServer({ state: "plain" });
     else await this.refreshGate();
     if (this.methods.has("bridge/tool/register") && this.host.tools().length > 0) {
@@ -206,8 +258,12 @@ export class Session {
   private serverExited(why: string): void {
     this.child = undefined;
     this.connecting = undefined;
+    const unfinished = this.transcript.unfinished();
     this.leaveThread();
-    this.transcript.notice("error", `${why}. Your next message restarts it and continues this thread.`);
+    const text = unfinished.length > 0 ? strings.program.incomplete(why) : strings.program.exited(why);
+    const notice = this.transcript.notice("error", text, settingsNeeded(why) ?? "log");
+    // Codex's record of the thread has neither the unfinished answer nor the reason.
+    this.unfinished = unfinished.length > 0 ? [...this.entries().filter((entry) => unfinished.some((one) => one.id === entry.id)), notice] : [];
     this.setServer({ state: "failed", why });
   }
 
@@ -237,6 +293,7 @@ export class Session {
     };
     const sessions = this.methods.has("bridge/binding/read");
     const before = this.conversation;
+    const shown = new Set(this.entries().map((entry) => entry.id));
     let opened: ThreadResponse | undefined;
     if (before && !(sessions && before.key)) {
       try {
@@ -256,17 +313,18 @@ export class Session {
     const { thread } = opened;
     this.threadId = thread.id;
     this.setConversation({ key: before && before.key === "" ? "" : key, threadId: thread.id });
-    if (before) await this.history(peer, thread);
+    if (before) await this.history(peer, thread, shown);
+    const isExplained = this.entries().some((entry) => entry.kind === "policy" && entry.card === "changed" && !shown.has(entry.id));
     this.observer.title(thread.name ?? thread.preview);
     if (before?.key && thread.id !== before.threadId) {
-      this.transcript.notice("warning", `This is a new thread, because the previous one can't be resumed${reason(opened)}.`);
+      this.transcript.notice("warning", strings.thread.lost(reason(opened)));
     }
-    if (typeof opened.approvalPolicy === "string" && opened.approvalPolicy !== settings.approvalPolicy) {
-      this.transcript.notice("info", `The effective approval policy is “${opened.approvalPolicy}”; your settings have “${settings.approvalPolicy}”.`);
+    if (typeof opened.approvalPolicy === "string" && opened.approvalPolicy !== settings.approvalPolicy && !isExplained) {
+      this.transcript.notice("info", strings.thread.effectiveApproval(opened.approvalPolicy, settings.approvalPolicy));
     }
     const sandbox = toKebabCase(opened.sandbox.type);
-    if (sandbox !== settings.sandbox) {
-      this.transcript.notice("info", `The effective sandbox is “${sandbox}”; your settings have “${settings.sandbox}”.`);
+    if (sandbox !== settings.sandbox && !isExplained) {
+      this.transcript.notice("info", strings.thread.effectiveSandbox(sandbox, settings.sandbox));
     }
     this.observer.threadsChanged();
     return thread.id;
@@ -285,7 +343,8 @@ export class Session {
     }
   }
 
-  private async history(peer: Peer, thread: Thread): Promise<void> {
+  /** Loads the turns of a thread. shown: the entries from before; cards of the policy that followed them stay. */
+  private async history(peer: Peer, thread: Thread, shown: Set<string>): Promise<void> {
     let { turns } = thread;
     if (turns.length === 0) {
       try {
@@ -294,7 +353,9 @@ export class Session {
         this.observer.log(`thread/read: ${message(cause)}`); // fails for a thread without turns
       }
     }
-    this.transcript.load(turns);
+    const stay = this.entries().filter((entry) => (entry.kind === "user" && entry.pending) || (entry.kind === "policy" && !shown.has(entry.id)));
+    this.transcript.load(turns, stay, this.unfinished);
+    this.unfinished = [];
     this.observer.reset();
     const last = turns.at(-1);
     if (last?.status === "inProgress") this.setTurn(last.id);
@@ -307,6 +368,13 @@ export class Session {
     this.pendingRequests.declineAll(() => true);
     this.transcript.failRunning();
     this.patchChanges.clear();
+  }
+
+  /** Lets Codex unload the thread that the chat leaves, and end its MCP servers. */
+  private unsubscribe(): void {
+    const { child, threadId } = this;
+    if (!child || !threadId) return;
+    child.peer.request("thread/unsubscribe", { threadId }).catch((cause: unknown) => this.observer.log(`thread/unsubscribe: ${message(cause)}`));
   }
 
   private setConversation(conversation: Conversation | undefined): void {
@@ -328,6 +396,9 @@ export class Session {
       case "resolved":
         this.pendingRequests.resolve(notification.id);
         return;
+      case "policy":
+        this.policyApplied(notification.applied);
+        return;
       case "warning":
         if (this.threadId && (notification.threadId === null || notification.threadId === this.threadId)) this.transcript.notice("warning", notification.text);
         else this.observer.log(notification.text);
@@ -345,7 +416,7 @@ export class Session {
     if (notification.threadId !== this.threadId) return; // from a subagent
     switch (notification.type) {
       case "item":
-        this.transcript.item(notification.item);
+        this.transcript.item(notification.item, notification.complete);
         return;
       case "delta":
         this.transcript.delta(notification.itemId, notification.field, notification.text);
@@ -371,12 +442,33 @@ export class Session {
     if (this.turnId === turnId || this.turnId === undefined) this.setTurn(undefined);
     this.pendingRequests.declineAll((request) => request.threadId === this.threadId);
     this.transcript.failRunning();
-    if (status === "interrupted") this.transcript.notice("info", "Stopped.");
+    if (status === "interrupted") this.transcript.notice("info", strings.chat.stopped);
     const last = this.entries().at(-1);
     const isShown = last?.kind === "notice" && last.level === "error" && last.text === error;
-    if (status === "failed" && !isShown) this.transcript.notice("error", error || "The turn failed.");
+    if (status === "failed" && !isShown) this.transcript.notice("error", error || strings.chat.turnFailed);
     this.observer.threadsChanged();
     void this.refreshGate();
+  }
+
+  /** Shows a decision of the policy as a card. It may be about a subagent, whose requests the chat shows, too. */
+  private policyApplied(applied: Applied): void {
+    this.observer.log(`policy: ${applied.verdict} ${applied.method}: ${JSON.stringify(applied)}`);
+    if (isErrorOfRequest(applied)) return;
+    const request = this.pendingRequests.find(applied.id, applied.itemId ?? "");
+    const what = request ? whatOf(request, this.host.cwd) : this.patchText(applied.itemId);
+    const card = toCard(applied, what);
+    if (!card) return;
+    this.transcript.policy(card);
+    if (isTimeout(applied) && request) this.pendingRequests.declineAll((one) => one.id === request.id);
+  }
+
+  private patchText(itemId: string | undefined): string {
+    return (this.patchChanges.get(itemId ?? "") ?? []).map((change) => change.path).join(", ");
+  }
+
+  /** Returns the program that keeps an answer for longer than once. */
+  private get keeper(): Keeper {
+    return this.mode === "enforce" ? "bridge" : "codex";
   }
 
   private request(method: string, params: unknown, id: Id): Promise<unknown> | undefined {
@@ -385,13 +477,20 @@ export class Session {
       return this.host.callTool(tool, input);
     }
     const { itemId = "" } = (params ?? {}) as Partial<Item & { itemId: string }>;
-    return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? []);
+    return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.keeper);
   }
 
   private setTurn(turnId: string | undefined): void {
     const changed = (turnId === undefined) !== (this.turnId === undefined);
     this.turnId = turnId;
     if (changed) this.observer.running(turnId !== undefined);
+  }
+}
+
+/** An error of the start, with the button that helps. */
+class StartError extends Error {
+  constructor(text: string, readonly action: NoticeAction | undefined) {
+    super(text);
   }
 }
 

@@ -45,11 +45,14 @@ export function formatSymbols(all: Symbol[]): string {
   return lines.length ? lines.join("\n") : "The editor has no symbols for this file.";
 }
 
-/** Returns the absolute path of a file, or throws if it is outside the folder. */
-export function resolveInFolder(folder: string, name: unknown): string {
+/** Returns the absolute path of a file, or throws if it is outside the folders. A relative name belongs to the first one. */
+export function resolveInFolders(folders: string[], name: unknown): string {
   if (typeof name !== "string" || name === "") throw new Error("path is missing; name a file, relative to the folder");
-  const file = path.resolve(folder, name);
-  const from = path.relative(folder, file);
-  if (from === ".." || from.startsWith(`..${path.sep}`) || path.isAbsolute(from)) throw new Error(`${name} is outside the folder`);
+  const file = path.resolve(folders[0] ?? "", name);
+  const isInside = folders.some((folder) => {
+    const from = path.relative(folder, file);
+    return from !== ".." && !from.startsWith(`..${path.sep}`) && !path.isAbsolute(from);
+  });
+  if (!isInside) throw new Error(`${name} is outside the folder`);
   return file;
 }

@@ -1,8 +1,10 @@
 // The ordered entries of a conversation. It receives items and deltas, and reports each changed entry, so that the
 // webview redraws nothing else.
-import type { Entry, DeltaField } from "./entry";
+import type { DeltaField, Entry, Level, NoticeAction } from "./entry";
 import { toEntry } from "./items";
+import type { PolicyCard } from "./policy";
 import type { Item, Turn } from "./protocol";
+import * as strings from "./strings";
 
 export interface TranscriptObserver {
   entry(entry: Entry): void;
@@ -12,11 +14,12 @@ export interface TranscriptObserver {
 
 /** The maximal length of a tool's output in the chat. */
 const maxOutput = 64 * 1024;
-const truncated = "\n… (output truncated)";
 
 export class Transcript {
   private order: string[] = [];
   private readonly byId = new Map<string, Entry>();
+  /** The items that have started and not completed. */
+  private readonly open = new Set<string>();
   private notices = 0;
 
   constructor(private readonly observer: TranscriptObserver) {}
@@ -25,19 +28,31 @@ export class Transcript {
     return this.order.flatMap((id) => this.byId.get(id) ?? []);
   }
 
-  /** Loads the turns of a resumed thread. Pending messages stay at the end. */
-  load(turns: Turn[], pending = this.entries().filter((entry) => entry.kind === "user" && entry.pending)): void {
+  /**
+   * Loads the turns of a resumed thread. Pending messages stay at the end. unfinished: what was shown of a turn that
+   * ended with the program, and the reason of that end; Codex's record has neither.
+   */
+  load(turns: Turn[], pending = this.entries().filter((entry) => entry.kind === "user" && entry.pending), unfinished: Entry[] = []): void {
     this.order = [];
     this.byId.clear();
+    this.open.clear();
     for (const turn of turns) {
       for (const item of turn.items) {
         const entry = toEntry(item);
         if (entry) this.put(failIfRunning(truncate(entry)), false);
       }
-      if (turn.status === "failed" && turn.error) this.notice("error", turn.error.message, false);
-      if (turn.status === "interrupted") this.notice("info", "Stopped.", false);
+      if (turn.status === "failed" && turn.error) this.notice("error", turn.error.message, undefined, false);
+      const isUnfinished = unfinished.length > 0 && turn === turns.at(-1);
+      if (turn.status === "interrupted" && !isUnfinished) this.notice("info", strings.chat.stopped, undefined, false);
     }
-    for (const entry of pending) this.put(entry, false);
+    for (const entry of [...unfinished, ...pending]) {
+      if (!this.byId.has(entry.id)) this.put(entry, false);
+    }
+  }
+
+  /** Returns the entries of items that have started and not completed. */
+  unfinished(): Entry[] {
+    return this.entries().filter((entry) => this.open.has(entry.id));
   }
 
   /** Shows a message that Codex has not confirmed yet. */
@@ -49,10 +64,12 @@ export class Transcript {
     this.remove(id);
   }
 
-  item(item: Item): void {
+  item(item: Item, complete = false): void {
     const entry = toEntry(item);
     if (!entry) return;
     if (item.clientId && item.clientId !== item.id) this.remove(item.clientId);
+    if (complete) this.open.delete(entry.id);
+    else this.open.add(entry.id);
     const known = this.byId.get(entry.id);
     // A completed command without output keeps its streamed output.
     if (known?.kind === "command" && entry.kind === "command" && entry.output === "") entry.output = known.output;
@@ -66,7 +83,7 @@ export class Transcript {
       entry.text += text;
     } else if (field === "output" && (entry.kind === "command" || entry.kind === "tool")) {
       if (entry.output.length >= maxOutput) return;
-      if (entry.output.length + text.length > maxOutput) text = text.slice(0, maxOutput - entry.output.length) + truncated;
+      if (entry.output.length + text.length > maxOutput) text = text.slice(0, maxOutput - entry.output.length) + strings.chat.truncated;
       entry.output += text;
     } else {
       return;
@@ -76,14 +93,23 @@ export class Transcript {
 
   /** Marks running entries as failed at the end of a turn. */
   failRunning(): void {
+    this.open.clear();
     for (const id of this.order) {
       const entry = this.byId.get(id);
       if (entry && "state" in entry && entry.state === "running") this.put(failIfRunning(entry));
     }
   }
 
-  notice(level: "info" | "warning" | "error", text: string, notify = true): void {
-    this.put({ kind: "notice", id: `notice-${++this.notices}`, level, text }, notify);
+  notice(level: Level, text: string, action?: NoticeAction, notify = true): Entry {
+    const entry: Entry = { kind: "notice", id: `notice-${++this.notices}`, level, text, ...(action && { action }) };
+    this.put(entry, notify);
+    return entry;
+  }
+
+  policy(card: PolicyCard): Entry {
+    const entry: Entry = { kind: "policy", id: `policy-${++this.notices}`, ...card };
+    this.put(entry);
+    return entry;
   }
 
   private put(entry: Entry, notify = true): void {
@@ -104,6 +130,6 @@ function failIfRunning(entry: Entry): Entry {
 }
 
 function truncate(entry: Entry): Entry {
-  if ("output" in entry && entry.output.length > maxOutput) entry.output = entry.output.slice(0, maxOutput) + truncated;
+  if ("output" in entry && entry.output.length > maxOutput) entry.output = entry.output.slice(0, maxOutput) + strings.chat.truncated;
   return entry;
 }

@@ -2,6 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
+import { escapeLinks } from "../core/approvalNotification";
+import { parseOrigin } from "../core/policy";
+import type { Status } from "../core/protocol";
+import type { Grant } from "../core/status";
+import * as strings from "../core/strings";
 import type { ServerRequest, Choice } from "../core/serverRequest";
 import type { Entry, DeltaField } from "../core/entry";
 import { toGate, type Gate } from "../core/gate";
@@ -15,6 +20,7 @@ import { Diffs, scheme } from "./diffs";
 import { find } from "./settings";
 import { blocked, folder } from "./folder";
 import { ConversationStore } from "./conversationStore";
+import { openPlace, openSettings } from "./policyCommands";
 import { ApprovalNotifications } from "./approvalNotifications";
 import * as settings from "./settings";
 import { StatusBar } from "./statusBar";
@@ -41,6 +47,7 @@ export class App implements SessionObserver {
       state: () => this.pageState(),
       message: (message) => this.handlePageMessage(message),
       shown: () => void this.shown(),
+      visibilityChanged: () => this.notifyRequests(),
     });
     this.threadTree = new Threads(
       () => this.session?.list() ?? Promise.resolve([]),
@@ -140,18 +147,56 @@ export class App implements SessionObserver {
     this.threadTree.refresh();
   }
 
-  /** Answers the request of the active diff, else the only pending request. Opens the chat if the request is ambiguous. */
+  /**
+   * Answers the request of the active diff, else the only pending request. It opens the chat if the request is ambiguous,
+   * and does not accept what the user has not in view: a diff shows the patch, but not what leaves the sandbox.
+   */
   answerCurrent(choice: Choice, diff?: vscode.Uri): void {
     const requests = this.session?.pendingRequests.list() ?? [];
     const active = this.diffs.request(diff);
-    const request = active === undefined ? (requests.length === 1 && this.canSeeRequests() ? requests[0] : undefined) : requests.find((r) => r.id === active);
-    if (request && request.fields.length === 0 && request.choices.includes(choice)) this.answer(request.id, choice);
+    const request = active === undefined ? (requests.length === 1 ? requests[0] : undefined) : requests.find((r) => r.id === active);
+    const inView = request !== undefined && ((active !== undefined && request.leaves === "") || this.isInView(request.id));
+    if (request && request.fields.length === 0 && request.choices.includes(choice) && (choice === "decline" || inView)) this.answer(request.id, choice);
     else void this.chat.focus();
   }
 
-  /** Reports whether the chat or a notification shows pending requests. */
-  private canSeeRequests(): boolean {
-    return this.chat.visible || settings.notifications() !== "never";
+  private isInView(id: string): boolean {
+    return this.chat.visible && (this.session?.pendingRequests.wasSeen(id) ?? false);
+  }
+
+  // The policy
+
+  get threadId(): string | undefined {
+    return this.session?.current;
+  }
+
+  async bridgeStatus(): Promise<Status | undefined> {
+    return this.session?.bridgeStatus();
+  }
+
+  async grants(): Promise<Grant[] | undefined> {
+    return this.session?.grants();
+  }
+
+  /** Sends a request of the bridge. */
+  async askBridge<T>(method: string, params: object): Promise<T> {
+    if (!this.session) throw new Error(blocked()?.text ?? strings.program.needsBridge);
+    return this.session.askBridge<T>(method, params);
+  }
+
+  /** Opens the file of a decision on a card. The webview names the card, not the file. */
+  private async openPolicy(id: string, index: number): Promise<void> {
+    const entry = this.session?.entries().find((one) => one.id === id);
+    const place = entry?.kind === "policy" ? parseOrigin(entry.decisions[index]?.where ?? "") : undefined;
+    if (place) await openPlace(place);
+  }
+
+  private async runNotice(id: string): Promise<void> {
+    const entry = this.session?.entries().find((one) => one.id === id);
+    const action = entry?.kind === "notice" ? entry.action : undefined;
+    if (action === "settings") await openSettings();
+    else if (action === "log") this.output.show();
+    else if (action) await openPlace(action);
   }
 
   async showDiff(id?: string): Promise<void> {
@@ -197,6 +242,17 @@ export class App implements SessionObserver {
       case "diff":
         void this.showDiff(message.id);
         return;
+      case "openPolicy":
+        void this.openPolicy(message.id, message.index);
+        return;
+      case "notice":
+        void this.runNotice(message.id);
+        return;
+      case "seen":
+        if (this.chat.visible) this.session?.pendingRequests.markSeen(message.ids);
+        return;
+      case "drafted":
+        return;
       case "open":
         void vscode.env.openExternal(vscode.Uri.parse(message.href, true));
         return;
@@ -212,7 +268,7 @@ export class App implements SessionObserver {
     try {
       await this.session?.continueConversation();
     } catch (cause) {
-      this.session?.transcript.notice("error", cause instanceof Error ? cause.message : String(cause));
+      this.session?.showError(cause);
     }
   }
 
@@ -220,6 +276,7 @@ export class App implements SessionObserver {
 
   entry(entry: Entry): void {
     this.chat.send({ type: "entry", entry });
+    if (entry.kind === "policy" && entry.card === "expired" && !this.chat.visible) void this.notifyExpired(entry.decisions[0]?.what ?? "");
   }
 
   append(id: string, field: DeltaField, text: string): void {
@@ -238,8 +295,7 @@ export class App implements SessionObserver {
     this.chat.send({ type: "requests", requests });
     this.chat.badge(requests.length);
     this.status.waiting(requests.length);
-    const wanted = settings.notifications();
-    this.notifications.update(requests, wanted === "always" || (wanted === "whenHidden" && !this.chat.visible));
+    this.notifyRequests();
     void setContext("requestPending", requests.length > 0);
     void setContext("patchPending", requests.some((request) => request.kind === "patch"));
     void this.diffs.close(requests.map((request) => request.id));
@@ -248,6 +304,17 @@ export class App implements SessionObserver {
       this.openedPatch = newest.id;
       void this.showDiff(newest.id);
     }
+  }
+
+  /** Shows the pending requests as notifications, also those that were in view before the chat was hidden. */
+  private notifyRequests(): void {
+    const wanted = settings.notifications();
+    this.notifications.update(this.session?.pendingRequests.list() ?? [], wanted === "always" || (wanted === "whenHidden" && !this.chat.visible));
+  }
+
+  private async notifyExpired(what: string): Promise<void> {
+    const text = escapeLinks(strings.notification.expired(what.split("\n")[0]!.slice(0, 200)));
+    if (await vscode.window.showWarningMessage(text, strings.notification.openChat)) await this.chat.focus();
   }
 
   /** The id of the last request whose diff was opened, so that it opens once. */

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { ServerRequest, Choice } from "../core/serverRequest";
 import { toNotification } from "../core/approvalNotification";
+import * as strings from "../core/strings";
 import { folder } from "./folder";
 
 export interface Answers {
@@ -10,14 +11,12 @@ export interface Answers {
   chat(): void;
 }
 
-const labels: Record<Choice, string> = { accept: "Accept", acceptForSession: "Accept for Session", decline: "Decline", submit: "Answer" };
-
 export class ApprovalNotifications {
   private readonly shown = new Set<string>();
 
   constructor(private readonly answers: Answers) {}
 
-  /** Takes the pending requests. enabled: whether new ones become notifications. */
+  /** Takes the pending requests. enabled: whether those without a notification get one. */
   update(requests: ServerRequest[], enabled: boolean): void {
     for (const id of this.shown) {
       if (!requests.some((request) => request.id === id)) this.shown.delete(id);
@@ -31,18 +30,20 @@ export class ApprovalNotifications {
 
   private async show(request: ServerRequest): Promise<void> {
     const { text, choices } = toNotification(request, folder() ?? "");
-    const more = request.kind === "patch" ? "Show Diff" : "Open Chat";
-    const picked = await vscode.window.showInformationMessage(text, ...choices.map((choice) => labels[choice]), more);
+    const label = (choice: Choice): string => strings.choice(choice, request.keptMs);
+    const more = request.kind === "patch" && request.leaves === "" ? strings.request.showDiff : strings.notification.openChat;
+    const show = request.leaves === "" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
+    const picked = await show(text, ...choices.map(label), more);
     if (picked === undefined) return;
     if (picked === more) {
-      if (request.kind === "patch") this.answers.diff(request.id);
+      if (more === strings.request.showDiff) this.answers.diff(request.id);
       else this.answers.chat();
       // This closed the notification; the request is still pending.
       return;
     }
-    const choice = choices.find((c) => labels[c] === picked);
+    const choice = choices.find((c) => label(c) === picked);
     if (choice && !this.answers.answer(request.id, choice)) {
-      void vscode.window.showInformationMessage("This request is no longer pending.");
+      void vscode.window.showInformationMessage(strings.request.notPending);
     }
   }
 }

@@ -3,6 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { toDiffSides, type DiffSides } from "../core/patch";
 import type { Change } from "../core/protocol";
+import * as strings from "../core/strings";
 
 export const scheme = "codex-bridge-patch";
 
@@ -19,7 +20,7 @@ export class Diffs implements vscode.TextDocumentContentProvider {
 
   async show(request: string, changes: Change[]): Promise<void> {
     if (changes.length === 0) {
-      void vscode.window.showInformationMessage("Codex sent no content for this patch.");
+      void vscode.window.showInformationMessage(strings.request.noContent);
       return;
     }
     const pairs = await Promise.all(changes.map(async (change) => this.pair(request, await this.compare(change))));
@@ -27,7 +28,7 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     if (pairs.length === 1 && only) {
       await vscode.commands.executeCommand("vscode.diff", only.left, only.right, only.title, { preview: true, preserveFocus: true });
     } else {
-      await vscode.commands.executeCommand("vscode.changes", `Codex: ${pairs.length} files`, pairs.map((p) => [p.right, p.left, p.right]));
+      await vscode.commands.executeCommand("vscode.changes", strings.diff.files(pairs.length), pairs.map((p) => [p.right, p.left, p.right]));
     }
   }
 
@@ -70,11 +71,11 @@ export class Diffs implements vscode.TextDocumentContentProvider {
   private pair(request: string, s: DiffSides): { left: vscode.Uri; right: vscode.Uri; title: string } {
     const shown = vscode.workspace.asRelativePath(s.path);
     const moved = s.moved ? ` → ${vscode.workspace.asRelativePath(s.moved)}` : "";
-    const note = s.doesNotApply ? ", does not apply to the current file: text of the patch" : s.after === "" ? ", deleted" : "";
+    const note = s.doesNotApply ? strings.diff.doesNotApply : s.after === "" ? strings.diff.deleted : "";
     return {
       left: this.document(request, s.path, s.before),
       right: this.document(request, s.moved ?? s.path, s.after),
-      title: `${shown}${moved} (Codex proposes${note})`,
+      title: strings.diff.proposes(shown, moved, note),
     };
   }
 

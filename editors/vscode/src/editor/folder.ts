@@ -1,5 +1,6 @@
 // The folder of the conversation, and whether Codex may start in it.
 import * as vscode from "vscode";
+import * as strings from "../core/strings";
 import type { Blocked } from "../view/messages";
 
 /** Returns the first local folder of the workspace. */
@@ -11,13 +12,13 @@ export function folder(): string | undefined {
 export function blocked(): Blocked | null {
   if (!vscode.workspace.isTrusted) {
     return {
-      text: "This folder is not trusted. Codex runs commands and changes files, so it does not start here.",
-      button: "Manage Workspace Trust",
+      text: strings.folder.untrusted,
+      button: strings.folder.trust,
       command: "workbench.trust.manage",
     };
   }
   if (folder() === undefined) {
-    return { text: "Codex works in a folder. Open a folder first.", button: "Open Folder", command: "workbench.action.files.openFolder" };
+    return { text: strings.folder.none, button: strings.folder.open, command: "workbench.action.files.openFolder" };
   }
   return null;
 }

@@ -1,6 +1,7 @@
 // Sets and restores chatgpt.cliExecutable, the program that the official Codex extension starts.
 import * as vscode from "vscode";
 import { type SavedSetting, restoreSetting, useBridgeSetting } from "../core/program";
+import * as strings from "../core/strings";
 import { find } from "./settings";
 import * as settings from "./settings";
 
@@ -13,13 +14,13 @@ const current = (): string | undefined => vscode.workspace.getConfiguration(sect
 export async function useBridge(state: vscode.Memento): Promise<void> {
   const bridge = find(settings.programs().path);
   if (!bridge) {
-    void vscode.window.showErrorMessage("codex-bridge was not found. Install it, or set codexBridge.path.");
+    void vscode.window.showErrorMessage(strings.program.bridgeMissing);
     return;
   }
   const { value, save } = useBridgeSetting(bridge, current(), state.get<SavedSetting>(stateKey));
   if (!(await write(value))) return;
   await state.update(stateKey, save);
-  await reload(`Reload the window to start ${bridge} in the official extension.`);
+  await reload(strings.official.started(bridge));
 }
 
 export async function restoreBridge(state: vscode.Memento): Promise<void> {
@@ -32,7 +33,7 @@ export async function restoreBridge(state: vscode.Memento): Promise<void> {
   }
   if (!(await write(value))) return;
   await state.update(stateKey, undefined);
-  await reload(value ? `Reload the window to start ${value} in the official extension.` : "Reload the window to start the official extension's own codex.");
+  await reload(value ? strings.official.started(value) : strings.official.own);
 }
 
 /** Writes the setting. Returns false, with a warning, if the official extension is not installed: VS Code rejects unknown settings. */
@@ -42,14 +43,14 @@ async function write(value: string | undefined): Promise<boolean> {
     return true;
   } catch {
     const line = `"${section}.${key}": ${JSON.stringify(value ?? null)}`;
-    const copy = "Copy the Setting";
-    const picked = await vscode.window.showWarningMessage("The setting can't be written, because the official Codex extension is not installed.", copy);
+    const copy = strings.official.copy;
+    const picked = await vscode.window.showWarningMessage(strings.official.notInstalled, copy);
     if (picked === copy) await vscode.env.clipboard.writeText(line);
     return false;
   }
 }
 
 async function reload(text: string): Promise<void> {
-  const now = "Reload Window";
+  const now = strings.official.reload;
   if ((await vscode.window.showInformationMessage(text, now)) === now) await vscode.commands.executeCommand("workbench.action.reloadWindow");
 }

@@ -1,17 +1,18 @@
 // The item in the status bar. It shows the state of the gate, and whether Codex waits for the user.
 import * as vscode from "vscode";
 import type { Gate } from "../core/gate";
+import * as strings from "../core/strings";
 
 const icons: Record<Gate["level"], string> = { on: "$(shield)", waiting: "$(circle-outline)", off: "$(warning)", broken: "$(error)" };
 
 export class StatusBar {
   private readonly item = vscode.window.createStatusBarItem("codexBridge.status", vscode.StatusBarAlignment.Right, 90);
-  private state: Gate = { level: "waiting", short: "not started", why: "" };
+  private state: Gate = { level: "waiting", short: strings.gate.notStarted, why: "" };
   private requests = 0;
   private running = false;
 
   constructor() {
-    this.item.name = "Codex Bridge";
+    this.item.name = strings.product;
     this.item.command = "codexBridge.status";
     this.draw();
     this.item.show();
@@ -42,10 +43,9 @@ export class StatusBar {
 
   private draw(): void {
     const { level, short, why } = this.state;
-    const doing = this.requests > 0 ? "$(bell-dot) answer needed" : this.running ? "$(loading~spin)" : "";
-    this.item.text = `${icons[level]} Codex: ${short} ${doing}`.trim();
-    const requests = this.requests > 0 ? " Codex waits for your answer." : "";
-    this.item.tooltip = `Codex Bridge: ${short}. ${why}${requests}`;
+    const doing = this.requests > 0 ? `$(bell-dot) ${strings.gate.answerNeeded}` : this.running ? "$(loading~spin)" : "";
+    this.item.text = `${icons[level]} ${strings.gate.bar(short, doing)}`;
+    this.item.tooltip = strings.gate.tooltip(short, why, this.requests > 0);
     this.item.accessibilityInformation = { label: this.item.tooltip, role: "button" };
     this.item.backgroundColor =
       level === "broken"

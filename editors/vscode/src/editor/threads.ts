@@ -1,12 +1,17 @@
 // The tree view of the folder's threads.
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
+import * as strings from "../core/strings";
 import { relativeTime } from "../core/text";
 
-export class Threads implements vscode.TreeDataProvider<Thread> {
+/** Why the threads can't be listed. */
+interface Failure {
+  why: string;
+}
+
+export class Threads implements vscode.TreeDataProvider<Thread | Failure> {
   private readonly changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  private last: Thread[] = [];
 
   constructor(
     private readonly list: () => Promise<Thread[]>,
@@ -18,17 +23,19 @@ export class Threads implements vscode.TreeDataProvider<Thread> {
     this.changed.fire(undefined);
   }
 
-  async getChildren(parent?: Thread): Promise<Thread[]> {
+  async getChildren(parent?: Thread | Failure): Promise<(Thread | Failure)[]> {
     if (parent) return [];
     try {
-      this.last = await this.list();
+      return await this.list();
     } catch (cause) {
-      this.log(`threads: ${cause instanceof Error ? cause.message : String(cause)}`);
+      const why = cause instanceof Error ? cause.message : String(cause);
+      this.log(`threads: ${why}`);
+      return [{ why }];
     }
-    return this.last;
   }
 
-  getTreeItem(thread: Thread): vscode.TreeItem {
+  getTreeItem(thread: Thread | Failure): vscode.TreeItem {
+    if ("why" in thread) return failure(thread.why);
     const label = threadName(thread);
     const item = new vscode.TreeItem(label);
     const open = thread.id === this.current();
@@ -37,12 +44,23 @@ export class Threads implements vscode.TreeDataProvider<Thread> {
     item.iconPath = new vscode.ThemeIcon(open ? "comment-discussion" : "comment");
     item.contextValue = open ? "current" : "thread";
     item.tooltip = `${label}\n${new Date(thread.updatedAt * 1000).toLocaleString()}\n${thread.id}`;
-    item.accessibilityInformation = { label: `${label}, ${item.description}${open ? ", open in the chat" : ""}` };
-    item.command = { command: "codexBridge.resume", title: "Resume", arguments: [thread] };
+    item.accessibilityInformation = { label: `${label}, ${item.description}${open ? `, ${strings.thread.current}` : ""}` };
+    item.command = { command: "codexBridge.resume", title: strings.thread.resume, arguments: [thread] };
     return item;
   }
 }
 
+/** The row of an error. Enter opens the settings, which name the programs. */
+function failure(why: string): vscode.TreeItem {
+  const item = new vscode.TreeItem(strings.thread.cannotList);
+  item.description = why;
+  item.tooltip = why;
+  item.iconPath = new vscode.ThemeIcon("error");
+  item.accessibilityInformation = { label: `${strings.thread.cannotList} ${why}` };
+  item.command = { command: "codexBridge.settings", title: strings.program.settings };
+  return item;
+}
+
 export function threadName(thread: Thread): string {
-  return (thread.name || thread.preview || "(no messages)").split("\n")[0]!.slice(0, 120);
+  return (thread.name || thread.preview || strings.thread.unnamed).split("\n")[0]!.slice(0, 120);
 }

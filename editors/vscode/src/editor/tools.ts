@@ -1,7 +1,11 @@
 // The editor tools that the model may call. They are read-only.
 import * as vscode from "vscode";
 import type { DynamicTool, ToolResult } from "../core/protocol";
-import { resolveInFolder, formatProblems, formatSymbols } from "../core/toolOutput";
+import { formatProblems, formatSymbols, resolveInFolders } from "../core/toolOutput";
+import { relativePath } from "../core/text";
+
+/** Returns the local folders of the workspace, the conversation's first. */
+const foldersFrom = (cwd: string): string[] => [cwd, ...(vscode.workspace.workspaceFolders ?? []).filter((one) => one.uri.scheme === "file").map((one) => one.uri.fsPath)];
 
 const noParameters = { type: "object", properties: {}, additionalProperties: false };
 
@@ -11,7 +15,7 @@ export const definitions: DynamicTool[] = [
     description: "Errors and warnings that the editor's language servers and linters report now, for one file or for the whole folder.",
     inputSchema: {
       type: "object", additionalProperties: false,
-      properties: { path: { type: "string", description: "A file, relative to the folder. Without it: all files." } },
+      properties: { path: { type: "string", description: "A file: relative to the folder, or absolute as editor_open_files names it. Without it: all files." } },
     },
   },
   {
@@ -19,7 +23,7 @@ export const definitions: DynamicTool[] = [
     description: "The symbols of a file (classes, functions, …) with their lines, as the editor's language server sees them.",
     inputSchema: {
       type: "object", additionalProperties: false, required: ["path"],
-      properties: { path: { type: "string", description: "A file, relative to the folder." } },
+      properties: { path: { type: "string", description: "A file: relative to the folder, or absolute as editor_open_files names it." } },
     },
   },
   {
@@ -42,19 +46,19 @@ const toResult = (text: string, success: boolean): ToolResult => ({ contentItems
 async function run(cwd: string, name: string, input: { path?: unknown }): Promise<string> {
   switch (name) {
     case "editor_problems": {
-      const one = input.path === undefined ? undefined : vscode.Uri.file(resolveInFolder(cwd, input.path));
+      const one = input.path === undefined ? undefined : vscode.Uri.file(resolveInFolders(foldersFrom(cwd), input.path));
       const all = one ? [[one, vscode.languages.getDiagnostics(one)] as const] : vscode.languages.getDiagnostics();
       return formatProblems(
         all.filter(([uri]) => uri.scheme === "file").flatMap(([uri, list]) =>
           list.map((d) => ({
-            path: vscode.workspace.asRelativePath(uri), line: d.range.start.line, column: d.range.start.character,
+            path: relativePath(cwd, uri.fsPath), line: d.range.start.line, column: d.range.start.character,
             severity: d.severity, message: d.message, source: d.source ?? "",
           })),
         ),
       );
     }
     case "editor_symbols": {
-      const uri = vscode.Uri.file(resolveInFolder(cwd, input.path));
+      const uri = vscode.Uri.file(resolveInFolders(foldersFrom(cwd), input.path));
       await vscode.workspace.openTextDocument(uri); // throws for a missing file
       const found = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[] | undefined>(
         "vscode.executeDocumentSymbolProvider", uri,
@@ -62,7 +66,7 @@ async function run(cwd: string, name: string, input: { path?: unknown }): Promis
       return formatSymbols((found ?? []).map(toSymbol));
     }
     case "editor_open_files":
-      return openFiles();
+      return openFiles(cwd);
     default:
       throw new Error(`the editor has no tool ${name}`);
   }
@@ -81,7 +85,7 @@ function toSymbol(symbol: vscode.DocumentSymbol | vscode.SymbolInformation): Sym
   return { name: symbol.name, kind, line: symbol.range.start.line, children: symbol.children.map(toSymbol) };
 }
 
-function openFiles(): string {
+function openFiles(cwd: string): string {
   const active = vscode.window.activeTextEditor;
   const lines = vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
@@ -93,7 +97,7 @@ function openFiles(): string {
         const { start, end, isEmpty } = active.selection;
         marks.push("active", isEmpty ? `cursor in line ${start.line + 1}` : `lines ${start.line + 1} to ${end.line + 1} selected`);
       }
-      return vscode.workspace.asRelativePath(uri) + (marks.length ? ` (${marks.join(", ")})` : "");
+      return relativePath(cwd, uri.fsPath) + (marks.length ? ` (${marks.join(", ")})` : "");
     });
   return lines.length ? lines.join("\n") : "No file is open.";
 }

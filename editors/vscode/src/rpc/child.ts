@@ -2,12 +2,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
+import { exitReason, type StderrLine } from "../core/exit";
 import type { Program } from "../core/program";
+import * as strings from "../core/strings";
 import { LineReader, LineWriter } from "./lines";
 import { connect, type Handlers, type Peer } from "./peer";
 
 /** How long an app-server may take to exit after the end of its input, in milliseconds. The bridge waits two seconds for Codex. */
 const grace = 4000;
+
+/** How many lines of stderr are kept for the reason of an exit. */
+const maxLines = 20;
 
 export interface Child {
   readonly peer: Peer;
@@ -25,31 +30,29 @@ export function start(program: Program, cwd: string, handlers: Handlers, log: (l
     windowsHide: true,
   }) as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
-  let last = "";
+  const recent: StderrLine[] = [];
   let rest = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      if (line.trim() !== "") last = plain(line);
+      if (line.trim() !== "") recent.push({ text: plain(line), at: Date.now() });
+      recent.splice(0, recent.length - maxLines);
       log(plain(line));
     }
   });
   child.stdin.on("error", () => undefined); // EPIPE; the exit of the process has the reason
 
   const ended = new Promise<string>((done) => {
-    child.on("error", (cause) => done(`${program.command} can't be started: ${cause.message}`));
-    child.on("close", (code, signal) => {
-      const how = signal ? `was stopped by ${signal}` : `exited with status ${code ?? "unknown"}`;
-      done(`${program.name} ${how}${last ? `: ${last}` : ""}`);
-    });
+    child.on("error", (cause) => done(strings.program.cannotStart(program.command, cause.message)));
+    child.on("close", (code, signal) => done(exitReason(program.name, code, signal, recent, Date.now())));
   });
   const logger = { error: log, warn: log, info: log, log };
   const [reader, writer] =
     program.framing === "headers"
       ? [new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin)]
       : [new LineReader(child.stdout), new LineWriter(child.stdin)];
-  const peer = connect(reader, writer, handlers, logger);
+  const peer = connect(reader, writer, handlers, logger, ended);
   void ended.then(() => peer.dispose());
 
   return {

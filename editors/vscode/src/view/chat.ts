@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { DeltaBatch } from "../core/deltaBatch";
+import * as strings from "../core/strings";
 import { html } from "./html";
 import { parseMessage, type FromPage, type PageState, type ToPage } from "./messages";
 
@@ -9,13 +10,16 @@ export interface Host {
   state(): PageState;
   message(message: FromPage): void;
   shown(): void;
+  visibilityChanged(): void;
 }
 
 export class Chat implements vscode.WebviewViewProvider {
   static readonly id = "codexBridge.chat";
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  private queued: ToPage[] = []; // until the webview is ready
+  /** Drafts that the page has not confirmed. A hidden page is destroyed, so that a message to it may be lost. */
+  private drafts: { type: "draft"; text: string; number: number }[] = [];
+  private focusWhenReady = false;
   private readonly batch = new DeltaBatch((delta) => this.post({ type: "append", ...delta }));
 
   constructor(
@@ -41,15 +45,24 @@ export class Chat implements vscode.WebviewViewProvider {
       if (message?.type === "ready") {
         this.ready = true;
         this.reset();
-        for (const message of this.queued.splice(0)) this.post(message);
+        for (const draft of this.drafts) this.post(draft);
+        if (this.focusWhenReady) this.post({ type: "focus" });
+        this.focusWhenReady = false;
         this.host.shown();
+      } else if (message?.type === "drafted") {
+        this.drafts = this.drafts.filter((draft) => draft.number !== message.number);
       } else if (message) {
         this.host.message(message);
       }
     });
+    view.onDidChangeVisibility(() => {
+      if (!view.visible) this.ready = false; // VS Code destroys the page, and loads it again when it is shown
+      this.host.visibilityChanged();
+    });
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
+      this.host.visibilityChanged();
     });
     webview.html = html({
       csp: webview.cspSource,
@@ -61,14 +74,18 @@ export class Chat implements vscode.WebviewViewProvider {
 
   /** Opens the chat and adds a text to the draft. */
   async focus(draft = ""): Promise<void> {
-    const message: ToPage = draft ? { type: "draft", text: draft } : { type: "focus" };
+    const number = Math.max(Date.now(), (this.drafts.at(-1)?.number ?? 0) + 1); // grows over restarts, too
+    if (draft) this.drafts.push({ type: "draft", text: draft, number });
+    this.focusWhenReady = draft === "";
     await vscode.commands.executeCommand(`${Chat.id}.focus`);
-    if (this.ready) this.post(message);
-    else this.queued.push(message);
+    if (!this.ready) return;
+    if (draft) this.post({ type: "draft", text: draft, number });
+    else this.post({ type: "focus" });
+    this.focusWhenReady = false;
   }
 
   badge(count: number): void {
-    if (this.view) this.view.badge = count > 0 ? { value: count, tooltip: "Codex waits for an answer" } : undefined;
+    if (this.view) this.view.badge = count > 0 ? { value: count, tooltip: strings.chat.badge } : undefined;
   }
 
   reset(): void {

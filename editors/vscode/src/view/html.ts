@@ -1,4 +1,6 @@
 // The HTML of the chat. It contains nothing of a conversation; the script adds that as text.
+import * as strings from "../core/strings";
+
 export function html(parts: { csp: string; nonce: string; script: string; style: string }): string {
   const policy = [
     "default-src 'none'", `style-src ${parts.csp}`, `script-src 'nonce-${parts.nonce}'`, "base-uri 'none'", "form-action 'none'",
@@ -10,16 +12,16 @@ export function html(parts: { csp: string; nonce: string; script: string; style:
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${parts.style}">
-<title>Codex Bridge</title>
+<title>${strings.product}</title>
 </head>
 <body>
 <h2 id="title" hidden></h2>
-<main id="log" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
-<section id="requests" aria-label="Waiting for your answer"></section>
+<main id="log" role="log" aria-live="off" aria-label="${strings.chat.conversation}" tabindex="0"></main>
+<section id="requests" aria-label="${strings.chat.requests}"></section>
 <section id="blocked" role="note" hidden><p></p><button type="button"></button></section>
 <form id="composer">
-<textarea id="prompt" rows="1" aria-label="Message to Codex" aria-describedby="hint" placeholder="Ask Codex"></textarea>
-<div class="row"><span id="hint"></span><button type="button" id="stop" class="secondary" hidden>Stop</button><button type="submit" id="send">Send</button></div>
+<textarea id="prompt" rows="1" aria-label="${strings.chat.message}" aria-describedby="hint" placeholder="${strings.chat.ask}"></textarea>
+<div class="row"><span id="hint"></span><button type="button" id="stop" class="secondary" hidden>${strings.chat.stop}</button><button type="submit" id="send">${strings.chat.sendButton}</button></div>
 </form>
 <div id="announce" class="unseen" role="status" aria-live="polite"></div>
 <script nonce="${parts.nonce}" src="${parts.script}"></script>

@@ -27,7 +27,7 @@ export type ToPage =
   | { type: "running"; running: boolean }
   | { type: "title"; title: string }
   | { type: "sent"; text: string; ok: boolean }
-  | { type: "draft"; text: string }
+  | { type: "draft"; text: string; number: number }
   | { type: "focus" };
 
 export type FromPage =
@@ -36,6 +36,10 @@ export type FromPage =
   | { type: "stop" }
   | { type: "answer"; id: string; choice: Choice; values: Values }
   | { type: "diff"; id: string }
+  | { type: "openPolicy"; id: string; index: number }
+  | { type: "notice"; id: string }
+  | { type: "seen"; ids: string[] }
+  | { type: "drafted"; number: number }
   | { type: "open"; href: string }
   | { type: "unblock" };
 
@@ -58,14 +62,26 @@ export function parseMessage(raw: unknown): FromPage | undefined {
       const choice = text("choice");
       const values = m["values"] ?? {};
       if (id === undefined || typeof values !== "object" || values === null) return undefined;
-      if (choice !== "accept" && choice !== "acceptForSession" && choice !== "decline" && choice !== "submit") return undefined;
+      if (choice !== "accept" && choice !== "acceptForSession" && choice !== "acceptAlways" && choice !== "decline" && choice !== "submit") return undefined;
       const plain = Object.entries(values).filter((e): e is [string, string] => typeof e[1] === "string");
       return { type: "answer", id, choice, values: Object.fromEntries(plain) };
     }
-    case "diff": {
+    case "diff":
+    case "notice": {
       const id = text("id");
-      return id === undefined ? undefined : { type: "diff", id };
+      return id === undefined ? undefined : { type: m["type"], id };
     }
+    case "openPolicy": {
+      const id = text("id");
+      const index = m["index"];
+      return id === undefined || typeof index !== "number" ? undefined : { type: "openPolicy", id, index };
+    }
+    case "seen": {
+      const ids = m["ids"];
+      return Array.isArray(ids) && ids.every((id) => typeof id === "string") ? { type: "seen", ids } : undefined;
+    }
+    case "drafted":
+      return typeof m["number"] === "number" ? { type: "drafted", number: m["number"] } : undefined;
     case "open": {
       const href = text("href");
       return href !== undefined && /^(?:https?:\/\/|mailto:)/i.test(href) ? { type: "open", href } : undefined;

@@ -1,0 +1,99 @@
+// The parts of the API of VS Code that the tests of src/editor and src/view need. A test sets state, and reads calls.
+export class Uri {
+  readonly query: string;
+  constructor(readonly scheme: string, readonly fsPath: string, query = "") {
+    this.query = query;
+  }
+  static file = (path: string): Uri => new Uri("file", path);
+  static parse = (text: string): Uri => new Uri(text.split(":")[0]!, text);
+  static joinPath = (base: Uri, ...parts: string[]): Uri => new Uri(base.scheme, [base.fsPath, ...parts].join("/"));
+  with = (change: { scheme?: string; query?: string }): Uri => new Uri(change.scheme ?? this.scheme, this.fsPath, change.query ?? this.query);
+  toString = (): string => `${this.scheme}:${this.fsPath}`;
+}
+export class Position {
+  constructor(readonly line: number, readonly character: number) {}
+}
+export class Range {
+  constructor(readonly start: Position, readonly end: Position) {}
+}
+export class TabInputText {
+  constructor(readonly uri: Uri) {}
+}
+export class TabInputTextDiff {
+  constructor(readonly original: Uri, readonly modified: Uri) {}
+}
+export class TreeItem {
+  [name: string]: unknown;
+  constructor(readonly label: string) {}
+}
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+export class EventEmitter {
+  event = (): object => ({ dispose: () => undefined });
+  fire(): void {}
+}
+export const StatusBarAlignment = { Right: 2 };
+export const SymbolKind: Record<number, string> = { 4: "Class" };
+export const QuickPickItemKind = { Separator: -1 };
+
+export const state = {
+  folders: ["/w"],
+  settings: {} as Record<string, unknown>,
+  openFiles: [] as string[],
+  diagnostics: [] as [Uri, unknown[]][],
+  activeTab: undefined as unknown,
+};
+/** The calls of the code, such as "warning Codex: …" or "command codexBridge.chat.focus". */
+export const calls: string[] = [];
+const record = (line: string): Promise<undefined> => {
+  calls.push(line);
+  return Promise.resolve(undefined);
+};
+const disposable = { dispose: () => undefined };
+
+export const env = { remoteName: undefined as string | undefined, openExternal: () => record("external"), clipboard: { writeText: () => record("copied") } };
+export const commands = {
+  executeCommand: (name: string, ...args: unknown[]) => record(["command", name, ...args.map((one) => JSON.stringify(one))].join(" ")),
+  registerCommand: () => disposable,
+};
+export const languages = { getDiagnostics: (uri?: Uri) => (uri ? (state.diagnostics.find(([one]) => one.fsPath === uri.fsPath)?.[1] ?? []) : state.diagnostics) };
+export const workspace = {
+  isTrusted: true,
+  get workspaceFolders() {
+    return state.folders.map((path) => ({ uri: Uri.file(path), name: path }));
+  },
+  // As VS Code does with several folders: the name of the folder comes first.
+  asRelativePath: (uri: Uri | string) => {
+    const path = typeof uri === "string" ? uri : uri.fsPath;
+    const root = state.folders.find((one) => path.startsWith(`${one}/`));
+    if (!root) return path;
+    return (state.folders.length > 1 ? `${root.split("/").at(-1)}/` : "") + path.slice(root.length + 1);
+  },
+  getConfiguration: () => ({ get: (name: string, fallback: unknown) => state.settings[name] ?? fallback }),
+  openTextDocument: (uri: Uri) => record(`document ${uri.fsPath}`),
+  registerTextDocumentContentProvider: () => disposable,
+  onDidGrantWorkspaceTrust: () => disposable,
+};
+export const window = {
+  activeTextEditor: undefined,
+  tabGroups: {
+    get all() {
+      return [{ tabs: state.openFiles.map((path) => ({ input: new TabInputText(Uri.file(path)), isDirty: false })) }];
+    },
+    get activeTabGroup() {
+      return { activeTab: state.activeTab === undefined ? undefined : { input: state.activeTab } };
+    },
+    close: () => Promise.resolve(true),
+  },
+  createStatusBarItem: () => ({ show: () => undefined, dispose: () => undefined }),
+  registerWebviewViewProvider: () => disposable,
+  registerTreeDataProvider: () => disposable,
+  showInformationMessage: (text: string, ...buttons: string[]) => record(["information", text, ...buttons].join(" | ")),
+  showWarningMessage: (text: string, ...buttons: string[]) => record(["warning", text, ...buttons].join(" | ")),
+  showErrorMessage: (text: string) => record(`error ${text}`),
+  showTextDocument: (uri: Uri, options: { selection: Range }) => record(`open ${uri.fsPath}:${options.selection.start.line + 1}`),
+};
