@@ -440,9 +440,11 @@ export const scenes = {
     await p.page.locator(".pane-header", { hasText: "Threads" }).click();
     await p.shot("missing");
     await notice.getByRole("button", { name: "Open Settings" }).click();
-    await p.page.locator(".tab.active", { hasText: "Settings" }).waitFor();
-    await p.page.locator(".settings-editor", { hasText: "Codex Path" }).first().waitFor();
-    await p.closeEditors();
+    await p.page.locator(".settings-count-widget", { hasText: "9 Settings Found" }).waitFor(); // all, though this window is a remote one
+    await until("the settings are closed", async () => {
+      await p.page.keyboard.press("Escape");
+      return !(await p.page.locator(".settings-editor").isVisible());
+    });
     await p.toChat();
     await p.prompt.fill("");
   },
