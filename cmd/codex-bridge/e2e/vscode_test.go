@@ -43,7 +43,8 @@ func TestVSCode(t *testing.T) {
 		config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nescalation = \"ask\"\n" +
 			"[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"The pipeline pushes.\"\n" +
 			"[approvals]\nremember = \"session\"\n",
-		codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n" + "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig,
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig +
+			mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n",
 	})
 	// Channels that the model waits for; the scenes release them by name.
 	held := map[string]chan struct{}{}

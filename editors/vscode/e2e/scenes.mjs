@@ -252,7 +252,7 @@ export const scenes = {
 
   async "the policy's decisions are browsed, and a command is tried"(p) {
     await p.openList("Decisions");
-    await p.page.keyboard.type("pipeline");
+    await p.page.locator(".quick-input-widget input[placeholder^='Type to filter']").fill("pipeline");
     await p.list.filter({ hasText: "Refused: The pipeline pushes" }).first().waitFor();
     await p.shot("decisions");
     await p.page.keyboard.press("Escape");
@@ -352,14 +352,14 @@ export const scenes = {
     await p.send("SAY: the second thread");
     await p.sees(".assistant", "the second thread");
     await p.idle();
-    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.showThreads(true);
     const row = (text) => p.page.locator(".pane .monaco-list-row", { hasText: text });
     await row("SAY: the second thread").waitFor();
     await p.shot("threads");
     await row("tell me slowly").click();
     await p.sees(".assistant", "steered it is");
     await p.sees('.call[data-state="done"]', "echo accepted");
-    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.showThreads(false);
   },
 
   async "a conversation continues after a reload"(p) {
@@ -435,14 +435,16 @@ export const scenes = {
     const notice = p.chat.locator(".notice", { hasText: `${missing} is not an executable program; fix the setting codexBridge.codexPath` }).last();
     await notice.waitFor();
     assert.doesNotMatch(await p.chat.locator("body").innerText(), /Pending response|CODEX_BRIDGE/);
-    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.showThreads(true);
     await p.page.locator(".pane .monaco-list-row", { hasText: "The threads can't be listed." }).waitFor();
-    await p.page.locator(".pane-header", { hasText: "Threads" }).click();
+    await p.showThreads(false);
     await p.shot("missing");
     await notice.getByRole("button", { name: "Open Settings" }).click();
-    await p.page.locator(".tab.active", { hasText: "Settings" }).waitFor();
-    await p.page.locator(".settings-editor", { hasText: "Codex Path" }).first().waitFor();
-    await p.closeEditors();
+    await p.page.locator(".settings-count-widget", { hasText: "9 Settings Found" }).waitFor(); // all, though this window is a remote one
+    await until("the settings are closed", async () => {
+      await p.page.keyboard.press("Escape");
+      return !(await p.page.locator(".settings-editor").isVisible());
+    });
     await p.toChat();
     await p.prompt.fill("");
   },

@@ -149,6 +149,18 @@ export class User {
     await this.page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
   }
 
+  /** Expands or collapses the list of threads. */
+  async showThreads(wanted) {
+    const header = this.page.locator(".pane-header", { hasText: "Threads" });
+    const isShown = async () => (await header.getAttribute("aria-expanded")) === String(wanted);
+    await until("the list of threads has its state", async () => {
+      if (await isShown()) return true;
+      await header.click();
+      await sleep(500); // a click on a header that moves is lost
+      return isShown();
+    });
+  }
+
   get list() {
     return this.page.locator(".quick-input-list .monaco-list-row");
   }
