@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package codex
 
@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"codex-bridge.example/bridge/child"
 )
 
 var terminate os.Signal = syscall.SIGTERM
@@ -27,4 +29,6 @@ func (*tree) started(*exec.Cmd) {}
 // whose bridge was killed.
 func endWithParent(*exec.Cmd) {}
 
-func (*tree) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// kill kills Codex with its group, and while Codex runs, all its descendants. Codex starts each
+// command in a session of its own; after Codex was killed, they can't be found.
+func (*tree) kill(cmd *exec.Cmd) { child.KillTree(cmd.Process.Pid) }
