@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !loopback
 
 package hook_test
 
@@ -24,6 +24,22 @@ func dial(t *testing.T, s *hook.Server) net.Conn {
 	}
 	t.Cleanup(func() { conn.Close() })
 	return conn
+}
+
+// listenInPlace listens at the server's socket in its place.
+func listenInPlace(t *testing.T, s *hook.Server) net.Listener {
+	t.Helper()
+	if err := os.Remove(s.Socket()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", s.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.Socket(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func TestServerFilesArePrivate(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build windows || loopback
+
 package ask
 
 import (
