@@ -61,6 +61,7 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	started.tree.started(cmd)
 	go func() {
 		_ = child.Wait(cmd) // the result is in cmd.ProcessState
+		started.tree.ended()
 		close(started.done)
 	}()
 	return started, nil
