@@ -36,6 +36,9 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckArgs(c.Path, c.Args); err != nil {
+		return nil, err
+	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err

@@ -15,6 +15,9 @@ func RunInForeground(c Command, stop <-chan os.Signal) (*os.ProcessState, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckArgs(c.Path, c.Args); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
 	started := endWithParent(cmd)
