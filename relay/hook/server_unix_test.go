@@ -58,7 +58,7 @@ func TestServerFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word := range strings.FieldsSeq(string(token)) {
-		if strings.Contains(s.Command("codex-bridge", hook.Stop, longTimeout, false), word) {
+		if strings.Contains(commandOf(t, s, "codex-bridge", hook.Stop, longTimeout, false), word) {
 			t.Error("the command line has the token")
 		}
 	}
