@@ -53,7 +53,7 @@ while True:
 // sandbox. Hooks reach the impostor: that is the control.
 func TestImpostorAtHookSocket(t *testing.T) {
 	t.Parallel()
-	run := t.TempDir()
+	run := worldFolder(t)
 	if err := os.Chmod(run, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ escalation = "ask"
 `
 
 func newHubWorld(t *testing.T, config string) *world {
+	needsLinux(t, "clients share a Codex by a socket")
 	return newWorld(t, options{config: config, codex: codexPath, mute: "the clients of one Codex have no noise"})
 }
 
