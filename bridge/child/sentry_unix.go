@@ -12,7 +12,8 @@ import (
 
 // sentry is a process that outlives the bridge for a moment. The bridge writes it the process
 // groups of its children. When the bridge is gone it kills the groups that are left. A group with
-// the mark TERM is a process without a group of its own, which gets SIGTERM. The
+// the mark TERM is a process without a group of its own, which gets SIGTERM. Without a mark, the
+// descendants of a group's first process are killed too, as long as that runs. The
 // kernel's death signal reaches only a child, not its descendants.
 //
 // The sentry is a shell: it takes 1 MiB and starts in a millisecond. Without a shell, a group
@@ -30,8 +31,14 @@ while read -r sign group mark; do
 	-) rest=; for g in $groups; do case $g in "$group":*) ;; *) rest="$rest $g" ;; esac; done; groups=$rest ;;
 	esac
 done
+below() {
+	ps -A -o pid= -o ppid= | while read -r pid parent; do
+		if [ "$parent" = "$1" ]; then echo "$pid"; below "$pid"; fi
+	done
+}
 for g in $groups; do
 	case $g in
+	*:) for pid in $(below "${g%:}"); do kill -s KILL "$pid"; done; kill -s KILL -- "-${g%:}" ;;
 	*:TERM) kill -s TERM "${g%:*}" ;;
 	*) kill -s KILL -- "-${g%%:*}" ;;
 	esac

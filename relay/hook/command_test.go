@@ -33,7 +33,7 @@ func TestCommandLineOnWindows(t *testing.T) {
 		{`C:/bin/x.exe`, `\\server\share\hook.sock`, `C:/bin/x.exe hook --socket \\server\share\hook.sock`},
 		{`C:\Program Files\x.exe`, `C:\Users\a b\run\hook.sock`, `C:\PROGRA~1\x.exe hook --socket C:\Users\AB12~1\run\hook.sock`},
 		{`C:\Users\Zoë\x.exe`, `C:\Users\山田\hook.sock`, `C:\Users\Zoë\x.exe hook --socket C:\Users\山田\hook.sock`},
-		{`C:\other folder\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\my folder\x.exe`, `C:\run\hook.sock`, ""},
 		{`C:\bin\x.exe`, `C:\Users\a&b\hook.sock`, ""},
 		{`C:\%TEMP%\x.exe`, `C:\run\hook.sock`, ""},
 		{`C:\a^b\x.exe`, `C:\run\hook.sock`, ""},
