@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo test laws unit portable wine race e2e soak schema module cross deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -69,12 +69,25 @@ test: setup postgres ## all tests, those against the real codex and in real edit
 	go -C $(PEERS) test -vet=off ./...
 	sh .ci/cc.sh
 	GORACE=atexit_sleep_ms=0 go test -race -vet=off -timeout 18m -skip Memory ./bridge ./serve
-	$(MAKE) laws editors
+	$(MAKE) laws portable editors
 	go test -vet=off -timeout 25m -skip '$(CONTROLS)' -v $(E2E) | grep --line-buffered -v -e '^=== ' -e '^ *--- PASS: .*/'
 
 # These show what Codex alone does, with the same attacks and in the conversations that each release must
 # pass. They change with the release of Codex, and with the attacks: `make e2e` has them.
 CONTROLS := (Control|WithoutBridge|^TestCanary)$$
+
+# The tag portable builds the code of other Unix systems on Linux, and loopback the hooks' port of Windows.
+# PORTABLE_E2E=. tries all end-to-end tests.
+PORTABLE_E2E ?= ^(TestTerminalInterfaceEnds|TestCodexDies|TestTurnsRunInOrder|TestHooksRelay|TestSessionsCrash|TestKill)$$
+portable: setup ## the code that macOS and Windows have in place of that of Linux, on Linux
+	go test -vet=off -tags portable ./rpc ./bridge/child ./bridge/codex ./relay/gate ./relay/hook/...
+	go test -vet=off -tags portable -run 'TestOpen|TestKilledWriter' ./bridge/store
+	go test -vet=off -tags loopback ./relay/hook/...
+	CODEX_BRIDGE_E2E_TAGS=portable go test -vet=off -count=1 -timeout 60m -skip '$(CONTROLS)' -run '$(PORTABLE_E2E)' $(E2E)
+	CODEX_BRIDGE_E2E_TAGS=portable,loopback go test -vet=off -count=1 -run '^TestHooksRelay$$' $(E2E)
+
+wine: ## the program and packages for Windows, by Wine; on Debian, root gets one in .tools
+	sh testdata/wine.sh .tools/wine
 
 # Random conversations of all methods, against a model of what is allowed.
 CHECKS ?= 20000

@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package child
 
@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// group is a child with its descendants: its process group.
+// group is a child with its descendants: its process group, and until the child ends, those that
+// have left the group.
 type group struct{}
 
 func (*group) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
@@ -28,7 +29,7 @@ func (*group) wait(cmd *exec.Cmd) error {
 }
 
 func (*group) kill(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	KillTree(cmd.Process.Pid)
 	_ = cmd.Process.Kill()
 }
 
@@ -58,10 +59,3 @@ func (*group) terminate(cmd *exec.Cmd) bool {
 }
 
 func (*group) release() {}
-
-// strays would be processes that have left the group; they are not known here.
-type strays struct{}
-
-func (*group) strays(*exec.Cmd, <-chan struct{}) strays { return strays{} }
-
-func (strays) kill() {}

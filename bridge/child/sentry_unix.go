@@ -11,7 +11,9 @@ import (
 )
 
 // sentry is a process that outlives the bridge for a moment. The bridge writes it the process
-// groups of its children. When the bridge is gone it kills the groups that are left. The
+// groups of its children. When the bridge is gone it kills the groups that are left. A group with
+// the mark TERM is a process without a group of its own, which gets SIGTERM. Without a mark, the
+// descendants of a group's first process are killed too, as long as that runs. The
 // kernel's death signal reaches only a child, not its descendants.
 //
 // The sentry is a shell: it takes 1 MiB and starts in a millisecond. Without a shell, a group
@@ -29,9 +31,21 @@ while read -r sign group mark; do
 	-) rest=; for g in $groups; do case $g in "$group":*) ;; *) rest="$rest $g" ;; esac; done; groups=$rest ;;
 	esac
 done
-for g in $groups; do kill -s KILL -- "-${g%%:*}"; done
+below() {
+	ps -A -o pid= -o ppid= | while read -r pid parent; do
+		if [ "$parent" = "$1" ]; then echo "$pid"; below "$pid"; fi
+	done
+}
 for g in $groups; do
-	[ -n "${g#*:}" ] && grep -lsF -- "${g#*:}" /proc/[0-9]*/environ | while read -r file; do
+	case $g in
+	*:) for pid in $(below "${g%:}"); do kill -s KILL "$pid"; done; kill -s KILL -- "-${g%:}" ;;
+	*:TERM) kill -s TERM "${g%:*}" ;;
+	*) kill -s KILL -- "-${g%%:*}" ;;
+	esac
+done
+for g in $groups; do
+	case $g in *:CODEX_BRIDGE_*) ;; *) continue ;; esac
+	grep -lsF -- "${g#*:}" /proc/[0-9]*/environ | while read -r file; do
 		pid=${file#/proc/}
 		kill -s KILL "${pid%/environ}"
 	done

@@ -15,6 +15,9 @@ func Become(codex string, args, env []string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := CheckArgs(codex, args); err != nil {
+		return 0, err
+	}
 	signal.Ignore(os.Interrupt)
 	cmd := exec.Command(codex, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env

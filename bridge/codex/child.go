@@ -36,6 +36,9 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckArgs(c.Path, c.Args); err != nil {
+		return nil, err
+	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -61,6 +64,7 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	started.tree.started(cmd)
 	go func() {
 		_ = child.Wait(cmd) // the result is in cmd.ProcessState
+		started.tree.ended()
 		close(started.done)
 	}()
 	return started, nil

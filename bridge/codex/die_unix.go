@@ -1,15 +1,15 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package codex
 
 import (
-	"os"
-	"os/signal"
+	"strconv"
 	"syscall"
 )
 
-// dieBySignal ends this process by sig.
+// dieBySignal ends this process by sig. Go handles signals that dump core (SIGABRT, SIGQUIT) itself, by
+// printing goroutines and exiting with 2. So this process becomes a shell, which has the default
+// handlers, and sends itself the signal.
 func dieBySignal(sig syscall.Signal) {
-	signal.Reset(sig)
-	_ = syscall.Kill(os.Getpid(), sig)
+	_ = syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -" + strconv.Itoa(int(sig)) + " $$"}, nil)
 }

@@ -14,3 +14,10 @@ func TableKeys(ctx context.Context, c Command, table, seed string, lists [][]str
 	slices.Sort(keys)
 	return keys, err
 }
+
+// The decisions of Windows, which other systems can try.
+var (
+	CheckArgsOn  = checkArgs
+	NPMProgram   = npmProgram
+	ProgramNames = programNames
+)

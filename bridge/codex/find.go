@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Env is the environment variable with the path of Codex. It overrides the configuration and PATH.
@@ -29,8 +30,17 @@ const installHint = "install it with \"npm install -g @openai/codex\", or name i
 
 // Find returns the path of Codex: from CODEX_BRIDGE_CODEX, else from configured (codex.command: a
 // path, or a name to look up), else "codex" in PATH. In PATH it skips the bridge itself; a path
-// to the bridge is an error.
+// to the bridge is an error. For npm's codex.cmd on Windows it returns the codex.exe that this starts:
+// cmd.exe would interpret arguments, and Node would add a process.
 func Find(configured string) (string, error) {
+	path, err := find(configured)
+	if err == nil && runtime.GOOS == "windows" {
+		path = npmProgram(path, runtime.GOARCH)
+	}
+	return path, err
+}
+
+func find(configured string) (string, error) {
 	if named := os.Getenv(Env); named != "" {
 		return named, checkNamed(named, Env)
 	}
@@ -59,8 +69,8 @@ func lookup(name string) (string, error) {
 		if dir == "" {
 			dir = "."
 		}
-		for _, ext := range extensions() {
-			path := filepath.Join(dir, name+ext)
+		for _, file := range programNames(name, runtime.GOOS) {
+			path := filepath.Join(dir, file)
 			if !filepath.IsAbs(path) || checkExecutable(path) != nil { // like os/exec, skip the current folder
 				continue
 			}
@@ -77,12 +87,20 @@ func lookup(name string) (string, error) {
 	return "", &FindError{fmt.Sprintf("no %q in PATH", name), installHint}
 }
 
-// extensions returns the extensions of programs on Windows.
-func extensions() []string {
-	if runtime.GOOS == "windows" {
-		return []string{".exe", ".cmd", ".bat"}
+// programNames returns the names of files that may be the program. On Windows the user may leave out the
+// extension.
+func programNames(name, goos string) []string {
+	if goos != "windows" {
+		return []string{name}
 	}
-	return []string{""}
+	extensions := []string{".exe", ".cmd", ".bat"}
+	if slices.Contains(extensions, strings.ToLower(filepath.Ext(name))) {
+		return []string{name}
+	}
+	for i, ext := range extensions {
+		extensions[i] = name + ext
+	}
+	return extensions
 }
 
 func checkExecutable(path string) error {

@@ -15,17 +15,22 @@ func RunInForeground(c Command, stop <-chan os.Signal) (*os.ProcessState, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckArgs(c.Path, c.Args); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
-	endWithParent(cmd)
+	started := endWithParent(cmd)
 	runtime.LockOSThread() // Linux sends the death signal when this thread ends
 	defer runtime.UnlockOSThread()
 	if err := child.Start(cmd); err != nil {
 		return nil, &FindError{c.Path + " can't be run: " + err.Error(), installHint}
 	}
+	ended := started()
 	done := make(chan struct{})
 	go func() { // ends with Codex
 		_ = child.Wait(cmd) // the result is in cmd.ProcessState
+		ended()
 		close(done)
 	}()
 	for {

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package codex
 
 import (
@@ -51,9 +53,15 @@ func (*tree) prepare(cmd *exec.Cmd) {
 
 func (*tree) started(*exec.Cmd) {}
 
+func (*tree) ended() {}
+
 // endWithParent makes a Codex on the terminal end when the bridge is killed. Measured with Codex
-// 0.169: it would try for minutes to reach the bridge, and write on the terminal of the shell.
-func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
+// 0.169: it would try for minutes to reach the bridge, and write on the terminal of the shell. The
+// caller calls started after the start, and ended after the end.
+func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	return func() func() { return func() {} }
+}
 
 // kill kills all descendants of the bridge. One that forks meanwhile is found in the next round.
 // The rounds are limited, since some processes can't be killed.

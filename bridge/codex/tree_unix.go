@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package codex
 
@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"codex-bridge.example/bridge/child"
 )
 
 var terminate os.Signal = syscall.SIGTERM
@@ -15,16 +17,26 @@ func GrowPipe(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// tree is Codex with its process group. There is no death signal; if the bridge is killed, Codex
-// sees the end of its input and exits.
-type tree struct{}
+// tree is Codex with its process group. If the bridge is killed, Codex gets an end of input, and
+// SIGTERM: a Codex that listens on a port does not read its input.
+type tree struct{ unwatch func() }
 
-func (*tree) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func (*tree) prepare(cmd *exec.Cmd) {
+	child.PrepareEndWithParent()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
 
-func (*tree) started(*exec.Cmd) {}
+func (t *tree) started(cmd *exec.Cmd) { t.unwatch = child.EndWithParent(cmd.Process.Pid) }
 
-// endWithParent does nothing: this system has no death signal. The user ends a Codex on the terminal
-// whose bridge was killed.
-func endWithParent(*exec.Cmd) {}
+func (t *tree) ended() { t.unwatch() }
 
-func (*tree) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// endWithParent makes a Codex on the terminal end when the bridge is killed. The caller calls started
+// after the start, and ended after the end.
+func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
+	child.PrepareEndWithParent()
+	return func() func() { return child.EndWithParent(cmd.Process.Pid) }
+}
+
+// kill kills Codex with its group, and while Codex runs, all its descendants. Codex starts each
+// command in a session of its own; after Codex was killed, they can't be found.
+func (*tree) kill(cmd *exec.Cmd) { child.KillTree(cmd.Process.Pid) }

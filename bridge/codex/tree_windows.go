@@ -20,7 +20,10 @@ type tree struct{ job child.Job }
 
 func (t *tree) prepare(cmd *exec.Cmd) { t.job.Prepare(cmd) }
 func (t *tree) started(cmd *exec.Cmd) { t.job.Started(cmd) }
+func (*tree) ended()                  {}
 func (t *tree) kill(cmd *exec.Cmd)    { t.job.Kill(cmd) }
 
 // endWithParent does nothing: the user ends a Codex on the terminal whose bridge was killed.
-func endWithParent(*exec.Cmd) {}
+func endWithParent(*exec.Cmd) (started func() (ended func())) {
+	return func() func() { return func() {} }
+}

@@ -55,7 +55,11 @@ func examineHooks(cfg *config.Config, path, trial string) finding {
 func askServer(cfg *config.Config, path, method string) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append(append([]string{}, cfg.Codex.Args...), "app-server")...)
+	args := append(append([]string{}, cfg.Codex.Args...), "app-server")
+	if err := codex.CheckArgs(path, args); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
 	cmd.WaitDelay = time.Second // for processes of a wrapper that still hold the pipe
 	in, err := cmd.StdinPipe()

@@ -127,7 +127,13 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
 	}
 	allow := cfg.OnFailure == "allow"
-	plan.Command = func(e hook.Event) string { return server.Command(self, e, plan.Limit(e), allow) }
+	if _, err := server.Command(self, hook.PreToolUse, time.Duration(cfg.Timeout), allow); err != nil {
+		return nil, err
+	}
+	plan.Command = func(e hook.Event) string {
+		line, _ := server.Command(self, e, plan.Limit(e), allow) // only its paths can be wrong
+		return line
+	}
 	return plan, nil
 }
 

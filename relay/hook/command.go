@@ -1,50 +1,63 @@
 package hook
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Command returns the command line that Codex runs for a hook. self is the path of
 // codex-bridge, and timeout the time that Codex gives the hook. With allow, a tool runs
 // when the bridge can't be reached or does not answer in time. Input that can't be read,
 // and a socket that is not the bridge's, are denied even so.
-func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool) string {
+func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool) (string, error) {
 	words := []string{self, "hook", "--socket", s.Socket(), "--event", string(e), "--timeout", timeout.String()}
 	if allow {
 		words = append(words, "--on-failure", "allow")
 	}
-	quote := quoteShell
-	if runtime.GOOS == "windows" {
-		quote = quoteCmd
-	}
+	return commandLine(words, runtime.GOOS, shortPath)
+}
+
+// commandLine returns the line for the shell that Codex uses on the system goos. Codex's source shows that
+// on Windows it passes the line to cmd.exe as one argument, and escapes quotes with a backslash, which
+// cmd.exe does not understand. So a line for Windows has no quotes: a path that would need them is replaced
+// by its short form, in which the system has no spaces. Without a short form it is an error, since Codex
+// lets the tool run if a hook can't be started.
+func commandLine(words []string, goos string, short func(path string) string) (string, error) {
+	line := make([]string, len(words))
 	for i, word := range words {
-		words[i] = quote(word)
+		if goos != "windows" {
+			line[i] = quoteShell(word)
+			continue
+		}
+		if line[i] = word; !isPlainForCmd(word) {
+			line[i] = short(word)
+		}
+		if !isPlainForCmd(line[i]) {
+			return "", fmt.Errorf("codex on Windows can't run a hook with the path %s, which has spaces or special characters and no short name; "+
+				"install codex-bridge, and set CODEX_BRIDGE_STATE to a folder, elsewhere", word)
+		}
 	}
-	return strings.Join(words, " ")
+	return strings.Join(line, " "), nil
 }
 
-// isPlain reports whether a word needs no quotes: it has only letters, digits and signs.
-func isPlain(word, signs string) bool {
-	return word != "" && strings.TrimFunc(word, func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(signs, r)
-	}) == ""
-}
-
-// quoteShell quotes a word for a POSIX shell.
+// quoteShell quotes a word for a POSIX shell, unless it has only letters, digits and some signs.
 func quoteShell(word string) string {
-	if isPlain(word, "_-./=:@%+,") {
+	if word != "" && strings.TrimFunc(word, func(r rune) bool { return isASCIILetterOrDigit(r) || strings.ContainsRune("_-./=:@%+,", r) }) == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// quoteCmd quotes a word for cmd.exe. It escapes no quotes: file names on Windows have
-// none.
-func quoteCmd(word string) string {
-	if isPlain(word, `_-./\:@+`) {
-		return word
-	}
-	return `"` + word + `"`
+// isPlainForCmd reports whether cmd.exe takes a word as it is, without quotes.
+func isPlainForCmd(word string) bool {
+	return word != "" && strings.TrimFunc(word, func(r rune) bool {
+		return isASCIILetterOrDigit(r) || strings.ContainsRune(`_-./\:+~`, r) || r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
+	}) == ""
+}
+
+func isASCIILetterOrDigit(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }

@@ -11,7 +11,7 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-func TestQuoteShellAndCmd(t *testing.T) {
+func TestQuoteShell(t *testing.T) {
 	for word, want := range map[string]string{
 		"/usr/bin/codex-bridge": "/usr/bin/codex-bridge", "10s": "10s", "pre_tool_use": "pre_tool_use", "": "''",
 		"/a b": "'/a b'", "/it's": `'/it'\''s'`, "$HOME": "'$HOME'", "/a\nb": "'/a\nb'", `\`: `'\'`, "~": "'~'", "é": "'é'", "a;b": "'a;b'",
@@ -20,13 +20,52 @@ func TestQuoteShellAndCmd(t *testing.T) {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}
 	}
-	for word, want := range map[string]string{
-		`C:\bin\codex-bridge.exe`: `C:\bin\codex-bridge.exe`, `C:\Program Files\x`: `"C:\Program Files\x"`, "a&b": `"a&b"`, "": `""`,
+}
+
+// On Windows the line has no quotes, and nothing that cmd.exe would interpret.
+func TestCommandLineOnWindows(t *testing.T) {
+	short := map[string]string{
+		`C:\Program Files\x.exe`: `C:\PROGRA~1\x.exe`, `C:\Users\a b\run\hook.sock`: `C:\Users\AB12~1\run\hook.sock`,
+		`C:\Users\a&b\hook.sock`: `C:\Users\A&B~1\hook.sock`,
+	}
+	for _, c := range []struct{ program, socket, want string }{
+		{`C:\bin\x.exe`, `C:\run\hook.sock`, `C:\bin\x.exe hook --socket C:\run\hook.sock`},
+		{`C:/bin/x.exe`, `\\server\share\hook.sock`, `C:/bin/x.exe hook --socket \\server\share\hook.sock`},
+		{`C:\Program Files\x.exe`, `C:\Users\a b\run\hook.sock`, `C:\PROGRA~1\x.exe hook --socket C:\Users\AB12~1\run\hook.sock`},
+		{`C:\Users\Zoë\x.exe`, `C:\Users\山田\hook.sock`, `C:\Users\Zoë\x.exe hook --socket C:\Users\山田\hook.sock`},
+		{`C:\my folder\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\bin\x.exe`, `C:\Users\a&b\hook.sock`, ""},
+		{`C:\%TEMP%\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a^b\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a(1)\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a,b\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a;b\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a=b\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\a!b\x.exe`, `C:\run\hook.sock`, ""},
+		{`C:\it's\x.exe`, `C:\run\hook.sock`, ""},
+		{"C:\\a\u00a0b\\x.exe", `C:\run\hook.sock`, ""},
+		{"", `C:\run\hook.sock`, ""},
 	} {
-		if got := hook.QuoteCmd(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
+		got, err := hook.CommandLine([]string{c.program, "hook", "--socket", c.socket}, "windows", func(path string) string {
+			if name, ok := short[path]; ok {
+				return name
+			}
+			return path
+		})
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%q %q: %s, %v; want %s", c.program, c.socket, got, err, c.want)
 		}
 	}
+}
+
+// commandOf returns the command line of a hook.
+func commandOf(t *testing.T, s *hook.Server, program string, e hook.Event, timeout time.Duration, allow bool) string {
+	t.Helper()
+	line, err := s.Command(program, e, timeout, allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
 }
 
 // The command line reaches the server through a shell, even when the paths have special
@@ -46,7 +85,7 @@ func TestCommandSurvivesTheShell(t *testing.T) {
 	}
 	for _, e := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 		s := listen(t, hook.Options{Folder: odd, Decide: denyCall})
-		cmd := exec.Command("sh", "-c", s.Command(program, e, longTimeout, false))
+		cmd := exec.Command("sh", "-c", commandOf(t, s, program, e, longTimeout, false))
 		cmd.Stdin = strings.NewReader(payload(e, "call-9"))
 		out, err := cmd.Output()
 		if reason := checkDenial(t, e, awaitAnswer{stdout: string(out)}); reason != "call-9" || err != nil {
@@ -56,7 +95,7 @@ func TestCommandSurvivesTheShell(t *testing.T) {
 	s := listen(t, hook.Options{Folder: folder(t)})
 	want := "/bin/codex-bridge hook --socket " + s.Socket() + " --event stop --timeout 10s"
 	for allow, want := range map[bool]string{false: want, true: want + " --on-failure allow"} {
-		if got := s.Command("/bin/codex-bridge", hook.Stop, 10*time.Second, allow); got != want {
+		if got := commandOf(t, s, "/bin/codex-bridge", hook.Stop, 10*time.Second, allow); got != want {
 			t.Errorf("%s\n%s", got, want)
 		}
 	}

@@ -4,8 +4,8 @@ import "codex-bridge.example/relay/hook/ask"
 
 // Internals that the tests compare with or change.
 var (
-	QuoteShell = quoteShell
-	QuoteCmd   = quoteCmd
+	QuoteShell  = quoteShell
+	CommandLine = commandLine
 )
 
 const (

@@ -1,5 +1,3 @@
-//go:build unix
-
 package hook_test
 
 import (
@@ -20,16 +18,7 @@ import (
 func impersonateBridge(t *testing.T, serve func(net.Conn)) (socket string) {
 	t.Helper()
 	s := listen(t, hook.Options{})
-	if err := os.Remove(s.Socket()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", s.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Socket(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	l := listenInPlace(t, s)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -119,17 +108,7 @@ func TestSilentListenerIsADenial(t *testing.T) {
 		checkFailure(t, e, o, "no answer")
 	}
 	s := listen(t, hook.Options{})
-	if err := os.Remove(s.Socket()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", s.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(s.Socket(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	defer listenInPlace(t, s).Close()
 	for e, o := range askAll(t, s.Socket(), shortTimeout) {
 		checkFailure(t, e, o, "no answer")
 	}

@@ -1,3 +1,5 @@
+//go:build !portable && !loopback
+
 package hook
 
 import (

@@ -85,6 +85,10 @@ func listenIn(parent string, fill func(folder string) error) (l net.Listener, fo
 	}
 	removeStaleFolders(parent)
 	name := strings.ToLower(rand.Text()[:12])
+	folder = filepath.Join(parent, name+string(ask.PIDSeparator)+strconv.Itoa(os.Getpid()))
+	if err := ask.CheckSocketPath(filepath.Join(folder, socketName)); err != nil {
+		return nil, "", err // the path while it starts is shorter
+	}
 	starting := filepath.Join(parent, startingPrefix+name[len(startingPrefix):])
 	if err := os.Mkdir(starting, 0o700); err != nil {
 		return nil, "", err
@@ -95,7 +99,6 @@ func listenIn(parent string, fill func(folder string) error) (l net.Listener, fo
 	if l, err = listen(filepath.Join(starting, socketName)); err != nil {
 		return nil, "", errors.Join(err, os.RemoveAll(starting))
 	}
-	folder = filepath.Join(parent, name+string(ask.PIDSeparator)+strconv.Itoa(os.Getpid()))
 	if err := os.Rename(starting, folder); err != nil {
 		return nil, "", errors.Join(err, l.Close(), os.RemoveAll(starting))
 	}

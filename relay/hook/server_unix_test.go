@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !loopback
 
 package hook_test
 
@@ -26,6 +26,22 @@ func dial(t *testing.T, s *hook.Server) net.Conn {
 	return conn
 }
 
+// listenInPlace listens at the server's socket in its place.
+func listenInPlace(t *testing.T, s *hook.Server) net.Listener {
+	t.Helper()
+	if err := os.Remove(s.Socket()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", s.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.Socket(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func TestServerFilesArePrivate(t *testing.T) {
 	s := listen(t, hook.Options{})
 	dir := filepath.Dir(s.Socket())
@@ -42,7 +58,7 @@ func TestServerFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word := range strings.FieldsSeq(string(token)) {
-		if strings.Contains(s.Command("codex-bridge", hook.Stop, longTimeout, false), word) {
+		if strings.Contains(commandOf(t, s, "codex-bridge", hook.Stop, longTimeout, false), word) {
 			t.Error("the command line has the token")
 		}
 	}

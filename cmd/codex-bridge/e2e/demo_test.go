@@ -12,6 +12,7 @@ import (
 // The demo runs to its end with the real Codex and prints its results.
 func TestDemo(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "the scenes of clients that share a Codex use a socket")
 	w := newWorld(t, options{codex: codexShim}) // with an MCP server next to it
 	cmd := exec.CommandContext(deadline(t), proxyPath, "demo", "--all")
 	cmd.Env, cmd.Dir = w.env, w.workspace

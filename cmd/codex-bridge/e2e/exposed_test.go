@@ -53,6 +53,7 @@ while True:
 // sandbox. Hooks reach the impostor: that is the control.
 func TestImpostorAtHookSocket(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "the bridge sees whether the process at the socket of hooks is sandboxed")
 	run := t.TempDir()
 	if err := os.Chmod(run, 0o700); err != nil {
 		t.Fatal(err)

@@ -91,6 +91,7 @@ func (w *world) serve(listen ...string) (clients [][]string) {
 // No attack has an effect on a shared Codex either, whichever way the client connects.
 func TestAttacksThroughServe(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "codex-bridge serve listens on a socket")
 	all := allAttacks()
 	for group, names := range attacksByWorld(func(a attack) bool { return a.codexConfig != "" }) {
 		t.Run(group, func(t *testing.T) {

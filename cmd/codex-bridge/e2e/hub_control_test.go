@@ -29,6 +29,7 @@ import (
 // startServe starts codex-bridge serve, and returns when it listens on the socket of Codex's daemon.
 func (w *world) startServe() (stop func()) {
 	w.t.Helper()
+	needsLinux(w.t, "codex-bridge serve listens on a socket")
 	cmd := exec.Command(proxyPath, "serve")
 	cmd.Env, cmd.Dir, cmd.Stderr = w.env, w.workspace, os.Stderr
 	if err := cmd.Start(); err != nil {

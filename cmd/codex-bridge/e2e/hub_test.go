@@ -29,6 +29,7 @@ escalation = "ask"
 `
 
 func newHubWorld(t *testing.T, config string) *world {
+	needsLinux(t, "clients share a Codex by a socket")
 	return newWorld(t, options{config: config, codex: codexPath, mute: "the clients of one Codex have no noise"})
 }
 
@@ -187,6 +188,7 @@ func TestPolicyOfSharedCodex(t *testing.T) {
 // An editor and Codex's terminal interface work on one thread.
 func TestTerminalAndEditorShareThread(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "clients share a Codex by a socket")
 	w := newWorld(t, options{config: hubConfig, codex: codexPath, codexConfig: terminalConfig, mute: "the clients of one Codex have no noise"})
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: touch first")
 	term.waitUntil("the turn has ended", func() bool { return strings.Contains(visible(term.text()), "Worked for") })
@@ -210,6 +212,7 @@ func TestTerminalAndEditorShareThread(t *testing.T) {
 // in an editor. Each shows the turns of the others.
 func TestThreeClients(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "clients share a Codex by a socket")
 	config := strings.Replace(hubConfig, `mode = "require"`, "mode = \"auto\"\ncontrol_socket = true", 1)
 	w := newWorld(t, options{config: config, codex: codexPath, codexConfig: terminalConfig, mute: "the clients of one Codex have no noise"})
 	w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+w.workspace+"\"]\ntrust_level = \"trusted\"\n")

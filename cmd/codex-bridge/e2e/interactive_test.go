@@ -249,6 +249,7 @@ for folder in glob.glob(sys.argv[1] + "/*"):
 // could answer its own questions.
 func TestTerminalInterfaceSocket(t *testing.T) {
 	t.Parallel()
+	needsLinux(t, "the terminal interface has a socket; elsewhere it has a local port with a token")
 	w := newWorld(t, options{codex: codexPath, config: terminalPolicy + "network = true\n", codexConfig: terminalConfig + "[sandbox_workspace_write]\nnetwork_access = true\n"})
 	connect := []string{"python3", w.write("workspace/connect.py", connectProgram), filepath.Join(w.root, "state", "run")}
 	term := w.newScreen(proxyPath, "-s", "workspace-write", "RUN: "+strings.Join(connect, " ")+" >replies 2>&1; touch done")

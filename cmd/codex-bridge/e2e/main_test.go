@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -36,6 +37,21 @@ var (
 
 // raceEnv builds the proxy with the race detector; the first race ends it and fails the test.
 const raceEnv = "CODEX_BRIDGE_E2E_RACE"
+
+// tagsEnv has build tags for the proxy, comma-separated. portable and loopback build the code of
+// other systems.
+const tagsEnv = "CODEX_BRIDGE_E2E_TAGS"
+
+// isPortable reports whether the proxy has the code of other systems.
+var isPortable = slices.Contains(strings.Split(os.Getenv(tagsEnv), ","), "portable")
+
+// needsLinux skips a test of something that the code of other systems can't do.
+func needsLinux(t testing.TB, why string) {
+	t.Helper()
+	if isPortable {
+		t.Skip("only on Linux: " + why)
+	}
+}
 
 // codexEnv names another Codex, for TestCanary. The other tests are about the tested release.
 const codexEnv = "CODEX_BRIDGE_E2E_CODEX"
@@ -150,7 +166,7 @@ func findProxy(dir string) error {
 	proxyPath = os.Getenv("CODEX_BRIDGE_E2E_PROXY")
 	if proxyPath == "" {
 		proxyPath = filepath.Join(dir, "codex-bridge")
-		argv := []string{"build", "-o", proxyPath}
+		argv := []string{"build", "-o", proxyPath, "-tags", os.Getenv(tagsEnv)}
 		if os.Getenv(raceEnv) != "" {
 			argv = append(argv, "-race")
 		}

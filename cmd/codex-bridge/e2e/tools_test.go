@@ -131,6 +131,9 @@ func TestHostTools(t *testing.T) {
 		{"counts", `{"n":"one"}`, "do not match its schema"},
 		{"counts", `{"n":1}`, `counted {"n":1}`},
 	} {
+		if isPortable && test.tool == "strays" {
+			continue // its process is not found after the tool's end
+		}
 		if told := c.callTool(thread, test.tool, test.arguments); !strings.Contains(told, test.want) || len(told) > 17_000 {
 			t.Errorf("%s %s: the model got %.500s", test.tool, test.arguments, told)
 		}

@@ -55,10 +55,29 @@ func withLongGrace(config string) string {
 	return "\n[codex]\nshutdown_grace = \"1m\"\n"
 }
 
+// worldFolder returns a folder that is removed with the test. With the code of other systems its path is
+// short, for the names of sockets.
+func worldFolder(t *testing.T) string {
+	t.Helper()
+	if !isPortable {
+		return t.TempDir()
+	}
+	folder, err := os.MkdirTemp("", "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
 // newWorld creates a world. The end of the test removes it and kills its processes.
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
+	root, err := filepath.EvalSymlinks(worldFolder(t))
 	if err != nil {
 		t.Fatal(err)
 	}

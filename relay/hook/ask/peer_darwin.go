@@ -1,3 +1,5 @@
+//go:build !loopback
+
 package ask
 
 import "golang.org/x/sys/unix"
@@ -11,7 +13,3 @@ func peer(fd int) (uid, pid int, err error) {
 	pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
 	return int(cred.Uid), pid, err
 }
-
-// CheckPeerOutsideSandbox returns nil: Seatbelt, Codex's sandbox on macOS, has no PID
-// namespaces.
-func CheckPeerOutsideSandbox(int) error { return nil }
