@@ -62,10 +62,13 @@ func TestNeovimFences(t *testing.T) {
 // After a failed start the statusline does not say "working".
 func TestNeovimStatuslineAfterFailedStart(t *testing.T) {
 	t.Parallel()
-	v := newWorld(t, options{}).neovim("{ cmd = { 'no-such-program' } }")
-	v.lua(`vim.o.statusline = "<%{v:lua.require'codex-bridge'.status()}>"`)
-	v.typeKeys(":Codex hello<CR>")
-	v.waitLua("vim.fn.bufnr('codex://chat') > 0 and chat():find('is not executable')")
+	v := newWorld(t, options{config: "[policy]\nsandbx = \"read-only\"\n"}).neovim("{}")
+	v.lua(`vim.o.statusline = "<%{v:lua.require'codex-bridge'.status()}>"
+		require("codex-bridge").show()
+		require("codex-bridge").send("hello")
+		vim.cmd.redrawstatus({ bang = true })`)
+	v.waitScreen("<codex: working>")
+	v.waitLua("chat():find('not sent')")
 	v.waitScreen("<>")
 	if strings.Contains(v.Screen().Text(), "codex: working") {
 		t.Error(v.Screen().Text())
@@ -81,12 +84,13 @@ func TestNeovimLeavesThread(t *testing.T) {
 	v.lua(`left = require("codex-bridge").about().thread.id`)
 	v.typeKeys(":CodexNew<CR>")
 	v.runText("SAY: second")
-	v.waitLua(`(function()
-  local status
-  require("codex-bridge").request("thread/unsubscribe", { threadId = left }, function(err, result) status = err and err.message or result.status end)
-  vim.wait(10000, function() return status end)
-  return status == "notSubscribed" or status == "notLoaded"
-end)()`)
+	got := v.text(`local status
+require("codex-bridge").request("thread/unsubscribe", { threadId = left }, function(err, result) status = err and err.message or result.status end)
+vim.wait(60000, function() return status end)
+return status`)
+	if got != "notSubscribed" && got != "notLoaded" {
+		t.Errorf("the left thread was still %s", got)
+	}
 }
 
 // An empty Lua table is sent as an object, with both framings.

@@ -101,8 +101,8 @@ end
 
 -- Opens the window, moves it to the current tab, or updates its place and countdown.
 function Card:place()
-  if self.finished then
-    return
+  if self.finished or vim.fn.getcmdwintype() ~= "" then
+    return -- the next tick places the card after the command-line window
   end
   local open = self.window and vim.api.nvim_win_is_valid(self.window)
   if open and vim.api.nvim_win_get_tabpage(self.window) ~= vim.api.nvim_get_current_tabpage() then
@@ -127,6 +127,9 @@ function Card:place()
     self.height = math.min(all, room)
     vim.api.nvim_win_set_config(self.window, self:layout())
     self:reveal_chat(self.height + 2)
+  end
+  if not open and vim.api.nvim_get_mode().mode:sub(1, 1) == "c" then
+    vim.cmd.redraw() -- Neovim draws no new window while the user types a command
   end
 end
 
