@@ -260,6 +260,23 @@ func TestNeovimCommandLineWindow(t *testing.T) {
 	}
 }
 
+// A card that the user closes and asks for again at once stays.
+func TestNeovimCardIsReopenedAtOnce(t *testing.T) {
+	t.Parallel()
+	v := newWorld(t, options{config: neovimRules}).neovim("{}")
+	v.startText("RUN: touch it")
+	v.waitScreen("ga  Accept once")
+	v.lua(`require("codex-bridge").approvals()
+		vim.api.nvim_win_close(0, true)
+		require("codex-bridge").approvals()`)
+	v.lua("vim.wait(100)") // what is scheduled runs
+	if got := v.text("return vim.bo.filetype"); got != "codex-card" {
+		t.Errorf("the cursor is in %q", got)
+	}
+	v.decline()
+	v.waitTurns()
+}
+
 // Nothing is accepted that was not on the screen. With a hidden chat the user is notified.
 func TestNeovimUnseen(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ func TestNeovimStopDuringTool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.startText("RUN: echo begun; sleep 600")
+	// Measured with Codex 0.169: the first output of a command may come without a delta.
+	v.startText(`CALL: exec_command {"cmd":"while :; do echo begun; sleep 0.2; done","yield_time_ms":30000}`)
 	v.waitLua("chat():find('\\nbegun', 1, true)")
 	v.typeKeys(":CodexStop<CR>")
 	v.waitTurns()
@@ -28,6 +29,21 @@ func TestNeovimStopDuringTool(t *testing.T) {
 	v.checkContains(chat, "## Codex\n\nafter\n")
 	if screen := v.Screen().Text(); strings.Contains(screen, "running") || !strings.Contains(screen, "stopped") {
 		t.Errorf("the state of the tool on the screen:\n%s", screen)
+	}
+}
+
+// A command that runs on after its turn is complete when it ends.
+func TestNeovimCommandOutlivesItsTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	v := w.neovim("{}")
+	v.runText(`CALL: exec_command {"cmd":"while [ ! -e go ]; do echo begun; sleep 0.2; done","yield_time_ms":1000}`)
+	v.waitScreen("while", "running")
+	w.write("workspace/go", "")
+	v.waitScreen("▸ $ while", "exit 0")
+	chat := v.chatText()
+	if n := strings.Count(chat, "\n````"); n%2 != 0 || !strings.Contains(chat, "begun") {
+		t.Errorf("the output of the command:\n%s", chat)
 	}
 }
 

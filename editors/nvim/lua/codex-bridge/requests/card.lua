@@ -101,7 +101,7 @@ end
 
 -- Opens the window, moves it to the current tab, or updates its place and countdown.
 function Card:place()
-  if self.finished or vim.fn.getcmdwintype() ~= "" then
+  if self.finished or self.is_closed or vim.fn.getcmdwintype() ~= "" then
     return -- the next tick places the card after the command-line window
   end
   local open = self.window and vim.api.nvim_win_is_valid(self.window)
@@ -157,8 +157,11 @@ end
 
 -- Moves the cursor to the card.
 function Card:focus()
+  self.is_closed = false -- the user may ask for a card that they have just closed
   self:place()
-  vim.api.nvim_set_current_win(self.window)
+  if self.window then
+    vim.api.nvim_set_current_win(self.window)
+  end
 end
 
 -- Answers with the choice of this name; returns false if there is none.
@@ -249,9 +252,11 @@ function M.show(options, done)
     group = self.group,
     callback = function(event)
       if tonumber(event.match) == self.window then
-        self.window = nil
+        self.window, self.is_closed = nil, true
         vim.schedule(function()
-          self:finish(nil)
+          if self.is_closed then
+            self:finish(nil)
+          end
         end)
       else
         place()
