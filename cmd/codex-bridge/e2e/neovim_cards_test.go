@@ -53,6 +53,15 @@ func TestNeovimPolicyCards(t *testing.T) {
 		}
 	}
 	v.recordScreen("cards")
+	// A client that sends its settings with each turn gets the change each time.
+	v.lua(`for _ = 1, 2 do
+  require("codex-bridge.policy").applied({ method = "turn/start", verdict = "rewrite", changes = {
+    { field = "params.model", rule = "policy.models", reason = "gpt-4 is not allowed", from = "gpt-4", to = "gpt-5" } } })
+end`)
+	if n := strings.Count(v.chatText(), "> What   model: gpt-4 → gpt-5\n"); n != 1 {
+		t.Errorf("the change is shown %d times", n)
+	}
+	v.lua(`require("codex-bridge.policy").applied({ method = "process/spawn", verdict = "deny", error = { method = "process/spawn", rule = "policy.methods", reason = "no" } })`)
 
 	// The key opens the policy of the card under the cursor, here that of the cut.
 	opened := func(line int) {
@@ -62,12 +71,13 @@ func TestNeovimPolicyCards(t *testing.T) {
 	v.lua(`vim.api.nvim_set_current_win(vim.fn.bufwinid("codex://chat")) vim.fn.search("Changed by the policy", "w")`)
 	v.typeKeys("go")
 	opened(lineOf(neovimRules, "approval"))
-	// The command, without a card under the cursor, that of the last one.
-	v.typeKeys(":CodexOpenPolicy<CR>")
-	opened(rule)
+	v.lua(`vim.api.nvim_set_current_win(vim.fn.bufwinid("codex://chat")) vim.fn.search("touch forbidden", "bw") vim.fn.search("^> What   touch", "w")`)
 	v.typeKeys(":CodexExplain<CR>")
 	v.waitScreen("Refused by the policy", "Fix", "change the rule, or run it yourself")
-	v.typeKeys("q")
+	v.typeKeys("go")
+	opened(rule)
+	v.typeKeys(":CodexOpenPolicy<CR>") // without a card under the cursor: of the last card, which has no place
+	v.waitScreen("No file sets this rule.")
 	v.waitLua("vim.fn.bufnr('codex://explain') == -1")
 }
 
@@ -230,11 +240,48 @@ func TestNeovimExpiry(t *testing.T) {
 	v.checkContains(v.chatText(), "> No answer in time: declined\n> What   touch too-late\n")
 }
 
+// A request that arrives while the command-line window is open is shown after it.
+func TestNeovimCommandLineWindow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: neovimRules})
+	v := w.neovim("{ thread = { sandbox = 'workspace-write' } }")
+	v.runText("SAY: hello")
+	v.typeKeys("q:")
+	v.waitLua("vim.fn.getcmdwintype() == ':'")
+	v.lua(`require("codex-bridge").send("RUN: touch later")`)
+	v.started++
+	v.waitLua("require('codex-bridge').about().pending_requests == 1")
+	v.typeKeys(":q<CR>")
+	v.waitScreen("touch later", "ga  Accept once")
+	v.accept()
+	v.waitTurns()
+	if !w.workspaceHasFile("later") {
+		t.Error("the accepted command did not run")
+	}
+}
+
+// A card that the user closes and asks for again at once stays.
+func TestNeovimCardIsReopenedAtOnce(t *testing.T) {
+	t.Parallel()
+	v := newWorld(t, options{config: neovimRules}).neovim("{}")
+	v.startText("RUN: touch it")
+	v.waitScreen("ga  Accept once")
+	v.lua(`require("codex-bridge").approvals()
+		vim.api.nvim_win_close(0, true)
+		require("codex-bridge").approvals()`)
+	v.lua("vim.wait(100)") // what is scheduled runs
+	if got := v.text("return vim.bo.filetype"); got != "codex-card" {
+		t.Errorf("the cursor is in %q", got)
+	}
+	v.decline()
+	v.waitTurns()
+}
+
 // Nothing is accepted that was not on the screen. With a hidden chat the user is notified.
 func TestNeovimUnseen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: neovimRules})
-	v := w.neovim("{}")
+	v := w.neovim("{ thread = { sandbox = 'workspace-write' } }")
 	v.runText("SAY: hello")
 	v.lua(`notes = {} vim.notify = function(text) notes[#notes + 1] = text end require("codex-bridge").hide()`)
 	v.lua(`require("codex-bridge").send("RUN: touch unseen")`)

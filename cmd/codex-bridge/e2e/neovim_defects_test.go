@@ -16,7 +16,8 @@ func TestNeovimStopDuringTool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	v := w.neovim("{}")
-	v.startText("RUN: echo begun; sleep 600")
+	// Measured with Codex 0.169: the first output of a command may come without a delta.
+	v.startText(`CALL: exec_command {"cmd":"while :; do echo begun; sleep 0.2; done","yield_time_ms":30000}`)
 	v.waitLua("chat():find('\\nbegun', 1, true)")
 	v.typeKeys(":CodexStop<CR>")
 	v.waitTurns()
@@ -28,6 +29,21 @@ func TestNeovimStopDuringTool(t *testing.T) {
 	v.checkContains(chat, "## Codex\n\nafter\n")
 	if screen := v.Screen().Text(); strings.Contains(screen, "running") || !strings.Contains(screen, "stopped") {
 		t.Errorf("the state of the tool on the screen:\n%s", screen)
+	}
+}
+
+// A command that runs on after its turn is complete when it ends.
+func TestNeovimCommandOutlivesItsTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	v := w.neovim("{}")
+	v.runText(`CALL: exec_command {"cmd":"while [ ! -e go ]; do echo begun; sleep 0.2; done","yield_time_ms":1000}`)
+	v.waitScreen("while", "running")
+	w.write("workspace/go", "")
+	v.waitScreen("▸ $ while", "exit 0")
+	chat := v.chatText()
+	if n := strings.Count(chat, "\n````"); n%2 != 0 || !strings.Contains(chat, "begun") {
+		t.Errorf("the output of the command:\n%s", chat)
 	}
 }
 
@@ -62,10 +78,13 @@ func TestNeovimFences(t *testing.T) {
 // After a failed start the statusline does not say "working".
 func TestNeovimStatuslineAfterFailedStart(t *testing.T) {
 	t.Parallel()
-	v := newWorld(t, options{}).neovim("{ cmd = { 'no-such-program' } }")
-	v.lua(`vim.o.statusline = "<%{v:lua.require'codex-bridge'.status()}>"`)
-	v.typeKeys(":Codex hello<CR>")
-	v.waitLua("vim.fn.bufnr('codex://chat') > 0 and chat():find('is not executable')")
+	v := newWorld(t, options{config: "[policy]\nsandbx = \"read-only\"\n"}).neovim("{}")
+	v.lua(`vim.o.statusline = "<%{v:lua.require'codex-bridge'.status()}>"
+		require("codex-bridge").show()
+		require("codex-bridge").send("hello")
+		vim.cmd.redrawstatus({ bang = true })`)
+	v.waitScreen("<codex: working>")
+	v.waitLua("chat():find('not sent')")
 	v.waitScreen("<>")
 	if strings.Contains(v.Screen().Text(), "codex: working") {
 		t.Error(v.Screen().Text())
@@ -81,12 +100,13 @@ func TestNeovimLeavesThread(t *testing.T) {
 	v.lua(`left = require("codex-bridge").about().thread.id`)
 	v.typeKeys(":CodexNew<CR>")
 	v.runText("SAY: second")
-	v.waitLua(`(function()
-  local status
-  require("codex-bridge").request("thread/unsubscribe", { threadId = left }, function(err, result) status = err and err.message or result.status end)
-  vim.wait(10000, function() return status end)
-  return status == "notSubscribed" or status == "notLoaded"
-end)()`)
+	got := v.text(`local status
+require("codex-bridge").request("thread/unsubscribe", { threadId = left }, function(err, result) status = err and err.message or result.status end)
+vim.wait(60000, function() return status end)
+return status`)
+	if got != "notSubscribed" && got != "notLoaded" {
+		t.Errorf("the left thread was still %s", got)
+	}
 }
 
 // An empty Lua table is sent as an object, with both framings.

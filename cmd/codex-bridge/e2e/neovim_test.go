@@ -365,6 +365,21 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 		return vim.tbl_map(function(choice) return choice.label end, card.choices)`)
 	v.checkContains(labels, `"Accept, and always allow commands that start with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
 
+	// Under a policy only answers are offered that the bridge keeps, in the words of approvals.remember.
+	const offered = `{"availableDecisions":["accept","acceptForSession",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["rm"]}},` +
+		`{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"allow"}}},"cancel"],"bridge":%s}`
+	for hint, want := range map[string]string{
+		`{"remember":[]}`: `["Accept once","Decline","Decline, and stop the turn"]`,
+		`{"remember":["session"],"rememberMs":1800000}`:          `["Accept once","Accept for this session, 30 minutes","Decline","Decline, and stop the turn"]`,
+		`{"remember":["session","always"],"rememberMs":3600000}`: `["Accept once","Accept for this session, 1 hour","Accept always for exactly this, 1 hour","Decline","Decline, and stop the turn"]`,
+	} {
+		got := v.lua(`local card = require("codex-bridge.requests.command_execution").card(vim.json.decode(...))
+			return vim.tbl_map(function(choice) return choice.label end, card.choices)`, fmt.Sprintf(offered, hint))
+		if got != want {
+			t.Errorf("with %s the card offers %s, want %s", hint, got, want)
+		}
+	}
+
 	// The diff has no room for what grantRoot grants: its "accept" returns to the card, which has.
 	v.lua(`request = { params = { grantRoot = "/srv\u{202e}" } }
 		view = require("codex-bridge.requests.file_change").show(request, function(decision) _G.decided = decision end,

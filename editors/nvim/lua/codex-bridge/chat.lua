@@ -139,7 +139,7 @@ end
 -- Appends text to the body of a block.
 function M.append(id, text)
   local block = by_id[id]
-  if not block or text == "" then
+  if not block or block.done or text == "" then
     return
   end
   block.has_text = true

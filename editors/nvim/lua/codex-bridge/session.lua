@@ -64,7 +64,10 @@ local thread_notifications = {
   ["turn/completed"] = function(p)
     last_turn, stop_requested = p.turn.id, nil
     chat.flush()
-    chat.finish_all(S.stopped_item, "DiagnosticWarn")
+    -- A command may run on after its turn; an interrupt or a failure ends it, without an item/completed.
+    if p.turn.status ~= "completed" then
+      chat.finish_all(S.stopped_item, "DiagnosticWarn")
+    end
     if p.turn.error then
       chat.notice(p.turn.error.message)
     elseif p.turn.status == "interrupted" then

@@ -101,8 +101,8 @@ end
 
 -- Opens the window, moves it to the current tab, or updates its place and countdown.
 function Card:place()
-  if self.finished then
-    return
+  if self.finished or self.is_closed or vim.fn.getcmdwintype() ~= "" then
+    return -- the next tick places the card after the command-line window
   end
   local open = self.window and vim.api.nvim_win_is_valid(self.window)
   if open and vim.api.nvim_win_get_tabpage(self.window) ~= vim.api.nvim_get_current_tabpage() then
@@ -127,6 +127,9 @@ function Card:place()
     self.height = math.min(all, room)
     vim.api.nvim_win_set_config(self.window, self:layout())
     self:reveal_chat(self.height + 2)
+  end
+  if not open and vim.api.nvim_get_mode().mode:sub(1, 1) == "c" then
+    vim.cmd.redraw() -- Neovim draws no new window while the user types a command
   end
 end
 
@@ -154,8 +157,11 @@ end
 
 -- Moves the cursor to the card.
 function Card:focus()
+  self.is_closed = false -- the user may ask for a card that they have just closed
   self:place()
-  vim.api.nvim_set_current_win(self.window)
+  if self.window then
+    vim.api.nvim_set_current_win(self.window)
+  end
 end
 
 -- Answers with the choice of this name; returns false if there is none.
@@ -246,9 +252,11 @@ function M.show(options, done)
     group = self.group,
     callback = function(event)
       if tonumber(event.match) == self.window then
-        self.window = nil
+        self.window, self.is_closed = nil, true
         vim.schedule(function()
-          self:finish(nil)
+          if self.is_closed then
+            self:finish(nil)
+          end
         end)
       else
         place()

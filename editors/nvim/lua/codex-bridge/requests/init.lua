@@ -75,6 +75,10 @@ show_next = vim.schedule_wrap(function()
   if shown or not request or request.is_postponed then
     return
   end
+  -- While the command-line window is open, Neovim opens no other one.
+  if vim.fn.getcmdwintype() ~= "" then
+    return vim.defer_fn(show_next, 200)
+  end
   -- Keys that the user types into a text must not answer a picker. A card takes no such keys.
   if request.module.is_modal and vim.api.nvim_get_mode().mode ~= "n" then
     vim.api.nvim_create_autocmd("ModeChanged", { pattern = "*:n", once = true, callback = show_next })
