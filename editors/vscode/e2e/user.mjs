@@ -63,9 +63,14 @@ export class User {
   /** Picks a command (typed starts with >) or a file. more: the command opens another list. */
   async pick(typed, wanted, more = false) {
     const box = this.page.locator(".quick-input-widget input");
-    await this.page.keyboard.press("F1");
-    await box.waitFor();
-    await box.fill(typed);
+    // A list that is just closing takes the key and no text.
+    await until(`${typed} is typed`, async () => {
+      await this.page.keyboard.press("F1");
+      return box.fill(typed, { timeout: 3000 }).then(
+        () => true,
+        () => false,
+      );
+    });
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: wanted }).first().click();
     if (!more) await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
