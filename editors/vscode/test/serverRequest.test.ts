@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as strings from "../src/core/strings";
-import { toResponse, type ServerRequest, toServerRequest, type Choice, type Values } from "../src/core/serverRequest";
+import type { Choice } from "../src/core/choice";
+import { toResponse, type ServerRequest, toServerRequest, type Values } from "../src/core/serverRequest";
 
 const request = (method: string, params: unknown): ServerRequest => {
   const one = toServerRequest("number:1", method, params, []);

@@ -1,6 +1,7 @@
 // The cards of pending requests.
 import { fieldError } from "../src/core/fields";
-import type { ServerRequest, Choice, Field, Values } from "../src/core/serverRequest";
+import type { Choice } from "../src/core/choice";
+import type { ServerRequest, Field, Values } from "../src/core/serverRequest";
 import * as strings from "../src/core/strings";
 import { button, el } from "./dom";
 import { fileRow } from "./entries";

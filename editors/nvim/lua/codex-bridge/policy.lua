@@ -91,8 +91,8 @@ local function change_text(change)
   return S.replaced:format(field, value(change.from), value(change.to))
 end
 
--- Reports whether a change takes something from the user. The bridge also fills in what is missing, marks reasons, and
--- keeps an approval itself that Codex gets as a plain one.
+-- Reports whether a change removes or lowers a value that the client sent. Other changes add a missing value, mark a
+-- reason, or turn an answer that the bridge remembers into a plain "accept" for Codex.
 local function takes(change)
   if change.from == nil or change.field == "params.reason" or vim.startswith(change.field, "result") then
     return false

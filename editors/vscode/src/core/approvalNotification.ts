@@ -1,5 +1,6 @@
 // Formats an approval as a notification, which has one line.
-import type { ServerRequest, Choice } from "./serverRequest";
+import type { Choice } from "./choice";
+import type { ServerRequest } from "./serverRequest";
 import * as strings from "./strings";
 import { relativePath } from "./text";
 

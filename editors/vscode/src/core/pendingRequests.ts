@@ -1,5 +1,6 @@
 // The requests of the server that wait for the user. Each gets exactly one response; a cancelled request is declined.
-import { isComplete, type Keeper, type ServerRequest, toResponse, toServerRequest, type Choice, type Values } from "./serverRequest";
+import type { Choice } from "./choice";
+import { isComplete, type Keeper, type ServerRequest, toResponse, toServerRequest, type Values } from "./serverRequest";
 import type { Change } from "./protocol";
 import type { Id } from "../rpc/peer";
 

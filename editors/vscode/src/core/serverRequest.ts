@@ -5,11 +5,11 @@ import { describeCommand, describePermissions } from "./describe";
 import { fieldError, toContent, toField, type Field, type Property, type Values } from "./fields";
 import * as strings from "./strings";
 import { visible, visibleValue } from "./text";
+import type { Choice } from "./choice";
 import type { FileChange } from "./entry";
 import type { Change } from "./protocol";
 
 export type { Field, Values } from "./fields";
-export type Choice = "accept" | "acceptForSession" | "acceptAlways" | "decline" | "submit";
 
 export interface ServerRequest {
   id: string;

@@ -1,5 +1,6 @@
 // A conversation with an app-server: its connection, threads and turns. It depends neither on VS Code nor on the webview.
-import { type Keeper, type ServerRequest, type Choice, type Values } from "./serverRequest";
+import type { Choice } from "./choice";
+import { type Keeper, type ServerRequest, type Values } from "./serverRequest";
 import type { Entry, NoticeAction } from "./entry";
 import { toGate, type ServerState } from "./gate";
 import { parseNotification } from "./notification";

@@ -1,6 +1,6 @@
 // Every text that the user sees, once. The texts of commands, settings and the walkthrough are in package.json. The
 // Neovim plugin has the same words in strings.lua.
-import type { Choice } from "./serverRequest";
+import type { Choice } from "./choice";
 
 const plural = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 

@@ -29,8 +29,9 @@ export class Transcript {
   }
 
   /**
-   * Loads the turns of a resumed thread. Pending messages stay at the end. unfinished: what was shown of a turn that
-   * ended with the program, and the reason of that end; Codex's record has neither.
+   * Loads the turns of a resumed thread. Messages that were not sent yet stay at the end. The entries of unfinished
+   * come before them: the part of the last turn that was shown when the program ended, and why it ended. Codex does
+   * not record these.
    */
   load(turns: Turn[], pending = this.entries().filter((entry) => entry.kind === "user" && entry.pending), unfinished: Entry[] = []): void {
     this.order = [];

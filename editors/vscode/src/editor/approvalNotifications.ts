@@ -1,6 +1,7 @@
 // Shows requests as notifications. A dismissed request stays in the chat.
 import * as vscode from "vscode";
-import type { ServerRequest, Choice } from "../core/serverRequest";
+import type { Choice } from "../core/choice";
+import type { ServerRequest } from "../core/serverRequest";
 import { toNotification } from "../core/approvalNotification";
 import * as strings from "../core/strings";
 import { folder } from "./folder";

@@ -1,5 +1,6 @@
 // The messages between the extension and the webview.
-import type { ServerRequest, Choice, Values } from "../core/serverRequest";
+import type { Choice } from "../core/choice";
+import type { ServerRequest, Values } from "../core/serverRequest";
 import type { Entry, DeltaField } from "../core/entry";
 
 /** Why Codex can't start, and a command that changes it. */
