@@ -53,6 +53,8 @@ for deb in "$apt"/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
 
 triplet=$(cd "$root/usr/lib" && ls -d *-linux-gnu | head -n 1)
 loader=$(ls "$root/usr/lib/$triplet"/ld-linux-*.so.* | head -n 1)
+mkdir -p "$root/usr/lib/lib" # where Neovim looks for its parsers when a loader starts it
+ln -sfn ../nvim "$root/usr/lib/lib/nvim"
 cat >"$dir/nvim.new" <<START
 #!/bin/sh
 export VIMRUNTIME='$root/usr/share/nvim/runtime'

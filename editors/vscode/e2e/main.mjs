@@ -10,6 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const [, , vsix] = process.argv;
 const { CODEX_BRIDGE_PROXY: proxy, CODEX_BRIDGE_ROOT: root, CODEX_BRIDGE_WORKSPACE: workspace } = process.env;
 
+writeFileSync(join(workspace, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n"); // VS Code reads it
 writeFileSync(join(workspace, "greeting.txt"), "Hello\nworld\n");
 writeFileSync(join(workspace, "broken.json"), '{"a": }\n');
 if (process.env["CODEX_BRIDGE_SHOTS"]) mkdirSync(process.env["CODEX_BRIDGE_SHOTS"], { recursive: true });

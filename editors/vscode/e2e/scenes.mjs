@@ -1,23 +1,12 @@
 // The scenes of the end-to-end test. They run in order in one VS Code. The Go test has the replies of the model.
 import assert from "node:assert/strict";
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "./user.mjs";
-
-/** Lets the scripted model continue. */
-const release = (name) => console.log(`@release ${name}`);
-
-/** Returns the ids of the test's processes that run this program. */
-function running(program) {
-  return readdirSync("/proc").filter((pid) => {
-    try {
-      if (!/^\d+$/.test(pid) || !readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0].endsWith(program)) return false;
-      return readFileSync(`/proc/${pid}/environ`, "utf8").includes(process.env["CODEX_BRIDGE_STATE"]);
-    } catch {
-      return false;
-    }
-  });
-}
+import { changes } from "./changes.mjs";
+import { chats } from "./chats.mjs";
+import { composing } from "./composing.mjs";
+import { beginning, states } from "./states.mjs";
+import { release, running, until } from "./user.mjs";
 
 export const scenes = {
   async "nothing starts in an untrusted folder"(p) {
@@ -37,6 +26,8 @@ export const scenes = {
     await p.closeEditors();
   },
 
+  ...beginning,
+
   async "a reply streams"(p) {
     await p.send("tell me slowly");
     await p.sees(".assistant", "Working…");
@@ -55,6 +46,7 @@ export const scenes = {
     await p.send("show me markdown");
     await p.sees(".assistant h3", "A heading");
     await p.sees(".assistant pre", "const answer = 42;");
+    await p.sees(".assistant pre .hljs-keyword", "const");
     await p.sees(".assistant li", "second");
     await p.sees(".assistant td", "three");
     await p.sees(".assistant", '<img src=x onerror="document.body.remove()">');
@@ -275,23 +267,23 @@ export const scenes = {
   async "an approval without an answer is visibly declined"(p) {
     const config = process.env["CODEX_BRIDGE_CONFIG"];
     const before = readFileSync(config, "utf8");
-    writeFileSync(config, before.replace("[approvals]", '[approvals]\ntimeout = "4s"'));
     await p.toChat();
-    for (;;) {
-      await p.send("RUN: echo late > late.txt");
-      const request = p.request("late.txt");
-      const left = await request.locator(".countdown").innerText();
-      assert.match(left, /^Declined in \d:\d\d$/);
-      if (/0:0[0-4]/.test(left)) break;
-      await request.getByRole("button", { name: "Decline" }).click(); // the bridge has not read the file yet
-      await p.idle();
-    }
+    await p.send("RUN: echo late > late.txt");
+    assert.match(await p.request("late.txt").locator(".countdown").innerText(), /^Declined in \d:\d\d$/);
+    await p.request("late.txt").getByRole("button", { name: "Decline" }).click();
+    await p.idle();
+    writeFileSync(config, before.replace("[approvals]", '[approvals]\ntimeout = "1s"'));
+    await p.command("Codex Bridge: Restart");
+    await p.toChat();
+    await p.send("while away");
+    await p.sees(".assistant", "Working…");
     await p.hideChat();
-    await p.toasts.filter({ hasText: "no answer in time: declined. echo late > late.txt" }).waitFor();
+    release("away");
+    await p.toasts.filter({ hasText: "no answer in time: declined. echo away > away.txt" }).waitFor();
     await p.toChat();
-    await p.chat.locator(".policy", { hasText: "late.txt" }).getByRole("heading", { name: "No answer in time: declined" }).waitFor();
-    assert.equal(await p.request("late.txt").count(), 0);
-    assert.equal(p.read("late.txt"), undefined);
+    await p.chat.locator(".policy", { hasText: "away.txt" }).getByRole("heading", { name: "No answer in time: declined" }).waitFor();
+    assert.equal(await p.request("away.txt").count(), 0);
+    assert.equal(p.read("away.txt"), undefined);
     await p.idle();
     writeFileSync(config, before);
     await p.command("Codex Bridge: Restart");
@@ -304,7 +296,7 @@ export const scenes = {
     const form = p.request("How many?");
     const other = p.chat.locator(".request", { hasText: "Call probe?" }).locator('[data-choice="accept"]');
     await until("the form", async () => {
-      if (await other.isVisible()) await other.click();
+      if (await other.isVisible()) await other.click({ timeout: 5000 }).catch(() => undefined);
       return form.isVisible();
     });
     await form.getByText("(required)").waitFor();
@@ -328,9 +320,14 @@ export const scenes = {
       await p.page.locator(".monaco-editor .view-line").first().click();
       await p.page.keyboard.press("Control+A");
       await p.command("Codex Bridge: Send Selection");
-      await until(`selection ${i} is in the message`, async () => ((await p.prompt.inputValue().catch(() => "")).match(/lines 1 to/g) ?? []).length === i);
+      const chip = p.chat.locator("#chips .chip", { hasText: "greeting.txt:1" });
+      await chip.waitFor();
+      await p.hideChat(); // it stays, though the page is gone
+      await p.toChat();
+      await chip.getByRole("button", { name: /^Remove greeting\.txt/ }).press("Delete");
+      await chip.waitFor({ state: "detached" });
+      await p.chat.locator("#prompt:focus").waitFor();
     }
-    await p.prompt.fill("");
     await p.closeEditors();
     await p.toChat();
   },
@@ -340,9 +337,16 @@ export const scenes = {
     await p.page.locator(".monaco-editor .view-line", { hasText: "Good morning" }).click();
     await p.page.keyboard.press("Control+A");
     await p.toChat("Send Selection to Chat");
-    await until("the selection is in the message", async () => (await p.prompt.inputValue()).includes("```"));
-    assert.match(await p.prompt.inputValue(), /^greeting\.txt, lines 1 to \d:\n```plaintext\nGood morning/);
-    await p.prompt.fill("");
+    await p.chat.locator("#chips .chip", { hasText: "greeting.txt:1" }).waitFor();
+    await p.shot("context");
+    await p.send("what is this?");
+    await p.sees(".assistant", "what is this?greeting.txt, lines 1 to"); // the model has both
+    await p.sees(".assistant", "Good morning");
+    const sent = p.chat.locator(".user", { hasText: "what is this?" }).last().locator(".sent");
+    await sent.getByText("greeting.txt, lines 1 to").click();
+    await sent.getByText("Good morning").waitFor();
+    await p.idle();
+    assert.equal(await p.chat.locator("#chips .chip").count(), 0);
     await p.closeEditors();
   },
 
@@ -373,16 +377,32 @@ export const scenes = {
     assert.equal(running("codex-bridge").length, 1, "more than one bridge runs");
   },
 
-  async "a conversation continues after a crash of the bridge"(p) {
-    for (const pid of running("codex-bridge")) process.kill(Number(pid), "SIGKILL");
-    await p.sees(".notice", "was stopped by SIGKILL");
-    await p.status.filter({ hasText: "not running" }).waitFor();
-    await p.send("SAY: alive again");
+  async "offline: after a crash the message stays, and a button or the next message continues"(p) {
+    const crash = async () => {
+      for (const pid of running("codex-bridge")) process.kill(Number(pid), "SIGKILL");
+      await p.sees(".notice", "was stopped by SIGKILL");
+      await p.status.filter({ hasText: "not running" }).waitFor();
+    };
+    await p.prompt.fill("SAY: alive again");
+    await crash();
+    await p.shot("offline");
+    await p.chat.locator(".notice").last().getByRole("button", { name: "Restart" }).press("Enter");
+    await p.status.filter({ hasText: "gate ready" }).waitFor(); // its hooks are verified with the next turn
+    await p.chat.locator("#prompt:focus").waitFor();
+    assert.equal(await p.prompt.inputValue(), "SAY: alive again");
+    await crash();
+    await p.prompt.press("Enter");
     await p.sees(".assistant", "alive again");
     await p.sees(".assistant", "after the reload");
     await p.idle();
     await p.status.filter({ hasText: "gate on" }).waitFor();
   },
+
+  ...composing,
+
+  ...changes,
+  ...chats,
+  ...states,
 
   async "the official extension uses the bridge, and its setting is restored"(p) {
     await p.command("Codex Bridge: Use the Bridge in the Official");
@@ -392,7 +412,7 @@ export const scenes = {
     await p.command("Notifications: Clear All Notifications");
   },
 
-  async "the chat fits narrow and wide panels in three themes"(p) {
+  async "narrow and wide, in three themes: the chat fits"(p) {
     await p.send("show me markdown again");
     await p.sees(".user:not(.pending)", "show me markdown again"); // the turn has started
     await p.idle();
@@ -426,7 +446,28 @@ export const scenes = {
     await p.page.keyboard.press("Escape");
   },
 
-  async "without codex, the chat and the list of threads name the setting"(p) {
+  async "a granular approval policy is chosen with its parts"(p) {
+    await p.toChat();
+    await p.send("/permissions");
+    const picker = p.chat.locator("#picker");
+    await picker.getByText("Codex asks about commands outside the sandbox, ").click();
+    const kinds = picker.getByRole("listbox", { name: "Questions of the granular policy" });
+    await kinds.getByText("scripts of skills").click();
+    await kinds.locator('[data-value="skill_approval"][aria-selected="false"]').waitFor();
+    await kinds.locator('[data-value="skill_approval"].active').waitFor(); // a new list with the same row
+    await p.shot("granular");
+    await p.page.keyboard.press("Escape");
+    await p.send("SAY: granular it is");
+    await p.sees(".assistant", "granular it is");
+    await p.idle();
+    await p.chat.locator("#pick-permissions:not(.chosen)", { hasText: "granular · " }).waitFor(); // as Codex reports it
+    await p.send("/permissions");
+    await picker.getByText("It refuses without a question: scripts of skills.").waitFor();
+    assert.deepEqual(await kinds.getByRole("option").evaluateAll((rows) => rows.map((row) => row.ariaSelected)), ["true", "true", "false", "true", "true"]);
+    await p.page.keyboard.press("Escape");
+  },
+
+  async "offline: without codex or with a broken policy, the chat says what to change, and continues when it is changed"(p) {
     const missing = "/nonexistent/codex";
     p.code.machine({ "codexBridge.path": process.env["CODEX_BRIDGE_PROXY"], "codexBridge.codexPath": missing });
     await p.toChat("New Thread");
@@ -440,13 +481,31 @@ export const scenes = {
     await p.showThreads(false);
     await p.shot("missing");
     await notice.getByRole("button", { name: "Open Settings" }).click();
-    await p.page.locator(".settings-count-widget", { hasText: "9 Settings Found" }).waitFor(); // all, though this window is a remote one
+    await p.page.locator(".settings-count-widget", { hasText: "10 Settings Found" }).waitFor(); // all, though this window is a remote one
     await until("the settings are closed", async () => {
       await p.page.keyboard.press("Escape");
       return !(await p.page.locator(".settings-editor").isVisible());
     });
     await p.toChat();
-    await p.prompt.fill("");
+    assert.equal(await p.prompt.inputValue(), "anybody there?"); // the message stays
+    p.code.machine({ "codexBridge.path": process.env["CODEX_BRIDGE_PROXY"] });
+    const config = process.env["CODEX_BRIDGE_CONFIG"];
+    const before = readFileSync(config, "utf8");
+    writeFileSync(config, `${before}\n[nothing]\n`);
+    const broken = p.chat.locator(".notice", { hasText: "The policy does not load: " }).last();
+    await until("the policy is read", async () => { // the settings are read a moment after they are written
+      await p.prompt.press("Enter");
+      return broken.waitFor({ timeout: 2000 }).then(() => true, () => false);
+    });
+    assert.equal(await p.prompt.inputValue(), "anybody there?");
+    await broken.getByRole("button", { name: "Open policy" }).waitFor();
+    await p.shot("broken-policy");
+    writeFileSync(config, before);
+    await broken.getByRole("button", { name: "Restart" }).click();
+    await p.status.filter({ hasText: "gate ready" }).waitFor();
+    await p.prompt.press("Enter");
+    await p.sees(".assistant", "You said: anybody there?");
+    await p.idle();
   },
 
   // The Go test opens the thread in Neovim and in a terminal, and runs a turn in each.

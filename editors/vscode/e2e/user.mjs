@@ -1,9 +1,13 @@
 // Drives VS Code as a user.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkAccessibility } from "./accessibility.mjs";
 import { patience } from "./code.mjs";
+
+/** Lets the scripted model continue. */
+export const release = (name) => console.log(`@release ${name}`);
 
 /** Waits until check returns a true value, and returns it. */
 export async function until(description, check) {
@@ -13,6 +17,30 @@ export async function until(description, check) {
     if (result) return result;
     assert.ok(Date.now() < end, `timeout: ${description}`);
     await sleep(50);
+  }
+}
+
+/** Returns the ids of the test's processes that run this program. */
+export function running(program) {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      if (!/^\d+$/.test(pid) || !readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0].endsWith(program)) return false;
+      return readFileSync(`/proc/${pid}/environ`, "utf8").includes(process.env["CODEX_BRIDGE_STATE"]);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Runs in a page: shows the folders of the test as those of a user, for the pictures of the docs. */
+function nameFolders(root) {
+  globalThis.renamed = [];
+  const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (nodes.nextNode()) {
+    const node = nodes.currentNode;
+    if (!node.data.includes(root)) continue;
+    globalThis.renamed.push([node, node.data]);
+    node.data = node.data.replaceAll(`${root}/workspace`, "/home/you/project").replaceAll(root, "/home/you");
   }
 }
 
@@ -130,14 +158,33 @@ export class User {
     assert.deepEqual(wide, []);
   }
 
+  /** Asserts that an element of the chat has the focus, that it shows so, and that it is in view. */
+  async seesFocus() {
+    const focus = await this.chat.locator("body").evaluate((body) => {
+      const node = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(node);
+      const { top, bottom, left, right } = node.getBoundingClientRect();
+      const inView = bottom > 0 && right > 0 && top < innerHeight && left < innerWidth;
+      return { node: node === body ? "none" : node.outerHTML.slice(0, 120), isMarked: outlineStyle !== "none" && outlineWidth !== "0px", inView };
+    });
+    assert.notEqual(focus.node, "none", "the focus is lost");
+    assert.ok(focus.isMarked && focus.inView, JSON.stringify(focus));
+  }
+
+  /** Accepts all requests until check returns a true value. */
+  async acceptUntil(description, check) {
+    const accept = this.chat.locator('.request [data-choice="accept"]').first();
+    await until(description, async () => {
+      // A request that is gone before the click would make the click wait.
+      if (await accept.isVisible()) await accept.click({ timeout: 5000 }).catch(() => undefined);
+      return check();
+    });
+  }
+
   /** Accepts all requests until Codex has written a text. A turn may end before its start is visible. */
   async acceptRequests(text) {
-    const accept = this.chat.locator('.request [data-choice="accept"]');
     const answer = this.chat.locator(".assistant", { hasText: text });
-    await until(`the answer ${text}`, async () => {
-      if (await accept.first().isVisible()) await accept.first().click();
-      return (await answer.count()) > 0;
-    });
+    await this.acceptUntil(`the answer ${text}`, async () => (await answer.count()) > 0);
     await this.idle();
   }
 
@@ -182,8 +229,14 @@ export class User {
     }
   }
 
+  /** Checks the accessibility of the chat if it is visible, and takes a picture of the window. */
   async shot(name) {
+    const frames = await Promise.all(this.page.frames().map(async (frame) => ({ frame, isChat: await frame.locator("#prompt, #blocked").count().catch(() => 0) })));
+    for (const { frame, isChat } of frames) if (isChat > 0) await checkAccessibility(frame, name);
     const folder = process.env["CODEX_BRIDGE_SHOTS"];
-    if (folder) await this.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+    if (!folder) return;
+    for (const { frame } of frames) await frame.evaluate(nameFolders, process.env["CODEX_BRIDGE_ROOT"]).catch(() => undefined);
+    await this.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+    for (const { frame } of frames) await frame.evaluate(() => globalThis.renamed?.forEach(([node, text]) => (node.data = text))).catch(() => undefined);
   }
 }

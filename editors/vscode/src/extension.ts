@@ -4,11 +4,13 @@ import * as vscode from "vscode";
 import { relativeTime } from "./core/text";
 import type { Thread } from "./core/protocol";
 import * as strings from "./core/strings";
-import { codeBlock } from "./core/text";
 import { App } from "./editor/app";
+import { closeChat, openChat, pickChat } from "./editor/chatCommands";
 import { restoreBridge, useBridge } from "./editor/official";
 import { openSettings, showDecisions, showGrants, showStatus, tryCommand } from "./editor/policyCommands";
+import { archiveThread, forkThread, renameThread, searchThreads, unarchiveThread } from "./editor/threadCommands";
 import { threadName } from "./editor/threads";
+import { showWorkingTree } from "./editor/workingTree";
 
 let app: App | undefined;
 
@@ -28,15 +30,35 @@ function register(context: vscode.ExtensionContext, app: App): void {
   const commands: Record<string, (...args: never[]) => unknown> = {
     focus: () => app.chat.focus(),
     new: () => app.newThread(),
-    sendSelection: () => sendSelection(app),
+    sendSelection: () => app.composing.addSelection(),
+    addProblems: () => app.composing.addProblems(),
+    addFile: (file?: vscode.Uri) => app.composing.addFile(file),
+    review: (instructions?: string) => app.review(typeof instructions === "string" ? instructions : ""),
+    compact: () => app.startTurn("thread/compact/start"),
+    model: () => app.composing.pick("model"),
+    permissions: () => app.composing.pick("permissions"),
+    diff: () => showWorkingTree((line) => app.log(line)),
+    restoreTurn: () => app.changes.restore(app.threadId),
+    undoRestore: () => app.changes.undoRestore(),
+    newChat: () => openChat(app),
+    switchChat: () => pickChat(app),
+    closeChat: () => closeChat(app),
+    openInChat: (thread: Thread) => openChat(app, { key: "", threadId: thread.id }),
+    search: () => searchThreads(app),
+    rename: (thread?: Thread) => renameThread(app, thread),
+    archive: (thread?: Thread) => archiveThread(app, thread),
+    unarchive: (thread: Thread) => unarchiveThread(app, thread),
+    fork: (thread?: Thread) => forkThread(app, thread),
+    showArchived: () => app.toggleArchived(),
+    hideArchived: () => app.toggleArchived(),
     stop: () => app.stop(),
     steer: () => app.chat.focus(),
     resume: (thread?: Thread) => resume(app, thread),
     refresh: () => app.threadTree.refresh(),
-    accept: (diff?: vscode.Uri) => app.answerCurrent("accept", diff),
-    acceptForSession: (diff?: vscode.Uri) => app.answerCurrent("acceptForSession", diff),
-    decline: (diff?: vscode.Uri) => app.answerCurrent("decline", diff),
-    showDiff: () => app.showDiff(),
+    accept: (diff?: vscode.Uri) => app.requests.answerCurrent("accept", diff),
+    acceptForSession: (diff?: vscode.Uri) => app.requests.answerCurrent("acceptForSession", diff),
+    decline: (diff?: vscode.Uri) => app.requests.answerCurrent("decline", diff),
+    showDiff: () => app.requests.showDiff(),
     status: () => showStatus(app),
     grants: () => showGrants(app),
     decisions: () => showDecisions(),
@@ -51,18 +73,6 @@ function register(context: vscode.ExtensionContext, app: App): void {
   for (const [id, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`codexBridge.${id}`, run));
   }
-}
-
-/** Adds the selection to the draft, or the path of the file if nothing is selected. */
-async function sendSelection(app: App): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  if (!editor) return;
-  const { document, selection } = editor;
-  const file = vscode.workspace.asRelativePath(document.uri);
-  const draft = selection.isEmpty
-    ? `${file}\n`
-    : codeBlock(file, document.languageId, selection.start.line + 1, selection.end.line + 1, document.getText(selection));
-  await app.chat.focus(draft);
 }
 
 async function resume(app: App, thread?: Thread): Promise<void> {

@@ -3,22 +3,26 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConversationStore } from "../src/editor/conversationStore";
+import { ConversationStore, type SavedChats } from "../src/editor/conversationStore";
 
 test("ConversationStore saves at once, for the next window too", () => {
   const root = mkdtempSync(join(tmpdir(), "memory-"));
   try {
     const folder = join(root, "storage");
-    assert.equal(new ConversationStore(folder).conversation, undefined);
-    new ConversationStore(folder).conversation = { key: "k", threadId: "t" };
-    assert.deepEqual(new ConversationStore(folder).conversation, { key: "k", threadId: "t" });
-    new ConversationStore(folder).conversation = undefined;
-    assert.equal(new ConversationStore(folder).conversation, undefined);
-    writeFileSync(join(folder, "conversation.json"), "{");
-    assert.equal(new ConversationStore(folder).conversation, undefined);
-    const none = new ConversationStore(undefined);
-    none.conversation = { key: "k", threadId: "t" };
-    assert.equal(none.conversation, undefined);
+    const none: SavedChats = { chats: [], current: "" };
+    assert.deepEqual(new ConversationStore(folder).saved, none);
+    const two: SavedChats = { chats: [{ id: "a", title: "one", conversation: { key: "k", threadId: "t" } }, { id: "b", title: "", conversation: undefined }], current: "b" };
+    new ConversationStore(folder).saved = two;
+    assert.deepEqual(new ConversationStore(folder).saved, two);
+    writeFileSync(join(folder, "conversation.json"), '{"key":"k","threadId":"t"}'); // of a version with one chat
+    assert.deepEqual(new ConversationStore(folder).saved, { chats: [{ id: "1", title: "", conversation: { key: "k", threadId: "t" } }], current: "1" });
+    for (const bad of ["{", '{"chats":[{"id":3}]}', "[]"]) {
+      writeFileSync(join(folder, "conversation.json"), bad);
+      assert.deepEqual(new ConversationStore(folder).saved.chats, [], bad);
+    }
+    const nowhere = new ConversationStore(undefined);
+    nowhere.saved = two;
+    assert.deepEqual(nowhere.saved, none);
   } finally {
     rmSync(root, { recursive: true });
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { test } from "node:test";
-import { exitReason, settingsNeeded } from "../src/core/exit";
+import { actionsFor, exitReason } from "../src/core/exit";
 import { start } from "../src/rpc/child";
 import { ExitError } from "../src/rpc/peer";
 
@@ -25,9 +25,9 @@ test("a signal, an old line and a record of the log are no cause", () => {
 });
 
 test("a reason has the button that helps", () => {
-  assert.equal(settingsNeeded(exitReason("codex-bridge", 127, null, [], 0)), "settings");
-  assert.deepEqual(settingsNeeded("The policy does not load: /a b/c.toml:1:2: x: unknown key"), { file: "/a b/c.toml", line: 1 });
-  assert.equal(settingsNeeded("codex was stopped by SIGKILL"), undefined);
+  assert.deepEqual(actionsFor(exitReason("codex-bridge", 127, null, [], 0), ["log"]), ["settings", "restart"]);
+  assert.deepEqual(actionsFor("The policy does not load: /a b/c.toml:1:2: x: unknown key", []), [{ file: "/a b/c.toml", line: 1 }, "restart"]);
+  assert.deepEqual(actionsFor("codex was stopped by SIGKILL", ["log"]), ["log", "restart"]);
 });
 
 test("a request to a process that ends has the reason of the exit", async () => {

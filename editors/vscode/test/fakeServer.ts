@@ -6,6 +6,7 @@ import type { Gate } from "../src/core/gate";
 import { Session } from "../src/core/session";
 import type { Conversation, SessionObserver, SessionHost } from "../src/core/sessionHost";
 import type { DynamicTool } from "../src/core/protocol";
+import type { ThreadInfo } from "../src/core/threadInfo";
 import { LineReader, LineWriter } from "../src/rpc/lines";
 import { connect, type Id } from "../src/rpc/peer";
 
@@ -113,6 +114,7 @@ export class Editor implements SessionObserver {
   pending: ServerRequest[] = [];
   conversation: Conversation | undefined;
   lastGate: Gate | undefined;
+  lastInfo: ThreadInfo | undefined;
   private readonly checks = new Set<() => void>();
 
   private record(line: string): void {
@@ -159,6 +161,13 @@ export class Editor implements SessionObserver {
   title(title: string): void {
     this.record(`title ${title}`);
   }
+  info(info: ThreadInfo): void {
+    this.lastInfo = info;
+    this.record("info");
+  }
+  completed(): void {
+    this.record("completed");
+  }
   threadsChanged(): void {
     this.record("threads");
   }
@@ -172,7 +181,7 @@ export class Editor implements SessionObserver {
 
 const tool: DynamicTool = { type: "function", name: "look", description: "d", inputSchema: { type: "object" } };
 
-export function session(servers: Server[], conversation?: Conversation): { session: Session; editor: Editor } {
+export function session(servers: Server[], conversation?: Conversation, more: Partial<SessionHost> = {}): { session: Session; editor: Editor } {
   const editor = new Editor();
   const host: SessionHost = {
     cwd: "/w",
@@ -184,9 +193,10 @@ export function session(servers: Server[], conversation?: Conversation): { sessi
       return server.start(handlers);
     },
     tools: () => [tool],
-    callTool: (name) => Promise.resolve({ contentItems: [{ type: "inputText", text: `${name} was called` }], success: true }),
+    callTool: (name) => Promise.resolve({ contentItems: [{ type: "inputText", text: `${name} was called` }], success: name === tool.name }),
     newKey: () => "new-key",
     pause: () => Promise.resolve(),
+    ...more,
   };
   return { session: new Session(host, editor, conversation), editor };
 }

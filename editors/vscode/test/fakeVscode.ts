@@ -16,6 +16,9 @@ export class Position {
 export class Range {
   constructor(readonly start: Position, readonly end: Position) {}
 }
+export class RelativePattern {
+  constructor(readonly base: string, readonly pattern: string) {}
+}
 export class TabInputText {
   constructor(readonly uri: Uri) {}
 }
@@ -36,6 +39,11 @@ export class EventEmitter {
   event = (): object => ({ dispose: () => undefined });
   fire(): void {}
 }
+export const EndOfLine = { LF: 1, CRLF: 2 };
+export class WorkspaceEdit {
+  readonly edits: { uri: Uri; range: Range; text: string }[] = [];
+  replace = (uri: Uri, range: Range, text: string): void => void this.edits.push({ uri, range, text });
+}
 export const StatusBarAlignment = { Right: 2 };
 export const SymbolKind: Record<number, string> = { 4: "Class" };
 export const QuickPickItemKind = { Separator: -1 };
@@ -46,6 +54,12 @@ export const state = {
   openFiles: [] as string[],
   diagnostics: [] as [Uri, unknown[]][],
   activeTab: undefined as unknown,
+  activeEditor: undefined as unknown,
+  input: undefined as string | undefined,
+  picks: [] as string[],
+  /** Answers the modal questions. */
+  answer: undefined as string | undefined,
+  foundFiles: [] as string[],
 };
 /** The calls of the code, such as "warning Codex: …" or "command codexBridge.chat.focus". */
 export const calls: string[] = [];
@@ -74,12 +88,23 @@ export const workspace = {
     return (state.folders.length > 1 ? `${root.split("/").at(-1)}/` : "") + path.slice(root.length + 1);
   },
   getConfiguration: () => ({ get: (name: string, fallback: unknown) => state.settings[name] ?? fallback }),
+  findFiles: () => Promise.resolve(state.foundFiles.map((path) => Uri.file(path))),
   openTextDocument: (uri: Uri) => record(`document ${uri.fsPath}`),
   registerTextDocumentContentProvider: () => disposable,
+  textDocuments: [] as { uri: Uri; apply?(range: Range, text: string): void }[],
+  applyEdit: (edit: WorkspaceEdit) => {
+    for (const { uri, range, text } of edit.edits) workspace.textDocuments.find((one) => one.uri === uri)?.apply?.(range, text);
+    return Promise.resolve(true);
+  },
+  onWillSaveTextDocument: () => disposable,
+  onDidSaveTextDocument: () => disposable,
+  onDidCloseTextDocument: () => disposable,
   onDidGrantWorkspaceTrust: () => disposable,
 };
 export const window = {
-  activeTextEditor: undefined,
+  get activeTextEditor() {
+    return state.activeEditor;
+  },
   tabGroups: {
     get all() {
       return [{ tabs: state.openFiles.map((path) => ({ input: new TabInputText(Uri.file(path)), isDirty: false })) }];
@@ -91,9 +116,21 @@ export const window = {
   },
   createStatusBarItem: () => ({ show: () => undefined, dispose: () => undefined }),
   registerWebviewViewProvider: () => disposable,
-  registerTreeDataProvider: () => disposable,
+  createTreeView: () => ({ ...disposable, description: "" }),
+  state: { focused: true },
+  // Chooses the first item whose label starts with the next one of state.picks.
+  showQuickPick: (items: (string | { label: string; description?: string })[]) => {
+    const label = (one: string | { label: string }): string => (typeof one === "string" ? one : one.label);
+    calls.push(["pick", ...items.map((one) => [label(one), typeof one === "string" ? "" : one.description].filter(Boolean).join(": "))].join(" | "));
+    const wanted = state.picks.shift();
+    return Promise.resolve(wanted === undefined ? undefined : items.find((one) => label(one).startsWith(wanted)));
+  },
+  showInputBox: () => Promise.resolve(state.input),
   showInformationMessage: (text: string, ...buttons: string[]) => record(["information", text, ...buttons].join(" | ")),
-  showWarningMessage: (text: string, ...buttons: string[]) => record(["warning", text, ...buttons].join(" | ")),
+  showWarningMessage: async (text: string, ...buttons: (string | object)[]) => {
+    await record(["warning", text, ...buttons.filter((one) => typeof one === "string")].join(" | "));
+    return buttons.some((one) => typeof one === "object") ? state.answer : undefined;
+  },
   showErrorMessage: (text: string) => record(`error ${text}`),
-  showTextDocument: (uri: Uri, options: { selection: Range }) => record(`open ${uri.fsPath}:${options.selection.start.line + 1}`),
+  showTextDocument: (uri: Uri, options: { selection?: Range }) => record(`open ${uri.fsPath}${options.selection ? `:${options.selection.start.line + 1}` : ""}`),
 };

@@ -30,7 +30,7 @@ test("unknown items have no entry", () => {
 
 test("a user message names its attachments", () => {
   const entry = toEntry({ type: "userMessage", id: "1", content: [{ type: "text", text: "look" }, { type: "localImage", path: "/p.png" }] });
-  assert.deepEqual(entry, { kind: "user", id: "1", text: "look\n[localImage: /p.png]", pending: false });
+  assert.deepEqual(entry, { kind: "user", id: "1", text: "look", attachments: [{ label: "Image", text: "" }], pending: false });
 });
 
 test("a failed MCP tool call has its error as output", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Session } from "../src/core/session";
 import { type Answers, bridgeInitialize, threadResponse, Server, session } from "./fakeServer";
 
 const codex = (answers: Answers = {}): Server => new Server(answers, "codex");
@@ -298,7 +299,7 @@ test("a start that fails names the cause of the exit and offers the settings", a
   });
   const { session: s, editor } = session([server]);
   await assert.rejects(s.send("hello"), /codex was not found/);
-  assert.deepEqual(s.entries().map((entry) => entry.kind === "notice" && [entry.text, entry.action]), [["codex was not found. Set codexBridge.codexPath.", "settings"]]);
+  assert.deepEqual(s.entries().map((entry) => entry.kind === "notice" && [entry.text, entry.actions]), [["codex was not found. Set codexBridge.codexPath.", ["settings", "restart"]]]);
   assert.equal(editor.lastGate?.why, "codex was not found. Set codexBridge.codexPath.");
 });
 
@@ -361,3 +362,125 @@ test("an exit right after the start has one notice", async () => {
   await assert.rejects(s.send("hello"), /status 1/);
   assert.equal(s.entries().filter((entry) => entry.kind === "notice").length, 1);
 });
+
+test("the settings, the plan and the tokens of a thread are kept until the chat leaves it", async () => {
+  const server = codex();
+  const { session: s, editor } = session([server]);
+  await s.send("hello");
+  assert.deepEqual([s.info.model, s.info.approvalPolicy, s.info.sandbox], ["m", "on-request", "workspace-write"]);
+  server.notify("turn/plan/updated", { threadId: "t1", turnId: "turn1", explanation: null, plan: [{ step: "one", status: "completed" }] });
+  server.notify("thread/tokenUsage/updated", { threadId: "t1", turnId: "turn1", tokenUsage: { total: { totalTokens: 9 }, last: { totalTokens: 5 }, modelContextWindow: 10 } });
+  server.notify("thread/tokenUsage/updated", { threadId: "a-subagent", turnId: "x", tokenUsage: { total: { totalTokens: 1 }, last: { totalTokens: 1 }, modelContextWindow: 1 } });
+  server.notify("thread/settings/updated", { threadId: "t1", threadSettings: { model: "n", effort: "low", approvalPolicy: "never", sandboxPolicy: { type: "readOnly" } } });
+  await editor.waitUntil(() => s.info.model === "n");
+  assert.deepEqual(s.info, { model: "n", effort: "low", approvalPolicy: "never", sandbox: "read-only", plan: { explanation: "", steps: [{ text: "one", status: "completed" }] }, usage: { total: 9, context: 5, window: 10 } });
+  server.notify("turn/started", { threadId: "t1", turn: { id: "turn2" } });
+  await editor.waitUntil(() => s.info.plan === null);
+  await s.newThread();
+  assert.equal(editor.lastInfo?.usage, null);
+});
+
+test("chosen values go with turn/start, and not with turn/steer", async () => {
+  const server = codex();
+  const { session: s } = session([server]);
+  const input = [{ type: "text", text: "one", text_elements: [] }];
+  assert.equal(await s.send("one", input, { model: "n" }), true);
+  assert.equal(await s.send("two", input, { model: "n" }), false);
+  assert.equal(server.sent("turn/start")[0]!["model"], "n");
+  assert.ok(!("model" in server.sent("turn/steer")[0]!));
+});
+
+test("a review ends with the turn that its response names", async () => {
+  const server = codex({ "review/start": () => ({ turn: { id: "review" }, reviewThreadId: "t1" }) });
+  const { session: s, editor } = session([server]);
+  await s.startTurn("review/start", { target: { type: "uncommittedChanges" } });
+  await editor.waitUntil(() => s.isRunning);
+  server.notify("turn/started", { threadId: "t1", turn: { id: "inner", rootTurnId: "review" } }); // as Codex 0.169.0 does
+  server.notify("turn/completed", { threadId: "t1", turn: { id: "review", items: [], status: "completed", error: null } });
+  await editor.waitUntil(() => editor.events.includes("completed"));
+  assert.equal(s.isRunning, false);
+});
+
+test("a turn that can't start is a notice", async () => {
+  const server = codex({ "thread/compact/start": () => { throw new Error("nothing to compact"); } });
+  const { session: s } = session([server]);
+  await assert.rejects(s.startTurn("thread/compact/start", {}), /nothing/);
+  assert.deepEqual(texts(s.entries()), ["notice nothing to compact"]);
+  assert.equal(s.isRunning, false);
+});
+
+test("a fork is a thread of its own, and is resumed as such", async () => {
+  const server = codex({ "thread/fork": () => threadResponse("t2") });
+  const { session: s, editor } = session([server], { key: "", threadId: "t1", isFork: true });
+  await s.continueConversation();
+  assert.equal(server.sent("thread/fork")[0]!["threadId"], "t1");
+  assert.deepEqual(server.sent("thread/resume"), []);
+  assert.deepEqual(editor.conversation, { key: "", threadId: "t2" });
+});
+
+test("a snapshot is taken before a turn, not before a steer, and the turn ends with a card of its changes", async () => {
+  const server = codex();
+  const calls: string[] = [];
+  const { session: s, editor } = session([server], undefined, {
+    beforeTurn: (thread, text) => {
+      calls.push(`before ${thread} ${text}, ${server.sent("turn/start").length} turns`);
+      return Promise.resolve("git is missing");
+    },
+    afterTurn: (thread, turn) => {
+      calls.push(`after ${thread} ${turn}`);
+      return Promise.resolve({ kind: "changes", id: "changes-1", files: [], uncovered: [] });
+    },
+  });
+  await s.send("hello");
+  await s.send("more");
+  assert.equal(server.sent("turn/steer").length, 1);
+  server.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "completed", error: null } });
+  await editor.waitUntil(() => editor.events.includes("entry changes changes-1"));
+  assert.deepEqual(calls, ["before t1 hello, 0 turns", "after t1 turn1"]);
+  assert.ok(texts(s.entries()).includes("notice No restore point: git is missing"));
+});
+
+test("a steer that comes too late, a review and a compaction have a snapshot of their own", async () => {
+  const server = codex({
+    "turn/steer": () => {
+      throw new Error("no active turn to steer");
+    },
+    "review/start": () => ({ turn: { id: "turn2" } }),
+    "thread/compact/start": () => ({}),
+  });
+  const snapshots: string[] = [];
+  const { session: s } = session([server], undefined, {
+    beforeTurn: (_, text) => {
+      snapshots.push(text);
+      return Promise.resolve("");
+    },
+  });
+  await s.send("hello");
+  await s.send("too late");
+  assert.equal(server.sent("turn/start").length, 2);
+  await s.startTurn("review/start", {});
+  await s.startTurn("thread/compact/start", {});
+  assert.deepEqual(snapshots, ["hello", "too late", "Review", "Compaction"]);
+});
+
+for (const [name, leave] of [
+  ["a new thread", (s: Session) => s.newThread()],
+  ["another thread", (s: Session) => s.resume("t2")],
+  ["the end of the program", (s: Session) => s.close()],
+] as const) {
+  test(`${name} during a turn ends its changes with a snapshot`, async () => {
+    const server = codex({ "thread/resume": () => threadResponse("t2"), "turn/interrupt": () => ({}) });
+    const calls: string[] = [];
+    const { session: s } = session([server], undefined, {
+      beforeTurn: () => Promise.resolve(""),
+      turnBegan: (thread, turn) => void calls.push(`began ${thread} ${turn}`),
+      afterTurn: (thread, turn) => {
+        calls.push(`after ${thread} ${turn}`);
+        return Promise.resolve(undefined);
+      },
+    });
+    await s.send("hello");
+    await leave(s);
+    assert.deepEqual(calls, ["began t1 turn1", "after t1 turn1"]);
+  });
+}

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { DeltaBatch } from "../src/core/deltaBatch";
 import { restoreSetting, useBridgeSetting } from "../src/core/program";
@@ -64,7 +66,8 @@ test("parseMessage rejects invalid messages", () => {
   assert.deepEqual(parseMessage({ type: "send", text: " a " }), { type: "send", text: "a" });
   assert.deepEqual(parseMessage({ type: "answer", id: "1", choice: "accept", values: { a: "b", c: 1 } }), { type: "answer", id: "1", choice: "accept", values: { a: "b" } });
   for (const bad of [
-    null, 3, {}, { type: "send", text: "  " }, { type: "send" }, { type: "run", command: "x" }, { type: "answer", id: "1", choice: "yes" },
+    null, 3, {}, { type: "send" }, { type: "command", name: "quit" }, { type: "image", name: "x", data: "AAAA" }, { type: "choose", kind: "model", setting: "cwd", value: "/" },
+    { type: "checkFiles", paths: Array(500).fill("a.ts:1") }, { type: "tab", action: "quit", id: "1" }, { type: "dropFiles", uris: [1] }, { type: "openFile", path: "a" }, { type: "run", command: "x" }, { type: "answer", id: "1", choice: "yes" },
     { type: "open", href: "command:workbench.action.quit" }, { type: "open", href: "file:///etc/passwd" }, { type: "diff" },
   ]) {
     assert.equal(parseMessage(bad), undefined, JSON.stringify(bad));
@@ -76,4 +79,14 @@ test("the webview loads only its own script and style", () => {
   assert.match(page, /content="default-src 'none'; style-src https:\/\/own; script-src 'nonce-n0'; base-uri 'none'; form-action 'none'"/);
   assert.equal(page.match(/<script/g)?.length, 1);
   assert.doesNotMatch(page, / style=| on[a-z]+=/);
+});
+
+test("each step of the walkthrough has text, and the package has its pictures", () => {
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8")) as { contributes: { walkthroughs: { steps: { id: string; media: { markdown: string } }[] }[] } };
+  assert.match(readFileSync(".vscodeignore", "utf8"), /^!media\/\*\*$/m);
+  const pictures = contributes.walkthroughs[0]!.steps.flatMap(({ media: { markdown } }) => {
+    const found = [...readFileSync(markdown, "utf8").matchAll(/!\[([^\]]+)\]\(([^)]+)\)/g)];
+    return found.map(([, alt, picture]) => [alt!.length > 20, readFileSync(join(dirname(markdown), picture!)).subarray(1, 4).toString()]);
+  });
+  assert.deepEqual(pictures, Array(5).fill([true, "PNG"]));
 });

@@ -1,26 +1,22 @@
 // Creates an element for each entry of the conversation, and updates it in place.
-import type { Entry, FileChange, DeltaField, State } from "../src/core/entry";
+import type { Entry, DeltaField, NoticeAction, State } from "../src/core/entry";
 import type { Decision } from "../src/core/policy";
 import * as strings from "../src/core/strings";
+import type { ChangeAction } from "../src/view/messages";
+import { changes } from "./changes";
 import { button, el } from "./dom";
+import { fileRow } from "./fileRow";
+import { withFiles } from "./files";
 import { Markdown } from "./markdown";
-import { relativePath } from "../src/core/text";
-
-// The folder of the conversation. Paths within it are shown relative to it; other paths are shown in full.
-let folder = "";
-
-export function setFolder(path: string): void {
-  folder = path;
-}
-
-const displayPath = (path: string): string => relativePath(folder, path);
 
 export interface EntryActions {
   openLink(href: string): void;
   /** Opens the file of a decision on a card. */
   openPolicy(entry: string, index: number): void;
-  /** Runs the action of a notice. */
-  notice(entry: string): void;
+  /** Runs a button of the changes of a turn. */
+  change(entry: string, index: number, action: ChangeAction): void;
+  /** Runs an action of a notice. */
+  notice(entry: string, index: number): void;
 }
 
 export interface View {
@@ -51,16 +47,36 @@ export function view(entry: Entry, actions: EntryActions): View {
       return call(entry);
     case "patch":
       return patch(entry);
+    case "changes":
+      return changes(entry, actions);
   }
 }
+
+/** The maximal length of the user's message that is drawn without a question, and the length of its first part. */
+const maxMessage = 4000;
+const firstPart = 2000;
 
 const fixed = (node: HTMLElement, update: (entry: Entry) => void): View => ({ node, update, append: () => undefined, draw: () => undefined });
 
 function user(first: Entry): View {
   const node = el("article", { class: "user", label: strings.chat.you });
+  let isWhole = false;
+  const text = (entry: Entry & { kind: "user" }): (Node | string)[] => {
+    if (isWhole || entry.text.length <= maxMessage) return entry.text ? [entry.text] : [];
+    const more = button(strings.chat.showRest, "secondary", () => {
+      isWhole = true;
+      update(entry);
+      node.tabIndex = -1;
+      node.focus({ preventScroll: true }); // the button is gone
+    });
+    return [entry.text.slice(0, firstPart), "…", el("div", { class: "row" }, more)];
+  };
   const update = (entry: Entry): void => {
     if (entry.kind !== "user") return;
-    node.textContent = entry.text;
+    const sent = entry.attachments.map(({ label, text }) =>
+      text === "" ? el("span", { class: "sent" }, label) : el("details", { class: "sent" }, el("summary", {}, label), el("pre", {}, text)));
+    const list = sent.length > 0 ? [el("div", { class: "attachments", role: "group", label: strings.chat.sentWith }, ...sent)] : [];
+    node.replaceChildren(...text(entry), ...list);
     node.classList.toggle("pending", entry.pending);
   };
   update(first);
@@ -72,12 +88,24 @@ function notice(first: Entry, actions: EntryActions): View {
   const update = (entry: Entry): void => {
     if (entry.kind !== "notice") return;
     node.dataset["level"] = entry.level;
-    const { action } = entry;
-    const label = action === "settings" ? strings.program.settings : action === "log" ? strings.program.log : strings.policy.open;
-    node.replaceChildren(entry.text, ...(action ? [el("div", { class: "row" }, button(label, "secondary", () => actions.notice(entry.id)))] : []));
+    const buttons = (entry.actions ?? []).map((action, i) => button(noticeLabel(action), "secondary", () => actions.notice(entry.id, i)));
+    node.replaceChildren(entry.text, ...(buttons.length > 0 ? [el("div", { class: "row" }, ...buttons)] : []));
   };
   update(first);
   return fixed(node, update);
+}
+
+function noticeLabel(action: NoticeAction): string {
+  switch (action) {
+    case "settings":
+      return strings.program.settings;
+    case "log":
+      return strings.program.log;
+    case "restart":
+      return strings.program.restart;
+    default:
+      return strings.policy.open;
+  }
 }
 
 function policy(first: Entry, actions: EntryActions): View {
@@ -113,11 +141,22 @@ function assistant(first: Entry, openLink: (href: string) => void): View {
   const markdown = new Markdown(openLink);
   const node = el("article", { class: "assistant", label: strings.chat.codex }, markdown.node);
   const update = (entry: Entry): void => {
-    if (entry.kind === "assistant") markdown.set(entry.text);
+    if (entry.kind === "assistant") {
+      node.hidden = entry.text === ""; // Codex starts one for a review, which it never fills
+      markdown.set(entry.text);
+    }
     markdown.draw();
   };
   update(first);
-  return { node, update, append: (_, text) => markdown.append(text), draw: () => markdown.draw() };
+  return {
+    node,
+    update,
+    append: (_, text) => {
+      node.hidden = false;
+      markdown.append(text);
+    },
+    draw: () => markdown.draw(),
+  };
 }
 
 function reasoning(first: Entry, openLink: (href: string) => void): View {
@@ -153,10 +192,14 @@ function call(first: Entry): View {
   const details = el("details", {}, el("summary", {}, mark, name, note), input, output);
   const node = el("article", { class: "call" }, details);
   let drawnText = "";
-  const setOutput = (text: string): void => {
-    if (text === drawnText) return;
-    if (text.startsWith(drawnText)) output.append(text.slice(drawnText.length));
+  let isFinal = false;
+  const setOutput = (text: string, final = false): void => {
+    // A name of a file may arrive in parts, so that the final output alone has links.
+    if (final && !isFinal) output.replaceChildren(...withFiles(text));
+    else if (text === drawnText) return;
+    else if (text.startsWith(drawnText)) output.append(text.slice(drawnText.length));
     else output.textContent = text;
+    isFinal = final;
     drawnText = text;
     output.hidden = text === "";
   };
@@ -172,7 +215,7 @@ function call(first: Entry): View {
     note.textContent = entry.kind === "command" && entry.exitCode ? strings.chat.exit(entry.exitCode) : entry.state === "declined" ? stateLabels.declined : "";
     input.textContent = entry.kind === "tool" ? entry.input : entry.command.includes("\n") || entry.command.length > 60 ? entry.command : "";
     input.hidden = input.textContent === "";
-    setOutput(entry.output);
+    setOutput(entry.output, entry.state !== "running");
     output.hidden = entry.output === "";
   };
   update(first);
@@ -191,18 +234,4 @@ function patch(first: Entry): View {
   };
   update(first);
   return { node, update, append: () => undefined, draw: () => undefined };
-}
-
-const verbs: Record<FileChange["kind"], string> = strings.chat.kinds;
-
-export function fileRow(file: FileChange, mark: Node | string = "", note = ""): HTMLElement {
-  return el(
-    "div",
-    { class: "file", title: file.path },
-    mark,
-    el("code", { class: "name" }, displayPath(file.path)),
-    el("span", { class: "added", label: strings.chat.added(file.added) }, `+${file.added}`),
-    el("span", { class: "removed", label: strings.chat.removed(file.removed) }, `−${file.removed}`),
-    el("span", { class: "note" }, note || verbs[file.kind]),
-  );
 }

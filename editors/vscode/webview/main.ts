@@ -1,42 +1,74 @@
 // The script of the webview. It shows the messages of the extension.
 import * as strings from "../src/core/strings";
 import type { Entry } from "../src/core/entry";
-import type { ServerRequest } from "../src/core/serverRequest";
-import type { FromPage, ToPage } from "../src/view/messages";
-import { card } from "./requests";
+import type { FromPage, PageState, ShownRequest, ToPage } from "../src/view/messages";
+import { Bar } from "./bar";
+import { Chips } from "./chips";
+import { card, nameChat } from "./requests";
 import { Composer } from "./composer";
 import { byId } from "./dom";
-import { setFolder } from "./entries";
+import { setFolder } from "./fileRow";
+import { checkAgain, filesChecked, setFileActions } from "./files";
 import { Log } from "./conversation";
+import { Picker } from "./picker";
+import { Tabs } from "./tabs";
 
-/** added: the number of the last draft that the extension has sent. */
-const vscode = acquireVsCodeApi<{ draft: string; added?: number }>();
+/** drafts: the messages that the user is writing, by chat. */
+const vscode = acquireVsCodeApi<{ drafts?: Record<string, string> }>();
 const post = (message: FromPage): void => vscode.postMessage(message);
 
 const log = new Log({
   openLink: (href) => post({ type: "open", href }),
   openPolicy: (id, index) => post({ type: "openPolicy", id, index }),
-  notice: (id) => post({ type: "notice", id }),
+  change: (id, index, action) => post({ type: "change", id, index, action }),
+  notice: (id, index) => post({ type: "notice", id, index }),
 });
-let added = vscode.getState()?.added ?? 0;
-const composer = new Composer(
-  {
-    send: (text) => post({ type: "send", text }),
-    stop: () => post({ type: "stop" }),
-    saveDraft: (draft) => void vscode.setState({ draft, added }),
-  },
-  vscode.getState()?.draft ?? "",
-);
 const cards = byId("requests");
 const announcement = byId("announce");
+const announce = (text: string): void => {
+  announcement.textContent = text;
+};
+/** The id of the chat that is shown. */
+let chat = "";
+let drafts = vscode.getState()?.drafts ?? {};
+const composer: Composer = new Composer({
+  send: (text) => post({ type: "send", text }),
+  command: (name, rest) => post({ type: "command", name, rest }),
+  stop: () => post({ type: "stop" }),
+  saveDraft: (draft) => {
+    if (chat === "") return;
+    drafts = { ...drafts, [chat]: draft };
+    vscode.setState({ drafts });
+  },
+  suggest: (query, number) => post({ type: "suggest", query, number }),
+  announce,
+});
+const chips = new Chips({
+  remove: (id) => post({ type: "removeChip", id }),
+  image: (name, data) => post({ type: "image", name, data }),
+  files: (uris) => post({ type: "dropFiles", uris }),
+  problem: (text) => composer.showProblem(text),
+  focusMessage: () => composer.focus(),
+});
+const picker = new Picker({
+  choose: (kind, setting, value) => post({ type: "choose", kind, setting, value }),
+  announce,
+  closed: () => composer.focus(),
+});
+const bar = new Bar({ pick: (kind) => post({ type: "pick", kind }), addContext: () => post({ type: "addContext" }) });
+const tabs = new Tabs({
+  select: (id) => post({ type: "tab", action: "select", id }),
+  close: (id) => post({ type: "tab", action: "close", id }),
+  create: () => post({ type: "newChat" }),
+});
+setFileActions({
+  check: (paths) => post({ type: "checkFiles", paths }),
+  open: (path, line, column) => post({ type: "openFile", path, line, column }),
+});
 const title = byId("title");
 const blocked = byId("blocked");
 
 blocked.querySelector("button")?.addEventListener("click", () => post({ type: "unblock" }));
-
-const announce = (text: string): void => {
-  announcement.textContent = text;
-};
 
 // Reports the cards that the user has in view: half of the card, or as much of it as fits.
 const seen = new IntersectionObserver(
@@ -50,7 +82,7 @@ const seen = new IntersectionObserver(
   { root: cards, threshold: [0, 0.25, 0.5, 0.75, 1] },
 );
 
-function showRequests(list: ServerRequest[]): void {
+function showRequests(list: ShownRequest[]): void {
   const focused = document.activeElement?.closest<HTMLElement>(".request")?.dataset["request"];
   const ids = new Set(list.map((request) => request.id));
   for (const node of [...cards.querySelectorAll<HTMLElement>(".request")]) {
@@ -60,7 +92,11 @@ function showRequests(list: ServerRequest[]): void {
   }
   for (const request of list) {
     // Keep the card: the user may be filling it in.
-    if ([...cards.children].some((node) => (node as HTMLElement).dataset["request"] === request.id)) continue;
+    const existing = [...cards.querySelectorAll<HTMLElement>(".request")].find((node) => node.dataset["request"] === request.id);
+    if (existing) {
+      nameChat(existing, request.chat);
+      continue;
+    }
     const node = card(request, {
       answer: (id, choice, values) => post({ type: "answer", id, choice, values }),
       diff: (id) => post({ type: "diff", id }),
@@ -68,7 +104,7 @@ function showRequests(list: ServerRequest[]): void {
     });
     cards.append(node);
     seen.observe(node);
-    const what = [request.leaves ? `${strings.request.leaves}. ${strings.request.whatLeaves(request.leaves)}` : "", request.title, request.command];
+    const what = [request.chat ? strings.chats.inChat(request.chat) : "", request.leaves ? `${strings.request.leaves}. ${strings.request.whatLeaves(request.leaves)}` : "", request.title, request.command];
     const left = request.expiresAt === null ? "" : strings.request.expiresSoon(request.expiresAt - Date.now());
     announce(strings.chat.waiting([...what, left].filter(Boolean).join(" ")));
   }
@@ -81,8 +117,11 @@ function showEntry(entry: Entry): void {
   if (entry.kind === "policy") announce([strings.policy[entry.card], ...entry.decisions.map((one) => `${one.what}. ${one.why}`)].join(". "));
 }
 
-function setRunning(running: boolean): void {
+function setRunning(since: number): void {
+  const running = since > 0;
   composer.setRunning(running);
+  bar.setRunning(since);
+  if (!running) checkAgain();
   announce(running ? strings.chat.working : strings.chat.finished(log.lastWords()));
 }
 
@@ -92,22 +131,41 @@ function setTitle(text: string): void {
   title.hidden = text === "";
 }
 
+function showChips(list: PageState["chips"]): void {
+  const before = byId("chips").childElementCount;
+  chips.show(list);
+  composer.setContext(list.length > 0);
+  const last = list.at(-1);
+  if (list.length > before && last) announce(strings.context.added(last.label));
+}
+
+function showState(state: PageState): void {
+  setFolder(state.folder);
+  if (state.chat !== chat) {
+    chat = state.chat;
+    picker.close();
+    drafts = Object.fromEntries(Object.entries(drafts).filter(([id]) => state.tabs.some((tab) => tab.id === id)));
+    composer.draft = drafts[chat] ?? "";
+  }
+  tabs.show(state.tabs, state.chat);
+  log.reset(state.entries);
+  showRequests(state.requests);
+  showChips(state.chips);
+  bar.show(state.info, state.chosen);
+  composer.setRunning(state.since > 0);
+  bar.setRunning(state.since);
+  setTitle(state.title);
+  blocked.hidden = state.blocked === null;
+  composer.block(state.blocked !== null);
+  const [text, button] = [blocked.querySelector("p"), blocked.querySelector("button")];
+  if (text) text.textContent = state.blocked?.text ?? "";
+  if (button) button.textContent = state.blocked?.button ?? "";
+}
+
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   switch (data.type) {
-    case "state": {
-      const { state } = data;
-      setFolder(state.folder);
-      log.reset(state.entries);
-      showRequests(state.requests);
-      composer.setRunning(state.running);
-      setTitle(state.title);
-      blocked.hidden = state.blocked === null;
-      composer.block(state.blocked !== null);
-      const [text, button] = [blocked.querySelector("p"), blocked.querySelector("button")];
-      if (text) text.textContent = state.blocked?.text ?? "";
-      if (button) button.textContent = state.blocked?.button ?? "";
-      return;
-    }
+    case "state":
+      return showState(data.state);
     case "entry":
       return showEntry(data.entry);
     case "append":
@@ -117,19 +175,26 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     case "requests":
       return showRequests(data.requests);
     case "running":
-      return setRunning(data.running);
+      return setRunning(data.since);
+    case "tabs":
+      return tabs.show(data.tabs, data.chat);
+    case "chips":
+      return showChips(data.chips);
+    case "problem":
+      return composer.showProblem(data.text);
+    case "suggestions":
+      return composer.completion.show(data.number, data.suggestions);
+    case "info":
+      return bar.show(data.info, data.chosen);
+    case "picker":
+      return picker.show(data.kind, data.groups);
+    case "files":
+      return filesChecked(data.paths);
     case "title":
       return setTitle(data.title);
     case "sent":
       if (!data.ok) composer.restore(data.text);
       return;
-    case "draft":
-      // The extension sends a draft again until it is confirmed.
-      if (data.number > added) {
-        added = data.number;
-        composer.add(data.text);
-      } else composer.focus();
-      return post({ type: "drafted", number: data.number });
     case "focus":
       return composer.focus();
   }

@@ -1,11 +1,19 @@
-// Draws Markdown. Appended text redraws only the last block, because earlier blocks are final.
+// Draws Markdown. Appended text redraws only the last block, because earlier blocks are final. Of a very long text, the
+// first part is drawn, and the rest when the user asks for it.
 import { type Block, type Inline, parse } from "../src/core/markdown";
 import * as strings from "../src/core/strings";
-import { el } from "./dom";
+import { button, el } from "./dom";
+import { withFiles } from "./files";
+import { highlight } from "./highlight";
+
+/** The maximal length of a text that is drawn without a question. */
+const maxLength = 40_000;
 
 export class Markdown {
   readonly node = el("div", { class: "markdown" });
   private text = "";
+  private limit = maxLength;
+  private readonly more = el("div", { class: "row" }, button(strings.chat.showRest, "secondary", () => this.showAll()));
   private finalLength = 0; // length of the text whose blocks are final
   private lastNodes: Node[] = []; // nodes of the last block
   private drawnLength = 0;
@@ -28,15 +36,27 @@ export class Markdown {
   }
 
   draw(): void {
-    if (this.drawnLength === this.text.length) return;
-    this.drawnLength = this.text.length;
+    const end = Math.min(this.limit, this.text.length);
+    const isPart = this.text.length > this.limit;
+    if (isPart && this.more.parentNode !== this.node) this.node.append(this.more);
+    if (this.drawnLength === end) return;
+    this.drawnLength = end;
     for (const node of this.lastNodes) this.node.removeChild(node);
-    const placed = parse(this.text.slice(this.finalLength));
+    const placed = parse(this.text.slice(this.finalLength, end));
     const nodes = placed.map(({ block }) => this.block(block));
-    this.node.append(...nodes);
+    if (isPart) this.more.before(...nodes);
+    else this.node.append(...nodes);
     const last = placed.at(-1);
     this.lastNodes = nodes.slice(-1);
     if (last) this.finalLength += last.at;
+  }
+
+  private showAll(): void {
+    this.limit = Infinity;
+    this.more.remove();
+    this.draw();
+    this.node.tabIndex = -1;
+    this.node.focus({ preventScroll: true }); // the button is gone
   }
 
   private block(block: Block): HTMLElement {
@@ -72,17 +92,17 @@ export class Markdown {
     return [el("span", {}, ...this.inlines(first.children)), ...rest.map((b) => this.block(b))];
   }
 
-  private inlines(nodes: Inline[]): Node[] {
-    return nodes.map((node) => {
+  private inlines(nodes: Inline[], inLink = false): Node[] {
+    return nodes.flatMap((node): Node | Node[] => {
       switch (node.type) {
         case "text":
-          return document.createTextNode(node.text);
+          return inLink ? document.createTextNode(node.text) : withFiles(node.text);
         case "code":
-          return el("code", {}, node.text);
+          return el("code", {}, ...(inLink ? [node.text] : withFiles(node.text)));
         case "break":
           return el("br");
         case "link": {
-          const link = el("a", { title: node.href }, ...this.inlines(node.children));
+          const link = el("a", { title: node.href }, ...this.inlines(node.children, true));
           link.href = node.href;
           link.addEventListener("click", (event) => {
             event.preventDefault();
@@ -91,14 +111,14 @@ export class Markdown {
           return link;
         }
         default:
-          return el(node.type, {}, ...this.inlines(node.children));
+          return el(node.type, {}, ...this.inlines(node.children, inLink));
       }
     });
   }
 }
 
 function code(text: string, lang: string): HTMLElement {
-  const pre = el("pre", { label: strings.chat.code(lang) }, el("code", {}, text));
+  const pre = el("pre", { label: strings.chat.code(lang) }, el("code", {}, ...highlight(text, lang)));
   pre.tabIndex = 0; // so that the keyboard can scroll it
   const copy = el("button", { type: "button", class: "copy", label: strings.chat.copyCode }, strings.chat.copy);
   copy.addEventListener("click", () => {

@@ -1,10 +1,11 @@
 // The cards of pending requests.
 import { fieldError } from "../src/core/fields";
 import type { Choice } from "../src/core/choice";
-import type { ServerRequest, Field, Values } from "../src/core/serverRequest";
+import type { Field, Values } from "../src/core/serverRequest";
+import type { ShownRequest } from "../src/view/messages";
 import * as strings from "../src/core/strings";
 import { button, el } from "./dom";
-import { fileRow } from "./entries";
+import { fileRow } from "./fileRow";
 
 export interface RequestActions {
   answer(id: string, choice: Choice, values: Values): void;
@@ -12,12 +13,22 @@ export interface RequestActions {
   open(href: string): void;
 }
 
-export function card(request: ServerRequest, actions: RequestActions): HTMLElement {
+/** Names the chat of a request that is not of the shown chat. */
+export function nameChat(card: HTMLElement, chat: string): void {
+  const node = card.querySelector<HTMLElement>(".chat-name");
+  if (!node) return;
+  node.textContent = chat === "" ? "" : strings.chats.inChat(chat);
+  node.hidden = chat === "";
+}
+
+export function card(request: ShownRequest, actions: RequestActions): HTMLElement {
   const escalates = request.leaves !== "";
   const name = `${escalates ? `${strings.request.leaves}. ` : ""}${request.title} ${request.command}`.trim();
   const node = el("form", { class: "request", role: "group", label: name });
   node.noValidate = true; // the card checks its fields, and shows errors beside them
   node.dataset["request"] = request.id;
+  node.append(el("p", { class: "chat-name" }));
+  nameChat(node, request.chat);
   if (escalates) {
     node.classList.add("escalation");
     node.append(el("h3", {}, strings.request.leaves), el("p", { class: "leaves" }, strings.request.whatLeaves(request.leaves)), el("p", {}, request.title));

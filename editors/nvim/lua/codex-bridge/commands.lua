@@ -10,49 +10,82 @@ local api = setmetatable({}, {
   end,
 })
 
--- Returns the lines of a command's range as a code block below their location, or nil without a range.
-local function quote_range(o)
-  if o.range == 0 then
-    return nil
+-- Returns the first and last line of a command's range, or nil without one.
+local function lines_of(o)
+  if o.range > 0 then
+    return o.line1, o.line2
   end
-  local lines = vim.api.nvim_buf_get_lines(0, o.line1 - 1, o.line2, false)
-  local name = vim.api.nvim_buf_get_name(0)
-  local location = name == "" and "" or S.range:format(vim.fn.fnamemodify(name, ":."), o.line1, o.line2)
-  local fence = "```"
-  for _, line in ipairs(lines) do
-    local ticks = line:match("^%s*(`+)")
-    if ticks and #ticks >= #fence then
-      fence = ("`"):rep(#ticks + 1)
-    end
+end
+
+-- Opens the prompt with an attachment of the current buffer. make: a function of chips.lua.
+local function attach(make, first, last)
+  local chip = require("codex-bridge.chips")[make](vim.api.nvim_get_current_buf(), first, last)
+  if not chip then
+    return vim.notify(S.no_problems, vim.log.levels.INFO)
   end
-  return ("%s%s%s\n%s\n%s"):format(location, fence, vim.bo.filetype, table.concat(lines, "\n"), fence)
+  api.open()
+  require("codex-bridge.prompt").attach(chip)
+end
+
+-- Returns the text of a command with the lines of its range.
+local function text_of(o)
+  local first, last = lines_of(o)
+  local quote = first and require("codex-bridge.chips").quote(0, first, last)
+  return quote and (o.args == "" and quote or o.args .. "\n\n" .. quote) or o.args
 end
 
 local function open_or_send(o)
-  local quote = quote_range(o)
-  if o.args == "" then
-    return quote and api.quote(quote) or api.open()
+  if o.args == "" and o.range > 0 then
+    return attach("selection", lines_of(o))
+  elseif o.args == "" then
+    return api.toggle()
   end
-  api.show()
-  api.send(quote and o.args .. "\n\n" .. quote or o.args)
+  require("codex-bridge.slash").run(o.args, function()
+    local text = text_of(o)
+    api.show()
+    api.send(text)
+  end, function() end)
+end
+
+-- Completes the commands that begin with a slash, and, after @, files and folders.
+local function complete(lead, line)
+  if vim.startswith(lead, "@") then
+    return vim.tbl_map(function(name)
+      return "@" .. name
+    end, require("codex-bridge.files").match(lead:sub(2)))
+  elseif line:match("^%S+%s+%S*$") then
+    return vim.tbl_map(function(command)
+      return "/" .. command.name
+    end, require("codex-bridge.slash").match((lead:gsub("^/", ""))))
+  end
+  return {}
 end
 
 local function send(o)
-  local quote = quote_range(o)
-  if o.args == "" and not quote then
+  if o.args == "" and o.range == 0 then
     return require("codex-bridge.prompt").send()
   end
+  local text = text_of(o)
   api.show()
-  api.send(quote and (o.args == "" and quote or o.args .. "\n\n" .. quote) or o.args)
+  api.send(text)
+end
+
+local function diagnostics(o)
+  local first, last = lines_of(o)
+  attach("diagnostics", first or 1, last or vim.api.nvim_buf_line_count(0))
 end
 
 function M.define()
   local command = vim.api.nvim_create_user_command
-  command("Codex", open_or_send, { nargs = "*", range = true, desc = S.commands.Codex })
+  command("Codex", open_or_send, { nargs = "*", range = true, complete = complete, desc = S.commands.Codex })
   command("CodexSend", send, { nargs = "*", range = true, desc = S.commands.CodexSend })
   command("CodexStop", function() api.stop() end, { desc = S.commands.CodexStop })
   command("CodexNew", function() api.new() end, { desc = S.commands.CodexNew })
   command("CodexResume", function(o) api.resume(o.args) end, { nargs = "?", desc = S.commands.CodexResume })
+  command("CodexThreads", function(o) api.threads(o.args) end, { nargs = "*", desc = S.commands.CodexThreads })
+  command("CodexChat", function() api.chat() end, { desc = S.commands.CodexChat })
+  command("CodexChats", function() api.chats() end, { desc = S.commands.CodexChats })
+  command("CodexDiagnostics", diagnostics, { range = true, desc = S.commands.CodexDiagnostics })
   command("CodexApprovals", function() api.approvals() end, { desc = S.commands.CodexApprovals })
   command("CodexAccept", function() api.answer("accept") end, { desc = S.commands.CodexAccept })
   command("CodexDecline", function() api.answer("decline") end, { desc = S.commands.CodexDecline })
@@ -64,6 +97,9 @@ function M.define()
   command("CodexExplain", function() api.explain() end, { desc = S.commands.CodexExplain })
   command("CodexTrace", function() api.trace() end, { desc = S.commands.CodexTrace })
   command("CodexImage", function(o) api.image(o.args) end, { nargs = "?", complete = "file", desc = S.commands.CodexImage })
+  command("CodexChanges", function() api.changes() end, { desc = S.commands.CodexChanges })
+  command("CodexRestore", function() api.restore() end, { desc = S.commands.CodexRestore })
+  command("CodexUnrestore", function() api.unrestore() end, { desc = S.commands.CodexUnrestore })
 end
 
 return M

@@ -22,11 +22,15 @@ M.defaults = {
   max_output = 65536,
   -- Whether unmodified buffers are reloaded after Codex changes their files.
   reload = true,
+  -- Whether a menu of files or commands opens while you type in the prompt.
+  complete = true,
+  -- Whether a snapshot of the workspace is taken before and after each turn, for undo and restore.
+  checkpoints = true,
   -- Editor tools that the model may call.
   tools = { diagnostics = true, buffers = true, symbols = true, selection = true },
   -- false: no key.
   keys = {
-    send = "<CR>", send_insert = "<C-s>", stop = "<C-c>",
+    send = "<CR>", send_insert = "<C-s>", stop = "<C-c>", image = "<M-v>", open = "<CR>",
     accept = "ga", accept_session = "gs", accept_always = "gA", decline = "gr", cancel = "gR", diff = "gd",
     open_policy = "go", explain = "g?",
     next_file = "]f", previous_file = "[f",

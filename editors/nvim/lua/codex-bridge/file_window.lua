@@ -28,6 +28,20 @@ function M.get()
   end
 end
 
+-- Opens a file at a line and a column (from 1) in the window of the user's files.
+function M.open(path, line, column)
+  local window = M.get()
+  if window and vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage() then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd("topleft vsplit")
+  end
+  vim.cmd.edit(vim.fn.fnameescape(path))
+  if line then
+    vim.api.nvim_win_set_cursor(0, { math.max(1, math.min(line, vim.api.nvim_buf_line_count(0))), math.max(0, (column or 1) - 1) })
+  end
+end
+
 -- Remembers windows as the user leaves them.
 function M.watch(group)
   vim.api.nvim_create_autocmd("WinLeave", { group = group, callback = M.remember })

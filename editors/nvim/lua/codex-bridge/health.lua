@@ -65,6 +65,11 @@ function M.check()
   else
     vim.health.error(S.health_too_old)
   end
+  if require("codex-bridge.markdown").has_parser() then
+    vim.health.ok(S.health_parser)
+  else
+    vim.health.info(S.health_no_parser)
+  end
   local clipboard = require("codex-bridge.image").clipboard_command()
   if clipboard then
     vim.health.ok(S.health_clipboard:format(clipboard[1]))

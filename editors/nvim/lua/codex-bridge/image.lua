@@ -3,11 +3,22 @@ local S = require("codex-bridge.strings")
 
 local M = {}
 
--- Programs that print the image of the clipboard: name, command, and the variable of their display server.
+-- PowerShell prints the image in base64, since its output is text.
+local powershell = [[
+Add-Type -AssemblyName System.Windows.Forms, System.Drawing
+$image = [System.Windows.Forms.Clipboard]::GetImage()
+if ($null -eq $image) { exit 1 }
+$stream = New-Object System.IO.MemoryStream
+$image.Save($stream, [System.Drawing.Imaging.ImageFormat]::Png)
+[Console]::Out.Write([Convert]::ToBase64String($stream.ToArray()))]]
+
+-- Programs that print the image of the clipboard: name, command, and the variable of their display server. powershell.exe
+-- is also that of Windows in WSL.
 local programs = {
   { "wl-paste", { "wl-paste", "--type", "image/png" }, "WAYLAND_DISPLAY" },
   { "xclip", { "xclip", "-selection", "clipboard", "-t", "image/png", "-o" }, "DISPLAY" },
   { "pngpaste", { "pngpaste", "-" } },
+  { "powershell.exe", { "powershell.exe", "-NoProfile", "-NonInteractive", "-STA", "-Command", powershell } },
 }
 
 -- Returns the first command that works on this machine, or nil.
@@ -26,12 +37,17 @@ local function save_clipboard(callback)
     return callback(S.no_clipboard_program)
   end
   vim.system(command, { timeout = 10000 }, vim.schedule_wrap(function(out)
-    if out.code ~= 0 or (out.stdout or "") == "" then
+    local image = out.stdout or ""
+    if command[1] == "powershell.exe" then
+      local decoded, bytes = pcall(vim.base64.decode, (image:gsub("%s", "")))
+      image = decoded and bytes or ""
+    end
+    if out.code ~= 0 or image == "" then
       return callback(S.no_clipboard_image)
     end
     local path = vim.fn.tempname() .. ".png"
     local file = assert(io.open(path, "wb"))
-    file:write(out.stdout)
+    file:write(image)
     file:close()
     callback(nil, path)
   end))
@@ -44,7 +60,7 @@ function M.attach(path)
       return vim.notify(S.error:format(err), vim.log.levels.ERROR)
     end
     require("codex-bridge.view").open()
-    require("codex-bridge.prompt").attach(file)
+    require("codex-bridge.prompt").attach(require("codex-bridge.chips").image(file))
   end
   if not path or path == "" then
     return save_clipboard(attach)

@@ -16,12 +16,17 @@ function M.show()
   require("codex-bridge.view").show()
 end
 
+-- Closes both windows if the cursor is in one of them, else opens them.
+function M.toggle()
+  require("codex-bridge.view").toggle()
+end
+
 -- Closes both windows. The conversation continues.
 function M.hide()
   require("codex-bridge.view").hide()
 end
 
--- Opens the prompt with a quoted text, with room for a question above it.
+-- Opens the prompt with a quoted text below what the user has written, with room for a question above it.
 function M.quote(text)
   require("codex-bridge.view").open()
   require("codex-bridge.prompt").quote(text)
@@ -53,8 +58,24 @@ function M.resume(id, callback)
   if id and id ~= "" then
     resume(id)
   else
-    require("codex-bridge.picker").threads(resume)
+    require("codex-bridge.threads").choose(resume)
   end
+end
+
+-- Lists the threads of the current directory, to resume, rename, fork or archive one. search: a part of their names.
+function M.threads(search)
+  require("codex-bridge.threads").browse({ search = search ~= "" and search or nil })
+end
+
+-- Opens another chat. The current one goes on in the background.
+function M.chat()
+  require("codex-bridge.session").open_chat()
+  require("codex-bridge.view").open()
+end
+
+-- Lists the chats, to switch to one.
+function M.chats()
+  require("codex-bridge.switcher").show()
 end
 
 -- Shows the first pending approval or question, and moves the cursor to it.
@@ -108,12 +129,33 @@ function M.image(path)
   require("codex-bridge.image").attach(path)
 end
 
+-- Lists the changes of the last turn, to keep or undo them by file and by hunk.
+function M.changes()
+  require("codex-bridge.changes.list").open()
+end
+
+-- Restores the files to before a turn that the user chooses, after a preview.
+function M.restore()
+  require("codex-bridge.changes.restore").restore()
+end
+
+-- Undoes the last undo or restore of files, after a preview.
+function M.unrestore()
+  require("codex-bridge.changes.restore").unrestore()
+end
+
 -- Returns a text for statuslines: "", "codex: idle", "codex: working", "codex: 1 to answer".
 function M.status()
   return require("codex-bridge.status").text()
 end
 
--- Returns state ("off", "idle" or "working"), thread (id, path, model, sandbox, approvalPolicy), turn (its id), bridge
+-- Returns a part of the state as a text for a statusline or winbar, "" if there is none: "state", "time", "policy",
+-- "model", "effort", "approval", "sandbox", "tokens", "context", "plan" or "chat".
+function M.component(name)
+  return require("codex-bridge.status").component(name)
+end
+
+-- Returns state ("off", "idle" or "working"), thread (id, path, cwd, model, effort, sandbox, approvalPolicy, name), turn (its id), bridge
 -- (its reply to initialize), agent (Codex's user agent), and pending_requests, a number.
 function M.about()
   local about = require("codex-bridge.session").about()

@@ -1,5 +1,4 @@
 -- Shows Codex's items in the chat.
-local chat = require("codex-bridge.chat")
 local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
@@ -35,11 +34,11 @@ local function contents(list)
 end
 
 -- By item type. head(item) is a line. body(item) is the text, complete at the end of the item. output: the body is
--- the output of a tool. hidden(item): the item is not shown yet.
+-- the output of a tool, in a language if known. prose: the body is markdown; keep_marks: its marks are visible. hidden(item): the item is not shown yet.
 local renderers = {
-  userMessage = { head = function() return S.you end, body = user_text },
-  agentMessage = { head = function() return S.codex end, body = function(item) return item.text end },
-  plan = { head = function() return S.plan end, body = function(item) return item.text end },
+  userMessage = { prose = true, keep_marks = true, head = function() return S.you end, body = user_text },
+  agentMessage = { prose = true, head = function() return S.codex end, body = function(item) return item.text end },
+  plan = { prose = true, head = function() return S.plan end, body = function(item) return item.text end },
   reasoning = {
     output = true,
     head = function() return S.thinking end,
@@ -53,6 +52,7 @@ local renderers = {
   },
   fileChange = {
     output = true,
+    language = "diff",
     head = function(item) return S.patch:format(file_names(item.changes)) end,
     body = function(item) return table.concat(require("codex-bridge.diff").lines(item.changes), "\n") end,
   },
@@ -70,6 +70,8 @@ local renderers = {
   },
   webSearch = { head = function(item) return S.search:format(item.query or "") end, body = function() return "" end },
   imageView = { head = function(item) return S.view_image:format(ui.short_path(item.path)) end, body = function() return "" end },
+  enteredReviewMode = { prose = true, head = function() return S.review_begins end, body = function(item) return item.review end },
+  exitedReviewMode = { prose = true, head = function() return S.review end, body = function(item) return item.review end },
   contextCompaction = { head = function() return S.compacted end, body = function() return "" end },
 }
 
@@ -88,34 +90,52 @@ local function status(item)
   return text[1], text[2]
 end
 
-function M.started(item)
+-- Starts the block of an item in a chat.
+function M.started(chat, item)
   local renderer = renderers[item.type]
-  if not renderer or chat.has(item.id) or (renderer.hidden and renderer.hidden(item)) then
+  if not renderer or chat:has(item.id) or (renderer.hidden and renderer.hidden(item)) then
     return
   end
-  chat.start_block(item.id, renderer.head(item), { output = renderer.output })
+  chat:start_block(item.id, renderer.head(item), renderer)
   if item.type == "userMessage" or item.type == "fileChange" then
-    chat.append(item.id, renderer.body(item))
+    chat:append(item.id, renderer.body(item))
   end
   if item.status then
-    chat.set_state(item.id, status(item))
+    chat:set_state(item.id, status(item))
   end
 end
 
 -- Completes the block of an item. An item without deltas has its body only now.
-function M.completed(item)
-  M.started(item)
+function M.completed(chat, item)
+  M.started(chat, item)
   local renderer = renderers[item.type]
   if not renderer then
     return
   end
-  if not chat.has_body(item.id) then
-    chat.append(item.id, renderer.body(item) or "")
+  if not chat:has_body(item.id) then
+    chat:append(item.id, renderer.body(item) or "")
+  elseif renderer.prose then
+    chat:complete_prose(item.id, renderer.body(item) or "")
   end
   if item.status then
-    chat.set_state(item.id, status(item))
+    chat:set_state(item.id, status(item))
   end
-  chat.finish(item.id)
+  chat:finish(item.id)
+end
+
+-- Shows the plan of a turn: one block, which changes with each update.
+function M.plan(chat, p)
+  local id = "plan " .. p.turnId
+  if not chat:has(id) then
+    chat:start_block(id, S.todo, {})
+  end
+  local lines = vim.tbl_map(function(step)
+    return ("- [%s] %s"):format(step.status == "completed" and "x" or step.status == "inProgress" and ">" or " ", step.step)
+  end, p.plan)
+  if p.explanation and p.explanation ~= "" then
+    table.insert(lines, 1, p.explanation)
+  end
+  chat:set_body(id, lines)
 end
 
 return M

@@ -8,8 +8,15 @@ local ui = require("codex-bridge.ui")
 local M = {}
 
 local MAX_CHANGES = 4
-local seen = {} -- changes that the chat shows already; the same change comes with each turn
-local opening, is_open = {}, false -- the cards since a thread was left; its chat may be cleared when the next one opens
+
+-- By chat: seen, the changes that it shows already, since the same change comes with each turn; opening, the cards since a
+-- thread was left, since the chat may be cleared when the next one opens; is_open.
+local states = setmetatable({}, { __mode = "k" })
+
+local function state_of(of)
+  states[of] = states[of] or { seen = {}, opening = {}, is_open = false }
+  return states[of]
+end
 
 local visible = function(text)
   return require("codex-bridge.requests.describe").visible(tostring(text))
@@ -41,14 +48,7 @@ function M.open_place(origin)
   elseif vim.fn.filereadable(file) ~= 1 then
     return vim.notify(S.unreadable:format(file), vim.log.levels.WARN)
   end
-  local window = file_window.get()
-  if window and vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage() then
-    vim.api.nvim_set_current_win(window)
-  else
-    vim.cmd("topleft vsplit")
-  end
-  vim.cmd.edit(vim.fn.fnameescape(file))
-  vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(0)), 0 })
+  file_window.open(file, line)
 end
 
 local function actions(has_place)
@@ -71,12 +71,12 @@ local function why_rows(decision)
   return rows
 end
 
-local function show(card)
+local function show(card, to)
   local rows = vim.list_slice(card.rows, 1, card.limit or #card.rows)
   if card.more then
     rows[#rows + 1] = { "", card.more }
   end
-  chat.card(card.title, card.highlight, rows, actions(M.place(card.origin) ~= nil), card)
+  to:card(card.title, card.highlight, rows, actions(M.place(card.origin) ~= nil), card)
 end
 
 local function value(json)
@@ -100,7 +100,7 @@ local function takes(change)
   return change.rule ~= "policy.writable_roots" or change.to == nil or vim.startswith(change.field, "params.sandboxPolicy")
 end
 
-local function changed_card(p)
+local function changed_card(p, seen)
   local fresh = vim.tbl_filter(function(change)
     local key = table.concat({ change.rule, change.field, vim.json.encode(change.to == nil and vim.NIL or change.to) }, "\0")
     local is_new = takes(change) and not seen[key]
@@ -141,42 +141,44 @@ local function refused_card(p)
   return card
 end
 
--- Handles bridge/policy/applied.
-function M.applied(p)
-  local card
+-- Handles bridge/policy/applied, for the chat of its thread.
+function M.applied(p, to)
+  to = to or chat.current()
+  local state, card = state_of(to), nil
   if p.error then
     if p.error.rule == "approvals.timeout" and require("codex-bridge.requests").bridge_expired(p) then
       return
     end
     card = refused_card(p)
   elseif p.verdict == "rewrite" then
-    card = changed_card(p)
+    card = changed_card(p, state.seen)
   elseif p.verdict == "accept" and p.changes and p.changes[1] and p.changes[1].rule == "approvals.remember" then
-    chat.notice(S.remembered:format(p.changes[1].reason))
+    to:notice(S.remembered:format(p.changes[1].reason))
   end
   if card then
-    if not is_open then
-      opening[#opening + 1] = card
+    if not state.is_open then
+      state.opening[#state.opening + 1] = card
     end
-    show(card)
+    show(card, to)
   end
 end
 
 -- A thread is being left: its changes are new in the next one.
-function M.thread_left()
-  seen, opening, is_open = {}, {}, false
+function M.thread_left(of)
+  states[of] = nil
 end
 
 -- The chat was cleared to show a thread: shows the cards of its opening again.
-function M.thread_shown()
-  for _, card in ipairs(opening) do
-    show(card)
+function M.thread_shown(of)
+  for _, card in ipairs(state_of(of).opening) do
+    show(card, of)
   end
 end
 
 -- The thread is open.
-function M.thread_opened()
-  opening, is_open = {}, true
+function M.thread_opened(of)
+  local state = state_of(of)
+  state.opening, state.is_open = {}, true
 end
 
 -- Opens the policy of the card under the cursor, else of the last card.
@@ -213,7 +215,7 @@ local function show_try(command)
     show({
       title = S.would[result.decision], highlight = would[result.decision], origin = result.origin, method = S.try,
       rows = vim.list_extend({ { S.what, visible(command) } }, why_rows(result)),
-    })
+    }, chat.current())
   end)
 end
 

@@ -69,6 +69,15 @@ local function fail(err)
   vim.notify(S.error:format(err.message or err), vim.log.levels.ERROR)
 end
 
+-- Returns why a program of vim.system has failed.
+function M.failure(command, out)
+  local said, line = vim.trim(out.stderr or ""), table.concat(command, " ")
+  if said ~= "" then
+    return said
+  end
+  return out.code == 124 and S.program_timed_out:format(line) or S.program_failed:format(line, out.code, out.signal)
+end
+
 local function grant_line(grant)
   return S.grant_line:format(grant.remember, visible(grant.tool), visible(grant.what), visible(grant.expires), visible(grant.client))
 end
@@ -213,7 +222,7 @@ function M.decisions()
   local ok, problem = pcall(vim.system, command, { text = true, timeout = 30000, env = config.current.env }, vim.schedule_wrap(function(out)
     local decoded, all = pcall(vim.json.decode, out.stdout or "", { luanil = { object = true, array = true } })
     if out.code ~= 0 or not decoded then
-      return fail(vim.trim(out.stderr or ""))
+      return fail(M.failure(command, out))
     elseif #all == 0 then
       return vim.notify(S.no_decisions, vim.log.levels.INFO)
     end

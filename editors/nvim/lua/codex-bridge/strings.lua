@@ -35,7 +35,6 @@ M.no_explain = "This codex-bridge can't try a command; update it."
 M.asks_command = "Codex asks to run a command"
 M.asks_network = "Codex asks to use the network"
 M.asks_patch = "Codex asks to change files"
-M.asks_permissions = "Codex asks for more permissions"
 M.asks_server = "%s asks"
 M.folder = "Folder"
 M.reason = "Reason"
@@ -85,11 +84,15 @@ M.unsupported_request = "Neovim does not support %s"
 
 -- The descriptions of the commands.
 M.commands = {
-  Codex = "Open the chat, send a text, or ask about a range",
+  Codex = "Open or close the chat, send a text, run a /command, or attach a range",
   CodexSend = "Send a text, a range or the prompt; steers a running turn",
   CodexStop = "Interrupt the turn",
   CodexNew = "Start a new thread",
   CodexResume = "Resume a thread",
+  CodexThreads = "Threads: search, resume, rename, fork, archive",
+  CodexChat = "Open another chat",
+  CodexChats = "Switch to a chat",
+  CodexDiagnostics = "Attach the problems of the file or a range to the next message",
   CodexApprovals = "Move to the pending approval or question",
   CodexAccept = "Accept the request on the screen once",
   CodexDecline = "Decline the request on the screen",
@@ -101,7 +104,77 @@ M.commands = {
   CodexExplain = "Explain the card under the cursor",
   CodexTrace = "Open the trace of this thread",
   CodexImage = "Attach an image to the next message",
+  CodexChanges = "Changes of the last turn: keep or undo them",
+  CodexRestore = "Restore the files to before a turn",
+  CodexUnrestore = "Undo the last undo or restore of files",
 }
+
+-- The commands of the prompt.
+M.slash = {
+  new = "Start a new thread in this chat",
+  review = "Review the changes of the working tree, or what you describe",
+  compact = "Summarize the conversation to free context",
+  model = "Choose the model and its effort",
+  effort = "Choose the effort",
+  permissions = "Choose the approval policy and the sandbox",
+  approval = "Choose the approval policy",
+  sandbox = "Choose the sandbox",
+  status = "Show the gate, the policy and Codex",
+  diff = "Show the changes of the working tree",
+  threads = "Search, resume, rename, fork and archive threads",
+  rename = "Rename the thread",
+  fork = "Continue a copy of the thread in another chat",
+  archive = "Archive the thread",
+  chats = "Switch to a chat",
+  chat = "Open another chat",
+  image = "Attach an image",
+  stop = "Interrupt the turn",
+}
+M.unknown_slash = "There is no command /%s."
+M.send_as_text = "Send as text"
+M.back_to_prompt = "Back to the prompt"
+M.turn_is_running = "a turn is running; wait for its end or stop it"
+M.not_started = "not started: %s"
+M.choose_review = "Review"
+M.review_changes = "Changes of the working tree"
+M.review_branch = "Changes against a branch…"
+M.review_commit = "A commit…"
+M.review_custom = "By your instructions…"
+M.ask_branch, M.ask_commit, M.ask_review = "Branch: ", "Commit: ", "Instructions: "
+M.untracked = "New file: %s"
+M.no_changes = "The working tree has no changes."
+
+-- Settings of the thread.
+M.model, M.effort, M.approval, M.sandbox, M.permissions = "Model", "Effort", "Approval policy", "Sandbox", "Permissions"
+M.approvals = {
+  untrusted = "Codex asks before each command and patch.",
+  ["on-request"] = "Codex asks before it leaves the sandbox.",
+  never = "Codex never asks; actions outside the sandbox fail.",
+}
+M.granular = "Questions of the granular policy"
+M.granular_asks = "Codex asks about %s."
+M.granular_refuses = "It refuses without a question: %s."
+M.kinds = {
+  sandbox_approval = "commands outside the sandbox",
+  rules = "commands that a rule of Codex names",
+  skill_approval = "scripts of skills",
+  request_permissions = "more permissions",
+  mcp_elicitations = "questions of MCP servers",
+}
+M.kind_asked, M.kind_refused = "%s: Codex asks.", "%s: Refused without a question."
+M.all_chosen = "Done"
+M.sandboxes = {
+  ["read-only"] = "Commands can read files.",
+  ["workspace-write"] = "Commands can also write in the folder.",
+  ["danger-full-access"] = "No sandbox.",
+}
+M.refused_choice = "✗ %s. Not allowed: %s%s"
+M.is_refused = "The policy does not allow %s."
+M.rule_place = " (%s, %s)"
+M.current_choice = "%s (current)"
+M.chosen = "%s: %s, from your next message"
+M.no_such_value = "%s: there is no %s"
+M.next_turn = "%s (next)"
 
 -- Durations.
 M.seconds = "%d seconds"
@@ -126,7 +199,8 @@ M.not_in_format = { email = "%s: enter an e-mail address.", uri = "%s: enter a U
 M.is_required = "%s: a value is required."
 
 -- The chat.
-M.you, M.codex, M.plan, M.thinking = "## You", "## Codex", "## Plan", "### Thinking"
+M.you, M.codex, M.plan, M.thinking, M.todo = "## You", "## Codex", "## Plan", "### Thinking", "### Plan"
+M.review, M.review_begins = "## Review", "### Codex reviews"
 M.search, M.view_image, M.patch = "### Search: %s", "### View image %s", "### Patch %s"
 M.compacted = "### Codex compacted the conversation"
 M.done, M.failed, M.declined, M.running, M.stopped_item = "done", "failed", "declined", "running", "stopped"
@@ -142,8 +216,15 @@ M.no_editor_tools = "the editor tools are not available: %s"
 M.left_thread = "you left the thread"
 M.could_not_start = "could not start: %s"
 M.not_executable = "%s is not executable; put it on PATH or set cmd in setup{}, see :checkhealth codex-bridge"
+M.untitled = "New chat"
+M.turn_ended = { completed = "%s: the turn has ended: %s", interrupted = "%s: the turn was stopped: %s", failed = "%s: the turn has failed: %s" }
+M.no_reference = "There is no file or URL under the cursor."
+M.follow = "Open the file or URL under the cursor"
+M.ask_open = "Open %s?"
+M.cancel_open = "Cancel"
 M.not_json = "codex sent a line that is not JSON: %s"
 M.error = "codex: %s"
+M.program_failed, M.program_timed_out = "%s ended with exit status %d, signal %d, and no message", "%s did not end in time"
 
 -- The prompt.
 M.placeholder = "Ask Codex… %s sends"
@@ -151,6 +232,14 @@ M.one_image, M.images = "%d image", "%d images"
 M.steers = "%s steers, %s stops"
 M.sends = "%s sends, %s in insert mode"
 M.no_key = "no key"
+M.file_kind, M.folder_kind, M.command_kind = "file", "folder", "command"
+M.removes_chip = "dd removes"
+M.same_name = "%s%s (%d)"
+M.selection = "%s, lines %d to %d"
+M.one_problem, M.problems, M.problems_of = "%s, %d problem", "%s, %d problems", "Problems of %s:"
+M.no_problems = "There are no problems here."
+M.no_file_name = "unnamed file"
+M.image = "image %s"
 M.range = "%s, lines %d to %d:\n"
 
 -- The diff.
@@ -163,10 +252,15 @@ M.to_answer = "codex: %d to answer"
 M.state = "codex: %s"
 M.name = "codex"
 M.policy_mode = "policy %s%s"
+M.thousand = "%dk"
+M.tokens = "%s tokens"
+M.context = "%d%% of context"
+M.plan_state = "plan %d/%d"
+M.chat_of = "chat %d of %d"
+M.unknown_component = "codex-bridge: component(): unknown name %s; use one of %s"
 M.gate = ", gate"
 M.no_bridge = "no bridge"
 M.needs_bridge = "This needs codex-bridge; cmd in setup{} runs Codex without it."
-M.show_status = "Show status"
 M.status_bridge = "Bridge"
 M.status_codex = "Codex"
 M.status_tested = "%s (tested)"
@@ -199,7 +293,6 @@ M.grant_line = "%s  %s  %s, until %s, by %s"
 M.report_keys = "%s opens the file of a line, q closes"
 
 -- Grants.
-M.grants = "Grants"
 M.grants_prompt = "Grants: choose one to revoke"
 M.no_grants = "There are no grants: no approval is remembered."
 M.revoke_all = "Revoke all"
@@ -207,7 +300,6 @@ M.revoked = "Revoked: %s"
 M.revoked_none = "Nothing was revoked: the grant is gone."
 
 -- Decisions.
-M.decisions = "Decisions"
 M.no_decisions = "There are no decisions yet."
 M.decision_line = "%s  %-7s  %s  %s"
 M.decision_keys = "<CR> shows a decision, %s opens its policy, q closes"
@@ -220,11 +312,23 @@ M.unreadable = "%s can't be read"
 -- Threads, traces and images.
 M.resume_thread = "Resume a thread"
 M.no_threads = "There are no threads in this folder yet."
+M.threads, M.archived_threads, M.active_threads, M.all_threads = "Threads", "Archived threads", "Threads that are not archived", "All threads"
+M.threads_with = "%s with “%s”"
+M.search_threads, M.ask_search = "Search…", "Search: "
+M.resume, M.resume_in_chat, M.rename, M.fork = "Resume", "Resume in another chat", "Rename…", "Fork into another chat"
+M.archive, M.unarchive = "Archive", "Unarchive"
+M.ask_name = "Name: "
+M.renamed, M.archived, M.unarchived = "Renamed: %s", "Archived: %s", "Unarchived: %s"
 M.not_saved = "Codex has not saved this thread yet; send a message first."
 M.no_thread = "There is no thread yet; send a message first."
-M.no_clipboard_program = "no program can read images from the clipboard; install wl-clipboard, xclip or pngpaste"
+M.no_clipboard_program = "no program can read images from the clipboard; install wl-clipboard, xclip or pngpaste, or name a file"
 M.no_clipboard_image = "the clipboard has no image"
 M.buffer_has_changes = "codex changed %s, but your buffer has changes: :w! keeps yours, :e! loads the file"
+
+-- Chats.
+M.chat, M.chats = "Chat", "Chats"
+M.new_chat, M.close_chat = "New chat", "Close this chat"
+M.working, M.pending = "working", "%d to answer"
 
 -- Health.
 M.health_neovim = "codex-bridge: Neovim"
@@ -232,6 +336,8 @@ M.health_program = "codex-bridge: the program"
 M.health_conversation = "codex-bridge: the conversation"
 M.health_version = "Neovim %s"
 M.health_too_old = "Neovim 0.10 or later is required"
+M.health_parser = "messages are rendered by treesitter"
+M.health_no_parser = "messages have regex syntax: Neovim has no parser for markdown"
 M.health_clipboard = "images from the clipboard: %s"
 M.health_no_clipboard = "images from the clipboard: install wl-clipboard, xclip or pngpaste"
 M.health_not_executable = "%s is not executable"
@@ -242,6 +348,52 @@ M.health_set_framing = 'if this is codex-bridge under another name, set framing 
 M.health_doctor = "the output of codex-bridge doctor is not JSON"
 M.health_state = "state: %s"
 M.health_thread = "thread %s"
+
+-- The changes of a turn.
+M.one_file_changed = "%d file changed: :CodexChanges shows, keeps or undoes the changes."
+M.files_changed = "%d files changed: :CodexChanges shows, keeps or undoes the changes."
+M.no_restore_point = "No restore point: %s"
+M.too_slow = "the snapshot took longer than %d s"
+M.no_git = "there is no git program on PATH"
+M.no_folder = "the folder does not exist"
+M.home_folder = "snapshots of a home folder are too large"
+M.git_failed = "git %s failed: %s"
+M.while_running = "A turn is running: wait for its end, or stop it."
+M.turn_runs = "The turn is running. These are its patches until now:"
+M.none_to_undo = "There are no changes to keep or undo."
+M.no_change_here = "There is no change on this line."
+M.not_covered = "Not covered: %s"
+M.unfinished = "The editor closed during this turn. All changes until it opened again are in it, also yours."
+M.you_saved = "you saved this file during the turn"
+M.sizes = "%d bytes → %d bytes"
+M.made_executable, M.made_not_executable = "made executable", "no longer executable"
+M.change_keys = " %s keep · %s undo · %s diff · q close"
+M.undone = "Undone: %s"
+M.undone_merged = "Undone: %s; your later edits are kept."
+M.undone_side = "after the undo"
+M.not_undone = "%s is not undone: %s"
+M.conflict = "your later edits touch the same lines"
+M.inseparable = "you and Codex changed the same lines during the turn"
+M.changed_meanwhile = "the file changed in the meantime"
+M.open_twice = "the file has unsaved changes in several buffers"
+M.not_exact = "the buffer can't be written with exactly these bytes"
+M.not_in_root = "the path is not in the workspace"
+M.no_parent = "its folder is missing, or is not a real folder of the workspace"
+M.now_a = { folder = "the path is now a folder", special = "the path is now a special file, or can't be read" }
+M.in_buffer = ", in the unsaved buffer"
+M.verdicts = {
+  restored = "restored", merged = "restored, your later edits are kept", conflict = "conflict: not restored",
+  refused = "not restored", same = "already as before",
+}
+M.restore_prompt = "Restore to before this turn"
+M.restore_title = "Restore to before the turn of %s"
+M.unrestore_title = "Undo the restore of %s"
+M.restore_keys = " %s restore · %s diff · q cancel"
+M.restored = "Restored: %d; not restored: %d."
+M.not_restored = "Nothing is restored: %s"
+M.nothing_to_restore = "No file needs a restore."
+M.no_restore_points = "This thread has no restore points."
+M.nothing_to_unrestore = "There is no undo or restore to undo."
 
 -- Settings.
 M.unknown_setting = "codex-bridge: setup{}: unknown setting %s; use one of %s"

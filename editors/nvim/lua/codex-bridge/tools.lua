@@ -34,6 +34,13 @@ local function join(lines, none)
   return table.concat(lines, "\n")
 end
 
+-- Returns a diagnostic as a line: "sum.py:2:7: warn: unused b [lint]".
+function M.diagnostic_line(d)
+  return ("%s:%d:%d: %s: %s%s"):format(
+    buffer_name(d.bufnr), d.lnum + 1, d.col + 1, vim.diagnostic.severity[d.severity]:lower(), d.message:gsub("\n", " "), d.source and (" [%s]"):format(d.source) or ""
+  )
+end
+
 local function diagnostics(arguments)
   local buf
   if arguments.path then
@@ -42,13 +49,7 @@ local function diagnostics(arguments)
       return nil, arguments.path .. " is not open in the editor"
     end
   end
-  local lines = {}
-  for _, d in ipairs(vim.diagnostic.get(buf)) do
-    lines[#lines + 1] = ("%s:%d:%d: %s: %s%s"):format(
-      buffer_name(d.bufnr), d.lnum + 1, d.col + 1, vim.diagnostic.severity[d.severity]:lower(), d.message:gsub("\n", " "), d.source and (" [%s]"):format(d.source) or ""
-    )
-  end
-  return join(lines, "no diagnostics")
+  return join(vim.tbl_map(M.diagnostic_line, vim.diagnostic.get(buf)), "no diagnostics")
 end
 
 local function buffers()

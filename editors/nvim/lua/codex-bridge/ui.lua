@@ -15,12 +15,60 @@ function M.scratch_buffer(buf, name)
   return buf, true
 end
 
+-- Shows lines in a new tab.
+function M.show_text(name, lines, filetype)
+  vim.cmd.tabnew()
+  local buf = vim.api.nvim_get_current_buf()
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "wipe", false
+  pcall(vim.api.nvim_buf_set_name, buf, name)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].filetype, vim.bo[buf].modifiable = filetype, false
+  vim.wo[0][0].wrap = false
+end
+
 -- Returns text, truncated with "…" if it is wider than width columns.
 function M.truncate(text, width)
   if vim.fn.strdisplaywidth(text) <= width then
     return text
   end
   return vim.fn.strcharpart(text, 0, math.max(width - 1, 0)) .. "…"
+end
+
+-- Returns a fence of at least the given length that no line ends.
+function M.fence(lines, fence)
+  for _, line in ipairs(lines) do
+    local ticks = line:match("^%s*(`+)")
+    if ticks and #ticks >= #fence then
+      fence = ("`"):rep(#ticks + 1)
+    end
+  end
+  return fence
+end
+
+-- Removes escape sequences and other control characters.
+function M.strip_control(text)
+  return (text:gsub("\27%[[%d;?]*%a", ""):gsub("\r\n", "\n"):gsub("[%z\1-\8\11-\31\127]", ""))
+end
+
+-- Returns the lines of a card in the chat, with an empty one at the end: a title, rows of { label, text }, and a line with
+-- the keys of its actions, unless that is "".
+function M.card_lines(title, rows, actions)
+  local width = 0
+  for _, row in ipairs(rows) do
+    width = math.max(width, vim.fn.strdisplaywidth(row[1]))
+  end
+  local lines = { "> " .. M.strip_control(title) }
+  for _, row in ipairs(rows) do
+    local label = row[1] .. (" "):rep(width - vim.fn.strdisplaywidth(row[1]))
+    for i, line in ipairs(vim.split(M.strip_control(row[2]), "\n", { plain = true })) do
+      lines[#lines + 1] = ("> %s  %s"):format(i == 1 and label or (" "):rep(width), line)
+    end
+  end
+  if actions ~= "" then
+    lines[#lines + 1] = "> " .. actions
+  end
+  lines[#lines + 1] = ""
+  return lines
 end
 
 -- Escapes text for 'winbar' and 'statusline'.

@@ -1,6 +1,7 @@
 -- The windows of the chat and, below it, the prompt.
 local chat = require("codex-bridge.chat")
 local config = require("codex-bridge.config")
+local markdown = require("codex-bridge.markdown")
 local prompt = require("codex-bridge.prompt")
 
 local M = {}
@@ -13,7 +14,7 @@ local function window_of(buf)
   end
 end
 
--- Returns the window of the chat in the current tab, or nil.
+-- Returns the window of the current chat in the current tab, or nil.
 function M.chat_window()
   return window_of(chat.buffer())
 end
@@ -40,6 +41,15 @@ local function set_options(window, winbar)
   return o
 end
 
+-- Prepares a window that starts to show the current chat.
+local function prepare(window)
+  local o = set_options(window, "status")
+  o.foldmethod, o.foldenable, o.foldtext, o.fillchars = "manual", true, "v:lua.require'codex-bridge.chat'.foldtext()", "fold: "
+  markdown.prepare_window(window)
+  chat.create_folds(window)
+  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(chat.buffer()), 0 })
+end
+
 local function show_chat()
   local w, buf = config.current.window, chat.buffer()
   vim.cmd(splits[w.position])
@@ -50,11 +60,16 @@ local function show_chat()
   elseif w.position ~= "tab" then
     vim.api.nvim_win_set_height(window, cells(w.height, vim.o.lines))
   end
-  local o = set_options(window, "status")
-  o.foldmethod, o.foldenable, o.foldtext, o.fillchars = "manual", true, "v:lua.require'codex-bridge.chat'.foldtext()", "fold: "
-  chat.create_folds(window)
-  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buf), 0 })
+  prepare(window)
   return window
+end
+
+-- Shows the current chat in windows that show another one.
+function M.show_current(windows)
+  for _, window in ipairs(windows) do
+    vim.api.nvim_win_set_buf(window, chat.buffer())
+    prepare(window)
+  end
 end
 
 local function show_prompt(above)
@@ -79,6 +94,7 @@ end
 -- Opens the chat and the prompt, and moves the cursor to the prompt.
 function M.open()
   require("codex-bridge.file_window").remember()
+  require("codex-bridge.changes").warm()
   local above = window_of(chat.buffer()) or show_chat()
   local below = window_of(prompt.buffer()) or show_prompt(above)
   vim.api.nvim_set_current_win(below)
@@ -89,6 +105,16 @@ function M.show()
   local here = vim.api.nvim_get_current_win()
   M.open()
   vim.api.nvim_set_current_win(here)
+end
+
+-- Closes both windows if the cursor is in one of them, else opens them.
+function M.toggle()
+  local here = vim.api.nvim_get_current_buf()
+  if here == prompt.buffer() or here == chat.buffer() then
+    M.hide()
+  else
+    M.open()
+  end
 end
 
 -- Closes both windows.

@@ -2,8 +2,8 @@
 import type { Card, Decision } from "./policy";
 
 export type Level = "info" | "warning" | "error";
-/** The button of a notice. */
-export type NoticeAction = "settings" | "log" | { file: string; line: number };
+/** A button of a notice. */
+export type NoticeAction = "settings" | "log" | "restart" | { file: string; line: number };
 
 export type State = "running" | "done" | "failed" | "declined";
 
@@ -14,15 +14,36 @@ export interface FileChange {
   removed: number;
 }
 
+/** A file that a turn changed. note: its sizes if it is binary, and whether the user saved it. */
+export interface TurnFile extends FileChange {
+  note: string;
+  hunks: number;
+  state: "" | "kept" | "undone";
+}
+
+export interface ChangesEntry {
+  kind: "changes";
+  id: string;
+  files: TurnFile[];
+  uncovered: string[];
+}
+
+/** A text or an image that was sent with a message. */
+export interface SentAttachment {
+  label: string;
+  text: string;
+}
+
 export type Entry =
-  | { kind: "user"; id: string; text: string; pending: boolean }
+  | { kind: "user"; id: string; text: string; attachments: SentAttachment[]; pending: boolean }
   | { kind: "assistant"; id: string; text: string }
   | { kind: "reasoning"; id: string; text: string }
   | { kind: "command"; id: string; command: string; cwd: string; output: string; exitCode: number | null; state: State }
   | { kind: "patch"; id: string; files: FileChange[]; state: State }
+  | ChangesEntry
   | { kind: "tool"; id: string; name: string; input: string; output: string; state: State }
   | { kind: "policy"; id: string; card: Card; decisions: Decision[] }
-  | { kind: "notice"; id: string; level: Level; text: string; action?: NoticeAction };
+  | { kind: "notice"; id: string; level: Level; text: string; actions?: NoticeAction[] };
 
 /** The field of an entry that receives deltas. */
 export type DeltaField = "text" | "output";

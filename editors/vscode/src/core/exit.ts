@@ -29,8 +29,14 @@ export function exitReason(name: string, code: number | null, signal: string | n
   return strings.program.withStatus(name, String(code ?? "unknown"), cause);
 }
 
+/** Returns the buttons for a reason: what to change, if the reason says it, and a new start. */
+export function actionsFor(why: string, otherwise: NoticeAction[]): NoticeAction[] {
+  const fix = settingsNeeded(why);
+  return [...(fix ? [fix] : otherwise), "restart"];
+}
+
 /** Returns the button for a reason: the settings, or the file of the policy that does not load. */
-export function settingsNeeded(why: string): NoticeAction | undefined {
+function settingsNeeded(why: string): NoticeAction | undefined {
   const bad = strings.program.badConfig("");
   if (why.startsWith(bad)) {
     const place = /^((?:\/|[A-Za-z]:[\\/]).*?):(\d+)(?::\d+)?: /.exec(why.slice(bad.length));

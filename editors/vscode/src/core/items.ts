@@ -1,14 +1,15 @@
 // Converts Codex's items to entries of the chat.
-import type { Entry, FileChange, State } from "./entry";
+import type { Entry, FileChange, SentAttachment, State } from "./entry";
 import * as strings from "./strings";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
+import { visible } from "./text";
 
 /** Returns the entry of an item, or undefined for an item that the chat does not show. */
 export function toEntry(item: Item): Entry | undefined {
   const id = item.id;
   switch (item.type) {
     case "userMessage":
-      return { kind: "user", id, text: userText(item.content ?? []), pending: false };
+      return { kind: "user", id, ...userContent(item.content ?? []), pending: false };
     case "agentMessage":
     case "plan":
       return { kind: "assistant", id, text: item.text ?? "" };
@@ -16,23 +17,23 @@ export function toEntry(item: Item): Entry | undefined {
       return { kind: "reasoning", id, text: [...(item.summary ?? [])].join("\n\n") };
     case "commandExecution":
       return {
-        kind: "command", id, command: stripShell(item.command ?? ""), cwd: item.cwd ?? "",
+        kind: "command", id, command: visible(stripShell(item.command ?? "")), cwd: item.cwd ?? "",
         output: item.aggregatedOutput ?? "", exitCode: item.exitCode ?? null, state: state(item.status),
       };
     case "fileChange":
       return { kind: "patch", id, files: (item.changes ?? []).map(countChanges), state: state(item.status) };
     case "mcpToolCall":
       return {
-        kind: "tool", id, name: `${item.server ?? ""}: ${item.tool ?? ""}`, input: json(item.arguments),
+        kind: "tool", id, name: visible(`${item.server ?? ""}: ${item.tool ?? ""}`), input: json(item.arguments),
         output: item.error?.message ?? contentText(item.result?.content), state: state(item.status),
       };
     case "dynamicToolCall":
       return {
-        kind: "tool", id, name: item.namespace ? `${item.namespace}: ${item.tool ?? ""}` : (item.tool ?? ""), input: json(item.arguments),
+        kind: "tool", id, name: visible(item.namespace ? `${item.namespace}: ${item.tool ?? ""}` : (item.tool ?? "")), input: json(item.arguments),
         output: contentText(item.contentItems), state: state(item.status),
       };
     case "webSearch":
-      return { kind: "tool", id, name: strings.chat.webSearch, input: item.query ?? "", output: "", state: state(item.status ?? "completed") };
+      return { kind: "tool", id, name: strings.chat.webSearch, input: visible(item.query ?? ""), output: "", state: state(item.status ?? "completed") };
     case "contextCompaction":
       return { kind: "notice", id, level: "info", text: strings.chat.compacted };
     case "enteredReviewMode":
@@ -85,21 +86,31 @@ function state(status: string | undefined): State {
   }
 }
 
-function userText(content: (UserInput | string)[]): string {
-  return content
-    .map((part) => {
-      if (typeof part === "string") return part;
-      if (part.type === "text") return part.text ?? "";
-      return `[${part.type}${part.name ?? part.path ? `: ${part.name ?? part.path}` : ""}]`;
-    })
-    .join("\n");
+/** Returns the text of a message, and what was sent with it: the further texts start with a line that names them. */
+export function userContent(content: (UserInput | string)[]): { text: string; attachments: SentAttachment[] } {
+  const isText = (part: UserInput | string): boolean => typeof part === "string" || part.type === "text";
+  const textOf = (part: UserInput | string): string => (typeof part === "string" ? part : (part.text ?? ""));
+  const [first, ...rest] = content;
+  const hasText = first !== undefined && isText(first) && !startsAttachment(textOf(first));
+  const attachments = (hasText ? rest : content).map((part): SentAttachment => {
+    if (isText(part)) {
+      const [label = "", ...lines] = textOf(part).split("\n");
+      return { label: label.replace(/:$/, ""), text: lines.join("\n").trim() };
+    }
+    const { type, name, path } = part as UserInput;
+    return { label: /image/i.test(type) ? strings.chat.image : `[${type}${name ?? path ? `: ${name ?? path}` : ""}]`, text: "" };
+  });
+  return { text: hasText ? textOf(first) : "", attachments };
 }
+
+/** Reports whether a text is one that the extension sends for a selection, problems or a file. */
+const startsAttachment = (text: string): boolean => /^[^\n]{1,600}, lines \d+ to \d+:\n`{3}/.test(text);
 
 function contentText(content: ContentItem[] | null | undefined): string {
   return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
 }
 
 function json(value: unknown): string {
-  const text = JSON.stringify(value, null, 2) ?? "";
+  const text = visible(JSON.stringify(value, null, 2) ?? "");
   return text === "{}" || text === "null" ? "" : text;
 }

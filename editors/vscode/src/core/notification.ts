@@ -2,13 +2,15 @@
 import type { DeltaField } from "./entry";
 import type { Applied } from "./policy";
 import type { Change, Item, Turn } from "./protocol";
+import { type ThreadInfo, toPlan, toSettings, toUsage } from "./threadInfo";
 import type { Id } from "../rpc/peer";
 
 export type Notification =
   | { type: "item"; threadId: string; item: Item; complete: boolean }
   | { type: "delta"; threadId: string; itemId: string; field: DeltaField; text: string }
-  | { type: "turnStarted"; threadId: string; turnId: string }
+  | { type: "turnStarted"; threadId: string; turnId: string; rootTurnId: string }
   | { type: "turnCompleted"; threadId: string; turnId: string; status: Turn["status"]; error: string }
+  | { type: "info"; threadId: string; info: Partial<ThreadInfo> }
   | { type: "renamed"; threadId: string; name: string }
   | { type: "error"; threadId: string; text: string; willRetry: boolean }
   | { type: "warning"; threadId: string | null; text: string }
@@ -33,6 +35,8 @@ interface Params {
   threadName: string | null;
   willRetry: boolean;
   error: { message: string };
+  tokenUsage: unknown;
+  threadSettings: unknown;
 }
 
 export function parseNotification(method: string, raw: unknown): Notification {
@@ -55,9 +59,15 @@ export function parseNotification(method: string, raw: unknown): Notification {
     case "item/mcpToolCall/progress":
       return { type: "delta", threadId, itemId: p.itemId, field: "output", text: `${p.message}\n` };
     case "turn/started":
-      return { type: "turnStarted", threadId, turnId: p.turn.id };
+      return { type: "turnStarted", threadId, turnId: p.turn.id, rootTurnId: p.turn.rootTurnId ?? p.turn.id };
     case "turn/completed":
       return { type: "turnCompleted", threadId, turnId: p.turn.id, status: p.turn.status, error: p.turn.error?.message ?? "" };
+    case "turn/plan/updated":
+      return { type: "info", threadId, info: { plan: toPlan(raw) } };
+    case "thread/tokenUsage/updated":
+      return { type: "info", threadId, info: { usage: toUsage(p.tokenUsage) } };
+    case "thread/settings/updated":
+      return { type: "info", threadId, info: toSettings(p.threadSettings) };
     case "thread/name/updated":
       return { type: "renamed", threadId, name: p.threadName ?? "" };
     case "error":

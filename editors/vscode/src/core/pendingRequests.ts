@@ -17,10 +17,12 @@ interface PendingRequest {
 /** How many answered requests stay known, for a notification about them that follows. */
 const maxAnswered = 20;
 
+/** Counts over all chats, so that a key names one request of one chat. */
+let count = 0;
+
 export class PendingRequests {
   private readonly pending = new Map<string, PendingRequest>();
   private readonly answered: PendingRequest[] = [];
-  private count = 0;
 
   constructor(private readonly changed: (requests: ServerRequest[]) => void) {}
 
@@ -53,7 +55,7 @@ export class PendingRequests {
   /** Adds a request; the promise is its response. Returns undefined if the user can't answer this method. */
   add(id: Id, method: string, params: unknown, changes: Change[], keeper: Keeper = "codex"): Promise<unknown> | undefined {
     // A restarted app-server reuses request ids. With its own key, an old notification can't answer a new request.
-    const key = `request-${++this.count}`;
+    const key = `request-${++count}`;
     const request = toServerRequest(key, method, params, changes, keeper);
     if (!request) return undefined;
     return new Promise((answer) => {

@@ -91,7 +91,7 @@ export function parseOrigin(origin: string): { file: string; line: number } | un
 }
 
 /** Reports whether a change takes something away from the client's message. */
-function isCut(change: Change): boolean {
+export function isCut(change: Change): boolean {
   if (change.from === undefined || change.from === null) return false; // the bridge added a value that the client left open
   if (change.rule === gateRule) return false; // the client's approval policy applies; the bridge asks in Codex's place
   if (change.rule === protectedRule && change.to === undefined) return false; // the bridge's own profile has the client's sandbox

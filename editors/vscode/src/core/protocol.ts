@@ -2,6 +2,8 @@
 export interface UserInput {
   type: string;
   text?: string;
+  /** The spans of mentions in the text, in bytes. */
+  text_elements?: { byteRange: { start: number; end: number }; placeholder: string | null }[];
   name?: string;
   path?: string;
   url?: string;
@@ -45,6 +47,8 @@ export interface Item {
 export interface Turn {
   id: string;
   items: Item[];
+  /** A review has a turn of its own, whose root is the turn that completes. */
+  rootTurnId?: string | null;
   status: "completed" | "interrupted" | "failed" | "inProgress";
   error: { message: string } | null;
 }
@@ -62,6 +66,7 @@ export interface Thread {
 export interface ThreadResponse {
   thread: Thread;
   model: string;
+  reasoningEffort?: string | null;
   approvalPolicy: unknown;
   sandbox: { type: string };
   bridge?: { action: "started" | "resumed"; reason?: string; rotated?: boolean; transient?: boolean };

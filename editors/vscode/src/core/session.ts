@@ -1,17 +1,19 @@
 // A conversation with an app-server: its connection, threads and turns. It depends neither on VS Code nor on the webview.
 import type { Choice } from "./choice";
 import { type Keeper, type ServerRequest, type Values } from "./serverRequest";
-import type { Entry, NoticeAction } from "./entry";
+import type { ChangesEntry, Entry, NoticeAction } from "./entry";
 import { toGate, type ServerState } from "./gate";
 import { parseNotification } from "./notification";
 import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./policy";
 import { whatOf } from "./approvalNotification";
-import { settingsNeeded } from "./exit";
+import { actionsFor } from "./exit";
 import type { Grant } from "./status";
 import * as strings from "./strings";
-import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread } from "./protocol";
+import { userContent } from "./items";
+import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread, UserInput } from "./protocol";
 import { PendingRequests } from "./pendingRequests";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
+import { noInfo, type ThreadInfo, toKebabCase, toSettings } from "./threadInfo";
 import { Transcript } from "./transcript";
 import type { Child } from "../rpc/child";
 import { ExitError, type Id, type Peer } from "../rpc/peer";
@@ -34,6 +36,8 @@ export class Session {
   private methods = new Set<string>();
   private threadId: string | undefined;
   private turnId: string | undefined;
+  private rootTurnId: string | undefined;
+  info: ThreadInfo = noInfo;
   private sentCount = 0;
   private server: ServerState = { state: "stopped", why: strings.program.notStarted };
   private mode: string | undefined; // the bridge's policy.mode; undefined: plain codex
@@ -74,26 +78,40 @@ export class Session {
     if (this.conversation && !this.threadId) await this.open();
   }
 
-  /** Starts a turn, or steers the running one. */
-  async send(text: string): Promise<void> {
+  /** Starts the program if it is not running, and resumes the conversation. Its error is in the chat. */
+  async recover(): Promise<void> {
+    try {
+      if (this.conversation) await this.open();
+      else await this.connect();
+    } catch (cause) {
+      this.showError(cause);
+    }
+  }
+
+  /** Starts a turn, or steers the running one. params: members of turn/start. Returns whether a turn started. */
+  async send(text: string, input: UserInput[] = [{ type: "text", text, text_elements: [] }], params: object = {}): Promise<boolean> {
     const id = `sent-${Date.now()}-${++this.sentCount}`;
-    this.transcript.pending(id, text);
+    this.transcript.pending(id, userContent(input));
     try {
       const threadId = await this.open();
       if (this.entries().every((entry) => entry.id === id || entry.kind === "notice")) this.observer.title(text);
       const peer = await this.connect();
-      const input = [{ type: "text", text, text_elements: [] }];
       const common = { threadId, input, clientUserMessageId: id };
-      if (this.turnId) {
+      const steer = async (expectedTurnId: string): Promise<boolean> => {
         try {
-          await peer.request("turn/steer", { ...common, expectedTurnId: this.turnId });
-          return;
+          await peer.request("turn/steer", { ...common, expectedTurnId });
+          return true;
         } catch (cause) {
           if (!turnMismatch.test(message(cause))) throw cause;
+          return false; // it is over
         }
-      }
-      const { turn } = await peer.request<{ turn: { id: string } }>("turn/start", common);
-      if (!this.completedTurns.has(turn.id)) this.setTurn(turn.id);
+      };
+      const running = this.turnId;
+      if (running && (await steer(running))) return false;
+      await this.snapshot(threadId, text);
+      if (this.turnId && this.turnId !== running && (await steer(this.turnId))) return false; // another message was quicker
+      this.began(threadId, (await peer.request<{ turn: { id: string } }>("turn/start", { ...common, ...params })).turn.id);
+      return true;
     } catch (cause) {
       this.showError(cause);
       this.transcript.removePending(id);
@@ -101,19 +119,57 @@ export class Session {
     }
   }
 
+  /** Starts a turn without a message: a review, or a compaction. */
+  async startTurn(method: "review/start" | "thread/compact/start", params: object): Promise<void> {
+    try {
+      const threadId = await this.open();
+      const peer = await this.connect();
+      await this.snapshot(threadId, method === "review/start" ? strings.changes.review : strings.changes.compaction);
+      const { turn } = await peer.request<{ turn?: { id: string } }>(method, { threadId, ...params });
+      if (turn) this.began(threadId, turn.id);
+    } catch (cause) {
+      this.showError(cause);
+      throw cause;
+    }
+  }
+
+  /** Takes the snapshot before a turn, or says why there is none. */
+  private async snapshot(threadId: string, text: string): Promise<void> {
+    const why = await this.host.beforeTurn?.(threadId, text);
+    if (why) this.transcript.notice("warning", strings.changes.noRestorePoint(why));
+  }
+
+  private began(threadId: string, turnId: string): void {
+    if (this.completedTurns.has(turnId)) return;
+    this.setTurn(turnId);
+    this.host.turnBegan?.(threadId, turnId);
+  }
+
+  /** Sends another request. It starts the program if needed. */
+  async call<T>(method: string, params: object): Promise<T> {
+    return (await this.connect()).request<T>(method, params);
+  }
+
+  /** Reports whether the program is a bridge with this method. It starts the program if needed. */
+  async hasMethod(method: string): Promise<boolean> {
+    await this.connect();
+    return this.methods.has(method);
+  }
+
   /** Shows the error of a request in the chat: a refusal as a card, others as a notice. */
   showError(cause: unknown): void {
     if (cause instanceof ExitError) return; // the exit has a notice
     const card = errorCard(cause);
     if (card) this.transcript.policy(card);
-    else this.transcript.notice("error", message(cause), cause instanceof StartError ? cause.action : undefined);
+    else this.transcript.notice("error", message(cause), cause instanceof StartError ? cause.actions : []);
   }
 
   async stop(): Promise<void> {
     if (!this.turnId || !this.threadId) return;
     const { threadId, turnId } = this;
     try {
-      await (await this.connect()).request("turn/interrupt", { threadId, turnId });
+      const peer = await this.connect();
+      await peer.request("turn/interrupt", { threadId, turnId });
     } catch (cause) {
       if (!turnMismatch.test(message(cause))) this.showError(cause);
     }
@@ -123,6 +179,7 @@ export class Session {
   async newThread(): Promise<void> {
     await this.stop();
     this.unsubscribe();
+    void this.showChanges(this.threadId, this.turnId);
     this.leaveThread();
     this.unfinished = [];
     this.setConversation(undefined);
@@ -136,6 +193,7 @@ export class Session {
     if (threadId === this.threadId) return;
     await this.stop();
     this.unsubscribe();
+    void this.showChanges(this.threadId, this.turnId);
     this.leaveThread();
     this.unfinished = [];
     this.setConversation({ key: "", threadId });
@@ -150,9 +208,9 @@ export class Session {
   }
 
   /** Lists the threads of the folder, the newest first. */
-  async list(): Promise<Thread[]> {
+  async list(archived = false): Promise<Thread[]> {
     const peer = await this.connect();
-    const { data } = await peer.request<{ data: Thread[] }>("thread/list", { cwd: this.host.cwd, limit: 100 });
+    const { data } = await peer.request<{ data: Thread[] }>("thread/list", { cwd: this.host.cwd, limit: 100, ...(archived && { archived }) });
     return data.toSorted((a, b) => b.updatedAt - a.updatedAt);
   }
 
@@ -165,9 +223,11 @@ export class Session {
     const child = this.child;
     this.child = undefined;
     this.connecting = undefined;
+    const { threadId, turnId } = this;
     this.leaveThread();
     this.setServer({ state: "stopped", why: strings.program.stopped });
     await child?.stop();
+    await this.showChanges(threadId, turnId); // nothing writes any more
   }
 
   async refreshGate(): Promise<void> {
@@ -216,7 +276,7 @@ export class Session {
       if (cause instanceof ExitError && child === undefined) throw cause; // serverExited has shown it
       const why = message(cause);
       this.setServer({ state: "failed", why });
-      throw errorCard(cause) ? cause : new StartError(why, settingsNeeded(why));
+      throw errorCard(cause) ? cause : new StartError(why, actionsFor(why, []));
     });
     return this.connecting;
   }
@@ -260,9 +320,10 @@ export class Session {
     this.child = undefined;
     this.connecting = undefined;
     const unfinished = this.transcript.unfinished();
+    void this.showChanges(this.threadId, this.turnId);
     this.leaveThread();
     const text = unfinished.length > 0 ? strings.program.incomplete(why) : strings.program.exited(why);
-    const notice = this.transcript.notice("error", text, settingsNeeded(why) ?? "log");
+    const notice = this.transcript.notice("error", text, actionsFor(why, ["log"]));
     // Codex's record of the thread has neither the unfinished answer nor the reason.
     this.unfinished = unfinished.length > 0 ? [...this.entries().filter((entry) => unfinished.some((one) => one.id === entry.id)), notice] : [];
     this.setServer({ state: "failed", why });
@@ -298,7 +359,8 @@ export class Session {
     let opened: ThreadResponse | undefined;
     if (before && !(sessions && before.key)) {
       try {
-        opened = await this.retryWhileHeld(() => peer.request<ThreadResponse>("thread/resume", { ...common, threadId: before.threadId }));
+        const method = before.isFork ? "thread/fork" : "thread/resume";
+        opened = await this.retryWhileHeld(() => peer.request<ThreadResponse>(method, { ...common, threadId: before.threadId }));
       } catch (cause) {
         if (!threadNotFound.test(message(cause)) || before.key === "") throw cause; // the user chose this thread; do not start another one
       }
@@ -313,6 +375,7 @@ export class Session {
     );
     const { thread } = opened;
     this.threadId = thread.id;
+    this.setInfo({ ...noInfo, ...toSettings(opened) });
     this.setConversation({ key: before && before.key === "" ? "" : key, threadId: thread.id });
     if (before) await this.history(peer, thread, shown);
     const isExplained = this.entries().some((entry) => entry.kind === "policy" && entry.card === "changed" && !shown.has(entry.id));
@@ -320,8 +383,9 @@ export class Session {
     if (before?.key && thread.id !== before.threadId) {
       this.transcript.notice("warning", strings.thread.lost(reason(opened)));
     }
-    if (typeof opened.approvalPolicy === "string" && opened.approvalPolicy !== settings.approvalPolicy && !isExplained) {
-      this.transcript.notice("info", strings.thread.effectiveApproval(opened.approvalPolicy, settings.approvalPolicy));
+    const approval = strings.picker.approvalLabel(this.info.approvalPolicy);
+    if (approval !== settings.approvalPolicy && !isExplained) {
+      this.transcript.notice("info", strings.thread.effectiveApproval(approval, settings.approvalPolicy));
     }
     const sandbox = toKebabCase(opened.sandbox.type);
     if (sandbox !== settings.sandbox && !isExplained) {
@@ -366,6 +430,7 @@ export class Session {
   private leaveThread(): void {
     this.threadId = undefined;
     this.setTurn(undefined);
+    this.setInfo(noInfo);
     this.pendingRequests.declineAll(() => true);
     this.transcript.failRunning();
     this.patchChanges.clear();
@@ -424,9 +489,14 @@ export class Session {
         return;
       case "turnStarted":
         this.setTurn(notification.turnId);
+        this.rootTurnId = notification.rootTurnId;
+        if (this.info.plan?.steps.every((step) => step.status === "completed")) this.setInfo({ ...this.info, plan: null });
         return;
       case "turnCompleted":
         this.completed(notification.turnId, notification.status, notification.error);
+        return;
+      case "info":
+        this.setInfo({ ...this.info, ...notification.info });
         return;
       case "renamed":
         this.observer.title(notification.name);
@@ -440,15 +510,32 @@ export class Session {
 
   private completed(turnId: string, status: string, error: string): void {
     this.completedTurns.add(turnId);
-    if (this.turnId === turnId || this.turnId === undefined) this.setTurn(undefined);
+    if (this.turnId === turnId || this.rootTurnId === turnId || this.turnId === undefined) this.setTurn(undefined);
     this.pendingRequests.declineAll((request) => request.threadId === this.threadId);
     this.transcript.failRunning();
     if (status === "interrupted") this.transcript.notice("info", strings.chat.stopped);
     const last = this.entries().at(-1);
     const isShown = last?.kind === "notice" && last.level === "error" && last.text === error;
     if (status === "failed" && !isShown) this.transcript.notice("error", error || strings.chat.turnFailed);
+    void this.showChanges(this.threadId, turnId);
     this.observer.threadsChanged();
+    this.observer.completed();
     void this.refreshGate();
+  }
+
+  /** Takes the snapshot after a turn, and shows what the turn changed if its thread is in the chat. */
+  private async showChanges(threadId: string | undefined, turnId: string | undefined): Promise<void> {
+    if (threadId === undefined || turnId === undefined) return;
+    try {
+      const entry = await this.host.afterTurn?.(threadId, turnId);
+      if (entry && this.current === threadId) this.transcript.changes(entry);
+    } catch (cause) {
+      if (this.current === threadId) this.transcript.notice("warning", strings.changes.noRestorePoint(message(cause)));
+    }
+  }
+
+  updateChanges(entry: ChangesEntry): void {
+    this.transcript.changes(entry);
   }
 
   /** Shows a decision of the policy as a card. It may be about a subagent, whose requests the chat shows, too. */
@@ -481,6 +568,11 @@ export class Session {
     return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.keeper);
   }
 
+  private setInfo(info: ThreadInfo): void {
+    this.info = info;
+    this.observer.info(info);
+  }
+
   private setTurn(turnId: string | undefined): void {
     const changed = (turnId === undefined) !== (this.turnId === undefined);
     this.turnId = turnId;
@@ -488,9 +580,9 @@ export class Session {
   }
 }
 
-/** An error of the start, with the button that helps. */
+/** An error of the start, with the buttons that help. */
 class StartError extends Error {
-  constructor(text: string, readonly action: NoticeAction | undefined) {
+  constructor(text: string, readonly actions: NoticeAction[]) {
     super(text);
   }
 }
@@ -503,7 +595,3 @@ function reason(opened: ThreadResponse): string {
   return opened.bridge?.reason ? ` (${opened.bridge.reason})` : "";
 }
 
-/** Converts workspaceWrite to workspace-write, as in the settings. */
-function toKebabCase(type: string): string {
-  return type.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}

@@ -11,6 +11,16 @@ export function duration(ms: number): string {
   return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
 }
 
+/** Formats a past time such as "0:07" or "1:02:03". */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const hours = Math.floor(seconds / 3600);
+  return hours > 0 ? `${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}` : `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+
 /** Formats a remaining time such as "1:05". */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
@@ -125,6 +135,7 @@ export const notification = {
   approval: (title: string, what: string): string => `Codex: ${title} ${what}`,
   inChat: (title: string): string => `Codex: ${title} Answer in the chat.`,
   expired: (what: string): string => `Codex: no answer in time: declined. ${what}`,
+  finished: (title: string): string => (title ? `Codex has finished: ${title}` : "Codex has finished."),
   openChat: "Open Chat",
 };
 
@@ -157,6 +168,9 @@ export const chat = {
   finished: (words: string): string => `Codex has finished. ${words}`,
   waiting: (what: string): string => `Codex waits for your answer. ${what}`,
   badge: "Codex waits for an answer",
+  workingFor: (ms: number): string => `Working ${elapsed(ms)}`,
+  image: "Image",
+  sentWith: "Sent with the message",
   code: (lang: string): string => (lang ? `Code, ${lang}` : "Code"),
   copyCode: "Copy the code",
   copy: "Copy",
@@ -168,6 +182,198 @@ export const chat = {
   stopped: "Stopped.",
   turnFailed: "The turn failed.",
   truncated: "\n… (output truncated)",
+  showEarlier: (count: number, all: number): string => (count === all ? `Show ${all} earlier` : `Show ${count} of ${all} earlier`),
+  showRest: "Show the Rest",
+};
+
+// Several chats
+export const chats = {
+  list: "Chats",
+  unnamed: "New chat",
+  new: "New chat",
+  close: (title: string): string => `Close ${title}`,
+  state: { running: "working", waiting: "waits for your answer", idle: "" },
+  tab: (title: string, state: string): string => (state ? `${title}, ${state}` : title),
+  inChat: (title: string): string => `In the chat “${title}”`,
+  pick: "Switch to a chat",
+  running: (title: string): string => `A turn is running in “${title}”.`,
+  stopAndClose: "Stop and Close",
+  limit: (count: number): string => `At most ${count} chats can be open. Close one first.`,
+};
+
+// The context of a message
+export const context = {
+  list: "Context of the message",
+  add: "Add context",
+  remove: (label: string): string => `Remove ${label}`,
+  lines: (file: string, from: number, to: number): string => (from === to ? `${file}:${from}` : `${file}:${from}–${to}`),
+  problems: (file: string): string => `Problems in ${file}`,
+  count: (count: number): string => plural(count, "problem"),
+  noEditor: "No file is open in the editor.",
+  noProblems: (file: string): string => `The editor reports no problems in ${file}.`,
+  notAFile: "Only files on this machine can be added.",
+  selection: "Selection",
+  selectionDetail: "The selected lines of the active editor, or its file",
+  problemsLabel: "Problems",
+  problemsDetail: "Errors and warnings of the active file",
+  files: "Files …",
+  filesDetail: "Choose files of the folder",
+  added: (label: string): string => `Added ${label}.`,
+  choose: "Add context to the message",
+};
+
+// Images
+export const image = {
+  tooLarge: (name: string, size: number, max: number): string => `${name} has ${megabytes(size)}. Images can have at most ${megabytes(max)}.`,
+  tooMany: (max: number): string => `A message can have at most ${max} images.`,
+  unknown: (name: string): string => `${name} is not a PNG, JPEG, GIF or WebP image.`,
+  unreadable: (name: string): string => `${name} can't be read.`,
+  noStorage: "The image can't be stored, because VS Code has no storage for this window.",
+  label: (name: string, size: number): string => `${name}, ${size < 100_000 ? `${Math.max(1, Math.round(size / 1000))} kB` : megabytes(size)}`,
+  pasted: "Pasted image",
+};
+
+// Completion in the composer
+export const completion = {
+  list: "Suggestions",
+  found: (count: number): string => (count === 1 ? "1 suggestion. Up and Down choose, Enter accepts." : `${count} suggestions. Up and Down choose, Enter accepts.`),
+  folder: "folder",
+};
+
+// Slash commands
+export const slash = {
+  unknown: (name: string): string => `There is no command /${name}.`,
+  noText: (name: string): string => `The command /${name} takes no text.`,
+  asText: "Send as Text",
+  commands: {
+    new: "Start a new thread in this chat",
+    review: "Review the changes of the working tree, or what you describe",
+    compact: "Summarize the conversation to free context",
+    model: "Choose the model and its effort",
+    permissions: "Choose the approval policy and the sandbox",
+    status: "Show the gate, the policy and Codex",
+    diff: "Show the changes of the working tree",
+  },
+};
+
+// Pickers
+export const picker = {
+  titles: { model: "Model and effort", permissions: "Approvals and sandbox" },
+  groups: { model: "Model", effort: "Effort", approvalPolicy: "Approval policy", granular: "Questions of the granular policy", sandbox: "Sandbox" },
+  approvalPolicy: {
+    untrusted: "Codex asks before each command and patch.",
+    "on-request": "Codex asks before it leaves the sandbox.",
+    never: "Codex never asks; actions outside the sandbox fail.",
+    granular: (asked: string[], refused: string[]): string =>
+      [asked.length > 0 ? `Codex asks about ${asked.join(", ")}.` : "", refused.length > 0 ? `It refuses without a question: ${refused.join(", ")}.` : ""].filter(Boolean).join(" "),
+  },
+  /** The parts of the granular approval policy. */
+  kinds: {
+    sandbox_approval: "commands outside the sandbox",
+    rules: "commands that a rule of Codex names",
+    skill_approval: "scripts of skills",
+    request_permissions: "more permissions",
+    mcp_elicitations: "questions of MCP servers",
+  },
+  asks: "Codex asks.",
+  refuses: "Refused without a question.",
+  off: (what: string): string => `not ${what}`,
+  approvalLabel: (name: string): string => name.split(":")[0]!,
+  sandbox: {
+    "read-only": "Commands can read files.",
+    "workspace-write": "Commands can also write in the folder.",
+    "danger-full-access": "No sandbox.",
+  },
+  why: (reason: string, rule: string, where: string): string => `Not allowed: ${reason}${rule ? ` (${rule}, ${where})` : ""}`,
+  applies: "Applies from your next message.",
+  done: "Done",
+  chosen: (setting: string, value: string): string => `${setting}: ${value}, from your next message`,
+  modelButton: (model: string, effort: string): string => [model || "Model", effort].filter(Boolean).join(" · "),
+  permissionsButton: (approval: string, sandbox: string): string => [picker.approvalLabel(approval), sandbox].filter(Boolean).join(" · ") || "Approvals",
+  modelIs: (text: string): string => `Model and effort: ${text}`,
+  permissionsAre: (text: string): string => `Approvals and sandbox: ${text}`,
+  failed: (cause: string): string => `The choices can't be listed: ${cause}`,
+};
+
+// The plan and the tokens
+export const plan = {
+  title: (done: number, all: number): string => `Plan: ${done} of ${all} done`,
+  steps: { pending: "to do", inProgress: "in progress", completed: "done" },
+};
+export const usage = {
+  context: (percent: number): string => `${percent}% of context`,
+  tokens: (count: number): string => `${count.toLocaleString("en")} tokens`,
+  title: (context: number, window: number, total: number): string =>
+    `Context: ${context.toLocaleString("en")}${window > 0 ? ` of ${window.toLocaleString("en")}` : ""} tokens. The thread has used ${total.toLocaleString("en")} tokens.`,
+};
+
+// Links to files
+export const link = {
+  open: (file: string, line: number): string => (line > 0 ? `Open ${file} at line ${line}` : `Open ${file}`),
+  missing: (file: string): string => `${file} is not a file of this machine.`,
+};
+
+// The changes of the working tree
+export const workingTree = {
+  title: "Changes of the working tree",
+  noGit: "The Git extension of VS Code is not enabled.",
+  noRepository: "The folder is not in a Git repository.",
+  none: "The working tree has no changes.",
+};
+
+// The changes of a turn
+export const changes = {
+  title: (files: number): string => (files === 1 ? "1 file changed" : `${files} files changed`),
+  noRestorePoint: (why: string): string => `No restore point: ${why}`,
+  tooSlow: (seconds: number): string => `the snapshot took longer than ${seconds} s`,
+  noGit: "there is no git program on PATH",
+  homeFolder: "snapshots of a home folder are too large",
+  gitFailed: (command: string, why: string): string => `git ${command} failed: ${why}`,
+  whileRunning: "A turn is running: wait for its end, or stop it.",
+  notCovered: (path: string): string => `Not covered: ${path}`,
+  onlyUncovered: "This turn changed files that can't be undone here",
+  review: "Review",
+  compaction: "Compaction",
+  unfinished: "The window closed during this turn. All changes until it opened again are in it, also yours.",
+  youSaved: "you saved this file during the turn",
+  sizes: (before: number, after: number): string => `${before} bytes → ${after} bytes`,
+  openDiff: "Open Diff",
+  keep: "Keep",
+  undo: "Undo",
+  hunks: "Hunks …",
+  actionOn: (action: string, path: string): string => `${action}: ${path}`,
+  hunk: (line: number, removed: number, added: number): string => `Line ${line}: −${removed} +${added}`,
+  hunkPick: (path: string): string => `Hunks of ${path}`,
+  hunkAction: "Keep or undo this hunk",
+  noHunks: "This file is undone as a whole.",
+  kept: "kept",
+  isUndone: "undone",
+  diffTitle: (path: string): string => `${path}: the turn's changes`,
+  undone: (path: string): string => `Undone: ${path}`,
+  undoneMerged: (path: string): string => `Undone: ${path}; your later edits are kept.`,
+  notUndone: (path: string, why: string): string => `${path} is not undone: ${why}`,
+  conflict: "your later edits touch the same lines",
+  inseparable: "you and Codex changed the same lines during the turn",
+  changedMeanwhile: "the file changed in the meantime",
+  notExact: "the editor can't show exactly these bytes",
+  notInFolder: "the path is not in the folder",
+  noParent: "its folder is missing, or is not a real folder of the workspace",
+  isFolder: "the path is now a folder",
+  isSpecial: "the path is now a special file, or can't be read",
+  verdicts: {
+    restored: "restored",
+    merged: "restored, your later edits are kept",
+    conflict: "conflict: not restored",
+    refused: "not restored",
+    same: "already as before",
+  },
+  restore: "Restore to Before This Turn",
+  restoreButton: "Restore",
+  restored: (done: number, not: number): string => `Restored: ${done}; not restored: ${not}.`,
+  undoRestore: "Undo the Restore",
+  nothingToRestore: "No file needs a restore.",
+  nothingToUndo: "There is no undo or restore to undo.",
+  noRestorePoints: "This thread has no restore points.",
 };
 
 // Folders
@@ -186,6 +392,15 @@ export const thread = {
   pick: "Resume a thread",
   pickHint: "Threads of this folder, newest first",
   cannotList: "The threads can't be listed.",
+  archived: "Archived threads",
+  search: "Search threads",
+  searchHint: "Type words of a conversation in this folder",
+  noneFound: "No thread matches.",
+  rename: "Rename the thread",
+  renamePrompt: "The name of the thread",
+  isArchived: (name: string): string => `Archived: ${name}`,
+  unarchive: "Unarchive",
+  failed: (cause: string): string => `The thread can't be changed: ${cause}`,
   lost: (reason: string): string => `The previous thread can't be continued${reason}. This is a new thread.`,
   effectiveApproval: (is: string, set: string): string => `The effective approval policy is “${is}”; your settings have “${set}”.`,
   effectiveSandbox: (is: string, set: string): string => `The effective sandbox is “${is}”; your settings have “${set}”.`,
@@ -214,6 +429,7 @@ export const program = {
   bridgeMissing: "codex-bridge was not found. Install it, or set codexBridge.path.",
   settings: "Open Settings",
   log: "Show Log",
+  restart: "Restart",
 };
 
 // The gate

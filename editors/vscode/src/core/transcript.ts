@@ -1,6 +1,6 @@
 // The ordered entries of a conversation. It receives items and deltas, and reports each changed entry, so that the
 // webview redraws nothing else.
-import type { DeltaField, Entry, Level, NoticeAction } from "./entry";
+import type { ChangesEntry, DeltaField, Entry, Level, NoticeAction, SentAttachment } from "./entry";
 import { toEntry } from "./items";
 import type { PolicyCard } from "./policy";
 import type { Item, Turn } from "./protocol";
@@ -42,9 +42,9 @@ export class Transcript {
         const entry = toEntry(item);
         if (entry) this.put(failIfRunning(truncate(entry)), false);
       }
-      if (turn.status === "failed" && turn.error) this.notice("error", turn.error.message, undefined, false);
+      if (turn.status === "failed" && turn.error) this.notice("error", turn.error.message, [], false);
       const isUnfinished = unfinished.length > 0 && turn === turns.at(-1);
-      if (turn.status === "interrupted" && !isUnfinished) this.notice("info", strings.chat.stopped, undefined, false);
+      if (turn.status === "interrupted" && !isUnfinished) this.notice("info", strings.chat.stopped, [], false);
     }
     for (const entry of [...unfinished, ...pending]) {
       if (!this.byId.has(entry.id)) this.put(entry, false);
@@ -57,8 +57,8 @@ export class Transcript {
   }
 
   /** Shows a message that Codex has not confirmed yet. */
-  pending(id: string, text: string): void {
-    this.put({ kind: "user", id, text, pending: true });
+  pending(id: string, content: { text: string; attachments: SentAttachment[] }): void {
+    this.put({ kind: "user", id, ...content, pending: true });
   }
 
   removePending(id: string): void {
@@ -101,10 +101,15 @@ export class Transcript {
     }
   }
 
-  notice(level: Level, text: string, action?: NoticeAction, notify = true): Entry {
-    const entry: Entry = { kind: "notice", id: `notice-${++this.notices}`, level, text, ...(action && { action }) };
+  notice(level: Level, text: string, actions: NoticeAction[] = [], notify = true): Entry {
+    const entry: Entry = { kind: "notice", id: `notice-${++this.notices}`, level, text, ...(actions.length > 0 && { actions }) };
     this.put(entry, notify);
     return entry;
+  }
+
+  /** Shows the changes of a turn, or updates their card. */
+  changes(entry: ChangesEntry): void {
+    this.put(entry);
   }
 
   policy(card: PolicyCard): Entry {

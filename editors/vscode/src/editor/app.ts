@@ -3,68 +3,79 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
-import { parseOrigin } from "../core/policy";
 import type { Status } from "../core/protocol";
 import type { Grant } from "../core/status";
 import * as strings from "../core/strings";
-import type { Choice } from "../core/choice";
-import type { ServerRequest } from "../core/serverRequest";
 import type { Entry, DeltaField } from "../core/entry";
 import { toGate, type Gate } from "../core/gate";
 import { choose } from "../core/program";
-import { Session } from "../core/session";
-import type { Conversation, SessionObserver, SessionHost } from "../core/sessionHost";
+import { toInput } from "../core/attachments";
+import { toTurnParams } from "../core/choices";
+import type { Session } from "../core/session";
+import type { SessionHost } from "../core/sessionHost";
+import type { ThreadInfo } from "../core/threadInfo";
+import { visibleValue } from "../core/text";
 import { start } from "../rpc/child";
 import { Chat } from "../view/chat";
-import type { FromPage, PageState } from "../view/messages";
-import { Diffs, scheme } from "./diffs";
+import type { PageState } from "../view/messages";
+import { openChat, selectChat } from "./chatCommands";
+import { Chats, type Front, type OpenChat } from "./chats";
+import { TurnChanges } from "./changes";
+import { Composing, type ComposingHost } from "./composing";
+import { exists } from "./context";
+import { scheme } from "./diffs";
 import { find } from "./settings";
 import { blocked, folder } from "./folder";
 import { ConversationStore } from "./conversationStore";
-import { openPlace, openSettings } from "./policyCommands";
-import { ApprovalNotifications } from "./approvalNotifications";
+import { handleMessage, pageState } from "./page";
+import { Requests } from "./requests";
+import { setContext } from "./setContext";
 import * as settings from "./settings";
 import { StatusBar } from "./statusBar";
 import { Threads } from "./threads";
 import * as tools from "./tools";
 
-export class App implements SessionObserver {
+export class App implements Front, ComposingHost {
   readonly status = new StatusBar();
   readonly chat: Chat;
   readonly threadTree: Threads;
-  private readonly diffs: Diffs;
-  private readonly notifications: ApprovalNotifications;
+  readonly requests: Requests;
   private readonly store: ConversationStore;
-  private session: Session | undefined;
-  private threadTitle = "";
+  readonly composing: Composing;
+  readonly changes: TurnChanges;
+  chats: Chats | undefined;
+  /** Whether the list of threads shows the archived ones. */
+  private archived = false;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
     readonly output: vscode.LogOutputChannel,
   ) {
     this.store = new ConversationStore(context.storageUri?.fsPath);
-    this.diffs = new Diffs(folder() ?? "");
+    this.composing = new Composing(this, context.storageUri?.fsPath);
+    this.requests = new Requests(this, folder() ?? "");
+    const stores = context.globalStorageUri && vscode.Uri.joinPath(context.globalStorageUri, "checkpoints").fsPath;
+    this.changes = new TurnChanges({
+      isRunning: () => this.chats?.list.some((chat) => chat.session.isRunning) ?? false,
+      update: (threadId, entry) => this.chats?.withThread(threadId)?.session.updateChanges(entry),
+    }, folder() ?? "", stores);
     this.chat = new Chat(context.extensionUri, {
-      state: () => this.pageState(),
-      message: (message) => this.handlePageMessage(message),
+      state: () => pageState(this),
+      message: (message) => handleMessage(this, message),
       shown: () => void this.shown(),
-      visibilityChanged: () => this.notifyRequests(),
+      visibilityChanged: () => this.requests.notify(),
     });
     this.threadTree = new Threads(
-      () => this.session?.list() ?? Promise.resolve([]),
+      () => this.session?.list(this.archived) ?? Promise.resolve([]),
       () => this.session?.current,
       (line) => this.log(line),
     );
-    this.notifications = new ApprovalNotifications({
-      answer: (id, choice) => this.answer(id, choice),
-      diff: (id) => void this.showDiff(id),
-      chat: () => void this.chat.focus(),
-    });
     context.subscriptions.push(
       this.status,
-      vscode.workspace.registerTextDocumentContentProvider(scheme, this.diffs),
+      this.changes,
+      vscode.workspace.registerTextDocumentContentProvider(scheme, this.requests.diffs),
       vscode.window.registerWebviewViewProvider(Chat.id, this.chat),
-      vscode.window.registerTreeDataProvider("codexBridge.threads", this.threadTree),
+      (this.threadTree.view = vscode.window.createTreeView("codexBridge.threads", { treeDataProvider: this.threadTree })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.startSession()),
     );
     this.startSession();
@@ -77,8 +88,9 @@ export class App implements SessionObserver {
     if (why || cwd === undefined) {
       this.gate(toGate({ state: "stopped", why: why?.text ?? "" }));
     } else {
-      this.session ??= new Session(this.host(cwd), this, this.store.conversation);
-      this.gate(this.session.gate);
+      this.chats ??= new Chats(this, () => this.host(cwd), this.store.saved);
+      this.save(); // the page keeps drafts by the id of their chat
+      this.gate(this.chats.current.session.gate);
     }
     this.chat.reset();
     this.threadTree.refresh();
@@ -96,6 +108,9 @@ export class App implements SessionObserver {
       },
       tools: () => (settings.editorTools() ? tools.definitions : []),
       callTool: (name, input) => tools.call(cwd, name, input),
+      beforeTurn: (threadId, text) => this.changes.beforeTurn(threadId, text),
+      turnBegan: (threadId, turnId) => void this.changes.began(threadId, turnId),
+      afterTurn: (threadId, turnId) => this.changes.afterTurn(threadId, turnId),
       newKey: () => `vscode/${randomUUID()}`,
       pause: (ms) => sleep(ms),
     };
@@ -103,12 +118,30 @@ export class App implements SessionObserver {
 
   // Commands
 
+  get session(): Session | undefined {
+    return this.current?.session;
+  }
+
+  /** The chat that is shown. */
+  get current(): OpenChat | undefined {
+    return this.chats?.current;
+  }
+
+  /** Sends a message with its context. */
   async send(text: string): Promise<boolean> {
-    if (!this.session) return false;
+    const chat = this.current;
+    if (!chat) return false;
+    const attachments = chat.attachments.take();
+    const input = toInput(text, attachments, exists);
+    if (input.length === 0) return false;
+    const chosen = chat.chosen;
     try {
-      await this.session.send(text);
+      const started = await chat.session.send(text || attachments[0]!.label, input, toTurnParams(chosen));
+      if (started && chat.chosen === chosen) this.composing.setChosen(chat, {});
+      chat.keep(attachments);
       return true;
     } catch (cause) {
+      chat.attachments.restore(attachments);
       this.log(`send: ${String(cause)}`);
       return false;
     }
@@ -118,6 +151,16 @@ export class App implements SessionObserver {
     await this.session?.newThread();
     this.threadTree.refresh();
     await this.chat.focus();
+  }
+
+  /** Starts a turn without a message; its error is in the chat. */
+  async startTurn(method: "review/start" | "thread/compact/start", params: object = {}): Promise<void> {
+    await this.chat.focus();
+    await this.session?.startTurn(method, params).catch((cause: unknown) => this.log(`${method}: ${String(cause)}`));
+  }
+
+  review(instructions = ""): Promise<void> {
+    return this.startTurn("review/start", { target: instructions ? { type: "custom", instructions } : { type: "uncommittedChanges" } });
   }
 
   stop(): void {
@@ -132,7 +175,33 @@ export class App implements SessionObserver {
     return (await this.session?.list()) ?? [];
   }
 
+  toggleArchived(): void {
+    this.archived = !this.archived;
+    this.threadTree.setArchived(this.archived);
+    setContext("archivedShown", this.archived);
+  }
+
+  /** Sends a request to the program of a thread's chat, else to that of the shown one. */
+  async callFor<T>(threadId: string, method: string, params: object): Promise<T> {
+    const session = this.chats?.withThread(threadId)?.session ?? this.session;
+    if (!session) throw new Error(blocked()?.text ?? strings.program.notStarted);
+    return session.call<T>(method, params);
+  }
+
+  call<T>(method: string, params: object): Promise<T> {
+    return this.callFor<T>("", method, params);
+  }
+
+  /** Leaves a thread that a chat shows. */
+  async leave(threadId: string): Promise<void> {
+    await this.chats?.withThread(threadId)?.session.newThread();
+  }
+
+  /** Shows a thread: in its chat if it is open, in another chat if this one is busy, else in place of this one's thread. */
   async resume(threadId: string): Promise<void> {
+    const open = this.chats?.withThread(threadId);
+    if (open) return selectChat(this, open);
+    if (this.session?.isRunning) return openChat(this, { key: "", threadId });
     await this.chat.focus();
     try {
       await this.session?.resume(threadId);
@@ -143,32 +212,19 @@ export class App implements SessionObserver {
   }
 
   async restart(): Promise<void> {
-    await this.session?.close();
+    await Promise.all(this.chats?.list.map((chat) => chat.session.close()) ?? []);
     await this.session?.continueConversation().catch((cause: unknown) => this.log(String(cause)));
     this.threadTree.refresh();
-  }
-
-  /**
-   * Answers the request of the active diff, else the only pending request. It opens the chat if the request is ambiguous,
-   * and does not accept what the user has not in view: a diff shows the patch, but not what leaves the sandbox.
-   */
-  answerCurrent(choice: Choice, diff?: vscode.Uri): void {
-    const requests = this.session?.pendingRequests.list() ?? [];
-    const active = this.diffs.request(diff);
-    const request = active === undefined ? (requests.length === 1 ? requests[0] : undefined) : requests.find((r) => r.id === active);
-    const inView = request !== undefined && ((active !== undefined && request.leaves === "") || this.isInView(request.id));
-    if (request && request.fields.length === 0 && request.choices.includes(choice) && (choice === "decline" || inView)) this.answer(request.id, choice);
-    else void this.chat.focus();
-  }
-
-  private isInView(id: string): boolean {
-    return this.chat.visible && (this.session?.pendingRequests.wasSeen(id) ?? false);
   }
 
   // The policy
 
   get threadId(): string | undefined {
     return this.session?.current;
+  }
+
+  get title(): string {
+    return this.current?.threadTitle ?? "";
   }
 
   async bridgeStatus(): Promise<Status | undefined> {
@@ -185,99 +241,29 @@ export class App implements SessionObserver {
     return this.session.askBridge<T>(method, params);
   }
 
-  /** Opens the file of a decision on a card. The webview names the card, not the file. */
-  private async openPolicy(id: string, index: number): Promise<void> {
-    const entry = this.session?.entries().find((one) => one.id === id);
-    const place = entry?.kind === "policy" ? parseOrigin(entry.decisions[index]?.where ?? "") : undefined;
-    if (place) await openPlace(place);
-  }
-
-  private async runNotice(id: string): Promise<void> {
-    const entry = this.session?.entries().find((one) => one.id === id);
-    const action = entry?.kind === "notice" ? entry.action : undefined;
-    if (action === "settings") await openSettings();
-    else if (action === "log") this.output.show();
-    else if (action) await openPlace(action);
-  }
-
-  async showDiff(id?: string): Promise<void> {
-    const pendingRequests = this.session?.pendingRequests;
-    const request = pendingRequests?.list().find((r) => (id === undefined ? r.kind === "patch" : r.id === id));
-    if (pendingRequests && request) await this.diffs.show(request.id, pendingRequests.changes(request.id));
-  }
-
   async close(): Promise<void> {
-    await this.session?.close();
+    await Promise.all(this.chats?.list.map((chat) => chat.close()) ?? []);
   }
 
-  private answer(id: string, choice: Choice, values: Record<string, string> = {}): boolean {
-    return this.session?.answer(id, choice, values) ?? false;
-  }
-
-  // The webview
-
-  private pageState(): PageState {
-    return {
-      entries: this.session?.entries() ?? [],
-      requests: this.session?.pendingRequests.list() ?? [],
-      running: this.session?.isRunning ?? false,
-      title: this.threadTitle,
-      folder: folder() ?? "",
-      blocked: blocked(),
-    };
-  }
-
-  private handlePageMessage(message: FromPage): void {
-    switch (message.type) {
-      case "ready":
-        return;
-      case "send":
-        void this.send(message.text).then((ok) => this.chat.send({ type: "sent", text: message.text, ok }));
-        return;
-      case "stop":
-        this.stop();
-        return;
-      case "answer":
-        this.answer(message.id, message.choice, message.values);
-        return;
-      case "diff":
-        void this.showDiff(message.id);
-        return;
-      case "openPolicy":
-        void this.openPolicy(message.id, message.index);
-        return;
-      case "notice":
-        void this.runNotice(message.id);
-        return;
-      case "seen":
-        if (this.chat.visible) this.session?.pendingRequests.markSeen(message.ids);
-        return;
-      case "drafted":
-        return;
-      case "open":
-        void vscode.env.openExternal(vscode.Uri.parse(message.href, true));
-        return;
-      case "unblock": {
-        const why = blocked();
-        if (why) void vscode.commands.executeCommand(why.command);
-        return;
-      }
-    }
-  }
-
-  private async shown(): Promise<void> {
+  /** Continues the conversation of the chat that is shown. */
+  async shown(): Promise<void> {
     try {
       await this.session?.continueConversation();
     } catch (cause) {
       this.session?.showError(cause);
     }
+    if (this.session) await this.changes.warm().catch((cause: unknown) => this.log(`checkpoints: ${String(cause)}`));
   }
 
-  // SessionObserver
+  // Front
 
   entry(entry: Entry): void {
     this.chat.send({ type: "entry", entry });
-    if (entry.kind === "policy" && entry.card === "expired" && !this.chat.visible) void this.notifyExpired(entry.decisions[0]?.what ?? "");
+    if (!this.chat.visible) this.hiddenEntry(entry);
+  }
+
+  hiddenEntry(entry: Entry): void {
+    if (entry.kind === "policy" && entry.card === "expired") void this.notifyExpired(entry.decisions[0]?.what ?? "");
   }
 
   append(id: string, field: DeltaField, text: string): void {
@@ -290,27 +276,19 @@ export class App implements SessionObserver {
 
   reset(): void {
     this.chat.reset();
+    setContext("running", this.session?.isRunning ?? false);
   }
 
-  requests(requests: ServerRequest[]): void {
-    this.chat.send({ type: "requests", requests });
-    this.chat.badge(requests.length);
-    this.status.waiting(requests.length);
-    this.notifyRequests();
-    void setContext("requestPending", requests.length > 0);
-    void setContext("patchPending", requests.some((request) => request.kind === "patch"));
-    void this.diffs.close(requests.map((request) => request.id));
-    const newest = requests.at(-1);
-    if (newest?.kind === "patch" && newest.id !== this.openedPatch && settings.openDiff()) {
-      this.openedPatch = newest.id;
-      void this.showDiff(newest.id);
-    }
+  tabs(): PageState["tabs"] {
+    return this.chats?.list.map((chat) => chat.tab) ?? [];
   }
 
-  /** Shows the pending requests as notifications, also those that were in view before the chat was hidden. */
-  private notifyRequests(): void {
-    const wanted = settings.notifications();
-    this.notifications.update(this.session?.pendingRequests.list() ?? [], wanted === "always" || (wanted === "whenHidden" && !this.chat.visible));
+  showTabs(): void {
+    this.chat.send({ type: "tabs", tabs: this.tabs(), chat: this.current?.id ?? "" });
+  }
+
+  requestsChanged(): void {
+    this.requests.changed();
   }
 
   private async notifyExpired(what: string): Promise<void> {
@@ -318,29 +296,56 @@ export class App implements SessionObserver {
     if (await vscode.window.showWarningMessage(text, strings.notification.openChat)) await this.chat.focus();
   }
 
-  /** The id of the last request whose diff was opened, so that it opens once. */
-  private openedPatch = "";
+  runningChanged(chat: OpenChat): void {
+    if (chat === this.current) {
+      this.chat.send({ type: "running", since: chat.since });
+      setContext("running", chat.since > 0);
+    }
+    this.status.turn(this.chats?.list.some((one) => one.since > 0) ?? false);
+    this.showTabs();
+  }
 
-  running(running: boolean): void {
-    this.chat.send({ type: "running", running });
-    this.status.turn(running);
-    void setContext("running", running);
+  /** Says that a turn has ended, if the user does not see it. */
+  turnCompleted(chat: OpenChat): void {
+    const isSeen = this.chat.visible && vscode.window.state.focused && chat === this.current;
+    if (!isSeen && settings.turnNotifications()) void this.notifyCompleted(chat);
+  }
+
+  private async notifyCompleted(chat: OpenChat): Promise<void> {
+    const text = escapeLinks(strings.notification.finished(visibleValue(chat.threadTitle ? chat.name : "")));
+    if (await vscode.window.showInformationMessage(text, strings.notification.openChat)) await selectChat(this, chat);
+  }
+
+  info(info: ThreadInfo): void {
+    this.chat.send({ type: "info", info, chosen: this.current?.chosen ?? {} });
+  }
+
+  chipsChanged(chat: OpenChat): void {
+    if (chat !== this.current) return;
+    const chips = chat.attachments.chips();
+    this.chat.send({ type: "chips", chips });
+  }
+
+  deleteFile(path: string): void {
+    this.composing.images.delete(path);
   }
 
   gate(gate: Gate): void {
     this.status.show(gate);
     if (gate.level === "broken") this.output.error(gate.why);
-    void setContext("connected", gate.level === "on" || gate.short === "gate ready");
+    setContext("connected", gate.level === "on" || gate.short === "gate ready");
   }
 
-  title(title: string): void {
-    this.threadTitle = title;
-    this.chat.send({ type: "title", title });
+  titleChanged(chat: OpenChat): void {
+    if (chat === this.current) this.chat.send({ type: "title", title: chat.threadTitle });
+    this.showTabs();
+    this.save();
   }
 
-  saveConversation(conversation: Conversation | undefined): void {
+  save(): void {
+    if (!this.chats) return;
     try {
-      this.store.conversation = conversation;
+      this.store.saved = this.chats.saved;
     } catch (error) {
       this.log(`the conversation can't be saved: ${String(error)}`);
     }
@@ -350,5 +355,3 @@ export class App implements SessionObserver {
     this.output.info(line);
   }
 }
-
-const setContext = (name: string, value: boolean): Thenable<unknown> => vscode.commands.executeCommand("setContext", `codexBridge.${name}`, value);

@@ -19,6 +19,7 @@ export const threads = (): Settings => ({
 });
 
 export const notifications = (): "always" | "whenHidden" | "never" => configuration().get("approvalNotifications", "whenHidden");
+export const turnNotifications = (): boolean => configuration().get("turnNotifications", "whenHidden") === "whenHidden";
 export const openDiff = (): boolean => configuration().get("openDiff", true);
 export const editorTools = (): boolean => configuration().get("editorTools", true);
 

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
 import * as strings from "../core/strings";
-import { relativeTime } from "../core/text";
+import { relativeTime, visibleValue } from "../core/text";
 
 /** Why the threads can't be listed. */
 interface Failure {
@@ -12,6 +12,9 @@ interface Failure {
 export class Threads implements vscode.TreeDataProvider<Thread | Failure> {
   private readonly changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changed.event;
+  /** The view; it shows whether the threads are archived ones. */
+  view: { description?: string } | undefined;
+  private archived = false;
 
   constructor(
     private readonly list: () => Promise<Thread[]>,
@@ -21,6 +24,12 @@ export class Threads implements vscode.TreeDataProvider<Thread | Failure> {
 
   refresh(): void {
     this.changed.fire(undefined);
+  }
+
+  setArchived(archived: boolean): void {
+    this.archived = archived;
+    if (this.view) this.view.description = archived ? strings.thread.archived : "";
+    this.refresh();
   }
 
   async getChildren(parent?: Thread | Failure): Promise<(Thread | Failure)[]> {
@@ -42,10 +51,11 @@ export class Threads implements vscode.TreeDataProvider<Thread | Failure> {
     item.id = thread.id;
     item.description = relativeTime(thread.updatedAt * 1000, Date.now());
     item.iconPath = new vscode.ThemeIcon(open ? "comment-discussion" : "comment");
-    item.contextValue = open ? "current" : "thread";
+    item.contextValue = this.archived ? "archived" : open ? "current" : "thread";
     item.tooltip = `${label}\n${new Date(thread.updatedAt * 1000).toLocaleString()}\n${thread.id}`;
     item.accessibilityInformation = { label: `${label}, ${item.description}${open ? `, ${strings.thread.current}` : ""}` };
-    item.command = { command: "codexBridge.resume", title: strings.thread.resume, arguments: [thread] };
+    const command = this.archived ? "unarchive" : "resume";
+    item.command = { command: `codexBridge.${command}`, title: strings.thread[command], arguments: [thread] };
     return item;
   }
 }
@@ -62,5 +72,5 @@ function failure(why: string): vscode.TreeItem {
 }
 
 export function threadName(thread: Thread): string {
-  return (thread.name || thread.preview || strings.thread.unnamed).split("\n")[0]!.slice(0, 120);
+  return visibleValue((thread.name || thread.preview || strings.thread.unnamed).split("\n")[0]!.slice(0, 120));
 }

@@ -17,9 +17,8 @@ export class Chat implements vscode.WebviewViewProvider {
   static readonly id = "codexBridge.chat";
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  /** Drafts that the page has not confirmed. A hidden page is destroyed, so that a message to it may be lost. */
-  private drafts: { type: "draft"; text: string; number: number }[] = [];
-  private focusWhenReady = false;
+  /** Messages for a page that is not loaded yet. */
+  private later: ToPage[] = [];
   private readonly batch = new DeltaBatch((delta) => this.post({ type: "append", ...delta }));
 
   constructor(
@@ -45,12 +44,8 @@ export class Chat implements vscode.WebviewViewProvider {
       if (message?.type === "ready") {
         this.ready = true;
         this.reset();
-        for (const draft of this.drafts) this.post(draft);
-        if (this.focusWhenReady) this.post({ type: "focus" });
-        this.focusWhenReady = false;
+        for (const later of this.later.splice(0)) this.post(later);
         this.host.shown();
-      } else if (message?.type === "drafted") {
-        this.drafts = this.drafts.filter((draft) => draft.number !== message.number);
       } else if (message) {
         this.host.message(message);
       }
@@ -72,16 +67,16 @@ export class Chat implements vscode.WebviewViewProvider {
     });
   }
 
-  /** Opens the chat and adds a text to the draft. */
-  async focus(draft = ""): Promise<void> {
-    const number = Math.max(Date.now(), (this.drafts.at(-1)?.number ?? 0) + 1); // grows over restarts, too
-    if (draft) this.drafts.push({ type: "draft", text: draft, number });
-    this.focusWhenReady = draft === "";
+  /** Opens the chat and focuses the message. */
+  async focus(): Promise<void> {
     await vscode.commands.executeCommand(`${Chat.id}.focus`);
-    if (!this.ready) return;
-    if (draft) this.post({ type: "draft", text: draft, number });
-    else this.post({ type: "focus" });
-    this.focusWhenReady = false;
+    this.sendWhenReady({ type: "focus" });
+  }
+
+  /** Sends a message to the page, at once or when it is loaded. */
+  sendWhenReady(message: ToPage): void {
+    if (this.ready) this.send(message);
+    else this.later = [...this.later.filter((one) => one.type !== message.type), message];
   }
 
   badge(count: number): void {

@@ -15,12 +15,19 @@ export function html(parts: { csp: string; nonce: string; script: string; style:
 <title>${strings.product}</title>
 </head>
 <body>
+<div id="tabs" class="row" hidden><div role="tablist" aria-label="${strings.chats.list}"></div></div>
 <h2 id="title" hidden></h2>
 <main id="log" role="log" aria-live="off" aria-label="${strings.chat.conversation}" tabindex="0"></main>
+<section id="plan" hidden></section>
 <section id="requests" aria-label="${strings.chat.requests}"></section>
 <section id="blocked" role="note" hidden><p></p><button type="button"></button></section>
+<section id="picker" role="dialog" hidden></section>
 <form id="composer">
-<textarea id="prompt" rows="1" aria-label="${strings.chat.message}" aria-describedby="hint" placeholder="${strings.chat.ask}"></textarea>
+<ul id="chips" aria-label="${strings.context.list}" hidden></ul>
+<ul id="suggestions" role="listbox" aria-label="${strings.completion.list}" hidden></ul>
+<textarea id="prompt" rows="1" aria-label="${strings.chat.message}" aria-describedby="hint" aria-autocomplete="list" aria-controls="suggestions" placeholder="${strings.chat.ask}"></textarea>
+<div id="problem" role="alert" hidden></div>
+<div id="bar" class="row"></div>
 <div class="row"><span id="hint"></span><button type="button" id="stop" class="secondary" hidden>${strings.chat.stop}</button><button type="submit" id="send">${strings.chat.sendButton}</button></div>
 </form>
 <div id="announce" class="unseen" role="status" aria-live="polite"></div>

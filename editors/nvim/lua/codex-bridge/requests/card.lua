@@ -192,7 +192,8 @@ end
 
 -- Calls f(buffer, key, choice) for each key in each buffer where the keys work.
 function Card:each_key(f)
-  for _, buf in ipairs({ self.buf, require("codex-bridge.chat").buffer(), require("codex-bridge.prompt").buffer() }) do
+  local buffers = { self.buf, require("codex-bridge.prompt").buffer() }
+  for _, buf in ipairs(vim.list_extend(buffers, require("codex-bridge.chat").buffers())) do
     for _, choice in ipairs(self.choices) do
       local key = config.current.keys[choice.name]
       if key then
@@ -200,6 +201,16 @@ function Card:each_key(f)
       end
     end
   end
+end
+
+function Card:map_keys()
+  self:each_key(function(buf, key, choice)
+    vim.keymap.set("n", key, function()
+      if self:is_visible() then
+        self:finish(choice.value)
+      end
+    end, { buffer = buf, nowait = true, desc = S.state:format(choice.label) })
+  end)
 end
 
 -- Closes the card without an answer.
@@ -235,19 +246,20 @@ function M.show(options, done)
   self.buf = vim.api.nvim_create_buf(false, true)
   vim.bo[self.buf].bufhidden, vim.bo[self.buf].filetype = "hide", "codex-card"
   self:render(false)
-  self:each_key(function(buf, key, choice)
-    vim.keymap.set("n", key, function()
-      if self:is_visible() then
-        self:finish(choice.value)
-      end
-    end, { buffer = buf, nowait = true, desc = S.state:format(choice.label) })
-  end)
+  self:map_keys()
   vim.keymap.set("n", "<CR>", function() self:select() end, { buffer = self.buf, nowait = true })
   self.group = vim.api.nvim_create_augroup("codex-bridge.card", { clear = true })
   local place = vim.schedule_wrap(function()
     self:place()
   end)
   vim.api.nvim_create_autocmd({ "TabEnter", "VimResized", "WinResized", "WinNew" }, { group = self.group, callback = place })
+  vim.api.nvim_create_autocmd("User", { -- another chat, perhaps a new one
+    group = self.group,
+    pattern = "CodexChat",
+    callback = function()
+      self:map_keys()
+    end,
+  })
   vim.api.nvim_create_autocmd("WinClosed", {
     group = self.group,
     callback = function(event)

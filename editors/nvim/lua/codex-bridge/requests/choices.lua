@@ -16,6 +16,11 @@ end
 -- Shows the card of a request.
 function M.show(options, request, done)
   options.expires_at = request.expires_at
+  local session = require("codex-bridge.session")
+  local conversation = session.of_thread(request.params.threadId)
+  if conversation and conversation ~= session.current() then
+    options.rows[#options.rows + 1] = { S.chat, conversation:title() }
+  end
   return require("codex-bridge.requests.card").show(options, done)
 end
 

@@ -1,6 +1,5 @@
 -- Shows the requests of the server to the user, one at a time. If the user closes a card or a picker without a choice,
 -- the request stays pending and :CodexApprovals shows it again.
-local chat = require("codex-bridge.chat")
 local S = require("codex-bridge.strings")
 local status = require("codex-bridge.status")
 
@@ -113,7 +112,7 @@ local function expire(request)
     shown = nil
   end
   local what = summary(request)
-  chat.card(S.expired, "DiagnosticWarn", { { S.what, what } }, "", nil)
+  require("codex-bridge.session").chat_of(request.params.threadId):card(S.expired, "DiagnosticWarn", { { S.what, what } }, "", nil)
   if not require("codex-bridge.view").chat_window() then
     vim.notify(S.error:format(S.expired .. ": " .. what), vim.log.levels.WARN)
   end
@@ -220,9 +219,11 @@ function M.cancel(kind, id)
   end
 end
 
--- Returns the number of pending requests.
-function M.count()
-  return #pending
+-- Returns the number of pending requests, of one thread if an id is given.
+function M.count(thread)
+  return #vim.tbl_filter(function(request)
+    return not thread or request.params.threadId == thread
+  end, pending)
 end
 
 -- Moves the cursor to the card of the first pending request, and shows it again if the user has closed it.

@@ -1,0 +1,45 @@
+// Scenes of the changes of a turn: undo of a hunk, and restore.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./user.mjs";
+
+const lines = (changed = {}) => Array.from({ length: 20 }, (_, i) => `${changed[i + 1] ?? `line ${i + 1}`}\n`).join("");
+
+export const changes = {
+  async "the changes of a turn are undone by hunk, and restored with the user's edits kept"(p) {
+    const file = join(p.code.workspace, "control.txt");
+    writeFileSync(file, lines());
+    await p.toChat("New Thread");
+    await p.send("take control");
+    const card = p.chat.locator("article.changes");
+    await p.acceptUntil("the card of the changes", async () => (await card.count()) > 0);
+    await p.idle();
+    assert.match(await card.innerText(), /2 files changed[^]*control\.txt[^]*\+2[^]*−2[^]*made\.txt/);
+    await p.shot("changes");
+    writeFileSync(file, p.read("control.txt").replace("line 9\n", "mine 9\n"));
+
+    await card.getByRole("button", { name: "Hunks …: control.txt" }).press("Enter");
+    await p.list.filter({ hasText: "Line 15" }).click();
+    await p.list.filter({ hasText: "Undo" }).click();
+    await until("the hunk is undone", () => p.read("control.txt") === lines({ 3: "codex 3", 9: "mine 9" }));
+    await p.list.filter({ hasText: "Line 3" }).waitFor();
+    await p.page.keyboard.press("Escape");
+
+    await card.getByRole("button", { name: "Restore to Before This Turn" }).press("Enter");
+    await p.list.filter({ hasText: "control.txt" }).filter({ hasText: "restored, your later edits are kept" }).waitFor();
+    await p.list.filter({ hasText: "made.txt" }).waitFor();
+    await p.shot("restore");
+    await p.page.keyboard.press("Enter");
+    await p.page.locator(".monaco-dialog-box .monaco-button", { hasText: "Restore" }).click();
+    await until("the files are restored", () => p.read("control.txt") === lines({ 9: "mine 9" }) && p.read("made.txt") === undefined);
+    await card.locator(".note", { hasText: "undone" }).first().waitFor();
+
+    await p.openList("Undo the Last Undo or Restore");
+    await p.list.filter({ hasText: "made.txt" }).waitFor();
+    await p.page.keyboard.press("Enter");
+    await p.page.locator(".monaco-dialog-box .monaco-button", { hasText: "Restore" }).click();
+    await until("the restore is undone", () => p.read("control.txt") === lines({ 3: "codex 3", 9: "mine 9" }) && p.read("made.txt") === "made\n");
+    await p.toChat();
+  },
+};

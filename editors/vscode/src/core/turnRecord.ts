@@ -1,0 +1,86 @@
+// The record of a turn: its snapshots, its changed files, and the plan of an undo.
+import type { State } from "./fileState";
+import { reverse, type Hunk } from "./merge";
+
+/** Two snapshots, the second one later. */
+export interface Record {
+  ref: string;
+  time: number;
+  /** The first line of the message. */
+  text: string;
+  before: string;
+  after: string;
+  /** Paths that were there before, but not in the snapshot. Those of folders end with a slash. */
+  outside: string[];
+  nested: string[];
+  /** Files that can't be read, which no snapshot has. */
+  unreadable: string[];
+  /** Empty folders, which stay. */
+  empty: string[];
+  /** The files that the user saved meanwhile, and those among them whose changes can't be separated. */
+  saved: string[];
+  inseparable: string[];
+  /** The window closed during the turn. So the changes have all until the next window opened, also the user's. */
+  unfinished: boolean;
+}
+
+export interface ChangedFile {
+  path: string;
+  before: State;
+  after: State;
+  saved: boolean;
+  inseparable: boolean;
+  /** undefined: undone as a whole only. */
+  hunks: Hunk[] | undefined;
+  undone: Set<number>;
+}
+
+export interface Changes {
+  files: ChangedFile[];
+  uncovered: string[];
+  /** Whether the snapshots differ, also in what is not covered. */
+  differ: boolean;
+}
+
+export interface Step {
+  base: State;
+  target: State;
+  inseparable: boolean;
+}
+
+export type Verdict = "restored" | "merged" | "conflict" | "refused" | "same";
+
+export interface Plan {
+  path: string;
+  seen: State;
+  result: State;
+  verdict: Verdict;
+  reason: string;
+}
+
+export interface Plans {
+  plans: Plan[];
+  uncovered: string[];
+  /** Folders that stay when they are empty. */
+  keeps: ReadonlySet<string>;
+}
+
+/** A save of the user during a turn: the contents on the disk around it; before is undefined for a new file. */
+export interface Save {
+  path: string;
+  before: Buffer | undefined;
+  after: Buffer;
+}
+
+/** Returns the state after the turn, without the hunks that are undone, and without hunk. */
+function without(file: ChangedFile, hunk?: number): State {
+  const undone = new Set([...file.undone, ...(hunk === undefined ? [] : [hunk])]);
+  if (undone.size === 0 || !file.hunks) return file.after;
+  return { ...file.after, data: reverse(file.before.data, file.after.data, file.hunks, undone) };
+}
+
+/** Returns the step that undoes a file, or one of its hunks. */
+export function toStep(file: ChangedFile, hunk?: number): Step {
+  const isPart = hunk !== undefined && file.before.kind === "file" && file.after.kind === "file";
+  return { base: without(file), target: isPart ? without(file, hunk) : file.before, inseparable: file.inseparable };
+}

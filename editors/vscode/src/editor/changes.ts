@@ -1,0 +1,348 @@
+// The changes of each turn under control: a snapshot before and after it, the card of its changes, undo and restore.
+import { readFile, realpath } from "node:fs/promises";
+import { join, relative } from "node:path";
+import * as vscode from "vscode";
+import { escapeLinks } from "../core/approvalNotification";
+import { Checkpoint } from "../core/checkpoint";
+import type { ChangesEntry, TurnFile } from "../core/entry";
+import type { State } from "../core/fileState";
+import { isBelow } from "../core/git";
+import * as strings from "../core/strings";
+import { relativeTime, visibleValue } from "../core/text";
+import type { ChangedFile, Plan, Plans, Record, Save } from "../core/turnRecord";
+import type { ChangeAction } from "../view/messages";
+import { EditorFiles } from "./editorFiles";
+
+const limit = 10_000; // a message waits no longer for its snapshot
+const maxLoaded = 3; // turns whose contents stay in memory
+export const changeScheme = "codex-bridge-change";
+
+export interface ChangesHost {
+  isRunning(): boolean;
+  /** Shows a changed card in the chat of a thread. */
+  update(threadId: string, entry: ChangesEntry): void;
+}
+
+interface Pending {
+  /** The snapshot is taken, or failed. */
+  settled: boolean;
+  before: Promise<string | undefined>;
+  saves: Save[];
+}
+
+interface Turn {
+  threadId: string;
+  record: Record;
+  entry: ChangesEntry;
+  paths: string[];
+  /** The hunks of each file that are undone. */
+  undone: Set<number>[];
+  /** undefined: to be read again. */
+  files: ChangedFile[] | undefined;
+}
+
+/** The file or hunk that the user undid. */
+interface Undo {
+  turn: Turn;
+  index: number;
+  hunk: number | undefined;
+}
+
+export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private checkpoint: Checkpoint | undefined;
+  private readonly pending = new Map<string, Pending>();
+  private readonly turns = new Map<string, Turn>();
+  private loaded: Turn[] = [];
+  private readonly undos = new Map<string, Undo>(); // by the ref of its record
+  private readonly warned = new Set<string>();
+  private readonly texts = new Map<string, string>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private count = 0;
+
+  /** parent: the folder of the stores; undefined: VS Code has none. */
+  constructor(private readonly host: ChangesHost, private readonly folder: string, private readonly parent: string | undefined) {
+    if (parent === undefined) return;
+    const old = new Map<string, Buffer | undefined>();
+    this.subscriptions.push(
+      vscode.workspace.registerTextDocumentContentProvider(changeScheme, this),
+      vscode.workspace.onWillSaveTextDocument(({ document, waitUntil }) => {
+        const { fsPath } = document.uri;
+        if (this.pending.size > 0) waitUntil(readFile(fsPath).catch(() => undefined).then((data) => void old.set(fsPath, data)));
+      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => void (uri.scheme === changeScheme && this.texts.delete(uri.query))),
+      vscode.workspace.onDidSaveTextDocument(({ uri: { fsPath } }) => void this.saved(fsPath, old)),
+    );
+  }
+
+  dispose(): void {
+    for (const one of this.subscriptions) one.dispose();
+    void this.checkpoint?.close();
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.query) ?? "";
+  }
+
+  private store(): Checkpoint {
+    if (this.parent === undefined) throw new Error(strings.changes.notInFolder);
+    this.checkpoint ??= new Checkpoint(this.folder, this.parent, (root) => new EditorFiles(root, this.folder));
+    return this.checkpoint;
+  }
+
+  private async saved(path: string, old: Map<string, Buffer | undefined>): Promise<void> {
+    const real = await realpath(path).catch(() => path);
+    if (!old.has(path) || !this.checkpoint || !isBelow(real, this.checkpoint.root)) return;
+    const before = old.get(path);
+    old.delete(path);
+    const pending = [...this.pending.values()];
+    const after = await readFile(path).catch(() => undefined);
+    if (after) for (const one of pending) one.saves.push({ path: relative(this.checkpoint.root, real), before, after });
+  }
+
+  /** Takes the first snapshot, so that later ones are quick. */
+  async warm(): Promise<void> {
+    if (this.parent !== undefined && !this.checkpoint) await this.store().warm();
+  }
+
+  /** Takes the snapshot before a turn. Returns why there is none, once for each thread and reason. */
+  async beforeTurn(threadId: string, text: string): Promise<string> {
+    if (this.parent === undefined) return "";
+    const other = this.pending.get(threadId);
+    if (other && !other.settled) {
+      await other.before; // a second message of the same turn
+      return "";
+    }
+    let why = "";
+    let timer: NodeJS.Timeout | undefined;
+    const slow = new Promise<undefined>((done) => {
+      timer = setTimeout(() => {
+        why = strings.changes.tooSlow(limit / 1000);
+        done(undefined);
+      }, limit);
+    });
+    const taken = Promise.resolve().then(() => this.store().before(text)).catch((cause: Error) => {
+      why = cause.message;
+      return undefined;
+    });
+    const before = Promise.race([taken, slow]);
+    const pending: Pending = { settled: false, before, saves: [] };
+    this.pending.set(threadId, pending);
+    await before;
+    pending.settled = true;
+    clearTimeout(timer);
+    const warning = `${threadId}\n${why}`;
+    if (why === "" || this.warned.has(warning)) return "";
+    this.warned.add(warning);
+    return why;
+  }
+
+  /** Records that a turn has begun, so that its changes are known if the window closes. */
+  async began(threadId: string, turnId: string): Promise<void> {
+    const before = await this.pending.get(threadId)?.before;
+    if (before !== undefined && this.pending.has(threadId)) await this.store().begin(threadId, turnId, before).catch(() => undefined); // its end says why
+  }
+
+  /** Takes the snapshot after a turn. Returns the card of its changes, if there are any. */
+  async afterTurn(threadId: string, turnId: string): Promise<ChangesEntry | undefined> {
+    const pending = this.pending.get(threadId);
+    this.pending.delete(threadId);
+    const before = await pending?.before;
+    if (!pending || before === undefined) return undefined;
+    const record = await this.store().after(threadId, turnId, before, pending.saves);
+    const { files, uncovered, differ } = await this.store().changes(record);
+    if (!differ) return undefined;
+    const entry: ChangesEntry = { kind: "changes", id: `changes-${turnId}`, files: files.map(toTurnFile), uncovered: uncovered.map(visibleValue) };
+    const turn = { threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone) };
+    this.turns.set(entry.id, turn);
+    this.keep(turn);
+    return entry;
+  }
+
+  /** Keeps the contents of the turns that were used last. */
+  private keep(turn: Turn): void {
+    this.loaded = [turn, ...this.loaded.filter((one) => one !== turn)];
+    for (const old of this.loaded.splice(maxLoaded)) old.files = undefined;
+  }
+
+  private async filesOf(turn: Turn): Promise<ChangedFile[]> {
+    turn.files ??= (await this.store().changes(turn.record)).files.map((file, i) => ({ ...file, undone: turn.undone[i]! }));
+    this.keep(turn);
+    return turn.files;
+  }
+
+  /** Runs a button of a card. */
+  async act(id: string, index: number, action: ChangeAction): Promise<void> {
+    const turn = this.turns.get(id);
+    if (!turn) return;
+    if (action === "restore") return this.restoreTo(turn.threadId, turn.record);
+    const file = (await this.filesOf(turn))[index];
+    if (!file) return;
+    if (action === "diff") await this.diff(file.path, file.before, file.after);
+    else if (action === "keep") this.mark(turn, index, "kept");
+    else if (action === "hunks") await this.pickHunk(turn, index);
+    else await this.undo(turn, index);
+  }
+
+  private mark(turn: Turn, index: number, state: TurnFile["state"]): void {
+    turn.entry = { ...turn.entry, files: turn.entry.files.map((file, i) => (i === index ? { ...file, state } : file)) };
+    this.host.update(turn.threadId, turn.entry);
+  }
+
+  /** Undoes a file, or one of its hunks. Returns whether it did. */
+  private async undo(turn: Turn, index: number, hunk?: number): Promise<boolean> {
+    const file = (await this.filesOf(turn))[index]!;
+    const plans = await this.guarded(async () => {
+      const made = await this.store().planFile(turn.record, file, hunk);
+      const record = await this.store().apply(made);
+      if (record) this.undos.set(record.ref, { turn, index, hunk });
+      return made;
+    });
+    const plan = plans?.plans[0];
+    if (!plan) return false;
+    const path = visibleValue(file.path);
+    if (plan.verdict === "conflict" || plan.verdict === "refused") {
+      const text = strings.changes.notUndone(path, plan.reason);
+      if (await vscode.window.showWarningMessage(escapeLinks(text), strings.changes.openDiff)) await this.diff(file.path, file.before, plan.seen);
+      return false;
+    }
+    if (hunk !== undefined) file.undone.add(hunk);
+    if (hunk === undefined || file.undone.size === file.hunks?.length) this.mark(turn, index, "undone");
+    void vscode.window.showInformationMessage(escapeLinks(plan.verdict === "merged" && hunk === undefined ? strings.changes.undoneMerged(path) : strings.changes.undone(path)));
+    return true;
+  }
+
+  /** Lets the user keep or undo the hunks of a file one by one. */
+  private async pickHunk(turn: Turn, index: number): Promise<void> {
+    const file = (await this.filesOf(turn))[index]!;
+    const kept = new Set<number>();
+    for (;;) {
+      const items = (file.hunks ?? []).flatMap((hunk, i) => {
+        if (kept.has(i) || file.undone.has(i)) return [];
+        const lines = file[hunk.added > 0 ? "after" : "before"].data.toString().split("\n");
+        const detail = visibleValue((lines[hunk.added > 0 ? hunk.after : hunk.before] ?? "").slice(0, 120));
+        return [{ label: strings.changes.hunk(hunk.after + 1, hunk.removed, hunk.added), detail, hunk: i }];
+      });
+      if (items.length === 0) {
+        if (kept.size > 0) this.mark(turn, index, "kept");
+        return;
+      }
+      const picked = await vscode.window.showQuickPick(items, { title: strings.changes.hunkPick(visibleValue(file.path)) });
+      if (!picked) return;
+      const action = await vscode.window.showQuickPick([strings.changes.undo, strings.changes.keep], { title: strings.changes.hunkAction, placeHolder: picked.label });
+      if (action === strings.changes.keep) kept.add(picked.hunk);
+      else if (action === strings.changes.undo && !(await this.undo(turn, index, picked.hunk))) return;
+    }
+  }
+
+  // Restore
+
+  /** Lets the user choose a turn of a thread, and restores to before it. */
+  async restore(threadId: string | undefined): Promise<void> {
+    await this.guarded(async () => {
+      const records = threadId === undefined ? [] : await this.store().turns(threadId);
+      if (records.length === 0) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
+      const items = records.toReversed().map((record) => ({
+        label: visibleValue(record.text), description: relativeTime(record.time, Date.now()), ...(record.unfinished && { detail: strings.changes.unfinished }), record,
+      }));
+      const picked = await vscode.window.showQuickPick(items, { title: strings.changes.restore });
+      if (picked && threadId !== undefined) await this.restoreTo(threadId, picked.record);
+    });
+  }
+
+  private async restoreTo(threadId: string, record: Record): Promise<void> {
+    await this.guarded(async () => {
+      const records = (await this.store().turns(threadId)).filter((one) => one.time >= record.time);
+      const plans = await this.store().planRecords(records);
+      if (!(await this.confirm(plans, strings.changes.restore))) return;
+      if (!(await this.write(plans))) return;
+      for (const turn of this.turns.values()) {
+        if (turn.threadId !== threadId || turn.record.time < record.time) continue;
+        for (const plan of plans.plans) {
+          const index = turn.paths.indexOf(plan.path);
+          if (index >= 0 && plan.verdict !== "conflict" && plan.verdict !== "refused") this.mark(turn, index, "undone");
+        }
+      }
+    });
+  }
+
+  /** Undoes the last undo or restore. */
+  async undoRestore(): Promise<void> {
+    await this.guarded(async () => {
+      const last = (await this.store().undos()).at(-1);
+      if (!last) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo);
+      const plans = await this.store().planRecords([last]);
+      if (!(await this.confirm(plans, strings.changes.undoRestore)) || !(await this.write(plans, last))) return;
+      const back = new Set(plans.plans.filter(isDone).map((plan) => plan.path));
+      const undo = this.undos.get(last.ref);
+      if (undo) {
+        const { turn, index, hunk } = undo;
+        if (!back.has(turn.paths[index]!)) return;
+        if (hunk !== undefined) turn.undone[index]!.delete(hunk);
+        this.mark(turn, index, "");
+        return;
+      }
+      for (const turn of this.turns.values()) {
+        turn.paths.forEach((path, index) => {
+          const { hunks, state } = turn.entry.files[index]!;
+          if (back.has(path) && state === "undone" && (hunks === 0 || turn.undone[index]!.size < hunks)) this.mark(turn, index, "");
+        });
+      }
+    });
+  }
+
+  /** Shows what a restore does to each file, and asks. A chosen file is shown as a diff. */
+  private async confirm(plans: Plans, title: string): Promise<boolean> {
+    const changed = plans.plans.filter(isDone).length;
+    if (changed === 0 && plans.plans.every((plan) => plan.verdict === "same") && plans.uncovered.length === 0) {
+      void vscode.window.showInformationMessage(strings.changes.nothingToRestore);
+      return false;
+    }
+    const items: (vscode.QuickPickItem & { plan?: Plan; isRestore?: boolean })[] = [
+      ...(changed > 0 ? [{ label: strings.changes.restoreButton, description: strings.changes.title(changed), isRestore: true }] : []),
+      ...plans.plans.map((plan) => ({ label: visibleValue(plan.path), description: [strings.changes.verdicts[plan.verdict], plan.reason].filter(Boolean).join(": "), plan })),
+      ...plans.uncovered.map((path) => ({ label: strings.changes.notCovered(visibleValue(path)) })),
+    ];
+    const picked = await vscode.window.showQuickPick(items, { title });
+    if (picked?.plan) await this.diff(picked.plan.path, picked.plan.seen, picked.plan.result);
+    if (!picked?.isRestore) return false;
+    const answer = await vscode.window.showWarningMessage(title, { modal: true, detail: strings.changes.title(changed) }, strings.changes.restoreButton);
+    return answer === strings.changes.restoreButton;
+  }
+
+  private async write(plans: Plans, undoOf?: Record): Promise<boolean> {
+    if (this.host.isRunning()) throw new Error(strings.changes.whileRunning); // it may have started during the question
+    await this.store().apply(plans, undoOf);
+    const not = plans.plans.filter((plan) => !isDone(plan) && plan.verdict !== "same").length;
+    void vscode.window.showInformationMessage(strings.changes.restored(plans.plans.filter(isDone).length, not));
+    return true;
+  }
+
+  /** Does something that writes, unless a turn runs. Shows why it can't. */
+  private async guarded<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      if (this.host.isRunning()) throw new Error(strings.changes.whileRunning);
+      return await work();
+    } catch (cause) {
+      void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
+      return undefined;
+    }
+  }
+
+  private async diff(path: string, left: State, right: State): Promise<void> {
+    const document = (state: State): vscode.Uri => {
+      const key = String(++this.count);
+      this.texts.set(key, state.data.toString());
+      return vscode.Uri.file(join(this.folder, path)).with({ scheme: changeScheme, query: key });
+    };
+    await vscode.commands.executeCommand("vscode.diff", document(left), document(right), strings.changes.diffTitle(visibleValue(path)), { preview: true });
+  }
+}
+
+const isDone = (plan: Plan): boolean => plan.verdict === "restored" || plan.verdict === "merged";
+
+function toTurnFile(file: ChangedFile): TurnFile {
+  const sum = (side: "added" | "removed"): number => (file.hunks ?? []).reduce((all, hunk) => all + hunk[side], 0);
+  const kind = file.before.kind === "absent" ? "add" : file.after.kind === "absent" ? "delete" : "update";
+  const notes = [file.hunks ? "" : strings.changes.sizes(file.before.data.length, file.after.data.length), file.saved ? strings.changes.youSaved : ""];
+  return { path: visibleValue(file.path), kind, added: sum("added"), removed: sum("removed"), note: notes.filter(Boolean).join(", "), hunks: file.hunks?.length ?? 0, state: "" };
+}

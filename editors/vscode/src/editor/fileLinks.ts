@@ -1,0 +1,48 @@
+// Opens the files that an answer or the output of a tool names. A name from the model is untrusted: it opens nothing but
+// an existing file, and no name with invisible characters.
+import { realpathSync, statSync } from "node:fs";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import * as strings from "../core/strings";
+import { visibleValue } from "../core/text";
+
+/** The local folders of the workspace. */
+const roots = (): string[] => (vscode.workspace.workspaceFolders ?? []).filter((one) => one.uri.scheme === "file").map((one) => one.uri.fsPath);
+
+const isFile = (file: string): boolean => {
+  try {
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+};
+
+const isBelow = (root: string, file: string): boolean => {
+  const relative = path.relative(root, file);
+  return relative !== "" && !path.isAbsolute(relative) && relative.split(path.sep)[0] !== "..";
+};
+
+/** Returns the file of a name; undefined if there is none. A relative name stays in its folder, also over links. */
+export function resolveFile(name: string): string | undefined {
+  if (name.length > 512 || visibleValue(name) !== name || /^[\\/]{2}/.test(name)) return undefined; // no network paths
+  if (path.isAbsolute(name)) return isFile(name) ? path.normalize(name) : undefined;
+  for (const root of roots()) {
+    const file = path.resolve(root, name);
+    if (isBelow(root, file) && isFile(file) && isBelow(realpathSync(root), realpathSync(file))) return file;
+  }
+  return undefined;
+}
+
+export async function openFile(name: string, line: number, column: number): Promise<void> {
+  const file = resolveFile(name);
+  if (file === undefined) {
+    void vscode.window.showInformationMessage(strings.link.missing(visibleValue(name)));
+    return;
+  }
+  const at = new vscode.Position(Math.max(0, line - 1), Math.max(0, column - 1));
+  try {
+    await vscode.window.showTextDocument(vscode.Uri.file(file), line > 0 ? { selection: new vscode.Range(at, at) } : {});
+  } catch (cause) {
+    void vscode.window.showErrorMessage(strings.policy.cannotOpen(file, cause instanceof Error ? cause.message : String(cause)));
+  }
+}

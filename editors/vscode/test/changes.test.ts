@@ -1,0 +1,171 @@
+// The changes of a turn, with a real git and a fake VS Code.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, test } from "node:test";
+import type { ChangesEntry } from "../src/core/entry";
+import { TurnChanges } from "../src/editor/changes";
+import { calls, EndOfLine, Position, type Range, state, Uri, workspace } from "./fakeVscode";
+
+beforeEach(() => {
+  calls.length = 0;
+  Object.assign(state, { picks: [], answer: undefined });
+  workspace.textDocuments = [];
+});
+
+/** An open document with unsaved text. Its positions are offsets in line 0. */
+class Unsaved {
+  readonly isDirty = true;
+  readonly uri: Uri;
+  readonly eol = EndOfLine.LF;
+  readonly edits: string[] = [];
+  constructor(path: string, public text: string) {
+    this.uri = Uri.file(path);
+  }
+  getText = (): string => this.text;
+  positionAt = (offset: number): Position => new Position(0, offset);
+  apply(range: Range, text: string): void {
+    this.edits.push(text);
+    this.text = this.text.slice(0, range.start.character) + text + this.text.slice(range.end.character);
+  }
+}
+
+const lines = (changed: { [line: number]: string } = {}): string => Array.from({ length: 20 }, (_, i) => `${changed[i + 1] ?? `line ${i + 1}`}\n`).join("");
+
+async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): ChangesEntry; running: { now: boolean }; read(path: string): string }> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const running = { now: false };
+  let shown: ChangesEntry | undefined;
+  const host = { isRunning: () => running.now, update: (_: string, entry: ChangesEntry) => void (shown = entry) };
+  const changes = new TurnChanges(host, root, mkdtempSync(join(tmpdir(), "stores-")));
+  writeFileSync(join(root, "a.txt"), lines());
+  assert.equal(await changes.beforeTurn("thread", "Change it"), "");
+  writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
+  writeFileSync(join(root, "new.bin"), Buffer.from([0, 1]));
+  shown = await changes.afterTurn("thread", "turn");
+  return { root, changes, card: () => shown!, running, read: (path) => readFileSync(join(root, path), "utf8") };
+}
+
+test("the card has the files of a turn; a file is kept or undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  assert.deepEqual(card().files, [
+    { path: "a.txt", kind: "update", added: 2, removed: 2, note: "", hunks: 2, state: "" },
+    { path: "new.bin", kind: "add", added: 0, removed: 0, note: "0 bytes → 2 bytes", hunks: 0, state: "" },
+  ]);
+  await changes.act(card().id, 0, "keep");
+  assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
+  await changes.act(card().id, 1, "undo");
+  assert.equal(existsSync(join(root, "new.bin")), false);
+  assert.deepEqual(card().files.map((file) => file.state), ["kept", "undone"]);
+});
+
+test("a hunk is undone in the unsaved editor, and the file on the disk stays", async () => {
+  const { root, changes, card, read } = await newTurn();
+  const document = new Unsaved(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" }));
+  workspace.textDocuments = [document];
+  state.picks = ["Line 15", "Undo"];
+  await changes.act(card().id, 0, "hunks");
+  assert.equal(document.text, lines({ 3: "codex 3", 9: "mine 9" }));
+  assert.deepEqual(document.edits, ["line 15\n"], "only the lines that differ");
+  assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
+  assert.equal(card().files[0]!.state, "", "the other hunk is still there");
+});
+
+test("a conflict writes nothing, and names the file", async () => {
+  const { root, changes, card, read } = await newTurn();
+  writeFileSync(join(root, "a.txt"), lines({ 3: "mine", 15: "codex 15" }));
+  await changes.act(card().id, 0, "undo");
+  assert.equal(read("a.txt"), lines({ 3: "mine", 15: "codex 15" }));
+  assert.ok(calls.includes("warning | a.txt is not undone: your later edits touch the same lines | Open Diff"), calls.join("\n"));
+});
+
+test("a restore shows what it does, asks, and can be undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  const edited = lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" });
+  writeFileSync(join(root, "a.txt"), edited);
+  state.picks = ["Restore"];
+  await changes.act(card().id, -1, "restore");
+  assert.equal(read("a.txt"), edited, "the question has no answer");
+  assert.ok(calls.includes("pick | Restore: 2 files changed | a.txt: restored, your later edits are kept | new.bin: restored"), calls.join("\n"));
+  Object.assign(state, { picks: ["Restore"], answer: "Restore" });
+  await changes.act(card().id, -1, "restore");
+  assert.equal(read("a.txt"), lines({ 9: "mine 9" }));
+  assert.equal(existsSync(join(root, "new.bin")), false);
+  assert.deepEqual(card().files.map((file) => file.state), ["undone", "undone"]);
+  state.picks = ["Restore"];
+  await changes.undoRestore();
+  assert.equal(read("a.txt"), edited);
+  assert.ok(existsSync(join(root, "new.bin")));
+  assert.deepEqual(card().files.map((file) => file.state), ["", ""]);
+});
+
+test("the undo of a hunk's undo brings back that hunk only", async () => {
+  const { changes, card, read } = await newTurn();
+  state.picks = ["Line 3", "Undo", "Line 15", "Undo"];
+  await changes.act(card().id, 0, "hunks");
+  assert.equal(read("a.txt"), lines());
+  assert.equal(card().files[0]!.state, "undone");
+  state.picks = ["Undo"];
+  Object.assign(state, { picks: ["Restore"], answer: "Restore" });
+  await changes.undoRestore();
+  assert.equal(read("a.txt"), lines({ 15: "codex 15" }));
+  assert.equal(card().files[0]!.state, "");
+  calls.length = 0;
+  state.picks = [];
+  await changes.act(card().id, 0, "hunks");
+  assert.deepEqual(calls, ["pick | Line 15: −1 +1"]);
+});
+
+test("the contents of older turns are read again", async () => {
+  const { root, changes, card, read } = await newTurn();
+  const first = card();
+  for (const name of ["b", "c", "d", "e"]) {
+    await changes.beforeTurn("thread", name);
+    writeFileSync(join(root, `${name}.txt`), name);
+    await changes.afterTurn("thread", name);
+  }
+  state.picks = ["Line 15", "Undo"];
+  await changes.act(first.id, 0, "hunks");
+  assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
+});
+
+test("a turn that changed only what is not covered has a card, and one that changed nothing has none", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
+  await changes.beforeTurn("thread", "one");
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])]), "");
+  const entry = await changes.afterTurn("thread", "one");
+  assert.deepEqual([entry?.files, entry?.uncovered.length], [[], 1]);
+  await changes.beforeTurn("thread", "two");
+  assert.equal(await changes.afterTurn("thread", "two"), undefined);
+});
+
+test("a turn that the window leaves is recorded when it begins", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const parent = mkdtempSync(join(tmpdir(), "stores-"));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, parent);
+  await changes.beforeTurn("thread", "one");
+  await changes.began("thread", "turn");
+  const [store] = readdirSync(parent);
+  const refs = execFileSync("git", ["for-each-ref", "--format=%(refname)"], { env: { ...process.env, GIT_DIR: join(parent, store!) } }).toString();
+  assert.match(refs, /^refs\/turns\/thread\/turn\/before$/m);
+});
+
+test("nothing is undone while a turn runs", async () => {
+  const { changes, card, running, read } = await newTurn();
+  running.now = true;
+  await changes.act(card().id, 0, "undo");
+  await changes.act(card().id, -1, "restore");
+  assert.deepEqual(calls, Array(2).fill("warning | A turn is running: wait for its end, or stop it."));
+  assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
+});
+
+test("a turn without a restore point says why, once in each thread", async () => {
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, "/", mkdtempSync(join(tmpdir(), "stores-")));
+  assert.equal(await changes.beforeTurn("thread", "one"), "snapshots of a home folder are too large");
+  assert.equal(await changes.afterTurn("thread", "turn"), undefined);
+  assert.equal(await changes.beforeTurn("thread", "two"), "");
+  assert.equal(await changes.beforeTurn("another thread", "three"), "snapshots of a home folder are too large");
+});
