@@ -1,5 +1,6 @@
 // Package config loads the bridge's configuration: TOML files in up to three layers (managed, user,
-// workspace). A later layer may only tighten the policy.
+// workspace), and before the file that names it the bundle of a policy source. A later layer may only tighten
+// the policy.
 //
 // A Config from Load is complete and valid: Load knows each key and has checked each value. Otherwise Load
 // returns errors with file, line, column and a suggested fix. No layer loosens an earlier one: a looser value
@@ -32,13 +33,17 @@ type Config struct {
 	Trace       Trace                 `toml:"trace"`
 	Transcript  Transcript            `toml:"transcript"`
 	Store       Store                 `toml:"store"`
+	Fleet       Fleet                 `toml:"fleet"`
 	Otel        Otel                  `toml:"otel"`
 	ACP         ACP                   `toml:"acp"`
 	Image       Image                 `toml:"image"`
 	Serve       Serve                 `toml:"serve"`
 	Compat      Compat                `toml:"compat"`
 
+	PolicySource PolicySource `toml:"policy_source"`
+
 	files   []string          // in the order of the layers
+	bundles int               // number of bundles that are layers
 	origins map[string]Origin // by key
 	sources []source          // the content that counts
 	read    string            // the digest of all files, with those that are not valid
@@ -52,7 +57,7 @@ type Config struct {
 // earlier ones, and keys that Compat.IgnoreUnknown lets pass.
 func (c *Config) Warnings() []*Error { return slices.Clone(c.warnings) }
 
-// Compat is the [compat] section, for the managed file only.
+// Compat is the [compat] section, for the managed file and bundles only.
 type Compat struct {
 	// IgnoreUnknown makes unknown keys of all layers warnings, as those of a newer version.
 	IgnoreUnknown bool `toml:"ignore_unknown"`
@@ -75,6 +80,21 @@ type Approvals struct {
 	TTL      Duration `toml:"ttl"`
 	Max      int      `toml:"max"`
 	Timeout  Duration `toml:"timeout"` // the bridge declines after this time
+	Desk     Desk     `toml:"desk"`
+}
+
+// Desk is the [approvals.desk] section: the second person for rules with approvers.
+type Desk struct {
+	Runner  []string         `toml:"runner"` // public SSH keys of the person who runs the bridge
+	Timeout Duration         `toml:"timeout"`
+	Webhook string           `toml:"webhook"` // may have a password, never print it
+	Secret  string           `toml:"webhook_secret_env"`
+	Groups  map[string]Group `toml:"groups"` // by name
+}
+
+// Group is one [approvals.desk.groups.NAME].
+type Group struct {
+	Keys []string `toml:"keys"` // public SSH keys of its members
 }
 
 // Hooks is the [hooks] section.
@@ -183,9 +203,15 @@ type Store struct {
 	URL string `toml:"url"` // empty for SQLite in the state folder; may have a password, never print it
 }
 
+// Fleet is the [fleet] section.
+type Fleet struct {
+	URL string `toml:"url"` // of the fleet log; empty for none; may have a password, never print it
+}
+
 // Otel is the [otel] section.
 type Otel struct {
 	Endpoint string `toml:"endpoint"` // of a collector; empty for none; may have a password, never print it
+	Logs     bool   `toml:"logs"`     // decisions are logs too
 }
 
 // ACP is the [acp] section: agents that the bridge can start.
@@ -244,7 +270,7 @@ const (
 	AnyClient = "any"     // each client that has opened the thread; the first answer counts
 )
 
-// Files returns the files that Load has read, managed first.
+// Files returns the files that Load has read, managed first. Bundles are no files.
 func (c *Config) Files() []string { return append([]string(nil), c.files...) }
 
 // Mode is what the bridge does with its decisions.
@@ -282,6 +308,12 @@ type Policy struct {
 	ProjectTrust   string            `toml:"project_trust"` // "never" | "user" | "codex"
 	Methods        map[string]string `toml:"methods"`       // method → "allow" | "deny" | "ask"
 	Rules          []Rule            `toml:"rule"`
+
+	// Missing says why the bundle of [policy_source] does not count, and how to fix that. Then no thread opens
+	// and no turn begins. It is "" if there is no source, or if its bundle counts.
+	Missing string `toml:"-"`
+	// FromWorkspace reports that a file of a workspace sets a part of the policy.
+	FromWorkspace bool `toml:"-"`
 }
 
 // Rule is one [[policy.rule]]. In a layer the first match decides; between layers the strictest.
@@ -292,6 +324,10 @@ type Rule struct {
 	Escalated bool   `toml:"escalated"` // include commands that leave the sandbox
 	Decision  string `toml:"decision"`  // deny | allow | ask
 	Reason    string `toml:"reason"`
+	Owner     string `toml:"owner"`
+	Ticket    string `toml:"ticket"`
+	Until     string `toml:"until"`     // an RFC 3339 date or time; after it, the rule no longer allows
+	Approvers string `toml:"approvers"` // the group of which one more person must approve; "" for none
 
 	// Origin is the place in a file. RuleLayers groups rules by it.
 	Origin Origin `toml:"-"`
@@ -339,6 +375,7 @@ func Default() *Config {
 			TTL:      Duration(30 * time.Minute),
 			Max:      512,
 			Timeout:  Duration(120 * time.Second),
+			Desk:     Desk{Timeout: Duration(15 * time.Minute)},
 		},
 		Hooks: Hooks{
 			Events:       []string{"pre_tool_use", "post_tool_use", "stop"},
@@ -357,6 +394,11 @@ func Default() *Config {
 		ACP:      ACP{Enabled: true},
 		Image:    Image{Timeout: Duration(60 * time.Second)},
 		Serve:    Serve{Mode: OwnCodex, Idle: Duration(10 * time.Minute), Listen: []string{"unix://"}, Answer: Starter},
+		PolicySource: PolicySource{
+			Refresh: Duration(15 * time.Minute),
+			MaxAge:  Duration(168 * time.Hour),
+			OnStale: KeepStale,
+		},
 	}
 }
 
@@ -377,6 +419,8 @@ func entryDefaults(pattern string) any {
 		return ToolServer{Protocol: "mcp", Loading: Direct}
 	case "acp.agents.*":
 		return Agent{}
+	case "approvals.desk.groups.*":
+		return Group{}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func decode(src source, home string, ignore bool) (*layer, []*Error) {
 		dir = abs
 	}
 	d := &decoder{
-		layer: layer{source: src, sections: make(map[string]Origin), ignoresUnknown: ignore || src.layer == Managed && ignoresUnknown(root)},
+		layer: layer{source: src, sections: make(map[string]Origin), ignoresUnknown: ignore || src.layer.governs() && ignoresUnknown(root)},
 		lines: newLines(text),
 		paths: pathResolver{home: home, dir: dir},
 	}
@@ -167,8 +167,8 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 	valid := true
 	for name, value := range n.table {
 		f, ok := field(t, name)
-		// In the managed file a misspelt key is an error: the policy must not be lost by a letter.
-		if !ok && d.ignoresUnknown && (d.layer.layer != Managed || nearestKey(t, name) == "") {
+		// In the managed file and in a bundle a misspelt key is an error: the policy must not be lost by a letter.
+		if !ok && d.ignoresUnknown && (!d.layer.layer.governs() || nearestKey(t, name) == "") {
 			e := unknownKey(t, name)
 			if e.Message = "ignored: this version does not know the key"; e.Hint == removeIt {
 				e.Hint = updateIt

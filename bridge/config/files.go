@@ -81,10 +81,11 @@ func ancestors(folder string) (list []string) {
 
 // source is the content of a file.
 type source struct {
-	layer Layer
-	file  string // as in Options
-	text  string
-	err   *Error // the file can't be read
+	layer  Layer
+	file   string // as in Options
+	text   string
+	err    *Error  // the file can't be read
+	bundle *Bundle // of the file's policy source; nil for none
 }
 
 // readAll reads the files. It skips missing ones, except a required one.
@@ -96,11 +97,12 @@ func readAll(opts Options) []source {
 		}
 		text, err := readFile(file, layer != Workspace)
 		if required || !errors.Is(err, fs.ErrNotExist) {
-			list = append(list, source{layer, file, text, readError(file, err)})
+			list = append(list, source{layer: layer, file: file, text: text, err: readError(file, err)})
 		}
 	}
 	add(Managed, opts.Managed, false)
 	add(User, opts.User, opts.UserRequired)
+	addBundle(list, opts)
 	if opts.Workspace != "" {
 		for _, file := range WorkspaceFiles(opts.Workspace) {
 			add(Workspace, file, false)
@@ -174,6 +176,9 @@ func digest(sources []source) string {
 			text = s.err.Error()
 		}
 		fmt.Fprintf(h, "%d %q %d\n%s\n", s.layer, s.file, len(text), text)
+		if b := s.bundle; b != nil {
+			fmt.Fprintf(h, "%q %q %q\n", b.Name, b.Text, b.Missing)
+		}
 	}
 	return string(h.Sum(nil))
 }

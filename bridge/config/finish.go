@@ -16,18 +16,22 @@ const maxProtected = 1000
 // contradict each other the stricter one holds, with a warning.
 func (m *merger) finish() {
 	c := m.cfg
+	if c.Policy.Missing != "" {
+		c.Policy.Mode = Enforce
+	}
 	c.Hooks.On = m.isSet("hooks") || c.Policy.Mode == Enforce
 	c.Thread.On = m.isSet("thread")
 	for i, h := range c.Hooks.Handlers {
 		switch {
 		case slices.Contains(c.Hooks.Events, h.Event):
-		case len(c.files) > 1:
+		case m.hasSeveral():
 			c.Hooks.Events = append(slices.Clip(c.Hooks.Events), h.Event) // later layers add events
 		default:
 			m.failAt(h.Origin, fmt.Sprintf("hooks.handler[%d].event", i),
 				newError(fmt.Sprintf("hooks.events does not have %q, so the handler would never run", h.Event), "add it there"))
 		}
 	}
+	m.finishDesk()
 	if c.Policy.Mode == Enforce {
 		m.enforceAll()
 	}
@@ -38,11 +42,33 @@ func (m *merger) finish() {
 		c.Codex.MinVersion = Default().Codex.MinVersion
 	}
 	m.checkTimeouts()
+	m.checkSource()
 	if n := len(c.Policy.ProtectedPaths) - m.protected; m.alone != nil && n > maxProtected {
 		m.failKeys("policy.protected_paths", "", fmt.Sprintf("workspace files add %d entries, more than %d", n, maxProtected), "name folders instead of their files")
 	}
 	m.checkAgents()
 	m.checkDefaultAgent()
+	m.checkFleet()
+}
+
+// checkFleet refuses a fleet log for decisions that are in one PostgreSQL anyway. Of two files the earlier
+// one's address stays.
+func (m *merger) checkFleet() {
+	c := m.cfg
+	if c.Fleet.URL == "" || c.Store.URL == "" {
+		return
+	}
+	fleet, shared := c.origins["fleet.url"], c.origins["store.url"]
+	switch {
+	case fleet.File == shared.File:
+		m.failKeys("fleet.url", "store.url", "store.url is set too, and decisions that are in PostgreSQL are not sent", "leave one of both out")
+	case fleet.Layer < shared.Layer:
+		m.warn(shared, "store.url", newError("ignored, since "+m.holder("fleet.url")+" sends the decisions of a local log", "leave it out"))
+		c.Store.URL = ""
+	default:
+		m.warn(fleet, "fleet.url", newError("ignored, since "+m.holder("store.url")+" keeps the decisions in PostgreSQL", "leave it out"))
+		c.Fleet.URL = ""
+	}
 }
 
 // enforceAll changes what would leave a restriction without effect: it adds the hook of tool calls, and
@@ -115,13 +141,13 @@ func (m *merger) checkAgents() {
 func (m *merger) checkDefaultAgent() {
 	name, allowed := m.cfg.ACP.DefaultAgent, m.cfg.ACP.Allowed
 	known := slices.Sorted(maps.Keys(m.cfg.ACP.Agents))
-	if i := slices.IndexFunc(known, func(s string) bool { return AgentID(s) == AgentID(name) }); i >= 0 && len(m.cfg.files) > 1 && !slices.Contains(known, name) {
+	if i := slices.IndexFunc(known, func(s string) bool { return AgentID(s) == AgentID(name) }); i >= 0 && m.hasSeveral() && !slices.Contains(known, name) {
 		name, m.cfg.ACP.DefaultAgent = known[i], known[i] // the other file's spelling
 	}
 	isKnown, isAllowed := slices.Contains(known, name), allowed == nil || slices.Contains(allowed, name)
 	switch {
 	case name == "":
-	case m.leftOut[Key("acp", "agents", name)], len(m.cfg.files) > 1 && !(isKnown && isAllowed):
+	case m.leftOut[Key("acp", "agents", name)], m.hasSeveral() && !(isKnown && isAllowed):
 		m.warn(m.cfg.origins["acp.default_agent"], "acp.default_agent", newError(quote(name)+" is ignored: no file configures it, it was left out, or acp.allowed of another file excludes it", "choose another"))
 		m.cfg.ACP.DefaultAgent = ""
 	case !isKnown:

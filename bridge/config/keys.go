@@ -31,9 +31,16 @@ var (
 	version   = newRegexp(`^([0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
 	webURL    = newRegexp(`^https?://[^/]`)
 	storeURL  = newRegexp(`^(postgres(ql)?://.+)?$`)
+	fleetURL  = newRegexp(`^((postgres(ql)?://|https?://[^/]).+)?$`)
 	otelURL   = newRegexp(`^(https?://[^/].*)?$`)
+	bundleURL = newRegexp(`^(https://[^/].*|file:///.+)?$`)
 	listenURL = newRegexp(`^(unix://(/.*)?|ws://.+:[0-9]+)$`)
+	groupName = newRegexp(`^([a-zA-Z0-9_.-]{1,64})?$`)
+	secretEnv = newRegexp(`^([A-Za-z_][A-Za-z0-9_]*)?$`)
+	deskURL   = newRegexp(`^(https://[^/].*|http://(localhost|127\.0\.0\.1)(:[0-9]+)?(/.*)?)?$`)
 	method    = newRegexp(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
+	label     = newRegexp(`^[^\x00-\x1f\x7f-\x9f]{0,200}$`)
+	until     = newRegexp(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$`)
 )
 
 const (
@@ -93,12 +100,28 @@ var specs = map[string]spec{
 	"policy.rule[].escalated":  {doc: "Include commands that leave the sandbox. An allow rule with it applies to those only."},
 	"policy.rule[].decision":   {doc: "The decision.", enum: decisions},
 	"policy.rule[].reason":     {doc: "Text for each refusal by this rule."},
+	"policy.rule[].owner":      {doc: "The person or team behind the rule; shown with its reason.", pattern: label, wants: "one line of up to 200 characters"},
+	"policy.rule[].ticket":     {doc: "Where the rule was agreed; shown with its reason.", pattern: label, wants: "one line of up to 200 characters"},
+	"policy.rule[].until":      {doc: "Last day (UTC) or time: then an allow rule ends; deny and ask hold, but hide no later rule.", pattern: until, wants: `a date such as "2026-12-31", or a time such as "2026-12-31T18:00:00Z"`, check: checkUntil},
+
+	"policy.rule[].approvers": {doc: "Group of which another person must approve, besides you. For ask rules with a command and no path.", pattern: groupName, wants: "1 to 64 letters, digits, _, . or -"},
 
 	"approvals":          {doc: "How the bridge remembers answers and waits for them."},
 	"approvals.remember": {doc: "How long the bridge keeps an answer that you gave for longer than once.", enum: []string{"off", "session", "always"}},
 	"approvals.ttl":      {doc: "How long a remembered answer counts.", minimum: ms, maximum: 8760 * hour},
 	"approvals.max":      {doc: "Number of remembered answers.", minimum: 1, maximum: 1 << 20},
 	"approvals.timeout":  {doc: "Without an answer in this time the bridge declines.", minimum: ms, maximum: 24 * hour},
+
+	"approvals.desk":                    {doc: "The second person for rules with approvers."},
+	"approvals.desk.runner":             {doc: "Public SSH keys (ed25519) of who runs this bridge; none can approve. Needed for rules with approvers."},
+	"approvals.desk.runner[]":           {check: checkPublicKey},
+	"approvals.desk.timeout":            {doc: "Without a signed answer in this time the bridge declines.", minimum: sec, maximum: 24 * hour},
+	"approvals.desk.webhook":            {doc: "https address that gets each request, and may answer with signatures.", pattern: deskURL, wants: `an address such as "https://…"`, check: checkURL, secret: true},
+	"approvals.desk.webhook_secret_env": {doc: "Environment variable with the secret for the webhook, which Codex does not get.", pattern: secretEnv, wants: "a name such as DESK_SECRET"},
+	"approvals.desk.groups":             {doc: "Who may approve. A rule names a group of its own or an earlier layer.", names: plainName, nameWants: "1 to 64 letters, digits, _, . or -"},
+	"approvals.desk.groups.*":           {required: []string{"keys"}},
+	"approvals.desk.groups.*.keys":      {doc: "Public SSH keys (ed25519) of the members.", filled: true},
+	"approvals.desk.groups.*.keys[]":    {check: checkPublicKey},
 
 	"hooks":                   {doc: "Hooks in each thread. They are on if a file has this section or the policy enforces."},
 	"hooks.events":            {doc: "Events with a hook."},
@@ -164,8 +187,13 @@ var specs = map[string]spec{
 	"store":     {doc: "Where state is kept."},
 	"store.url": {doc: "Empty: SQLite in the state folder. postgres://… shares the state between machines.", pattern: storeURL, wants: `an address such as "postgres://…", or empty for SQLite in the state folder`, check: checkURL, secret: true},
 
+	"fleet":     {doc: "One log of the decisions of many bridges."},
+	"fleet.url": {doc: "Also send decisions to postgres://… or to OTLP logs, https://…/v1/logs. Not together with store.url.", pattern: fleetURL, wants: `an address such as "postgres://…" or "https://…/v1/logs"`, check: checkFleetURL, secret: true},
+
 	"otel":          {doc: "Export to an OpenTelemetry collector."},
 	"otel.endpoint": {doc: "Collector for OTLP over HTTP in JSON, such as http://localhost:4318. Empty: OTEL_EXPORTER_OTLP_ENDPOINT, unless OTEL_EXPORTER_OTLP_PROTOCOL is grpc or OTEL_SDK_DISABLED is true.", pattern: otelURL, wants: `an address such as "http://localhost:4318"`, check: checkURL, secret: true},
+
+	"otel.logs": {doc: "Decisions are OTLP logs too, with their rules and reasons, which may quote commands and paths."},
 
 	"acp":                  {doc: "ACP agents that the bridge can start."},
 	"acp.enabled":          {doc: "Agents may start."},
@@ -177,7 +205,14 @@ var specs = map[string]spec{
 	"acp.agents.*.command": {doc: "Program and arguments.", program: true},
 
 	"compat":                {doc: "Files for bridges of several versions."},
-	"compat.ignore_unknown": {doc: "In the managed file only: a key that this version does not know is a warning, in all files. An entry that could allow more without it is left out, and an ask rule denies. Of an unknown value the strictest known one holds. Misspelt keys of the managed file stay errors."},
+	"compat.ignore_unknown": {doc: "In the managed file or a bundle only: a key that this version does not know is a warning, in all files. An entry that could allow more without it is left out, and an ask rule denies. Of an unknown value the strictest known one holds. Misspelt keys of these files stay errors."},
+
+	"policy_source":          {doc: "A signed bundle, as a layer before the file that names it: the managed or the user file, of which the first counts."},
+	"policy_source.url":      {doc: "The repository; empty: none.", pattern: bundleURL, wants: `an address such as "https://…" or "file:///…"`, check: checkURL, secret: true},
+	"policy_source.root":     {doc: "The trusted root.json.", resolve: pathResolver.file},
+	"policy_source.refresh":  {doc: "Time between two pulls.", minimum: sec, maximum: 168 * hour},
+	"policy_source.max_age":  {doc: "Without a pull for so long a bundle is stale.", minimum: sec, maximum: 8760 * hour},
+	"policy_source.on_stale": {doc: "A stale bundle stays in force, or nothing runs until the next pull.", enum: []string{KeepStale, DenyStale}},
 
 	"serve":                {doc: "One Codex for several clients: codex-bridge serve."},
 	"serve.mode":           {doc: "Whether app-server and the terminal interface join codex-bridge serve, which starts by itself: no; yes, or alone if that fails; or yes, or not at all.", enum: []string{OwnCodex, Join, MustJoin}},
@@ -234,14 +269,34 @@ func checkToken(s ToolServer) *Error {
 		return newError("needs url", "remove it, since a command gets its secrets from its environment")
 	}
 	address, _ := url.Parse(s.URL) // checkURL reports an invalid address
-	if address == nil || address.Scheme == "https" {
-		return nil
-	}
-	host := address.Hostname()
-	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+	if address == nil || isPrivate(address) {
 		return nil
 	}
 	return newError("the bridge would send the token without encryption", "use https, or an address of this machine")
+}
+
+// isPrivate reports whether data for an HTTP address is encrypted or stays on this machine.
+func isPrivate(address *url.URL) bool {
+	host := address.Hostname()
+	ip, err := netip.ParseAddr(host)
+	return address.Scheme == "https" || host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// checkFleetURL checks an address of a fleet log.
+func checkFleetURL(v string) *Error {
+	if e := checkURL(v); e != nil {
+		return e
+	}
+	address, _ := url.Parse(v)
+	switch {
+	case !strings.HasPrefix(address.Scheme, "http"):
+		return nil
+	case !isPrivate(address):
+		return newError("the bridge would send decisions without encryption", "use https, or an address of this machine")
+	case !strings.HasSuffix(v, "/v1/logs"):
+		return newError("the address does not end in /v1/logs", "write the address of the endpoint for logs")
+	}
+	return nil
 }
 
 // checkURL checks an address. The error does not show it, since it may have a password.

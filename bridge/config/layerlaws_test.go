@@ -129,11 +129,19 @@ func TestLayersAreNeverLooserThanAFile(t *testing.T) {
 	if err := os.Mkdir(inner, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	all := config.Options{Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: inner, Home: "/home/someone", Check: checkPolicy}
-	names := []string{all.Managed, all.User, filepath.Join(dir, config.WorkspaceFile), filepath.Join(inner, config.WorkspaceFile)}
+	bundle, bundleText, holder := filepath.Join(dir, "bundle"), "", ""
+	all := config.Options{Bundle: func(from config.PolicySource) config.Bundle {
+		return config.Bundle{Name: from.Root, Text: bundleText}
+	}, Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: inner, Home: "/home/someone", Check: checkPolicy}
+	names := []string{bundle, all.Managed, all.User, filepath.Join(dir, config.WorkspaceFile), filepath.Join(inner, config.WorkspaceFile)}
 	load := func(t *rapid.T, texts map[string]string) (*config.Config, error) {
-		for _, name := range names {
-			if text, ok := texts[name]; ok {
+		for _, name := range names[1:] {
+			text, ok := texts[name]
+			if inBundle, is := texts[bundle]; is && name == holder {
+				ok, bundleText = true, inBundle
+				text += fmt.Sprintf("[policy_source]\nurl = \"file:///x\"\nroot = %q\n", bundle)
+			}
+			if ok {
 				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -146,11 +154,12 @@ func TestLayersAreNeverLooserThanAFile(t *testing.T) {
 	valid := 0
 	rapid.Check(t, func(t *rapid.T) {
 		texts, alone := make(map[string]string), make(map[string]*config.Config)
+		holder = rapid.SampledFrom([]string{all.Managed, all.User}).Draw(t, "names the bundle")
 		for i, name := range names {
 			if rapid.IntRange(0, 3).Draw(t, "has file") == 0 {
 				continue
 			}
-			text := drawFile(t, []string{"managed", "user", "outer", "inner"}[i], i < 2)
+			text := drawFile(t, []string{"bundle", "managed", "user", "outer", "inner"}[i], i == 1 || i == 2)
 			cfg, err := load(t, map[string]string{name: text})
 			if err == nil {
 				texts[name], alone[name] = text, cfg
@@ -162,7 +171,7 @@ func TestLayersAreNeverLooserThanAFile(t *testing.T) {
 			t.Fatalf("valid files are an error together: %v\n%s", err, show(names, texts))
 		}
 		trusted := map[string]string{}
-		for _, name := range names[:2] {
+		for _, name := range names[:3] {
 			if text, ok := texts[name]; ok {
 				trusted[name] = text
 			}
@@ -173,7 +182,7 @@ func TestLayersAreNeverLooserThanAFile(t *testing.T) {
 			}
 			own, sets := alone[name], func(key string) bool { _, ok := alone[name].Origin(key); return ok }
 			isRule := func(r config.Rule) bool { return r.Origin.File == name }
-			if i >= 2 { // with the defaults that bind it
+			if i >= 3 { // with the defaults that bind it
 				trusted[name] = texts[name]
 				if own, err = load(t, trusted); err != nil {
 					t.Fatal(err)

@@ -18,6 +18,11 @@ type Options struct {
 	// then chooses values that Codex accepts. A missing file allows everything.
 	Requirements string
 
+	// Bundle returns the bundle of a policy source. Without it [policy_source] has no effect.
+	Bundle func(PolicySource) Bundle
+	// Recheck makes Watch read the files and the bundle again. It may be nil.
+	Recheck <-chan struct{}
+
 	// Check checks a configuration that is otherwise valid; nil for none. Its error is one of the last file
 	// that Load has merged.
 	Check func(*Config) error
@@ -100,17 +105,21 @@ func build(sources []source, opts Options) (*Config, error) {
 			errs = append(errs, src.err)
 			continue
 		}
-		l, invalid := decode(src, opts.Home, ignore)
-		if l != nil {
-			ignore = l.ignoresUnknown
+		for _, src := range src.withBundle() {
+			l, invalid := decode(src, opts.Home, ignore)
+			if l != nil {
+				ignore = l.ignoresUnknown
+			}
+			layers = append(layers, l)
+			errs = append(errs, sorted(invalid)...)
 		}
-		layers = append(layers, l)
-		errs = append(errs, sorted(invalid)...)
 	}
 	if errs != nil {
 		return nil, join(errs)
 	}
 	m := &merger{cfg: Default(), opts: opts}
+	m.cfg.Policy.Missing = missingBundle(sources)
+	m.trusted = m.cfg.Policy.Missing != ""
 	m.cfg.origins = make(map[string]Origin)
 	m.cfg.sources, m.cfg.read = sources, digest(sources)
 	m.protected = len(m.cfg.Policy.ProtectedPaths)

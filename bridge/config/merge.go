@@ -21,7 +21,11 @@ type merger struct {
 
 // apply merges one layer.
 func (m *merger) apply(l *layer) {
-	m.cfg.files = append(m.cfg.files, l.file)
+	if l.layer.isBundle() {
+		m.cfg.bundles++
+	} else {
+		m.cfg.files = append(m.cfg.files, l.file)
+	}
 	m.cfg.warnings = append(m.cfg.warnings, l.warnings...)
 	if l.layer != Workspace {
 		defer func() { m.protected = len(m.cfg.Policy.ProtectedPaths) }()
@@ -32,14 +36,21 @@ func (m *merger) apply(l *layer) {
 		}
 	}
 	for _, f := range l.leaves {
+		if l.layer == Workspace && strings.HasPrefix(f.pattern, "policy.") {
+			m.cfg.Policy.FromWorkspace = true
+		}
 		switch {
 		case m.leftOut[f.name]:
 			m.warn(f.origin, f.name, newError("ignored, since "+m.holder(f.name)+" has set this", "leave it out here, or change it there"))
 		case l.layer == Workspace && !workspaceAllows(f.pattern):
 			m.fail(f, newError("a workspace file can't set this",
 				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
-		case f.pattern == "compat.ignore_unknown" && l.layer != Managed:
+		case l.layer.isBundle() && !bundleAllows(f.pattern):
+			m.fail(f, newError("a bundle can't set this", "set it in the managed file; a bundle holds policy, and names no programs, addresses or other bundles"))
+		case f.pattern == "compat.ignore_unknown" && l.layer != Managed && !l.layer.isBundle():
 			m.warn(f.origin, f.name, newError("ignored: only the managed file can set this", ""))
+		case strings.HasPrefix(f.pattern, "policy_source.") && m.cfg.origins["policy_source"].File != l.file:
+			m.warn(f.origin, f.name, newError("ignored, since "+m.holder("policy_source")+" names the policy source", "leave it out here"))
 		case f.appends:
 			m.append(f)
 		default:
@@ -56,6 +67,9 @@ func (m *merger) apply(l *layer) {
 		}
 	}
 }
+
+// hasSeveral reports whether there are several files or bundles.
+func (m *merger) hasSeveral() bool { return len(m.cfg.files)+m.cfg.bundles > 1 }
 
 func (m *merger) isSet(key string) bool {
 	_, ok := m.cfg.origins[key]

@@ -31,6 +31,8 @@ func strictestWord(pattern string) string {
 		return "deny"
 	case "policy.security":
 		return setting.SecurityAllowlist // Codex runs no commands under deny; see layer.exec
+	case "policy_source.on_stale":
+		return DenyStale
 	}
 	return tighten[strings.TrimSuffix(pattern, "[]")].strictest
 }
@@ -70,6 +72,8 @@ var tighten = map[string]order{
 	"approvals.ttl":           atMost,
 	"approvals.max":           atMost,
 	"approvals.timeout":       atMost,
+	"approvals.desk.runner":   union,
+	"approvals.desk.timeout":  atMost,
 	"hooks.events":            union,
 	"hooks.on_failure":        ranked("allow", "deny"),
 	"hooks.handler[]":         {words: "add handlers"},
@@ -233,9 +237,20 @@ var workspaceKeys = []string{
 	"acp.allowed",
 }
 
-func workspaceAllows(pattern string) bool {
-	return slices.ContainsFunc(workspaceKeys, func(prefix string) bool {
+func workspaceAllows(pattern string) bool { return isBelow(workspaceKeys, pattern) }
+
+// bundleKeys are the further keys that a bundle may have. It may not name a program, so that a stolen key of a
+// publisher starts none.
+var bundleKeys = []string{"hooks.timeout", "hooks.max_revisions", "compat.ignore_unknown"}
+
+func bundleAllows(pattern string) bool {
+	return workspaceAllows(pattern) || isBelow(bundleKeys, pattern)
+}
+
+// isBelow reports whether a key is one of a list, or below one.
+func isBelow(keys []string, pattern string) bool {
+	return slices.ContainsFunc(keys, func(prefix string) bool {
 		rest, ok := strings.CutPrefix(pattern, prefix)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
+	}) && !strings.HasPrefix(pattern, "approvals.desk")
 }

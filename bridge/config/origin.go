@@ -11,29 +11,40 @@ type Layer int
 
 // Layers in their order.
 const (
-	BuiltIn   Layer = iota // the default of a key that no file sets
-	Managed                // the machine's file
-	User                   // the user's file
-	Workspace              // a .codex-bridge.toml, which is untrusted content of a repository
+	BuiltIn       Layer = iota // the default of a key that no file sets
+	ManagedBundle              // the bundle that the machine's file names
+	Managed                    // the machine's file
+	UserBundle                 // the bundle that the user's file names
+	User                       // the user's file
+	Workspace                  // a .codex-bridge.toml, which is untrusted content of a repository
 )
 
 // String returns the layer's name in messages and docs.
 func (l Layer) String() string {
-	return [...]string{"default", "managed", "user", "workspace"}[l]
+	return [...]string{"default", "bundle", "managed", "bundle", "user", "workspace"}[l]
 }
+
+// isBundle reports whether the layer is a bundle.
+func (l Layer) isBundle() bool { return l == ManagedBundle || l == UserBundle }
+
+// governs reports whether the layer is the managed file or a bundle.
+func (l Layer) governs() bool { return l == Managed || l.isBundle() }
 
 // Origin is the place that set a value.
 type Origin struct {
 	Layer  Layer
-	File   string
-	Line   int // from 1
-	Column int // in bytes from 1
+	File   string // of a bundle its name, "bundle v7 policy.toml"
+	Line   int    // from 1
+	Column int    // in bytes from 1
 }
 
-// String returns "layer file:line", or "default".
+// String returns "layer file:line", "bundle v7 policy.toml:line", or "default".
 func (o Origin) String() string {
-	if o.Layer == BuiltIn {
+	switch {
+	case o.Layer == BuiltIn:
 		return o.Layer.String()
+	case o.Layer.isBundle():
+		return fmt.Sprintf("%s:%d", o.File, o.Line)
 	}
 	return fmt.Sprintf("%s %s:%d", o.Layer, o.File, o.Line)
 }

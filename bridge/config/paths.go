@@ -127,6 +127,18 @@ func (r pathResolver) command(s string) (string, *Error) {
 	return filepath.Join(r.dir, s), nil
 }
 
+// file returns the absolute path of a file; a relative one begins in the folder of the configuration file.
+func (r pathResolver) file(s string) (string, *Error) {
+	if e := checkVariables(s, false); e != nil || s == "" {
+		return "", e
+	}
+	s, e := r.tilde(s)
+	if e != nil || filepath.IsAbs(s) {
+		return s, e
+	}
+	return filepath.Join(r.dir, s), nil
+}
+
 // protected returns the relative path of a file or folder in each workspace.
 func (r pathResolver) protected(s string) (string, *Error) {
 	if e := checkVariables(s, false); e != nil {

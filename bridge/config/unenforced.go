@@ -48,7 +48,7 @@ func (c *Config) needsToolHook() (list []Notice) {
 	for key, o := range c.origins {
 		switch {
 		case key == "policy.gate" && c.Policy.Gate, key == "policy.models" && c.Policy.Models != nil, key == "policy.efforts" && c.Policy.Efforts != nil,
-			key == "policy.protected_paths" && !c.asksAboutPatches() && !c.protectsDefaultsOnly():
+			key == "policy.protected_paths" && !c.protectsDefaultsOnly():
 			list = append(list, Notice{key, o, hookHint})
 		}
 	}
@@ -67,11 +67,6 @@ func sortNotices(list []Notice) {
 // Measured with Codex 0.169: even under untrusted it does not ask about each. It runs commands that
 // the user's own rules allow, outside the sandbox, and tools that an MCP server calls read-only.
 func (c *Config) hasToolHook() bool { return slices.Contains(c.Hooks.Events, toolHook) }
-
-// asksAboutPatches reports whether Codex asks about each patch.
-func (c *Config) asksAboutPatches() bool {
-	return slices.Equal(c.Policy.Approval, []string{"untrusted"})
-}
 
 // protectsDefaultsOnly reports whether the default protects all protected paths: Codex's sandbox
 // does so without the bridge.

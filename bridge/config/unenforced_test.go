@@ -113,6 +113,7 @@ events = ["stop"]
 `, `
 6 policy.models
 7 policy.efforts
+8 policy.protected_paths
 9 policy.rule
 `},
 		{"warnings", `

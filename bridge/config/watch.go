@@ -35,8 +35,7 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 	}
 	defer fs.Close()
 	w := &watcher{fs: fs, opts: opts}
-	w.addFolders() // before the files are read, so that no change is lost
-	sources := readAll(opts)
+	sources := w.read()
 	seen, last := digest(sources), opts.Loaded
 	if last == nil {
 		last, _ = lenient(sources, opts, nil) // nil without a valid content
@@ -66,10 +65,11 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 				return errClosed
 			}
 			timer.Reset(delay.next(time.Now())) // events may be lost, so read the files
+		case <-opts.Recheck:
+			timer.Reset(0)
 		case <-timer.C:
 			delay = debounce{}
-			w.addFolders()
-			sources := readAll(opts)
+			sources := w.read()
 			now := digest(sources)
 			if now == seen {
 				continue
@@ -105,6 +105,21 @@ type watcher struct {
 	fs    *fsnotify.Watcher
 	opts  Options
 	paths []string // the files, the targets of links, and the folders above both
+	state string   // the file of the bundle; "" for none
+}
+
+// read reads the files. It watches their folders before, so that no change is lost.
+func (w *watcher) read() []source {
+	w.addFolders()
+	sources := readAll(w.opts)
+	for _, s := range sources {
+		if s.bundle != nil && s.bundle.File != w.state {
+			w.state = s.bundle.File
+			w.addFolders()
+			return readAll(w.opts)
+		}
+	}
+	return sources
 }
 
 // addFolders watches the folders above each file and above the target of a link. The outermost comes
@@ -112,7 +127,7 @@ type watcher struct {
 // folders that can't be watched.
 func (w *watcher) addFolders() {
 	w.paths = w.paths[:0]
-	files := []string{w.opts.Managed, w.opts.User}
+	files := []string{w.opts.Managed, w.opts.User, w.state}
 	if w.opts.Workspace != "" {
 		files = append(files, workspacePaths(w.opts.Workspace)...)
 	}

@@ -43,15 +43,19 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 		d := p.ruleRefusal(method, m)
 		d.Answer = nil
 		return d
+	case len(m.Approvers) > 0:
+		d := p.refuseUnapproved(method, m, "the bridge does not ask them about agents")
+		d.Answer = nil
+		return d
 	case !p.asksEscalation && !u.OwnBridge:
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
-		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String()}}}
+		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}}
 	case m.Decision == rules.Ask:
-		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Reason}
+		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
 	}
 	return Decision{Verdict: Pass, Ask: true}
 }
@@ -67,9 +71,9 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
-		parts = append(parts, p.rules.Shell(unreadableLine, "", rules.Escalated, dirs))
+		parts = append(parts, p.rulesAt(st).Shell(unreadableLine, "", rules.Escalated, dirs))
 	case u.Command != nil:
-		parts = append(parts, p.rules.Shell(*u.Command, agentShell, rules.Escalated, dirs))
+		parts = append(parts, p.rulesAt(st).Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}
 	if len(u.Files) > 0 {
 		var changes []rules.Change
@@ -81,16 +85,19 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 			}
 			changes = append(changes, rules.Change{Path: path})
 		}
-		parts = append(parts, p.rules.Files(changes, rules.Escalated, dirs))
+		parts = append(parts, p.rulesAt(st).Files(changes, rules.Escalated, dirs))
 	}
 	if parts == nil {
-		return p.rules.Tool(u.Tool)
+		return p.rulesAt(st).Tool(u.Tool)
 	}
 	strict := parts[0]
 	for _, m := range parts[1:] {
 		switch {
 		case m.Decision > strict.Decision && m.Decision != rules.Allow, strict.Decision == rules.Allow && m.Decision != rules.Allow:
+			m.Approvers = union(strict.Approvers, m.Approvers)
 			strict = m // a request that is allowed in part is not allowed
+		default:
+			strict.Approvers = union(strict.Approvers, m.Approvers)
 		}
 	}
 	return strict

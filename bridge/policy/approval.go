@@ -94,7 +94,7 @@ func (p *Policy) approvalList() string {
 	if p.granular {
 		names = append(names[:len(names):len(names)], "granular")
 	}
-	return ruleApproval + " [" + strings.Join(names, ", ") + "]"
+	return p.listName(ruleApproval) + " [" + strings.Join(names, ", ") + "]"
 }
 
 // requiresUntrusted reports whether the policy allows only untrusted.

@@ -30,6 +30,9 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	if verdict == methods.Ask && st.Consented {
 		verdict = known.Override("allow")
 	}
+	if p.section.Missing != "" && verdict != methods.Deny && needsBundle(known, ok) {
+		return p.refuseMissing(m.Method)
+	}
 	switch verdict {
 	case methods.Pass, methods.Rewrite:
 		if d, refused := p.decideClientCommand(m, st); refused {

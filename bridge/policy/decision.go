@@ -2,7 +2,9 @@ package policy
 
 import (
 	"encoding/json"
+	"time"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
 )
 
@@ -51,6 +53,12 @@ type Decision struct {
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
+	// Approvers are the groups of which a member must approve the call besides the person. The rule is
+	// in ApproversRule.
+	Approvers     []string
+	ApproversRule *config.Rule
+	// AnswersSince is the time from which remembered answers to that question count.
+	AnswersSince time.Time
 	// Gated reports whether the bridge asks in Codex's place in the thread from now on; nil if the
 	// message does not change that.
 	Gated *bool

@@ -19,18 +19,19 @@ type ToolAnswer struct {
 
 // ExplainTool returns what DecideTool decides about a call, and the rule that decides.
 func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
+	a, _ := p.explainTool(t, st)
+	return a
+}
+
+func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 	a := ToolAnswer{Mode: p.mode, Decision: "allow", Reason: "no policy is enforced"}
 	if p.mode == config.Off {
-		return a
+		return a, Decision{}
 	}
-	d := p.DecideTool(t, st)
+	d, m := p.decideTool(t, st)
 	if r := d.Refusal(); r != nil {
 		a.Decision, a.Reason, a.Rule, a.Origin, a.Hint = "deny", r.Reason, r.Rule, r.Origin, r.Hint
-		return a
-	}
-	var m rules.Match
-	if p.rules != nil {
-		m = p.matchTool(t, st)
+		return a, d
 	}
 	asked := d.Ask || st.Thread != nil && string(st.Thread.Approval) == `"untrusted"` && m.Decision != rules.Allow
 	if asked {
@@ -38,10 +39,7 @@ func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
 	}
 	switch {
 	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):
-		a.Rule, a.Origin, a.Reason = ruleRule, m.Rule.Origin.String(), m.Rule.Reason
-		if a.Reason == "" {
-			a.Reason = "a rule says " + m.Decision.String()
-		}
+		a.Rule, a.Origin, a.Reason = ruleRule, m.Rule.Origin.String(), ruleReason(m)
 	case asked && d.AskReason != "":
 		a.Rule, a.Origin, a.Reason = ruleEscalation, p.ruleOrigin(ruleEscalation), d.AskReason
 	case asked:
@@ -52,7 +50,7 @@ func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
 	default:
 		a.Reason = "no rule matches, and the call stays in the sandbox"
 	}
-	return a
+	return a, d
 }
 
 // AssumedThread returns a thread in a folder with the settings that the policy gives a thread without

@@ -117,7 +117,7 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 	}
 	switch {
 	case m.Decision == rules.Ask:
-		return Decision{Ask: true, AskReason: m.Rule.Reason}
+		return Decision{Ask: true, AskReason: m.Rule.Why()}
 	case asked:
 		return Decision{Ask: true}
 	}

@@ -143,6 +143,10 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	if one, pinned := c.p.findPin(split); pinned {
 		return c.decidePinnedLeaf(object, key, m, name, one, want)
 	}
+	if reason := c.p.requiredReason(split, m); reason != "" {
+		c.drop(object, key, field, ruleRequirements, reason)
+		return false
+	}
 	if !c.p.allowsKey(path) || !c.p.allowsKey(split) {
 		narrow := top && c.isNarrowestKey(name, m)
 		if !narrow && !c.refuseLoss(path, m) {

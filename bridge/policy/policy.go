@@ -15,6 +15,7 @@ import (
 // Policy is a compiled [policy] section.
 type Policy struct {
 	section        config.Policy // for Equal
+	fromWorkspace  bool          // a file of a workspace sets a part of it
 	mode           config.Mode
 	approvals      []string // without "granular"; the first replaces a forbidden value
 	granular       bool     // {"granular": {…}} is allowed
@@ -35,7 +36,8 @@ type Policy struct {
 	protected      [][]string // policy.protected_paths, split into names
 	// protectedByName has the same paths by their first name after rules.FoldCase.
 	protectedByName map[string][][]string
-	joint           []*Policy // of strictest: the policies that decide together
+	joint           []*Policy     // of strictest: the policies that decide together
+	required        *Requirements // of Within; nil for none
 
 	allowsUnknown       bool              // unknown methods and fields pass
 	overrides           map[string]string // policy.methods
@@ -50,7 +52,7 @@ type Policy struct {
 // New compiles cfg. where may be nil; then refusals name no place in the configuration. An error
 // names the key and the allowed values.
 func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
-	p := &Policy{section: sectionOf(cfg), mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
+	p := &Policy{section: sectionOf(cfg), fromWorkspace: cfg.FromWorkspace, mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
 	switch cfg.Mode {
 	case config.Off:
 		// Nothing of the section has an effect.

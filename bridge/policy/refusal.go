@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"codex-bridge.example/rpc"
 )
 
@@ -46,7 +48,7 @@ func (d Decision) Refusal() *Refusal {
 		return nil
 	}
 	r := new(Refusal)
-	if json.Unmarshal(d.Err.Data, r) != nil {
+	if jsonv2.Unmarshal(d.Err.Data, r) != nil {
 		r = &Refusal{Reason: d.Err.Message}
 	}
 	return r

@@ -36,6 +36,8 @@ func (p *Policy) allowsReviewer(v rpc.Value) bool {
 func (c *decider) decideReviewer([]string) {
 	p, v := c.p, c.params.Get("approvalsReviewer")
 	switch {
+	case v.Is("user") && p.required.excludesUser():
+		c.refuse(rpc.CodeRefused, "params.approvalsReviewer", ruleReviewers, "the machine's requirements do not allow the user, so Codex would have a model review", `send "auto_review" if that is right`)
 	case !isUnset(v) && p.allowsReviewer(v):
 		if c.spec.opensThread {
 			c.sent.Reviewer = cloneRaw(v)
@@ -85,5 +87,5 @@ func (c *decider) setReviewer(name, reason string) {
 }
 
 func (p *Policy) reviewerList() string {
-	return ruleReviewers + " [" + strings.Join(p.reviewers, ", ") + "]"
+	return p.listName(ruleReviewers) + " [" + strings.Join(p.reviewers, ", ") + "]"
 }

@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -16,6 +19,35 @@ const unreadableLine = "\x00"
 
 // HasRules reports whether the policy has rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
+
+// rulesAt returns the rules as they count now. The policy has rules.
+func (p *Policy) rulesAt(st State) *rules.Set {
+	if st.Now == nil {
+		return p.rules.At(time.Time{})
+	}
+	return p.rules.At(st.Now())
+}
+
+// answersSince returns the time from which remembered answers count for a question by a rule: the end of
+// an expired one. The person's answers from before it were answers to an exception.
+func answersSince(m rules.Match, st State) time.Time {
+	if m.Decision == rules.Ask && (st.Now == nil || m.Rule.IsExpired(st.Now())) {
+		return m.Rule.Ends()
+	}
+	return time.Time{}
+}
+
+// AnswersSince returns the time from which a remembered answer to a request of Codex counts.
+func (p *Policy) AnswersSince(method string, params rpc.Value, st State) time.Time {
+	if p.mode == config.Off {
+		return time.Time{}
+	}
+	if p.mustAsk(method, params, st) {
+		return never
+	}
+	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
+	return answersSince(m, st)
+}
 
 // ruleMatch returns the rule for a request of Codex, and where the action would run after an
 // acceptance.
@@ -47,32 +79,32 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 			text = unreadableLine
 		}
 		if argv, ok := rules.Split(text); ok {
-			return p.rules.Argv(argv, reach, dirs)
+			return p.rulesAt(st).Argv(argv, reach, dirs)
 		}
-		return p.rules.Shell(text, "", reach, dirs)
+		return p.rulesAt(st).Shell(text, "", reach, dirs)
 	case "execCommandApproval":
-		return p.matchArgv(params.Get("command"), reach, dirs)
+		return p.matchArgv(params.Get("command"), reach, dirs, st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		var changes []rules.Change
 		for _, path := range st.canonicalPatchPaths(method, params) {
 			changes = append(changes, rules.Change{Path: path})
 		}
-		return p.rules.Files(changes, reach, dirs)
+		return p.rulesAt(st).Files(changes, reach, dirs)
 	case "mcpServer/elicitation/request":
 		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
 			break // the server itself asks
 		}
 		server, _ := params.Get("serverName").Text()
 		tool, _ := params.Get("_meta").Get("tool_name").Text()
-		return p.rules.MCP(server, tool)
+		return p.rulesAt(st).MCP(server, tool)
 	case "item/tool/call":
 		tool, _ := params.Get("tool").Text()
-		return p.rules.Tool(tool)
+		return p.rulesAt(st).Tool(tool)
 	}
 	return rules.Match{}
 }
 
-func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
+func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs, st State) rules.Match {
 	var words []string
 	for e := range v.Elements() {
 		word, ok := e.Text()
@@ -83,9 +115,9 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs)
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return p.rules.Shell(unreadableLine, "", reach, dirs)
+		return p.rulesAt(st).Shell(unreadableLine, "", reach, dirs)
 	}
-	return p.rules.Argv(words, reach, dirs)
+	return p.rulesAt(st).Argv(words, reach, dirs)
 }
 
 // ruleDirs returns the folders that rules may name.
@@ -110,10 +142,7 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 
 // ruleRefusal returns the refusal by a rule, with the answer for Codex.
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
-	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
-	if r.Reason == "" {
-		r.Reason = "a rule says " + m.Decision.String()
-	}
+	r := Refusal{Method: method, Rule: ruleRule, Reason: ruleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if m.Part != "" && m.Part != unreadableLine {
 		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + clip(m.Part)
 	}
@@ -121,6 +150,11 @@ func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 		r.Reason += " (" + m.Why + ")"
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: declineResult(method, r.Reason)}
+}
+
+// ruleReason returns the reason of the rule that decided, which is never empty.
+func ruleReason(m rules.Match) string {
+	return cmp.Or(m.Rule.Why(), "a rule says "+m.Decision.String())
 }
 
 // declineResult returns the result that declines a request of Codex; nil if only an error can. The
@@ -164,13 +198,13 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 	}
 	switch m.Method {
 	case "command/exec", "process/spawn":
-		match = p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs)
+		match = p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs, st)
 	case "thread/shellCommand":
 		text, ok := m.Params.Get("command").Text()
 		if !ok {
 			text = unreadableLine
 		}
-		match = p.rules.Shell(text, "", rules.EscalationUnknown, dirs)
+		match = p.rulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
 	default:
 		return Decision{}, false
 	}

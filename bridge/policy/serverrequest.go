@@ -21,9 +21,13 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 		return p.ruleRefusal(method, m)
 	case st.ThreadRevoked && IsApproval(method, params):
 		return p.refuseUnverified(method)
+	case p.section.Missing != "" && IsApproval(method, params):
+		return p.refuseMissing(method)
 	case at.leaves() && !p.asksEscalation:
 		return p.refuseEscalation(method, at)
-	case m.Decision == rules.Allow && !always && (reach == rules.Sandboxed || p.asksEscalation):
+	case st.needsApproval(m, at.leaves()):
+		return p.refuseUnapproved(method, m, "Codex asks without that")
+	case m.Decision == rules.Allow && !always && !p.mustAsk(method, params, st) && (reach == rules.Sandboxed || p.asksEscalation):
 		if yes := acceptResult(method, params); yes != nil {
 			return ruleAcceptance(m, yes)
 		}
@@ -48,12 +52,8 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
-	reason := m.Rule.Reason
-	if reason == "" {
-		reason = "a rule says " + m.Decision.String()
-	}
 	return Decision{Verdict: Accept, Answer: yes, Changes: []Change{{
-		Field: "result", Rule: ruleRule, Reason: reason + ": " + clip(m.Part), Origin: m.Rule.Origin.String(), To: yes,
+		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + clip(m.Part), Origin: m.Rule.Origin.String(), To: yes,
 	}}}
 }
 

@@ -1,11 +1,15 @@
 package policy
 
 import (
+	"time"
+
 	"codex-bridge.example/bridge/rules"
 )
 
 // State has the facts that a decision depends on. All paths are canonical unless noted.
 type State struct {
+	// Now returns the time, for rules that expire; nil if it is unknown, and then they have.
+	Now func() time.Time
 	// StartFolder is the folder in which the bridge and Codex were started. It is the default
 	// workspace and the base of relative paths.
 	StartFolder string
@@ -65,6 +69,8 @@ type State struct {
 	// fail.
 	UnknownThread bool
 	Paths         Paths
+	// Approved is what the approvers of a rule have approved of the command that Codex asks about.
+	Approved Approval
 	// Files are the paths of the patch in question, as Codex sent them; empty if unknown.
 	Files []string
 	// Escalation says whether the model's call requests to leave the sandbox.

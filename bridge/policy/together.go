@@ -142,6 +142,9 @@ func (p *Policy) strictest(with []*Policy) *Policy {
 			}
 		}
 		t.addProtected(q.protected)
+		if t.required == nil {
+			t.required = q.required
+		}
 	}
 	// All policies must replace a forbidden value by the same one, the first of the list.
 	t.approvals, t.reviewers = sortByOrder(with[0].approvals, t.approvals), sortByOrder(with[0].reviewers, t.reviewers)

@@ -42,9 +42,13 @@ func (t ToolCall) Summary() string {
 // asks about a call that does, and DecideRequest then applies the rules with escalated. Here the
 // thread's sandbox counts.
 func (p *Policy) DecideTool(t ToolCall, st State) Decision {
+	d, _ := p.decideTool(t, st)
+	return d
+}
+
+// decideTool is DecideTool. It also returns the rule that matches.
+func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 	const method = "hook/preToolUse"
-	var d Decision
-	var m rules.Match
 	asks := p.canAsk(t, st.Thread)
 	if t.appliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
@@ -65,6 +69,9 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	if d.Err == nil && st.isUnverified() {
 		d = p.refuseUnverified(method)
 	}
+	if d.Err == nil && p.section.Missing != "" {
+		d = p.refuseMissing(method)
+	}
 	if where := st.redirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
 		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere, and commands could write there; start another thread"})
 	}
@@ -76,13 +83,14 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 		at := p.toolLeaveReason(t, st, line)
 		if !at.leaves() {
 			d = p.decideAsk(t, st, m, line)
-			d.Verdict = Pass
-			return d
+			d.Verdict, d.AnswersSince = Pass, answersSince(m, st)
+			p.addApprovers(&d, t, st, m)
+			return d, m
 		}
 		d = p.refuseEscalation(method, at)
 	}
 	d.Answer = nil
-	return d
+	return d, m
 }
 
 // toolLeaveReason returns why a call must be denied because it leaves the sandbox. The policy may
@@ -131,38 +139,43 @@ func (p *Policy) canAsk(t ToolCall, thread *Thread) bool {
 }
 
 func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
+	switch {
+	case st.Thread == nil:
+		return p.matchToolAt(t, st, rules.EscalationUnknown)
+	case st.Thread.Sandbox == fullAccess.String():
+		return p.matchToolAt(t, st, rules.Escalated) // no sandbox
+	}
+	return p.matchToolAt(t, st, rules.Sandboxed)
+}
+
+// matchToolAt returns the rule for a call inside or outside the sandbox.
+func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
 	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
-	escalation := rules.Sandboxed
-	if st.Thread == nil {
-		escalation = rules.EscalationUnknown
-	} else {
+	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
-		if st.Thread.Sandbox == fullAccess.String() {
-			escalation = rules.Escalated // no sandbox
-		}
 	}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	p.addRoots(&dirs, st)
 	text, ok := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "Bash" && ok:
-		return p.rules.Shell(text, t.Shell, escalation, dirs)
+		return p.rulesAt(st).Shell(text, t.Shell, escalation, dirs)
 	case t.Name == "Bash":
-		return p.rules.Shell(unreadableLine, "", escalation, dirs)
+		return p.rulesAt(st).Shell(unreadableLine, "", escalation, dirs)
 	case t.Name == "apply_patch":
 		var changes []rules.Change
 		for _, path := range st.patchedPaths(text, t.Cwd) {
 			changes = append(changes, rules.Change{Path: path})
 		}
-		return p.rules.Files(changes, escalation, dirs)
+		return p.rulesAt(st).Files(changes, escalation, dirs)
 	}
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
 		server, tool, _ := strings.Cut(rest, "__")
-		return p.rules.MCP(server, tool)
+		return p.rulesAt(st).MCP(server, tool)
 	}
 	if rules.IsResourceTool(t.Name) {
 		server, _ := t.Input.Get("server").Text()
-		return p.rules.Resource(t.Name, server)
+		return p.rulesAt(st).Resource(t.Name, server)
 	}
-	return p.rules.Tool(t.Name)
+	return p.rulesAt(st).Tool(t.Name)
 }

@@ -1,6 +1,10 @@
 package rules
 
-import "codex-bridge.example/bridge/config"
+import (
+	"slices"
+
+	"codex-bridge.example/bridge/config"
+)
 
 // Decision is the result of a Set. Decisions are ordered by strictness: between layers, and between
 // the parts of a line, the stricter one wins.
@@ -60,6 +64,8 @@ type Match struct {
 	// Rule is the rule that decided, with its reason and position; nil for None. It belongs to the
 	// Set and must not be changed.
 	Rule *config.Rule
+	// Approvers are the groups of which a member must approve, of all ask rules that match; sorted.
+	Approvers []string
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
 	// Why explains a match that the words of the rule do not explain: that the rule matched because
@@ -67,9 +73,17 @@ type Match struct {
 	Why string
 }
 
-// tighten replaces m by other if other is stricter.
+// tighten replaces m by other if other is stricter. The approvers of both are needed, and a rule with
+// approvers is stricter than another ask rule.
 func (m *Match) tighten(other Match) {
-	if other.Decision > m.Decision {
+	groups := m.Approvers
+	if len(other.Approvers) > 0 {
+		groups = append(slices.Clone(groups), other.Approvers...)
+		slices.Sort(groups)
+		groups = slices.Compact(groups)
+	}
+	if other.Decision > m.Decision || other.Decision == m.Decision && len(m.Approvers) == 0 && len(other.Approvers) > 0 {
 		*m = other
 	}
+	m.Approvers = groups
 }

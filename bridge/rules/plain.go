@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file has the grammar of docs/reference/rules.md, "Lines that a rule can allow". bash, dash,
 // zsh and Codex read each of its lines in the same way; tests check that with the real
@@ -260,3 +263,24 @@ var shellBuiltins = setOf(strings.Fields(`
 // safeBuiltins do not run or evaluate their arguments in any of the shells. cd sets
 // line.changesFolder.
 var safeBuiltins = setOf("cd", "echo", "false", "pwd", "true", "which")
+
+// Exact returns the patterns of rules that match exactly the simple commands of a line of the grammar,
+// each once. why is the reason if there are none.
+func Exact(line string) (patterns []string, why string) {
+	commands, why := parsePlain(line)
+	for _, c := range commands {
+		var words []string
+		for _, word := range c.words {
+			if word == "" || strings.ContainsAny(word, " \t\n") {
+				return nil, "a rule can't have a word that is empty or has a blank"
+			}
+			words = append(words, globEscape.Replace(word))
+		}
+		if pattern := strings.Join(words, " "); !slices.Contains(patterns, pattern) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	return patterns, why
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `]`, `\]`, `}`, `\}`)

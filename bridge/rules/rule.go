@@ -2,14 +2,17 @@ package rules
 
 import (
 	"strings"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 )
 
 // rule is one compiled [[policy.rule]].
 type rule struct {
-	source   *config.Rule
-	decision Decision
+	source    *config.Rule
+	decision  Decision
+	ends      time.Time // zero: never
+	approvers []string
 
 	// The rule applies to shell commands, file changes, redirections that write, and other tools. A
 	// tool without command and path applies to everything that the tool does.
@@ -27,7 +30,10 @@ type rule struct {
 
 // compile sets r to a rule of the configuration. The error is a *config.Error.
 func (r *rule) compile(source config.Rule) error {
-	r.source = &source
+	r.source, r.ends = &source, source.Ends()
+	if source.Approvers != "" {
+		r.approvers = []string{source.Approvers}
+	}
 	invalid := func(key, message, hint string) error {
 		return &config.Error{
 			File: source.Origin.File, Line: source.Origin.Line, Column: source.Origin.Column,

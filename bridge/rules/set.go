@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 )
@@ -11,6 +12,18 @@ import (
 // Set is an immutable list of compiled rules in layers. It may be used concurrently.
 type Set struct {
 	layers []layer
+	// expires reports whether a rule has an end, and now is the time at which the rules count. If
+	// it is zero, each rule with an end counts as expired.
+	expires bool
+	now     time.Time
+}
+
+// At returns the set as it counts at a time. The set of New counts all rules with an end as expired.
+func (s *Set) At(now time.Time) *Set {
+	if !s.expires {
+		return s
+	}
+	return &Set{s.layers, true, now}
 }
 
 // layer has the rules of one file, in their order, and their indexes by what they apply to.
@@ -36,6 +49,7 @@ func New(layers [][]config.Rule) (*Set, error) {
 				continue
 			}
 			r := &l.rules[j]
+			s.expires = s.expires || !r.ends.IsZero()
 			if r.shell {
 				l.shell.add(j, r)
 			}
@@ -80,15 +94,23 @@ const (
 
 // match returns the decision of one layer. Rules are tried in order, and the first certain match
 // decides. A possible match does not hide later rules: the strictest possible result counts. An
-// allow rule needs a certain match.
-func (l *layer) match(ids iter.Seq[int], match func(*rule) certainty) (best Match) {
+// allow rule needs a certain match. An expired allow rule counts as absent, and the match of another
+// expired rule as a possible one.
+func (l *layer) match(now time.Time, ids iter.Seq[int], match func(*rule) certainty) (best Match) {
 	for id := range ids {
 		r := &l.rules[id]
+		expired := !r.ends.IsZero() && (now.IsZero() || !now.Before(r.ends))
+		if expired && r.decision == Allow {
+			continue
+		}
 		c := match(r)
 		if c == noMatch || c == possibleMatch && r.decision == Allow {
 			continue
 		}
-		best.tighten(Match{Decision: r.decision, Rule: r.source})
+		if expired {
+			c = possibleMatch
+		}
+		best.tighten(Match{Decision: r.decision, Rule: r.source, Approvers: r.approvers})
 		if c == certainMatch || best.Decision == Deny {
 			return best
 		}
@@ -102,20 +124,20 @@ func (s *Set) decide(e Escalation, ids func(*layer) iter.Seq[int], match func(*r
 	for i := range s.layers {
 		l := &s.layers[i]
 		if e == Sandboxed {
-			best.tighten(l.match(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(s.now, ids(l), func(r *rule) certainty {
 				if r.decision == Allow && r.source.Escalated {
 					return noMatch
 				}
 				return match(r)
 			}))
 		} else {
-			best.tighten(l.match(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(s.now, ids(l), func(r *rule) certainty {
 				if r.decision == Allow && !r.source.Escalated {
 					return noMatch
 				}
 				return match(r)
 			}))
-			best.tighten(l.match(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(s.now, ids(l), func(r *rule) certainty {
 				if !r.source.Escalated {
 					return noMatch
 				}

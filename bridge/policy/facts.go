@@ -1,0 +1,376 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
+)
+
+// maxFacts and maxFactPaths bound the Facts of one decision: their bytes, and the resolved paths.
+const (
+	maxFacts     = 16 << 10
+	maxFactPaths = 64
+)
+
+// Facts are the inputs of a decision, except the policy, about a tool call or a request of Codex.
+// Policy.Recompute decides again with them. They have no contents of patches and no arguments of
+// tools other than the shell.
+type Facts struct {
+	// Unknown is why the decision can't be recomputed; then only User and ID are set.
+	Unknown string `json:"unknown,omitempty"`
+	User    string `json:"user,omitempty"` // at the operating system
+	ID      string `json:"id,omitempty"`   // of the call
+
+	// Settings are the values of the policy that have given the thread its rights.
+	Settings string `json:"settings,omitempty"`
+
+	Tool   *ToolFacts      `json:"tool,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"` // of a request, reduced to what decisions read
+
+	Escalation rules.Escalation `json:"escalation,omitempty"`
+	Requested  bool             `json:"requested,omitempty"`
+	Revoked    bool             `json:"revoked,omitempty"`
+	Internal   bool             `json:"internal,omitempty"`
+	Files      []string         `json:"files,omitempty"`
+	Thread     *ThreadFacts     `json:"thread,omitempty"`
+
+	Home      string   `json:"home,omitempty"`
+	CodexHome string   `json:"codexHome,omitempty"`
+	Temps     []string `json:"temps,omitempty"`
+	// These have only entries that overlap a path of the call.
+	Sensitive []string     `json:"sensitive,omitempty"`
+	Programs  []string     `json:"programs,omitempty"`
+	Links     []string     `json:"links,omitempty"`
+	Paths     []pathAnswer `json:"paths,omitempty"`
+}
+
+// ToolFacts are the facts of a tool call.
+type ToolFacts struct {
+	Name    string  `json:"name"`
+	Command *string `json:"command,omitempty"` // of a patch only the lines that name files
+	Server  string  `json:"server,omitempty"`  // of a resource tool
+	Cwd     string  `json:"cwd"`
+	Model   string  `json:"model,omitempty"`
+	Shell   string  `json:"shell,omitempty"`
+	Flags   string  `json:"flags,omitempty"`
+}
+
+// ThreadFacts are the facts of a thread. The names are those of Thread.
+type ThreadFacts struct {
+	Workspace        string          `json:"workspace"`
+	Sandbox          string          `json:"sandbox"`
+	Approval         json.RawMessage `json:"approval,omitempty"`
+	Gated            bool            `json:"gated,omitempty"`
+	RerunsOutside    bool            `json:"rerunsOutside,omitempty"`
+	LacksProfile     bool            `json:"lacksProfile,omitempty"`
+	Roots            []string        `json:"roots,omitempty"`
+	Writable         []string        `json:"writable,omitempty"`
+	ProfileDefined   bool            `json:"profile,omitempty"`
+	ProfileRoots     []string        `json:"profileRoots,omitempty"`
+	ProfileProtected [][]string      `json:"profileProtected,omitempty"`
+}
+
+// pathAnswer is what the file system answered about a path.
+type pathAnswer struct {
+	Follow bool   `json:"follow,omitempty"` // of Paths.Follow
+	Path   string `json:"path"`
+	To     string `json:"to,omitempty"`    // "": Path itself
+	Err    string `json:"error,omitempty"` // it has no canonical form
+	Maybe  bool   `json:"maybe,omitempty"` // Err is a PathError
+}
+
+func (a pathAnswer) result() (string, error) {
+	switch {
+	case a.Err != "" && a.Maybe:
+		return "", PathError(a.Err)
+	case a.Err != "":
+		return "", errors.New(a.Err)
+	case a.To == "":
+		return a.Path, nil
+	}
+	return a.To, nil
+}
+
+// PathLog is Paths that remembers its answers, for Facts. It belongs to one decision.
+type PathLog struct {
+	Paths
+	answers []pathAnswer
+	full    bool
+}
+
+// Canonical implements Paths.
+func (l *PathLog) Canonical(path string) (string, error) {
+	to, err := l.Paths.Canonical(path)
+	return to, l.add(pathAnswer{Path: path}, to, err)
+}
+
+// Follow implements Paths.
+func (l *PathLog) Follow(path string) (string, error) {
+	to, err := l.Paths.Follow(path)
+	return to, l.add(pathAnswer{Follow: true, Path: path}, to, err)
+}
+
+func (l *PathLog) add(a pathAnswer, to string, err error) error {
+	for _, known := range l.answers {
+		if known.Follow == a.Follow && known.Path == a.Path {
+			return err
+		}
+	}
+	if l.full = l.full || len(l.answers) == maxFactPaths; l.full {
+		return err
+	}
+	if err != nil {
+		a.Err, a.Maybe = err.Error(), errors.As(err, new(PathError))
+	} else if to != a.Path {
+		a.To = to
+	}
+	l.answers = append(l.answers, a)
+	return err
+}
+
+// CallFacts returns the facts of a decision of DecideTool with st, whose Paths is a PathLog.
+func (p *Policy) CallFacts(t ToolCall, st State) Facts {
+	if SpawnsAgent(t.Name) || ResumesAgent(t.Name) {
+		return Facts{ID: t.ID, Unknown: "it starts a subagent, whose settings are not recorded"}
+	}
+	f := ToolFacts{Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
+	text, ok := t.Input.Get("command").Text()
+	switch {
+	case !ok && (t.Name == "Bash" || t.Name == "apply_patch"):
+		return Facts{ID: t.ID, Unknown: "its input has no command"}
+	case t.Name == "Bash":
+		f.Command = &text
+		probePaths(t, text, st)
+	case t.Name == "apply_patch":
+		heads := patchHeads(text)
+		if !slices.Equal(rules.PatchedFiles(heads), rules.PatchedFiles(text)) {
+			return Facts{ID: t.ID, Unknown: "its patch can't be reduced to the names of its files"}
+		}
+		f.Command = &heads
+		st.patchedPaths(text, t.Cwd)
+	default:
+		f.Server, _ = t.Input.Get("server").Text()
+	}
+	// A rule's denial needs no path. Another policy may need those that follow.
+	_, _ = st.canonical(t.Cwd)
+	st.redirectedFolder()
+	p.lineLeaveReason(t, st)
+	return p.factsOf(Facts{ID: t.ID, Tool: &f}, st)
+}
+
+// patchHeads returns the lines of a patch that name files.
+func patchHeads(patch string) string {
+	var heads strings.Builder
+	for line := range strings.Lines(patch) {
+		if strings.HasPrefix(strings.TrimSpace(line), "***") {
+			heads.WriteString(line)
+		}
+	}
+	return heads.String()
+}
+
+// probePaths resolves the files to which a command's redirections write, since another policy may
+// have rules with paths.
+func probePaths(t ToolCall, text string, st State) {
+	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	dirs.Cwd, _ = st.canonical(t.Cwd)
+	if st.Thread != nil {
+		dirs.Workspace = st.Thread.Workspace
+	}
+	pathProbe().Shell(text, t.Shell, rules.Sandboxed, dirs)
+}
+
+var pathProbe = sync.OnceValue(func() *rules.Set {
+	set, err := rules.New([][]config.Rule{{{Path: "/codex-bridge-probe/**", Decision: "deny"}}})
+	if err != nil {
+		panic(err) // a constant rule
+	}
+	return set
+})
+
+// RequestFacts returns the facts of a decision of DecideRequest with st, whose Paths is a PathLog.
+func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
+	id, _ := params.Get("itemId").Text()
+	if id == "" {
+		id, _ = params.Get("callId").Text()
+	}
+	if method == "item/tool/requestUserInput" {
+		return Facts{ID: id, Unknown: "its questions are not recorded"}
+	}
+	kept := make(map[string]any)
+	for _, name := range []string{
+		"command", "cwd", "reason", "kind", "approvalId", "networkApprovalContext", "availableDecisions", "grantRoot", "serverName", "tool",
+	} {
+		if v := params.Get(name); !isUnset(v) {
+			kept[name] = cloneRaw(v)
+		}
+	}
+	if !isUnset(params.Get("additionalPermissions")) {
+		kept["additionalPermissions"] = struct{}{}
+	}
+	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
+		files := make(map[string]any)
+		for path, change := range changes.Members() {
+			files[path] = map[string]any{"move_path": json.RawMessage(rawOrNull(change.Get("move_path")))}
+		}
+		kept["fileChanges"] = files
+	}
+	meta := make(map[string]any)
+	for _, name := range []string{"codex_approval_kind", "tool_name"} {
+		if v := params.Get("_meta").Get(name); v.Exists() {
+			meta[name] = cloneRaw(v)
+		}
+	}
+	if len(meta) > 0 {
+		kept["_meta"] = meta
+	}
+	raw, err := json.Marshal(kept)
+	if err != nil {
+		return Facts{ID: id, Unknown: "it can't be written in JSON"}
+	}
+	st.canonicalPatchPaths(method, params)
+	if cwd, ok := params.Get("cwd").Text(); ok {
+		_, _ = st.canonical(cwd)
+	}
+	return p.factsOf(Facts{ID: id, Params: raw}, st)
+}
+
+func rawOrNull(v rpc.Value) []byte {
+	if isUnset(v) {
+		return []byte("null")
+	}
+	return bytes.Clone(v.Raw())
+}
+
+// settings returns the values that give a thread its sandbox and approval policy. With others, the
+// thread of a recorded call would have other rights. Under audit it has those that the client wants.
+func (p *Policy) settings() string {
+	return fmt.Sprintf("%s %s %t %s %t", p.mode, strings.Join(p.approvals, ","), p.granular, p.maxLevel, p.gate)
+}
+
+// factsOf adds the facts of a state.
+func (p *Policy) factsOf(f Facts, st State) Facts {
+	if p.fromWorkspace {
+		return Facts{ID: f.ID, Unknown: "the file of a workspace is a part of its policy"}
+	}
+	f.Settings = p.settings()
+	f.Escalation, f.Requested, f.Revoked, f.Internal = st.Escalation, st.EscalationRequested, st.ThreadRevoked, st.CodexInternal
+	f.Files, f.Home, f.CodexHome = st.Files, st.Home, st.CodexHome
+	for _, t := range st.Temps {
+		f.Temps = append(f.Temps, t.Path)
+	}
+	if t := st.Thread; t != nil {
+		f.Thread = &ThreadFacts{
+			Workspace: t.Workspace, Sandbox: t.Sandbox, Approval: t.Approval, Gated: t.Gated, RerunsOutside: t.RerunsOutside,
+			LacksProfile: t.LacksProfile, Roots: t.Roots, Writable: t.Writable,
+			ProfileDefined: t.Profile.Defined, ProfileRoots: t.Profile.Roots, ProfileProtected: t.Profile.Protected,
+		}
+	}
+	log, ok := st.Paths.(*PathLog)
+	if !ok || log.full {
+		return Facts{ID: f.ID, Unknown: "it depends on too many paths"}
+	}
+	f.Paths = log.answers
+	touches := f.touchedPaths()
+	overlapping := func(all []string) (some []string) {
+		for _, one := range all {
+			if slices.ContainsFunc(touches, func(at string) bool { return overlaps(at, rules.FoldCase(one)) }) {
+				some = append(some, one)
+			}
+		}
+		return some
+	}
+	f.Sensitive, f.Programs, f.Links = overlapping(st.Sensitive), overlapping(st.Programs), overlapping(st.Links)
+	return f
+}
+
+// touchedPaths returns the paths that a decision can compare with those of the machine.
+func (f *Facts) touchedPaths() (all []string) {
+	add := func(paths ...string) {
+		for _, path := range paths {
+			if filepath.IsAbs(path) {
+				all = append(all, rules.FoldCase(filepath.Clean(path)))
+			}
+		}
+	}
+	add(f.Files...)
+	if t := f.Thread; t != nil {
+		add(t.Workspace)
+		add(t.Roots...)
+		add(t.Writable...)
+		add(t.ProfileRoots...)
+	}
+	for _, a := range f.Paths {
+		add(a.Path, a.To)
+	}
+	return all
+}
+
+// Encode returns the facts as JSON of at most 16 KiB.
+func (f Facts) Encode() []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(f); err != nil || out.Len() > maxFacts {
+		return Facts{User: f.User, ID: clip(f.ID), Unknown: "its facts are too long"}.Encode()
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// DecodeFacts decodes the result of Encode.
+func DecodeFacts(text []byte) (*Facts, error) {
+	f := new(Facts)
+	// A newer version may have facts that tighten.
+	if err := jsonv2.Unmarshal(text, f, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("the facts of a decision: %w", err)
+	}
+	return f, nil
+}
+
+// Patched returns the resolved paths of the files that a patch changes. An empty path is unknown.
+func (f *Facts) Patched() []string {
+	if f.Tool == nil || f.Tool.Command == nil {
+		return nil
+	}
+	return State{Paths: &replayedPaths{answers: f.Paths}}.patchedPaths(*f.Tool.Command, f.Tool.Cwd)
+}
+
+// Summary returns the call or the request as a person reads it.
+func (f *Facts) Summary() string {
+	if t := f.Tool; t != nil {
+		switch {
+		case t.Name == "apply_patch" && t.Command != nil:
+			return "apply_patch " + strings.Join(rules.PatchedFiles(*t.Command), ", ")
+		case t.Command != nil:
+			return *t.Command
+		}
+		return t.Name
+	}
+	if len(f.Files) > 0 {
+		return strings.Join(f.Files, ", ")
+	}
+	var p struct {
+		Command          json.RawMessage
+		ServerName, Tool string
+		Meta             struct {
+			Tool string `json:"tool_name"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(f.Params, &p) // an unreadable part is not shown
+	var text string
+	if json.Unmarshal(p.Command, &text) == nil && text != "" {
+		return text
+	}
+	return strings.TrimSpace(string(p.Command) + " " + p.ServerName + " " + p.Meta.Tool + p.Tool)
+}

@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"slices"
+
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/rpc"
+)
+
+const ruleSource = "policy_source"
+
+// harmlessClasses are the classes whose methods pass without the bundle of [policy_source], if their verdict
+// allows that.
+var harmlessClasses = []methods.Class{methods.Read, methods.FileRead, methods.Account, methods.State}
+
+// needsBundle reports whether a method of a client opens a thread, begins work or changes more than records.
+// Methods that end something pass, and so does initialize, so that no editor ends.
+func needsBundle(row methods.Row, known bool) bool {
+	if !known || row.Verdict == methods.Deny { // policy.methods or policy.unknown_methods allow it
+		return true
+	}
+	return row.Verdict != methods.Pass && row.Method != "initialize" && !slices.Contains(harmlessClasses, row.Class)
+}
+
+// refuseMissing returns the refusal of what needs the bundle, if it does not count.
+func (p *Policy) refuseMissing(method string) Decision {
+	reason := p.section.Missing
+	err := NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleSource, Reason: reason, Origin: p.originOrDefault(ruleSource), Hint: `see "codex-bridge policy status"`,
+	})
+	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
+}
+
+// WithBundle returns the policy as it is when the bundle of [policy_source] counts again. An open thread keeps
+// this one: it goes on when the bundle is back.
+func (p *Policy) WithBundle() *Policy {
+	if p.section.Missing == "" {
+		return p
+	}
+	q := *p
+	q.section.Missing = ""
+	return &q
+}

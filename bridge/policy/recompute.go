@@ -1,0 +1,338 @@
+package policy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
+)
+
+// Effect is what a policy does about a call or a message, from the loosest to the strictest.
+type Effect int
+
+// The effects.
+const (
+	Allows         Effect = iota // it happens without a question of the policy
+	Asks                         // a person is asked
+	NeedsApprovers               // a second person is asked, too
+	Denies
+)
+
+// String returns "allow", "ask", "approvers" or "deny".
+func (e Effect) String() string { return [...]string{"allow", "ask", "approvers", "deny"}[e] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// Recomputed is the effect of a policy on recorded facts.
+type Recomputed struct {
+	Effect               Effect
+	Approvers            []string // the groups of NeedsApprovers, sorted
+	Rule, Origin, Reason string
+	Unknown              string // why the effect can't be computed; "" if it is known
+}
+
+// IsLooser reports whether out allows anything that earlier does not. Another group of approvers may approve
+// what the earlier one would not.
+func (out Recomputed) IsLooser(earlier Recomputed) bool {
+	return out.Effect < earlier.Effect || out.Effect == earlier.Effect && !containsAll(out.Approvers, earlier.Approvers)
+}
+
+// IsTighter reports whether out is not looser than earlier, and stricter.
+func (out Recomputed) IsTighter(earlier Recomputed) bool {
+	return !out.IsLooser(earlier) && earlier.IsLooser(out)
+}
+
+// IsSame reports whether neither of both effects is looser.
+func (out Recomputed) IsSame(other Recomputed) bool {
+	return out.Unknown == other.Unknown && !out.IsLooser(other) && !other.IsLooser(out)
+}
+
+func containsAll(list, some []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(list, s) })
+}
+
+// needApprovers sets the effect to NeedsApprovers, by the rule of m.
+func (out *Recomputed) needApprovers(m rules.Match) {
+	out.Effect, out.Approvers = NeedsApprovers, slices.Sorted(slices.Values(m.Approvers))
+	out.Rule, out.Origin, out.Reason = ruleApprovers, m.Rule.Origin.String(), ruleReason(m)
+}
+
+func unknownEffect(reason string) Recomputed { return Recomputed{Unknown: reason} }
+
+// Replay has the state of Facts for Recompute. It belongs to one goroutine.
+type Replay struct {
+	method string
+	call   *ToolCall // nil: a request
+	params rpc.Value
+	state  State
+	paths  *replayedPaths
+
+	settings string // Facts.Settings
+}
+
+// NewReplay returns the state of a decision about method. unknown is why it can't be recomputed.
+func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
+	if f.Unknown != "" {
+		return nil, f.Unknown
+	}
+	r = &Replay{method: method, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
+	r.state = State{
+		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal,
+		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, Links: f.Links, Paths: r.paths,
+	}
+	for _, path := range f.Temps {
+		r.state.Temps = append(r.state.Temps, TempFolder{Path: path})
+	}
+	if t := f.Thread; t != nil {
+		r.state.Thread = &Thread{
+			Workspace: t.Workspace, Sandbox: t.Sandbox, Approval: t.Approval, Gated: t.Gated, RerunsOutside: t.RerunsOutside,
+			LacksProfile: t.LacksProfile, Roots: t.Roots, Writable: t.Writable,
+			Profile: Profile{Defined: t.ProfileDefined, Roots: t.ProfileRoots, Protected: t.ProfileProtected},
+		}
+	}
+	input := f.Params
+	if t := f.Tool; t != nil {
+		r.call = &ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
+		fields := map[string]string{"server": t.Server}
+		if t.Command != nil {
+			fields = map[string]string{"command": *t.Command}
+		}
+		input, _ = json.Marshal(fields) // texts can be encoded
+	}
+	doc, err := rpc.ParseValue(input)
+	if err != nil {
+		return nil, "its facts can't be read"
+	}
+	if r.params = doc.Root(); r.call != nil {
+		r.call.Input = doc.Root()
+	}
+	return r, ""
+}
+
+// Recompute returns the effect of the policy on a recorded call or request, as its rules count at now, by the
+// functions that decide in the proxy. Where the effect depends on a path that was not resolved then, it is
+// unknown.
+func (p *Policy) Recompute(r *Replay, now time.Time) Recomputed {
+	r.state.Now = func() time.Time { return now }
+	r.paths.begin(p.rootPaths(r.state.Home), true)
+	out := p.recompute(r)
+	switch {
+	case out.Unknown != "":
+		return out
+	case r.paths.missing != "":
+		return unknownEffect("it depends on a path that the record does not have")
+	case r.paths.assumed:
+		// A root that is, or is behind, a link allows nothing.
+		r.paths.begin(r.paths.roots, false)
+		if other := p.recompute(r); !other.IsSame(out) || r.paths.missing != "" {
+			return unknownEffect("it depends on whether a folder of policy.writable_roots was a link")
+		}
+	}
+	if p.mode == config.Enforce && p.settings() != r.settings && !r.deniedByRule(out) {
+		return unknownEffect("its thread would have another sandbox or approval policy")
+	}
+	return out
+}
+
+// deniedByRule reports whether a rule denies the call whatever the settings of its thread are.
+func (r *Replay) deniedByRule(out Recomputed) bool {
+	t := r.state.Thread
+	return out.Effect == Denies && out.Rule == ruleRule && t != nil && t.Sandbox != fullAccess.String()
+}
+
+func (p *Policy) recompute(r *Replay) Recomputed {
+	if p.mode != config.Enforce {
+		return p.unenforced(r.call == nil && IsApproval(r.method, r.params) && r.method != "item/tool/call")
+	}
+	if r.call != nil {
+		if r.method == "hook/permissionRequest" {
+			out := effectOf(p.DecidePermission(*r.call, r.state), Allows)
+			out.Effect = min(out.Effect, Asks) // without the hook's consent, Codex asks
+			return out
+		}
+		a, d := p.explainTool(*r.call, r.state)
+		out := Recomputed{Effect: map[string]Effect{"allow": Allows, "ask": Asks, "deny": Denies}[a.Decision], Rule: a.Rule, Origin: a.Origin, Reason: a.Reason}
+		if out.Effect != Denies && len(d.Approvers) > 0 {
+			out.needApprovers(rules.Match{Approvers: d.Approvers, Rule: d.ApproversRule, Decision: rules.Ask})
+		}
+		return out
+	}
+	return p.recomputeRequest(r)
+}
+
+// recomputeRequest returns the effect on a request of Codex. Whether approvers have approved the call depends on
+// the policy, so the record does not count: they are asked before Codex asks.
+func (p *Policy) recomputeRequest(r *Replay) Recomputed {
+	passed := Allows
+	if IsApproval(r.method, r.params) && r.method != "item/tool/call" {
+		passed = Asks
+	}
+	st := r.state
+	if CanBeApproved(r.method, r.params) {
+		st.Approved = ApprovedOutside
+	}
+	out := effectOf(p.DecideRequest(r.method, r.params, st), passed)
+	m := p.requestApprovers(r.method, r.params, st)
+	if out.Effect == Denies || len(m.Approvers) == 0 {
+		return out
+	}
+	if st.Escalation == rules.Sandboxed && st.Approved != NotApproved {
+		st.Approved = ApprovedInside
+		if p.DecideRequest(r.method, r.params, st).Verdict == Deny {
+			return unknownEffect("it depends on whether its approvers would see that it may leave the sandbox")
+		}
+	}
+	m.Decision = rules.Ask
+	out.needApprovers(m)
+	return out
+}
+
+// unenforced is the effect of a policy that is not enforced: Codex asks as it does by itself.
+func (p *Policy) unenforced(question bool) Recomputed {
+	out := Recomputed{Rule: ruleMode, Reason: "the policy is not enforced"}
+	if p.originOf != nil {
+		out.Origin = p.originOf(ruleMode)
+	}
+	if question {
+		out.Effect = Asks
+	}
+	return out
+}
+
+// effectOf returns the effect of a decision; passed is that of Pass.
+func effectOf(d Decision, passed Effect) Recomputed {
+	if r := d.Refusal(); r != nil {
+		return Recomputed{Effect: Denies, Rule: r.Rule, Origin: r.Origin, Reason: r.Reason}
+	}
+	out := Recomputed{Effect: passed}
+	switch d.Verdict {
+	case Accept:
+		out.Effect = Allows
+	case Rewrite:
+		out.Effect = Asks
+	}
+	if len(d.Changes) > 0 {
+		out.Rule, out.Origin, out.Reason = d.Changes[0].Rule, d.Changes[0].Origin, d.Changes[0].Reason
+	}
+	return out
+}
+
+// RecomputeMethod returns the effect of policy.methods and of the method table on a client's request,
+// of which only the method is recorded.
+func (p *Policy) RecomputeMethod(method string) Recomputed {
+	if p.mode != config.Enforce {
+		return p.unenforced(false)
+	}
+	row, verdict, known := p.methodVerdict(&rpc.Message{Kind: rpc.Request, Method: method})
+	switch {
+	case verdict == methods.Deny:
+		return effectOf(p.refuseMethod(row, verdict, known), Denies)
+	case verdict == methods.Ask:
+		out := effectOf(p.refuseMethod(row, verdict, known), Denies)
+		out.Effect = Asks
+		return out
+	case verdict == methods.Pass && !runsCommand(method):
+		key, origin := p.MethodOrigin(method)
+		return Recomputed{Effect: Allows, Rule: key, Origin: origin}
+	}
+	return unknownEffect(unrecordedMessage)
+}
+
+// RuleEnds returns the times after now at which a rule ends, sorted. Between them, the policy decides alike. A rule
+// that ends never makes the policy looser.
+func (p *Policy) RuleEnds(now time.Time) (ends []time.Time) {
+	for i := range p.section.Rules {
+		if at := p.section.Rules[i].Ends(); at.After(now) {
+			ends = append(ends, at)
+		}
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	return slices.CompactFunc(ends, time.Time.Equal)
+}
+
+const unrecordedMessage = "it depends on the fields of a client's message, which the log does not have"
+
+// rootPaths returns the folders of policy.writable_roots outside the workspace.
+func (p *Policy) rootPaths(home string) (paths []string) {
+	for _, r := range p.roots {
+		switch {
+		case r.base == literalRoot:
+			paths = append(paths, r.rest)
+		case r.base == homeRoot && home != "":
+			paths = append(paths, filepath.Join(home, r.rest))
+		}
+	}
+	return paths
+}
+
+// replayedPaths answers as the file system did when the decision was recorded.
+type replayedPaths struct {
+	answers []pathAnswer
+	roots   []string // of the policy
+	plain   bool     // a root that was not resolved counts as a folder without a link; else as unusable
+	missing string   // a path without an answer
+	assumed bool     // plain has counted
+}
+
+func (r *replayedPaths) begin(roots []string, plain bool) {
+	r.roots, r.plain, r.missing, r.assumed = roots, plain, "", false
+}
+
+// Canonical implements Paths.
+func (r *replayedPaths) Canonical(path string) (string, error) { return r.find(path, false) }
+
+// Follow implements Paths.
+func (r *replayedPaths) Follow(path string) (string, error) { return r.find(path, true) }
+
+func (r *replayedPaths) find(path string, follow bool) (string, error) {
+	for i := range r.answers {
+		if a := &r.answers[i]; a.Path == path && a.Follow == follow {
+			return a.result()
+		}
+	}
+	if !follow && slices.Contains(r.roots, path) {
+		r.assumed = true
+		if r.plain {
+			return path, nil
+		}
+		return "", PathError("it counts as a link")
+	}
+	r.missing = path
+	return "", PathError("it was not resolved")
+}
+
+// StaysInGrammar reports whether a rule may be proposed for a recorded call or request: it stays in
+// the sandbox, and a command is a line that all shells read alike and names no protected path. why says
+// why not.
+func (p *Policy) StaysInGrammar(r *Replay) (command string, why string) {
+	t := r.state.Thread
+	switch {
+	case t == nil:
+		return "", "the rights of its thread are not known"
+	case t.Sandbox != workspaceWrite.String() && t.Sandbox != readOnly.String():
+		return "", "its thread has no sandbox"
+	case r.call == nil:
+		return "", "Codex asks about it, so a rule about the call does not decide alone"
+	case r.call.Name != "Bash":
+		return "", ""
+	case r.state.Escalation != rules.Sandboxed || r.state.EscalationRequested:
+		return "", "it leaves the sandbox, or may"
+	}
+	command, _ = r.call.Input.Get("command").Text()
+	if why := rules.Outside(command); why != "" {
+		return "", "its command line is not one that all shells read alike: " + why
+	}
+	for word := range strings.FieldsFuncSeq(command, func(c rune) bool { return strings.ContainsRune(" \n'\"=:,;|&<>", c) }) {
+		if isGoverning(word) || p.leadsInto(splitPath(word), func([]string) bool { return true }) {
+			return "", "it names a protected path"
+		}
+	}
+	return command, ""
+}
