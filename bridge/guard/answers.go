@@ -18,6 +18,8 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	state := g.currentState(params)
 	if policies[0].Mode() != config.Off {
 		state.Escalation, state.ThreadRevoked = g.findEscalation(msg.Method, params, state), g.isRevoked(params)
+		state.Approved = g.takeApproval(msg.Method, params)
+		state.Paths = &policy.PathLog{Paths: state.Paths}
 		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(msg.Method, params, state) }, strictness)
 		if msg.Truncated() { // the missing part could change the decision
 			d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
@@ -26,14 +28,18 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 		}
 		if d.Verdict != policy.Pass {
 			g.logDecision(p.Mode(), msg.Method, d)
-			err := g.record(ctx, p.Mode(), subjectOf(msg.Method, params, msg.Line), d)
+			about := subjectOf(msg.Method, params, msg.Line)
+			if about.facts = requestFacts(policies, msg.Method, params, state); msg.Truncated() {
+				about.facts = unknownFacts("", "the request had more values than the bridge reads")
+			}
+			err := g.record(ctx, p.Mode(), about, d)
 			if p.Mode() == config.Enforce && g.applyDecision(msg, params, d, err) {
 				return
 			}
 		}
 	}
 	// The policy that is active at the time of the response counts.
-	msg.OnResponse(func(r *bridge.ClientResponse) { g.handleClientResponse(ctx, msg.Envelope, state.Escalation, r) })
+	msg.OnResponse(func(r *bridge.ClientResponse) { g.handleClientResponse(ctx, msg.Envelope, state, r) })
 }
 
 // applyDecision applies a decision on a request of Codex. It returns false if the client is to get
@@ -69,8 +75,29 @@ func (g *Guard) findEscalation(method string, params rpc.Value, state policy.Sta
 	return g.modelCall(thread, turn, id, state.Thread).Escalation
 }
 
+// takeApproval returns what approvers have approved of the call that Codex asks about.
+func (g *Guard) takeApproval(method string, params rpc.Value) policy.Approval {
+	if !policy.CanBeApproved(method, params) {
+		return policy.NotApproved
+	}
+	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
+	id, _ := params.Get("itemId").Text()
+	return g.calls.takeApproval(turnOf{thread, turn}, id)
+}
+
+// Approve records that the approvers of a rule have approved a started call, which may leave the sandbox
+// if leaves is true.
+func (g *Guard) Approve(thread, turn, id string, leaves bool) {
+	a := policy.ApprovedInside
+	if leaves {
+		a = policy.ApprovedOutside
+	}
+	g.calls.approve(turnOf{thread, turn}, id, a)
+}
+
 // handleClientResponse checks the client's response to a request of Codex.
-func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope, escalation rules.Escalation, r *bridge.ClientResponse) {
+func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope, asked policy.State, r *bridge.ClientResponse) {
 	params := request.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	policies := g.policies(thread)
@@ -79,7 +106,7 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		return
 	}
 	state := g.currentState(params)
-	state.Escalation, state.ThreadRevoked = escalation, g.isRevoked(params)
+	state.Escalation, state.Approved, state.ThreadRevoked = asked.Escalation, asked.Approved, g.isRevoked(params)
 	question := policy.ServerRequest{Method: request.Method, Params: params}
 	var d policy.Decision
 	ok := g.threads.writable.reserve(func(all []string) (string, []string) {
@@ -101,7 +128,9 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		return
 	}
 	g.logDecision(p.Mode(), request.Method, d)
-	err := g.record(ctx, p.Mode(), subjectOf(request.Method, params, r.Bytes()), d)
+	about := subjectOf(request.Method, params, r.Bytes())
+	about.facts = unknownFacts("", "it is about the client's answer")
+	err := g.record(ctx, p.Mode(), about, d)
 	if p.Mode() != config.Enforce {
 		return
 	}

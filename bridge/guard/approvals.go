@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"slices"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -33,6 +34,24 @@ func (g *Guard) RunsInSandbox(method string, params rpc.Value) bool {
 	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
 }
 
+// AnswersSince returns the time from which a remembered answer to a request of Codex counts.
+func (g *Guard) AnswersSince(method string, params rpc.Value) (since time.Time) {
+	state := g.currentState(params)
+	state.Escalation = g.findEscalation(method, params, state)
+	thread, _ := params.Get("threadId").Text()
+	for _, p := range g.policies(thread) {
+		since = later(since, p.AnswersSince(method, params, state))
+	}
+	return since
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // everyPolicy reports whether is returns true for every policy of the thread in params.
 func (g *Guard) everyPolicy(params rpc.Value, is func(*policy.Policy) bool) bool {
 	thread, _ := params.Get("threadId").Text()
@@ -45,8 +64,9 @@ func (g *Guard) WantsNotification(method string) bool {
 }
 
 // RecordAnswer logs that the bridge answered a request of Codex in the user's place, with the rule
-// and the reason. The error reports that the decision can't be logged.
-func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
+// and the reason. facts are those of the decision to ask; "" for those of the request. The error
+// reports that the decision can't be logged.
+func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error {
 	p, params := g.policy.Load(), request.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
 	refusal := policy.Refusal{Method: request.Method, Rule: rule, Reason: reason, Hint: "ask again"}
@@ -56,7 +76,11 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
 	}
 	g.logDecision(p.Mode(), request.Method, d)
-	if err := g.record(ctx, p.Mode(), subjectOf(request.Method, params, nil), d); err != nil {
+	about := subjectOf(request.Method, params, nil)
+	if about.facts = facts; facts == "" {
+		about.facts = g.RequestFacts(request.Method, params)
+	}
+	if err := g.record(ctx, p.Mode(), about, d); err != nil {
 		if verdict == policy.Deny { // a refusal applies even if it can't be logged
 			g.notifyApplied(request.Method, request.ID, params, d)
 		}

@@ -28,7 +28,7 @@ import (
 // still finds the other calls of such a turn. Safe for concurrent use.
 type startedCalls struct {
 	mu    sync.Mutex
-	turns map[turnOf]map[string]rollout.Call
+	turns map[turnOf]map[string]startedCall
 	order []turnOf // the turn of the latest call last
 	total int      // ids in all turns
 }
@@ -52,15 +52,15 @@ func (s *startedCalls) start(at turnOf, id string) bool {
 	}
 	if calls == nil {
 		if s.turns == nil {
-			s.turns = make(map[turnOf]map[string]rollout.Call)
+			s.turns = make(map[turnOf]map[string]startedCall)
 		}
-		calls = make(map[string]rollout.Call)
+		calls = make(map[string]startedCall)
 		s.turns[at] = calls
 	} else {
 		s.order = slices.DeleteFunc(s.order, func(other turnOf) bool { return other == at })
 	}
 	s.order = append(s.order, at)
-	calls[id] = rollout.Call{}
+	calls[id] = startedCall{}
 	s.total++
 	for len(s.order) > maxCallTurns || s.total > maxCalls { // more than one turn has maxCalls
 		s.total -= len(s.turns[s.order[0]])
@@ -85,16 +85,48 @@ func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if calls := s.turns[at]; calls != nil {
-		calls[callKey(id)] = call
+		one := calls[callKey(id)]
+		one.call = call
+		calls[callKey(id)] = one
 	}
 }
 
-// get returns a started call. started is false if no hook has reported the call.
-func (s *startedCalls) get(at turnOf, id string) (call rollout.Call, started bool) {
+// get returns a started call; false if no hook has reported it.
+func (s *startedCalls) get(at turnOf, id string) (rollout.Call, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call, started = s.turns[at][callKey(id)]
-	return call, started
+	one, started := s.turns[at][callKey(id)]
+	return one.call, started
+}
+
+// approve records what the approvers have approved of a started call.
+func (s *startedCalls) approve(at turnOf, id string, a policy.Approval) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started {
+		one.approved = a
+		s.turns[at][callKey(id)] = one
+	}
+}
+
+// takeApproval returns the approval of a started call and deletes it: it counts once.
+func (s *startedCalls) takeApproval(at turnOf, id string) policy.Approval {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, started := s.turns[at][callKey(id)]
+	if !started || one.approved == policy.NotApproved {
+		return policy.NotApproved
+	}
+	approved := one.approved
+	one.approved = policy.NotApproved
+	s.turns[at][callKey(id)] = one
+	return approved
+}
+
+// startedCall is a call with what Codex's file has of it.
+type startedCall struct {
+	call     rollout.Call
+	approved policy.Approval
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It
@@ -123,7 +155,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 		Hint:   "give each call an id of its own; if the model's provider repeats ids, use another provider",
 	})}
 	g.logDecision(p.Mode(), method, d)
-	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: payload}, d) // the call is denied even if this fails
+	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: payload, facts: unknownFacts(id, "the id of the call was not its own")}, d) // the call is denied even if this fails
 	if p.Mode() != config.Enforce {
 		return ""
 	}

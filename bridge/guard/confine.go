@@ -26,7 +26,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	}
 	const method = "hook/preToolUse"
 	g.logDecision(p.Mode(), method, d)
-	err := g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
+	err := g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, "it depends on the user's own rules for Codex")}, d)
 	if p.Mode() != config.Enforce {
 		return nil, ""
 	}
@@ -57,6 +57,7 @@ func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders
 // them.
 func (g *Guard) rulesFor(t *policy.Thread) *userrules.Set {
 	own := g.UserRules()
+	g.addRestrictions(own)
 	if t == nil || len(t.Projects) == 0 {
 		return own
 	}

@@ -131,7 +131,7 @@ func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
 type judgement struct {
 	policy.Decision
 	state          policy.State
-	folderPolicies []*policy.Policy // policies of the folders in which the message opens a thread
+	folderPolicies []*policy.Policy // of the folders in which the message opens a thread, and of the machine's requirements
 	loaded         []string         // ids of the threads that Codex had in memory before a resume
 }
 
@@ -150,6 +150,12 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.folderPolicies, refusal = g.folderPolicies(ctx, call, d, &j.state)
 	if folderErr != nil {
 		refusal = folderErr
+	}
+	if refusal == nil && d.Sent != nil {
+		var required *policy.Policy
+		if required, refusal = g.requiredPolicy(ctx, call.Method, p); required != nil {
+			j.folderPolicies = append(j.folderPolicies, required)
+		}
 	}
 	policies = slices.Concat(policies, j.folderPolicies)
 	d = g.decideTogether(ctx, policies, call, d, &j.state)

@@ -21,6 +21,8 @@ type Explanation struct {
 	// Assumed means that the message would be refused for a thread that is not verified: an unknown one counts
 	// as verified.
 	Assumed bool
+	// Expired has a line for each rule that has expired; the caller of Explain sets it.
+	Expired []string
 }
 
 // Outcome is the decision on one result.
@@ -40,7 +42,8 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Mode    config.Mode `json:"mode"`
 		Answers []Outcome   `json:"answers,omitempty"`
 		Assumed bool        `json:"threadAssumed,omitempty"`
-	}{e.Mode, e.Answers, e.Assumed})
+		Expired []string    `json:"expiredRules,omitempty"`
+	}{e.Mode, e.Answers, e.Assumed, e.Expired})
 	if err != nil {
 		return nil, err
 	}

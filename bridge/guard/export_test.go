@@ -23,6 +23,13 @@ var (
 	FollowOn    = follow
 )
 
+// WindowsPath exports windowsPath. Canonical and Follow are those of this machine.
+var (
+	WindowsPath = windowsPath
+	Canonical   = filesystem{}.Canonical
+	Follow      = filesystem{}.Follow
+)
+
 // SystemDisk is the disk of this machine.
 var SystemDisk Disk = systemDisk{}
 

@@ -11,13 +11,14 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
 )
 
 // codexTimeout is how long a message waits for Codex: for its configuration, or for the response to
 // an earlier thread/resume. Codex needs milliseconds; after the timeout the message is refused.
-const codexTimeout = 30 * time.Second
+const codexTimeout = time.Minute
 
 // Guard enforces the policy of one conversation.
 type Guard struct {
@@ -33,6 +34,7 @@ type Guard struct {
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
+	passed                func(store.Decision) // set by OnPassed; may be nil
 	counts                struct{ rewritten, refused atomic.Int64 }
 	log                   *slog.Logger
 }
@@ -53,6 +55,7 @@ type shared struct {
 	folderPolicy func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
 	gitEnv       []string                                    // set by SetGitEnv; nil: repositories are not checked
 	unenforced   atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
+	requirements machineRequirements
 }
 
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
@@ -138,7 +141,7 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
 		g.threads.revokeAll() // they were not verified and may have no hooks
 	}
-	if n := g.threads.keepPolicy(was); n > 0 && was.Mode() == config.Enforce {
+	if n := g.threads.keepPolicy(was.WithBundle()); n > 0 && was.Mode() == config.Enforce {
 		g.recordPolicyChange(n)
 	}
 	g.threads.verifyAll(p)

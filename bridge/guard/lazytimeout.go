@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -27,7 +28,7 @@ func (l *lazyTimeout) started() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.timed == nil {
-		l.timed, l.stop = context.WithTimeout(l.parent, l.timeout)
+		l.timed, l.stop = context.WithTimeoutCause(l.parent, l.timeout, fmt.Errorf("the message was not decided within %s", l.timeout))
 		if l.closed {
 			l.stop()
 		}

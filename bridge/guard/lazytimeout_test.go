@@ -26,6 +26,9 @@ func TestLazyTimeoutBeginsWhenItsEndIsAskedFor(t *testing.T) {
 		if err := child.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the timeout: %v", err)
 		}
+		if cause := context.Cause(child); cause.Error() != "the message was not decided within 1m0s" {
+			t.Errorf("the cause after the timeout: %v", cause)
+		}
 
 		canceled := newLazyTimeout(parent, time.Minute)
 		canceled.cancel()

@@ -42,7 +42,7 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	defer cancel()
 	entry := store.Decision{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
-		Mode: string(mode), Verdict: string(d.Verdict), Message: store.Sum(bytes.TrimSpace(m.line)),
+		Mode: string(mode), Verdict: string(d.Verdict), Message: store.Sum(bytes.TrimSpace(m.line)), Facts: m.facts,
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Field)
@@ -88,6 +88,7 @@ const maxReasons = 20
 type subject struct {
 	method, thread, turn string
 	line                 []byte
+	facts                string // Decision.Facts
 }
 
 // subjectOf returns the subject of a message with these params.

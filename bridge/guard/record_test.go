@@ -130,7 +130,7 @@ func TestRecordAnswerRecordsBeforeItNotifies(t *testing.T) {
 				t.Errorf("%s: the client is told before the log is", test.verdict)
 			}
 		})
-		err := g.RecordAnswer(t.Context(), asked, test.verdict, "approvals.remember", "for a reason")
+		err := g.RecordAnswer(t.Context(), asked, test.verdict, "approvals.remember", "for a reason", "")
 		if (err != nil) != (test.failure != nil) || told != test.told {
 			t.Errorf("%s, the log failing with %v: told %d times, error %v", test.verdict, test.failure, told, err)
 		}

@@ -3,10 +3,13 @@ package guard
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -38,6 +41,18 @@ type Ruling struct {
 	Why     string // the reason that the user is shown; may be ""
 	Leaves  bool   // the call would leave the sandbox
 	Shell   string // the shell of a command, with its flags if the call has them; "" if unknown
+	Facts   string // of the decision, for the log, if a person is asked
+	// AnswersSince is the time from which remembered answers count.
+	AnswersSince time.Time
+	// Approvers must approve the call besides the user; nil: there are none.
+	Approvers *Approvers
+}
+
+// Approvers are the groups of which a member each must approve a call.
+type Approvers struct {
+	Groups []string
+	Rule   string // the reason and the place of the rule
+	Leaves bool   // the call may leave the sandbox
 }
 
 // Tool decides a tool call that Codex is about to run. call is the payload of the hook.
@@ -52,33 +67,68 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
+	state.Paths = &policy.PathLog{Paths: state.Paths}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
 	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)
 	agentErr := g.agentRefusal(use, thread, turn)
+	var since time.Time
+	var approvers *Approvers
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
 		}
-		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
+		d := p.DecideTool(use, state)
+		since = later(since, d.AnswersSince)
+		approvers = approvers.with(d, state)
+		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
 		}
 		return policy.Decision{Verdict: policy.Deny, Err: gitErr}
 	}, strictness)
+	const method = "hook/preToolUse"
+	facts := func() string {
+		if agentErr != nil || gitErr != nil {
+			return unknownFacts(use.ID, "it is a call to a subagent")
+		}
+		return callFacts(policies, use, state)
+	}
 	if d.Verdict == policy.Pass {
-		if !d.Ask || p.Mode() != config.Enforce {
+		if p.Mode() != config.Enforce || !d.Ask && approvers == nil {
+			g.notifyPassed(p.Mode(), method, thread, turn, facts)
 			return Ruling{}
 		}
-		return Ruling{Ask: true, Why: d.AskReason, Leaves: d.LeavesSandbox, Shell: strings.TrimSpace(use.Shell + " " + use.Flags)}
+		shell := strings.TrimSpace(use.Shell + " " + use.Flags)
+		if !d.Ask {
+			return Ruling{Approvers: approvers, Shell: shell, Facts: facts()}
+		}
+		return Ruling{Ask: true, Approvers: approvers, Why: d.AskReason, Leaves: d.LeavesSandbox, Shell: shell, Facts: facts(), AnswersSince: since}
 	}
-	const method = "hook/preToolUse"
 	g.logDecision(p.Mode(), method, d)
 	// The denial applies even if it can't be logged.
-	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
+	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: facts()}, d)
 	if p.Mode() != config.Enforce {
 		return Ruling{}
 	}
 	g.notifyCall(method, thread, turn, use, d)
 	return Ruling{Refusal: d.Err.Message}
+}
+
+// with adds the approvers of a decision. A call stays in the sandbox only if the bridge is sure of that.
+func (a *Approvers) with(d policy.Decision, state policy.State) *Approvers {
+	if len(d.Approvers) == 0 {
+		return a
+	}
+	if a == nil {
+		r := d.ApproversRule
+		a = &Approvers{Rule: strings.TrimSpace(r.Why() + " (" + r.Origin.String() + ")")}
+	}
+	for _, group := range d.Approvers {
+		if !slices.Contains(a.Groups, group) {
+			a.Groups = append(a.Groups, group)
+		}
+	}
+	a.Leaves = a.Leaves || d.LeavesSandbox || state.Escalation != rules.Sandboxed || state.EscalationRequested
+	return a
 }
 
 // Permits reports whether a hook's consent to a PermissionRequest may reach Codex.
@@ -90,13 +140,14 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	state := g.currentState(rpc.Value{})
 	state.Thread = g.threadFor(thread, turn)
 	state.ThreadRevoked = state.Thread == nil && g.isOpened(thread)
+	state.Paths = &policy.PathLog{Paths: state.Paths}
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use, state) }, strictness)
 	if d.Verdict == policy.Pass {
 		return true
 	}
 	const method = "hook/permissionRequest"
 	g.logDecision(p.Mode(), method, d)
-	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d) // the result is the same if it can't be logged
+	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: callFacts(policies, use, state)}, d) // the result is the same if it can't be logged
 	if p.Mode() != config.Enforce {
 		return true
 	}

@@ -19,7 +19,12 @@ import (
 // to run it outside the sandbox.
 func withRollout(t *testing.T, text string, recorder guard.Recorder, approval string) (*bridgetest.Conversation, *guard.Guard, policy.State) {
 	t.Helper()
-	w := world(t)
+	return withRolloutIn(t, world(t), text, recorder, approval)
+}
+
+// withRolloutIn is withRollout in a world.
+func withRolloutIn(t *testing.T, w policy.State, text string, recorder guard.Recorder, approval string) (*bridgetest.Conversation, *guard.Guard, policy.State) {
+	t.Helper()
 	var err error
 	if w.CodexHome, err = w.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -81,7 +86,10 @@ func TestToolCallOfModel(t *testing.T) {
 			if !strings.Contains(got.Refusal, test.refused) || (got.Refusal != "") != (test.refused != "") {
 				t.Errorf("the refusal is %q", got.Refusal)
 			}
-			got.Refusal = ""
+			if (got.Facts != "") != got.Ask {
+				t.Errorf("the facts are %q", got.Facts)
+			}
+			got.Refusal, got.Facts = "", ""
 			if got != test.want {
 				t.Errorf("the ruling is %+v", got)
 			}
@@ -322,7 +330,7 @@ func TestRecordAnswerIsLoggedWithItsReason(t *testing.T) {
 		b := &book{}
 		g := guard.New(load(t, readOnlyPolicy), world(t), b, slog.New(slog.DiscardHandler))
 		notified := heard(g)
-		if err := g.RecordAnswer(t.Context(), asked, verdict, "approvals.timeout", "no answer"); err != nil {
+		if err := g.RecordAnswer(t.Context(), asked, verdict, "approvals.timeout", "no answer", ""); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.entries) != 1 || len(*notified) != 1 {
@@ -337,7 +345,7 @@ func TestRecordAnswerIsLoggedWithItsReason(t *testing.T) {
 		}
 	}
 	g := guard.New(load(t, readOnlyPolicy), world(t), &book{err: errors.New("the disk is full")}, slog.New(slog.DiscardHandler))
-	if err := g.RecordAnswer(t.Context(), asked, policy.Accept, "approvals.remember", "as before"); err == nil {
+	if err := g.RecordAnswer(t.Context(), asked, policy.Accept, "approvals.remember", "as before", ""); err == nil {
 		t.Error("what can't be logged is settled")
 	}
 }

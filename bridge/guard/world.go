@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
@@ -21,7 +22,7 @@ func World() policy.State { return WorldOf(config.Codex{}) }
 
 // WorldOf returns the World of a Codex that is started with c.
 func WorldOf(c config.Codex) policy.State {
-	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
+	state := policy.State{Now: time.Now, Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
 		state.StartFolder, _ = filesystem{}.Canonical(dir)
 	}
@@ -269,6 +270,11 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 			found = append(found, folder)
 		}
 	}
+	if root := cfg.PolicySource.Root; root != "" {
+		for _, path := range placesOf(root) {
+			places = append(places, policy.SensitivePath{Name: "the trusted root of the policy source", Path: path, Hint: "move it, and name it in policy_source.root"})
+		}
+	}
 	for _, path := range cfg.Serve.Places() {
 		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
 	}
@@ -374,6 +380,18 @@ func (filesystem) PolicyFiles(folder string) []string {
 }
 
 // Canonical implements policy.Paths.
-func (filesystem) Canonical(path string) (string, error) { return canonical(systemDisk{}, path) }
+func (filesystem) Canonical(path string) (string, error) { return resolveOnDisk(canonical, path) }
 
-func (filesystem) Follow(path string) (string, error) { return follow(systemDisk{}, path) }
+func (filesystem) Follow(path string) (string, error) { return resolveOnDisk(follow, path) }
+
+// resolveOnDisk resolves a path on the disk of this machine.
+func resolveOnDisk(resolve func(disk, string) (string, error), path string) (string, error) {
+	if runtime.GOOS == "windows" {
+		plain, err := windowsPath(path)
+		if err != nil {
+			return "", err
+		}
+		path = plain
+	}
+	return resolve(systemDisk{}, path)
+}

@@ -1,7 +1,6 @@
 package setting
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +15,15 @@ type Requirements struct {
 	Sandboxes []string
 	Approvals []string
 	Reviewers []string
+	// Rules restrict commands. Codex applies the strictest of them and of the user's rules.
+	Rules []PrefixRule
+}
+
+// PrefixRule restricts commands whose first words are each among the alternatives.
+type PrefixRule struct {
+	Pattern   [][]string
+	Forbidden bool // else Codex asks
+	Reason    string
 }
 
 // RequirementsPath returns the path of requirements.toml. programData is the folder ProgramData, on
@@ -35,6 +43,16 @@ type requirementsFile struct {
 		Patterns  []string `toml:"hostname_patterns"`
 		Sandboxes []any    `toml:"allowed_sandbox_modes"`
 	} `toml:"remote_sandbox_config"`
+	Rules struct {
+		Prefixes []struct {
+			Pattern []struct {
+				Token string   `toml:"token"`
+				AnyOf []string `toml:"any_of"`
+			} `toml:"pattern"`
+			Decision string `toml:"decision"`
+			Reason   string `toml:"justification"`
+		} `toml:"prefix_rules"`
+	} `toml:"rules"`
 }
 
 // ParseRequirements parses the text of requirements.toml for the machine host. Invalid TOML is an
@@ -43,7 +61,7 @@ type requirementsFile struct {
 func ParseRequirements(text []byte, host string) (*Requirements, error) {
 	var f requirementsFile
 	if _, err := toml.Decode(string(text), &f); err != nil {
-		return nil, fmt.Errorf("the requirements of this machine can't be read: %w", err)
+		return nil, unreadable(err)
 	}
 	r := &Requirements{
 		Sandboxes: knownWords(f.Sandboxes, sandboxMode),
@@ -57,6 +75,17 @@ func ParseRequirements(text []byte, host string) (*Requirements, error) {
 			}
 			break
 		}
+	}
+	for _, one := range f.Rules.Prefixes {
+		rule := PrefixRule{Forbidden: one.Decision == "forbidden", Reason: one.Reason}
+		for _, word := range one.Pattern {
+			words := word.AnyOf
+			if word.Token != "" {
+				words = append(words, word.Token)
+			}
+			rule.Pattern = append(rule.Pattern, words)
+		}
+		r.Rules = append(r.Rules, rule)
 	}
 	return r, nil
 }

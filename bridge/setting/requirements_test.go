@@ -35,6 +35,16 @@ func TestParseRequirements(t *testing.T) {
 			allowed_sandbox_modes = ["read-only"]`, setting.Requirements{}},
 		{"reviewers", `allowed_approvals_reviewers = ["user", "guardian_subagent"]`,
 			setting.Requirements{Reviewers: []string{"user", "guardian_subagent"}}},
+		{"rules", `[[rules.prefix_rules]]
+			pattern = [{ token = "git" }, { any_of = ["push", "pull"] }]
+			decision = "prompt-user"
+			justification = "why"
+			[[rules.prefix_rules]]
+			pattern = [{ token = "rm" }]
+			decision = "forbidden"`,
+			setting.Requirements{Rules: []setting.PrefixRule{
+				{Pattern: [][]string{{"git"}, {"push", "pull"}}, Reason: "why"}, {Pattern: [][]string{{"rm"}}, Forbidden: true},
+			}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := setting.ParseRequirements([]byte(c.text), "Host-1")

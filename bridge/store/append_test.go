@@ -16,7 +16,7 @@ func testDecision() store.Decision {
 	return store.Decision{
 		Time: noon, Client: "zed/1.2", Thread: "T", Turn: "U", Method: "turn/start", Verdict: "rewrite", Mode: "enforce",
 		Rule: "policy.sandbox", Reason: "too much", Origin: "config.toml:3", Fields: []string{"params.a", "params.b"},
-		Message: store.Sum([]byte("{}")),
+		Message: store.Sum([]byte("{}")), Facts: `{"id":"call"}`,
 	}
 }
 
@@ -52,6 +52,7 @@ func TestAppend(t *testing.T) {
 				})},
 			{"what PostgreSQL can't hold", with(func(d *store.Decision) { d.Client, d.Fields = "a\x00b\xff", []string{"\x00\xc3"} }),
 				wants(func(d *store.Decision) { d.Client, d.Fields = "a\uFFFDb\uFFFD", []string{"\uFFFD\uFFFD"} })},
+			{"long facts", with(func(d *store.Decision) { d.Facts = strings.Repeat("x", 65<<10) }), wants(func(d *store.Decision) { d.Facts = "" })},
 			{"long", with(func(d *store.Decision) { d.Thread = long }), wants(func(d *store.Decision) { d.Thread = long[:4096] + "…" })},
 			{"long, cut between two runes", with(func(d *store.Decision) { d.Thread = "a" + long }),
 				wants(func(d *store.Decision) { d.Thread = "a" + long[:4094] + "…" })},
@@ -68,7 +69,7 @@ func TestAppend(t *testing.T) {
 				}
 			})
 		}
-		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 7 {
+		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 8 {
 			t.Error(head, err)
 		}
 	})

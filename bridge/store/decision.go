@@ -18,11 +18,12 @@ import (
 const (
 	maxText   = 4096 // bytes
 	maxFields = 128
+	maxFacts  = 64 << 10 // bytes
 )
 
 // Decision is the bridge's decision about one message, and the reason. Append truncates texts to
 // 4096 bytes and the list of fields to 128, and marks the end with "…". It replaces NUL and invalid
-// UTF-8 with U+FFFD.
+// UTF-8 with U+FFFD. It leaves out Facts of more than 64 KiB.
 type Decision struct {
 	Time    time.Time // zero: the time of Append; microsecond precision
 	Client  string    // the client's name and version
@@ -36,6 +37,7 @@ type Decision struct {
 	Origin  string   // the file and line that set the rule
 	Fields  []string // that the bridge changed or refused
 	Message string   // Sum of the message, not its content; may be empty
+	Facts   string   // policy.Facts as JSON; may be empty
 }
 
 // Sum returns the SHA-256 in hex by which the log names a message.
@@ -97,6 +99,9 @@ func newEntry(d Decision) (Entry, error) {
 		fields = append(fields, truncate(field))
 	}
 	d.Fields = fields
+	if d.Facts = cleanRecordText(d.Facts); len(d.Facts) > maxFacts {
+		d.Facts = ""
+	}
 	return Entry{Decision: d}, nil
 }
 

@@ -89,6 +89,10 @@ func (f Filter) where() (string, []any) {
 }
 
 func (s *Store) readPage(ctx context.Context, where string, args []any, from int64) ([]row, error) {
+	columns, err := s.columns(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return queryAll(ctx, s.read, (*row).scan, fmt.Sprintf(`SELECT %s FROM decisions WHERE %s AND seq >= %d ORDER BY seq LIMIT %d`,
-		decisionColumns, where, from, pageSize), args...)
+		columns, where, from, pageSize), args...)
 }

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gowebpki/jcs"
@@ -36,6 +39,7 @@ type entryJSON struct {
 	Origin   string   `json:"origin"`
 	Fields   []string `json:"fields"`
 	Message  string   `json:"message"`
+	Facts    string   `json:"facts,omitempty"` // older entries have none, and their hash covers none
 	Previous string   `json:"previous"`
 	Hash     string   `json:"hash,omitempty"`
 }
@@ -46,6 +50,23 @@ func (e Entry) Line() ([]byte, error) { return e.canonical(e.Hash) }
 
 // MarshalJSON returns Line: an entry has one JSON form.
 func (e Entry) MarshalJSON() ([]byte, error) { return e.Line() }
+
+// Entry returns the sealed decision as this version knows it.
+func (s Sealed) Entry() (Entry, error) {
+	var v entryJSON
+	err := json.Unmarshal(s.Content, &v)
+	var at time.Time
+	if err == nil {
+		at, err = time.Parse(time.RFC3339Nano, v.Time)
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("decision %d: %w", s.Seq, err)
+	}
+	return Entry{Seq: v.Seq, Previous: v.Previous, Hash: s.Hash, Decision: Decision{
+		Time: at, Client: v.Client, Thread: v.Thread, Turn: v.Turn, Method: v.Method, Verdict: v.Verdict, Mode: v.Mode,
+		Rule: v.Rule, Reason: v.Reason, Origin: v.Origin, Fields: v.Fields, Message: v.Message,
+	}}, nil
+}
 
 func (e Entry) sum() (string, error) {
 	line, err := e.canonical("")
@@ -63,7 +84,7 @@ func (e Entry) canonical(hash string) ([]byte, error) {
 	}
 	text, err := json.Marshal(entryJSON{
 		e.Seq, e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
-		e.Rule, e.Reason, e.Origin, fields, e.Message, e.Previous, hash,
+		e.Rule, e.Reason, e.Origin, fields, e.Message, e.Facts, e.Previous, hash,
 	})
 	if err != nil {
 		return nil, err
@@ -89,18 +110,33 @@ func fieldsText(fields []string) string {
 	return string(text)
 }
 
-// decisionColumns are the columns of a row, in the order of row.scan.
-const decisionColumns = `seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, previous, hash`
+// decisionColumns are the columns of a row, in the order of row.scan. See Store.columns.
+const decisionColumns = `seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, facts, previous, hash`
 
 const insertDecision = `INSERT INTO decisions (` + decisionColumns + `)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 // values returns the values of decisionColumns.
 func (e Entry) values() []any {
 	return []any{
 		e.Seq, e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
-		e.Rule, e.Reason, e.Origin, fieldsText(e.Fields), e.Message, e.Previous, e.Hash,
+		e.Rule, e.Reason, e.Origin, fieldsText(e.Fields), e.Message, e.Facts, e.Previous, e.Hash,
 	}
+}
+
+// factsVersion is the schema from which on decisions have the column facts.
+const factsVersion = 9
+
+// columns returns decisionColumns for a query. A state of an older schema, opened read-only, has no facts.
+func (s *Store) columns(ctx context.Context) (string, error) {
+	if s.version >= factsVersion {
+		return decisionColumns, nil
+	}
+	version, err := s.readVersion(ctx, s.read) // a bridge may have migrated it since
+	if err != nil || version >= factsVersion {
+		return decisionColumns, err
+	}
+	return strings.Replace(decisionColumns, "facts", "''", 1), nil
 }
 
 // row is an entry read from the database.
@@ -114,7 +150,7 @@ type row struct {
 func (r *row) scan(scan func(...any) error) error {
 	var stamp, fields string
 	if err := scan(&r.Seq, &stamp, &r.Client, &r.Thread, &r.Turn, &r.Method, &r.Verdict, &r.Mode,
-		&r.Rule, &r.Reason, &r.Origin, &fields, &r.Message, &r.Previous, &r.Hash); err != nil {
+		&r.Rule, &r.Reason, &r.Origin, &fields, &r.Message, &r.Facts, &r.Previous, &r.Hash); err != nil {
 		return err
 	}
 	at, err := time.Parse(timeLayout, stamp)

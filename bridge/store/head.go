@@ -20,6 +20,9 @@ type Head struct {
 	Hash string
 }
 
+// NoHead is the head of a log without entries.
+var NoHead = Head{Hash: zeroHash}
+
 // String returns HASH:SEQ, the format of ParseHead.
 func (h Head) String() string { return h.Hash + ":" + strconv.FormatInt(h.Seq, 10) }
 

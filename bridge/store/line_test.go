@@ -113,6 +113,7 @@ func randomDecision() *rapid.Generator[store.Decision] {
 			Rule: text.Draw(t, "rule"), Reason: text.Draw(t, "reason"), Origin: text.Draw(t, "origin"),
 			Fields:  rapid.SliceOfN(text, 0, 4).Draw(t, "fields"),
 			Message: rapid.SampledFrom([]string{"", store.Sum(nil)}).Draw(t, "message"),
+			Facts:   text.Draw(t, "facts"),
 		}
 	})
 }

@@ -31,11 +31,11 @@ func TestConcurrentOpenMigratesOnce(t *testing.T) {
 		}
 		wg.Wait()
 		s := open(t, o)
-		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 || s.Version() != 6 {
+		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 {
 			t.Error(head, s.Version(), err)
 		}
 		var rows int
-		if err := s.DB().QueryRowContext(t.Context(), "SELECT count(*) FROM schema_version").Scan(&rows); err != nil || rows != 1 {
+		if err := s.DB().QueryRowContext(t.Context(), "SELECT count(*) FROM schema_version").Scan(&rows); err != nil || rows != s.Version()-5 { // one for each step, from 6 on
 			t.Errorf("schema_version has %d rows, %v", rows, err)
 		}
 	})
@@ -46,17 +46,80 @@ func TestOpenRefusesOtherVersions(t *testing.T) {
 	for version, hint := range map[int]string{99: "update codex-bridge", 5: "move it away"} {
 		onEach(t, func(t *testing.T, o store.Options) {
 			s := open(t, o)
+			known := s.Version()
 			execSQL(t, s.DB(), fmt.Sprintf("UPDATE schema_version SET version = %d", version))
 			s.Close()
 			for _, o.ReadOnly = range []bool{false, true} {
 				_, err := store.Open(t.Context(), o)
 				var other *store.VersionError
-				if !errors.As(err, &other) || other.Got != version || other.Known != 6 || !strings.Contains(err.Error(), hint) {
+				if !errors.As(err, &other) || other.Got != version || other.Known != known || !strings.Contains(err.Error(), hint) {
 					t.Errorf("version %d: Open returned %v", version, err)
 				}
 			}
 		})
 	}
+}
+
+// A database of schema 6, whose decisions have no facts, is read without a change, and is valid after the migration,
+// also for a fleet log.
+func TestMigrateFromFirstSchema(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		d := testDecision()
+		d.Facts = ""
+		for range 2 {
+			if err := s.Append(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := s.Verify(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		execSQL(t, s.DB(), "ALTER TABLE decisions DROP COLUMN facts")
+		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
+			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
+		}
+		execSQL(t, s.DB(), "DELETE FROM schema_version WHERE version > 6")
+		s.Close()
+
+		check := func(s *store.Store, count int) {
+			t.Helper()
+			if head, err := s.Verify(t.Context()); err != nil || head.Seq != int64(count) || count == 2 && head != before {
+				t.Errorf("schema %d: %v, %v; the head was %v", s.Version(), head, err, before)
+			}
+			for e, err := range s.Decisions(t.Context(), store.Filter{}) {
+				if err != nil || (e.Facts != "") != (e.Seq > 2) {
+					t.Errorf("schema %d: decision %d has the facts %q, %v", s.Version(), e.Seq, e.Facts, err)
+				}
+			}
+			sealed, err := s.SealedAfter(t.Context(), store.NoHead, 10, 1<<20)
+			if err != nil || len(sealed) != count {
+				t.Fatalf("schema %d: %d sealed entries, %v", s.Version(), len(sealed), err)
+			}
+			for _, e := range sealed {
+				if store.Sum(e.Content) != e.Hash || strings.Contains(string(e.Content), `"facts"`) != (e.Seq > 2) {
+					t.Errorf("schema %d: decision %d: %s", s.Version(), e.Seq, e.Content)
+				}
+			}
+		}
+		o.ReadOnly = true
+		old := open(t, o)
+		if old.Version() != 6 {
+			t.Errorf("opened read-only, it has schema %d", old.Version())
+		}
+		check(old, 2)
+
+		o.ReadOnly = false
+		s = open(t, o)
+		check(s, 2)
+		d.Facts = `{"user":"ada"}`
+		if err := s.Append(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		check(s, 3)
+		check(old, 3) // the reader that was open during the migration
+	})
 }
 
 // A read-only store creates and writes no file.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -17,9 +16,6 @@ import (
 
 // connectTimeout applies if the URL has no timeout; the driver would wait forever.
 const connectTimeout = 10 * time.Second
-
-// errAddress does not show the address, which may have a password.
-var errAddress = errors.New("store.url is not an address of PostgreSQL; write postgres://user@host:5432/database, with special characters as %XX")
 
 // All bridges that share a database use one advisory lock. A table lock would need more rights than
 // INSERT and SELECT, which suffice for the log once the tables exist.
@@ -35,29 +31,49 @@ var postgresDialect = dialect{
 	insertRecord: postgresInsertRecord, search: postgresSearch,
 }
 
-func openPostgres(ctx context.Context, o Options) (*Store, error) {
-	address, err := url.Parse(o.URL)
+// Postgres is the address of a PostgreSQL database. No text of it has the password.
+type Postgres struct {
+	Config   *pgx.ConnConfig
+	Location string
+	dialect  dialect // without more than the secrets
+}
+
+// ParsePostgres parses an address. key is the name of the setting, for errors.
+func ParsePostgres(text, key string) (*Postgres, error) {
+	invalid := fmt.Errorf("%s is not an address of PostgreSQL; write postgres://user@host:5432/database, with special characters as %%XX", key)
+	address, err := url.Parse(text)
 	if err != nil {
-		return nil, errAddress
+		return nil, invalid // the error of url.Parse has the address, with a password
 	}
-	s := &Store{dialect: postgresDialect}
-	s.secrets = secretsIn(address, o.URL)
-	config, err := pgx.ParseConfig(o.URL)
-	if err != nil {
-		return nil, fmt.Errorf("%w%s", errAddress, s.redact(parseProblem(err)))
+	p := &Postgres{dialect: dialect{hint: postgresDialect.hint, secrets: secretsIn(address, text)}}
+	if p.Config, err = pgx.ParseConfig(text); err != nil {
+		return nil, fmt.Errorf("%w%s", invalid, p.dialect.redact(parseProblem(err)))
 	}
-	if strings.Contains(config.Host, "@") {
+	if strings.Contains(p.Config.Host, "@") {
 		// The driver splits at the first @ and takes a part of the password for the host.
-		return nil, errAddress
+		return nil, invalid
 	}
-	if config.Password != "" {
-		s.secrets = append(s.secrets, config.Password)
+	if p.Config.Password != "" {
+		p.dialect.secrets = append(p.dialect.secrets, p.Config.Password)
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
+	if p.Config.ConnectTimeout == 0 {
+		p.Config.ConnectTimeout = connectTimeout
 	}
-	s.location = s.redact(fmt.Sprintf("PostgreSQL %s/%s", net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), config.Database))
-	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(configureSession))
+	p.Location = p.dialect.redact(fmt.Sprintf("PostgreSQL %s/%s", net.JoinHostPort(p.Config.Host, strconv.Itoa(int(p.Config.Port))), p.Config.Database))
+	return p, nil
+}
+
+// Describe returns an error of the database without secrets, on one line.
+func (p *Postgres) Describe(err error) error { return p.dialect.describe(err) }
+
+func openPostgres(ctx context.Context, o Options) (*Store, error) {
+	p, err := ParsePostgres(o.URL, "store.url")
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dialect: postgresDialect, location: p.Location}
+	s.secrets = p.dialect.secrets
+	db := stdlib.OpenDB(*p.Config, stdlib.OptionAfterConnect(configureSession))
 	db.SetMaxOpenConns(4)
 	s.read = db
 	if !o.ReadOnly {

@@ -13,7 +13,7 @@ import (
 
 // decisionColumns are the columns of a decision.
 var decisionColumns = []string{
-	"seq", "time", "client", "thread", "turn", "method", "verdict", "mode", "rule", "reason", "origin", "fields", "message", "previous", "hash",
+	"seq", "time", "client", "thread", "turn", "method", "verdict", "mode", "rule", "reason", "origin", "fields", "message", "previous", "hash", "facts",
 }
 
 type tampering struct {
@@ -68,7 +68,7 @@ func tamperings() []tampering {
 	columnsBut := strings.Join(decisionColumns[1:], ", ")
 	return append(all,
 		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, store.OutOfOrder},
-		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s' FROM decisions WHERE seq = 9",
+		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s', facts FROM decisions WHERE seq = 9",
 			strings.Join(decisionColumns[1:13], ", "), store.Sum(nil)), 10, store.Changed},
 		tampering{"put in", fmt.Sprintf(`UPDATE decisions SET seq = 10 WHERE seq = 9;
 			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, store.OutOfOrder},

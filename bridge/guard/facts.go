@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"os"
+	"os/user"
+	"sync"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/rpc"
+)
+
+// OnPassed registers f, which is called with each tool call that the policy lets run without a
+// question. The decision log has no such calls. f must not wait. Call OnPassed before the conversation
+// starts.
+func (g *Guard) OnPassed(f func(store.Decision)) { g.passed = f }
+
+// notifyPassed calls the function of OnPassed.
+func (g *Guard) notifyPassed(mode config.Mode, method, thread, turn string, facts func() string) {
+	if g.passed != nil {
+		g.passed(store.Decision{
+			Time: time.Now(), Client: g.clientName(), Method: method, Thread: clip(thread), Turn: clip(turn),
+			Mode: string(mode), Verdict: string(policy.Pass), Facts: facts(),
+		})
+	}
+}
+
+// callFacts returns the facts of a decision about a tool call by policies.
+func callFacts(policies []*policy.Policy, use policy.ToolCall, state policy.State) string {
+	return encodeFacts(policies, policies[0].CallFacts(use, state))
+}
+
+// requestFacts returns the facts of a decision about a request of Codex by policies.
+func requestFacts(policies []*policy.Policy, method string, params rpc.Value, state policy.State) string {
+	return encodeFacts(policies, policies[0].RequestFacts(method, params, state))
+}
+
+// unknownFacts returns the facts of a decision that can't be recomputed.
+func unknownFacts(id, reason string) string {
+	return string(policy.Facts{ID: id, User: userName(), Unknown: reason}.Encode())
+}
+
+func encodeFacts(policies []*policy.Policy, f policy.Facts) string {
+	if len(policies) > 1 {
+		return unknownFacts(f.ID, "its thread was checked against more than one policy")
+	}
+	f.User = userName()
+	return string(f.Encode())
+}
+
+// userName returns the user's name at the operating system; "" if it is unknown.
+var userName = sync.OnceValue(func() string {
+	if account, err := user.Current(); err == nil {
+		return account.Username
+	}
+	return os.Getenv("USER")
+})
+
+// RequestFacts returns the facts of the question whether to accept a request of Codex.
+func (g *Guard) RequestFacts(method string, params rpc.Value) string {
+	thread, _ := params.Get("threadId").Text()
+	policies := g.policies(thread)
+	state := g.currentState(params)
+	state.Escalation, state.ThreadRevoked = g.findEscalation(method, params, state), g.isRevoked(params)
+	state.Paths = &policy.PathLog{Paths: state.Paths}
+	policies[0].DecideRequest(method, params, state) // resolves the paths
+	return requestFacts(policies, method, params, state)
+}
