@@ -16,7 +16,7 @@ type Judge interface {
 	// Enforces reports whether the policy is enforced.
 	Enforces() bool
 	// RecordAnswer logs an answer.
-	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error
 }
 
 // unanswered is the reason for declining a question that no person can answer.
@@ -64,7 +64,7 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	}
 	if l.f.o.Judge.Enforces() {
 		// A failure to log changes nothing: the request is declined.
-		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
+		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered, "")
 	}
 	no, err := answer.Unattended(said.Method, said.Root().Get("params"))
 	if err != nil {

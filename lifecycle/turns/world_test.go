@@ -47,7 +47,7 @@ func (g *guard) Routes() []bridge.Route {
 func (g *guard) Enforces() bool { return true }
 
 // Settled implements turns.Judge.
-func (g *guard) RecordAnswer(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (g *guard) RecordAnswer(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _, _ string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settled = append(g.settled, asked.Method+" "+string(v)+" "+rule)

@@ -41,12 +41,16 @@ type Policy interface {
 	Sandbox(thread, turn string) string
 	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session(thread string) string
-	// RecordAnswer logs how a question was answered for the person. After an error the question
-	// must not be accepted.
-	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	// RecordAnswer logs how a question was answered for the person. facts are those of the decision to
+	// ask; "" for those of the request. After an error the question must not be accepted.
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error
 	// Files returns the paths that a question's patch changes; nil for other questions, and
 	// if Codex has not named them.
 	Files(params rpc.Value) []string
+	// AnswersSince returns the time from which a remembered answer to a question counts.
+	AnswersSince(method string, params rpc.Value) time.Time
+	// RequestFacts returns the facts of the decision about a question, for the decision log.
+	RequestFacts(method string, params rpc.Value) string
 	// Client returns the client's name and version.
 	Client() string
 	// Consents reports whether a server's tool may run without asking the person.
@@ -241,7 +245,8 @@ func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, r *bri
 	}
 	mode := f.Policy.Mode()
 	patch := f.Policy.Files(asked.Root().Get("params"))
-	if err = RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, e.Root().Get("result")); err == nil {
+	facts := f.Policy.RequestFacts(asked.Method, asked.Root().Get("params"))
+	if err = RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, facts, e.Root().Get("result")); err == nil {
 		return
 	}
 	if mode != config.Enforce {
@@ -253,7 +258,7 @@ func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, r *bri
 }
 
 func (f *Feature) logDecision(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {
-	if err := f.Policy.RecordAnswer(ctx, asked, v, rule, reason); err != nil {
+	if err := f.Policy.RecordAnswer(ctx, asked, v, rule, reason, ""); err != nil {
 		f.Log.Error("approval not logged", "method", asked.Method, "error", err)
 		return false
 	}
@@ -291,7 +296,7 @@ func Decline(method string, params rpc.Value) []byte {
 func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, what string, ok bool) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
-	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn)}
+	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn), Since: f.Policy.AnswersSince(method, params)}
 	input := map[string]json.RawMessage{}
 	switch {
 	case !f.Policy.StaysInSandbox(method, params):

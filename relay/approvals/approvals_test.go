@@ -34,6 +34,16 @@ func play(t *testing.T, session, remember string, timeout time.Duration, log *br
 // playFor is play with a client that may know the bridge.
 func playFor(t *testing.T, session, remember string, timeout time.Duration, log *brokenLog, known bool) {
 	t.Helper()
+	text, err := os.ReadFile("../../testdata/sessions/" + session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWith(t, "", time.Now, remember, timeout, log, known).Play(session, string(text))
+}
+
+// startWith starts a conversation with the guard and the feature, whose policy has these rules.
+func startWith(t *testing.T, rules string, now func() time.Time, remember string, timeout time.Duration, log *brokenLog, known bool) *bridgetest.Conversation {
+	t.Helper()
 	cfg, err := config.Load(config.Options{User: file(t, `
 [policy]
 gate = false
@@ -42,7 +52,7 @@ sandbox = "read-only"
 approval = ["untrusted"]
 project_trust = "codex"
 escalation = "ask"
-`), UserRequired: true})
+`+rules), UserRequired: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +61,7 @@ escalation = "ask"
 		t.Fatal(err)
 	}
 	world := guard.World()
+	world.Now = now
 	world.Programs, world.Links = nil, nil // the test binary is in a temporary folder
 	if world.StartFolder, err = world.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -62,16 +73,12 @@ escalation = "ask"
 	}
 	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 		return nil, errors.New("there is none")
-	}})
+	}, Now: now})
 	limiter := approvals.NewLimiter() // all within a minute
 	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
 		Sessions: fakeSessions{}, Record: log, KnowsBridge: func() bool { return known }, Log: quiet}))
 	c.Bind("start", world.StartFolder)
-	text, err := os.ReadFile("../../testdata/sessions/" + session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Play(session, string(text))
+	return c
 }
 
 // fakeSessions has no apps and one running turn.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"codex-bridge.example/rpc"
@@ -32,6 +33,9 @@ type Request struct {
 	Sandbox string
 	// Escalated is true if the request would leave the sandbox, or if that is not known.
 	Escalated bool
+	// Since is the time from which a remembered answer to the request counts. It is no part of
+	// the key.
+	Since time.Time
 }
 
 // describe adds the shell and the sandbox to a text for a list.

@@ -69,7 +69,9 @@ func (m *Memory) Lookup(ctx context.Context, k Key) (*Grant, bool) {
 	}
 	m.mu.Lock()
 	m.removeInvalid(a) // removes all if remembering is off
-	i := slices.IndexFunc(m.session, func(g sessionGrant) bool { return g.Digest == k.session })
+	i := slices.IndexFunc(m.session, func(g sessionGrant) bool {
+		return g.Digest == k.session && !g.Created.Before(k.request.Since)
+	})
 	if i >= 0 {
 		g := m.session[i].Grant
 		m.mu.Unlock()
@@ -84,7 +86,7 @@ func (m *Memory) Lookup(ctx context.Context, k Key) (*Grant, bool) {
 		return nil, false // the person is asked, which is safe
 	}
 	g, found, err := s.GrantByDigest(ctx, k.workspace)
-	if err != nil || !found || !m.isValid(g, a) {
+	if err != nil || !found || !m.isValid(g, a) || g.Created.Before(k.request.Since) {
 		return nil, false
 	}
 	return &Grant{g, Always}, true

@@ -30,6 +30,22 @@ func TestSessionGrants(t *testing.T) {
 	w.check(t, "revoked", k, false)
 }
 
+// An answer from before the end of an exception does not count after it. One from after it does.
+func TestAnswersToAnExceptionEndWithIt(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
+		w := newFixture(t, state, approvals.Always)
+		before := newRequest(t)
+		after := newKey(t, changed(before, func(a *approvals.Request) { a.Since = noon.Add(time.Minute) }))
+		w.remember(t, newKey(t, before), span)
+		w.now, w.elapsed = noon.Add(2*time.Minute), 2*time.Minute
+		w.check(t, "the same question without an end", newKey(t, before), true)
+		w.check(t, "an answer from before", after, false)
+		w.remember(t, after, span)
+		w.check(t, "an answer from after", after, true)
+	}
+}
+
 // Listed texts have no secrets, including the configured ones.
 func TestListedTextsAreRedacted(t *testing.T) {
 	w := newFixture(t, "", approvals.Session)

@@ -41,6 +41,8 @@ func (j *fakePolicy) Mode() config.Mode {
 
 func (j *fakePolicy) Client() string { return "zed" }
 
+func (j *fakePolicy) RequestFacts(string, rpc.Value) string { return "{}" }
+
 func (j *fakePolicy) Files(params rpc.Value) []string {
 	if params.Get("itemId").Is("patch") {
 		return []string{"/srv/a", "/srv/b"}
@@ -56,6 +58,8 @@ func (j *fakePolicy) Session(thread string) string { return thread }
 
 func (j *fakePolicy) Consents(rpc.Value, policy.ToolCall) bool { return true }
 
+func (j *fakePolicy) AnswersSince(string, rpc.Value) time.Time { return time.Time{} }
+
 func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool { return true }
 func (j *fakePolicy) StaysInSandbox(string, rpc.Value) bool {
 	j.mu.Lock()
@@ -63,7 +67,7 @@ func (j *fakePolicy) StaysInSandbox(string, rpc.Value) bool {
 	return !j.escalates
 }
 
-func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.decided = append(j.decided, fmt.Sprintf("%s %s %s", asked.ID.Raw(), v, rule))

@@ -24,9 +24,9 @@ type Policy interface {
 	Workspace(thread string) string
 	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
 	Sandbox(thread, turn string) string
-	// RecordAnswer logs how a question was answered for the person. After an error the call must
-	// not be accepted.
-	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	// RecordAnswer logs how a question was answered for the person, with the facts of the decision to
+	// ask. After an error the call must not be accepted.
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error
 	// Client returns the client's name and version.
 	Client() string
 	// WantsNotification reports whether the client has not opted out of a notification.
@@ -89,9 +89,11 @@ func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
 
 // Reason is why the person is asked, and what is known of the call.
 type Reason struct {
-	Text      string // "": the person wants to be asked about every call
-	Escalated bool   // the call would leave the sandbox, so it is not remembered
-	Shell     string // the shell with its flags; "": unknown, so the call is not remembered
+	Text      string    // "": the person wants to be asked about every call
+	Escalated bool      // the call would leave the sandbox, so it is not remembered
+	Shell     string    // the shell with its flags; "": unknown, so the call is not remembered
+	Since     time.Time // answers that were remembered earlier do not count
+	Facts     string    // of the decision to ask, for the decision log
 }
 
 // Ask asks the person whether a tool call may run. It returns a denial or no opinion: an
@@ -250,7 +252,7 @@ func (g *Gate) logDecision(ctx context.Context, q *question, v policy.Verdict, r
 	if err != nil {
 		return err
 	}
-	return g.options.Policy.RecordAnswer(ctx, asked, v, rule, reason)
+	return g.options.Policy.RecordAnswer(ctx, asked, v, rule, reason, q.reason.Facts)
 }
 
 // recordConsent logs the person's consent, with a patch's changes, which the question does
@@ -264,7 +266,7 @@ func (g *Gate) recordConsent(ctx context.Context, q *question, result rpc.Value)
 	if err != nil {
 		return err
 	}
-	return approvals.RecordConsent(ctx, g.options.Record, config.Enforce, g.options.Policy.Client(), asked, nil, result)
+	return approvals.RecordConsent(ctx, g.options.Record, config.Enforce, g.options.Policy.Client(), asked, nil, q.reason.Facts, result)
 }
 
 // Accepted reports whether the person has accepted the call that Codex asks about, and

@@ -43,7 +43,7 @@ func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 func (j *fakePolicy) Client() string                { return "zed" }
 func (j *fakePolicy) WantsNotification(string) bool { return !j.optsOut }
 
-func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.logFails {
@@ -89,11 +89,13 @@ func (h *fakeCodex) Routes() []bridge.Route {
 			if !ok {
 				shell = "bash"
 			}
+			since, _ := params.Get("since").Text()
+			end, _ := time.Parse(time.DateOnly, since) // without one, all answers count
 			before, told := h.previous, make(chan struct{})
 			h.previous = told
 			go func() { // as the hook server does
 				defer close(told)
-				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Escalated: leaves, Shell: shell})
+				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Escalated: leaves, Shell: shell, Since: end})
 				if before != nil {
 					<-before
 				}

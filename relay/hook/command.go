@@ -20,11 +20,11 @@ func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool
 	return commandLine(words, runtime.GOOS, shortPath)
 }
 
-// commandLine returns the line for the shell that Codex uses on the system goos. Codex's source shows that
-// on Windows it passes the line to cmd.exe as one argument, and escapes quotes with a backslash, which
-// cmd.exe does not understand. So a line for Windows has no quotes: a path that would need them is replaced
-// by its short form, in which the system has no spaces. Without a short form it is an error, since Codex
-// lets the tool run if a hook can't be started.
+// commandLine returns the line for the shell that Codex uses on the system goos. Measured by Wine with Codex
+// 0.169.0: on Windows it starts powershell.exe -NoProfile -Command LINE; others start cmd.exe /C. The two
+// read quotes in different ways. So a line for Windows has none: a path that would need them is replaced by
+// its short form, in which the system has no spaces. Without a short form it is an error, since Codex lets
+// the tool run if a hook can't be started.
 func commandLine(words []string, goos string, short func(path string) string) (string, error) {
 	line := make([]string, len(words))
 	for i, word := range words {
@@ -32,10 +32,10 @@ func commandLine(words []string, goos string, short func(path string) string) (s
 			line[i] = quoteShell(word)
 			continue
 		}
-		if line[i] = word; !isPlainForCmd(word) {
+		if line[i] = word; !isPlainOnWindows(word) {
 			line[i] = short(word)
 		}
-		if !isPlainForCmd(line[i]) {
+		if !isPlainOnWindows(line[i]) {
 			return "", fmt.Errorf("codex on Windows can't run a hook with the path %s, which has spaces or special characters and no short name; "+
 				"install codex-bridge, and set CODEX_BRIDGE_STATE to a folder, elsewhere", word)
 		}
@@ -51,8 +51,8 @@ func quoteShell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// isPlainForCmd reports whether cmd.exe takes a word as it is, without quotes.
-func isPlainForCmd(word string) bool {
+// isPlainOnWindows reports whether PowerShell and cmd.exe take a word as it is, without quotes.
+func isPlainOnWindows(word string) bool {
 	return word != "" && strings.TrimFunc(word, func(r rune) bool {
 		return isASCIILetterOrDigit(r) || strings.ContainsRune(`_-./\:+~`, r) || r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
 	}) == ""

@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -14,8 +15,16 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Source is Codex's name of the file for hooks in a thread's configuration.
-const Source = "/<session-flags>/config.toml"
+// Source is Codex's name of the file for hooks in a thread's configuration. Measured with Codex 0.169.0, by
+// Wine for Windows.
+var Source = sourceOn(runtime.GOOS)
+
+func sourceOn(goos string) string {
+	if goos == "windows" {
+		return `C:\<session-flags>\config.toml`
+	}
+	return "/<session-flags>/config.toml"
+}
 
 // configWarning is Codex's notification about configuration without effect.
 const configWarning = "configWarning"

@@ -39,9 +39,10 @@ func NewCollector(endpoint string, headers map[string]string) (*Collector, error
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("the collector's address is not an HTTP URL; use one such as http://localhost:4318")
 	}
-	// net/http would send the headers, which may have a key, to the new host.
+	// net/http would send the headers, which may have a key, to the new host. Of some redirects it would
+	// make a GET without the data.
 	stay := func(r *http.Request, via []*http.Request) error {
-		if r.URL.Host != address.Host || r.URL.Scheme != address.Scheme || len(via) > maxRedirects {
+		if r.Method != http.MethodPost || r.URL.Host != address.Host || r.URL.Scheme != address.Scheme || len(via) > maxRedirects {
 			return errRedirect
 		}
 		return nil
@@ -65,16 +66,16 @@ func ParseHeaders(text string) map[string]string {
 	return all
 }
 
-// post sends a message of a signal. Its errors never include the address, which may have a
-// password.
-func (c *Collector) post(ctx context.Context, signal string, message any) error {
+// post sends a message of a signal and returns the response. Its errors never include the address,
+// which may have a password.
+func (c *Collector) post(ctx context.Context, signal string, message any) ([]byte, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
-		return fmt.Errorf("%s can't be encoded: %w", signal, err)
+		return nil, fmt.Errorf("%s can't be encoded: %w", signal, err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint+"/v1/"+signal, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%s can't be sent to the collector: its address is invalid", signal)
+		return nil, fmt.Errorf("%s can't be sent to the collector: its address is invalid", signal)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	for name, value := range c.headers {
@@ -85,12 +86,15 @@ func (c *Collector) post(ctx context.Context, signal string, message any) error 
 		if inner, ok := err.(*url.Error); ok { //nolint:errorlint // Do is documented to return a *url.Error
 			err = inner.Err
 		}
-		return fmt.Errorf("%s can't be sent to the collector: %w", signal, err)
+		return nil, fmt.Errorf("%s can't be sent to the collector: %w", signal, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection is reused
+	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10)) // to the end, so that the connection is reused
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector rejected %s: %s", signal, response.Status)
+		return nil, fmt.Errorf("the collector rejected %s: %s", signal, response.Status)
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("the collector's response to %s can't be read: %w", signal, err)
+	}
+	return text, nil
 }

@@ -3,6 +3,7 @@
 // [Counts] counts hook runs, compactions and automatic reviews for bridge/status.
 //
 // Exported data has names, outcomes, times and ids, but no content of messages. No message
-// waits for an export: data that can't be sent is dropped. Codex does not send
+// waits for an export: data that can't be sent is dropped. [Collector.SendLogs] sends what the caller
+// keeps until it is accepted. Codex does not send
 // notifications that the client has opted out of, so they are not measured.
 package telemetry

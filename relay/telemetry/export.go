@@ -50,10 +50,11 @@ func (s spanExporter) ExportSpans(ctx context.Context, list []trace.ReadOnlySpan
 			all[i].Status["code"], all[i].Status["message"] = 2, one.Status().Description
 		}
 	}
-	return s.post(ctx, "traces", map[string]any{"resourceSpans": []any{map[string]any{
+	_, err := s.post(ctx, "traces", map[string]any{"resourceSpans": []any{map[string]any{
 		"resource":   resourceAttributes(list[0].Resource()),
 		"scopeSpans": []any{map[string]any{"scope": scope(list[0].InstrumentationScope()), "spans": all}},
 	}}})
+	return err
 }
 
 // Shutdown implements trace.SpanExporter.
@@ -94,7 +95,8 @@ func (m metricExporter) Export(ctx context.Context, data *metricdata.ResourceMet
 	if len(scopes) == 0 {
 		return nil
 	}
-	return m.post(ctx, "metrics", map[string]any{"resourceMetrics": []any{map[string]any{"resource": resourceAttributes(data.Resource), "scopeMetrics": scopes}}})
+	_, err := m.post(ctx, "metrics", map[string]any{"resourceMetrics": []any{map[string]any{"resource": resourceAttributes(data.Resource), "scopeMetrics": scopes}}})
+	return err
 }
 
 func sums(v metricdata.Sum[int64]) []any {
@@ -147,6 +149,12 @@ func attributes(list []attribute.KeyValue) []keyValue {
 			value = map[string]any{"intValue": strconv.FormatInt(one.Value.AsInt64(), 10)}
 		case attribute.FLOAT64:
 			value = map[string]any{"doubleValue": one.Value.AsFloat64()}
+		case attribute.STRINGSLICE:
+			values := []any{}
+			for _, text := range one.Value.AsStringSlice() {
+				values = append(values, map[string]any{"stringValue": text})
+			}
+			value = map[string]any{"arrayValue": map[string]any{"values": values}}
 		default:
 			value = map[string]any{"stringValue": one.Value.String()}
 		}

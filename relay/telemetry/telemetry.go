@@ -29,7 +29,14 @@ type Options struct {
 	Service   string // the value of service.name
 	Version   string
 	Bytes     *bridge.ByteCounts // bytes of both directions; nil: not exported
-	Now       func() time.Time   // nil: time.Now
+	// Logs makes decisions OTLP logs too, with their rules and reasons.
+	Logs bool
+	// Mode is the policy's mode; nil: not exported.
+	Mode func() string
+	// Codex returns the version of Codex, and whether it is one that the bridge was tested with. An empty
+	// version is not known yet. nil: not exported.
+	Codex func() (version string, tested bool)
+	Now   func() time.Time // nil: time.Now
 }
 
 // Telemetry exports traces and metrics. It is a bridge.Feature that changes no message.
@@ -38,6 +45,7 @@ type Telemetry struct {
 	traces *sdktrace.TracerProvider
 	meters *sdkmetric.MeterProvider
 	tracer trace.Tracer
+	logs   *decisionLogs // nil: decisions are only counted
 
 	turns, decisions metric.Int64Counter
 	inFlight         metric.Int64UpDownCounter
@@ -62,7 +70,8 @@ func New(o Options) (*Telemetry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	who := resource.NewSchemaless(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))
+	names := []attribute.KeyValue{attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)}
+	who := resource.NewSchemaless(names...)
 	t := &Telemetry{
 		now:    o.Now,
 		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(spanExporter{Collector: o.Collector})),
@@ -71,6 +80,9 @@ func New(o Options) (*Telemetry, error) {
 	}
 	t.tracer = t.traces.Tracer("codex-bridge", trace.WithInstrumentationVersion(o.Version))
 	m := t.meters.Meter("codex-bridge", metric.WithInstrumentationVersion(o.Version))
+	if o.Logs {
+		t.logs = newDecisionLogs(o, names)
+	}
 	var errs [7]error
 	t.turns, errs[0] = m.Int64Counter("codex_bridge.turns", metric.WithDescription("turns that have ended, by status"), metric.WithUnit("{turn}"))
 	t.decisions, errs[1] = m.Int64Counter("codex_bridge.decisions", metric.WithDescription("requests that the policy changed or refused, by verdict"), metric.WithUnit("{decision}"))
@@ -88,7 +100,41 @@ func New(o Options) (*Telemetry, error) {
 				return nil
 			}))
 	}
-	return t, errors.Join(errs[:]...)
+	return t, errors.Join(append(errs[:], t.observe(m, o)...)...)
+}
+
+// observe adds the metrics of states.
+func (t *Telemetry) observe(m metric.Meter, o Options) (errs []error) {
+	gauge := func(name, description string, observe func(add func(...attribute.KeyValue))) {
+		_, err := m.Int64ObservableUpDownCounter(name, metric.WithDescription(description), metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
+			observe(func(with ...attribute.KeyValue) { to.Observe(1, metric.WithAttributes(with...)) })
+			return nil
+		}))
+		errs = append(errs, err)
+	}
+	if o.Mode != nil {
+		gauge("codex_bridge.policy", "1 for each bridge, by the mode of its policy", func(add func(...attribute.KeyValue)) {
+			add(attribute.String("mode", o.Mode()))
+		})
+	}
+	if o.Codex != nil {
+		gauge("codex_bridge.codex", "1 for each bridge, by the version of codex; tested is false for one that the bridge was not tested with", func(add func(...attribute.KeyValue)) {
+			if version, tested := o.Codex(); version != "" {
+				add(attribute.String("version", version), attribute.Bool("tested", tested))
+			}
+		})
+	}
+	if t.logs != nil {
+		_, err := m.Int64ObservableCounter("codex_bridge.decision_logs", metric.WithDescription("decisions for the collector as logs, by outcome"), metric.WithUnit("{decision}"),
+			metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
+				exported, lost := t.logs.counts()
+				to.Observe(exported, metric.WithAttributes(attribute.String("outcome", "exported")))
+				to.Observe(lost, metric.WithAttributes(attribute.String("outcome", "lost")))
+				return nil
+			}))
+		errs = append(errs, err)
+	}
+	return errs
 }
 
 // Close ends open spans and exports all pending data until ctx ends.
@@ -98,11 +144,18 @@ func (t *Telemetry) Close(ctx context.Context) error {
 		t.abandon(key, "the conversation ended")
 	}
 	t.mu.Unlock()
-	return errors.Join(t.traces.Shutdown(ctx), t.meters.Shutdown(ctx))
+	var err error
+	if t.logs != nil {
+		err = t.logs.close(ctx)
+	}
+	return errors.Join(err, t.traces.Shutdown(ctx), t.meters.Shutdown(ctx))
 }
 
-// RecordDecision counts a logged decision.
+// RecordDecision counts a logged decision, and queues it as a log.
 func (t *Telemetry) RecordDecision(d store.Decision) {
+	if t.logs != nil {
+		t.logs.add(d)
+	}
 	t.decisions.Add(context.Background(), 1, metric.WithAttributes(
 		attribute.String("verdict", d.Verdict), attribute.String("mode", d.Mode), attribute.String("method", d.Method)))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
+
+	"codex-bridge.example/bridge/store"
 )
 
 // Schema and SchemaVersion name the format of a line.
@@ -27,7 +29,8 @@ const (
 	ApprovalResolved  Type = "approval.resolved"  // data.outcome is the decision
 	HookStarted       Type = "hook.started"
 	HookCompleted     Type = "hook.completed"
-	Decided           Type = "decision" // the policy changed or refused a message
+	Decided           Type = "decision"    // the policy changed or refused a message
+	CallPassed        Type = "call.passed" // the policy let a tool call run without a question
 	ModelCompleted    Type = "model.completed"
 	ClientClosed      Type = "turn.client_closed" // the conversation ended during a turn
 	SessionEnded      Type = "session.ended"
@@ -54,6 +57,19 @@ type Event struct {
 	API        string          `json:"modelApi,omitempty"`
 	Data       json.RawMessage `json:"data"`
 }
+
+// Passed is the data of an event CallPassed.
+type Passed struct {
+	Method string `json:"method"`
+	Client string `json:"client"`
+	Mode   string `json:"mode"`
+	Facts  string `json:"facts"` // policy.Facts as JSON
+	// Sum is the SHA-256 of Facts before secrets were removed.
+	Sum string `json:"factsSum"`
+}
+
+// Intact reports whether Facts has no secret.
+func (p Passed) Intact() bool { return store.Sum([]byte(p.Facts)) == p.Sum }
 
 // Hop is the data of an event that is a message. From and To are "client", "codex" or "bridge": a
 // message that the bridge does not forward ends at the bridge.

@@ -157,6 +157,8 @@ func rowOf(s DecodedEvent) (kind, key string, ends bool) {
 	item := object(s.Params, "item")
 	id := scalar(item, "id")
 	switch s.Type {
+	case CallPassed:
+		return "", "", false
 	case PromptSubmitted:
 		return "prompt", "", true
 	case ToolCall, ToolResult:

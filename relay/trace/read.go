@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"os"
 )
 
 // maxLineLen bounds a line: no limit allows a longer event.
@@ -24,6 +27,32 @@ func (e *FormatError) Error() string {
 // written or was truncated by a crash. For a truncated line before others it returns an event of
 // type Damaged. With an error it returns the events before it.
 func ReadFile(path string) ([]Event, error) { return (&fileTail{path: path}).next() }
+
+// Events returns the events of ReadFile one by one. The sequence ends at the first error.
+func Events(path string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer func() { _ = f.Close() }()
+		b := bufio.NewReaderSize(f, 64<<10)
+		for n := 1; ; n++ {
+			text, err := readLine(b)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			var e Event
+			if err == nil {
+				e, err = decode(text, n)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
 
 func readLine(b *bufio.Reader) ([]byte, error) {
 	var all []byte

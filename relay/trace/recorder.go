@@ -43,7 +43,7 @@ type Recorder struct {
 	writer *writer // belongs to the goroutine of run
 }
 
-// record is one entry of the queue: a message, forwarded lines, a decision or a timeout.
+// record is one entry of the queue: a message, forwarded lines, a decision, a passed call or a timeout.
 type record struct {
 	at        time.Time
 	received  bool // the message came from side; else it is sent to side
@@ -53,6 +53,7 @@ type record struct {
 	longLen   int     // if not 0, the length of the message, of which line is a prefix
 	lines     *[]byte // forwarded lines, instead of line
 	decision  *store.Decision
+	passed    *store.Decision
 	timeout   *Timeout
 }
 
@@ -91,6 +92,11 @@ func (r *Recorder) Sending(to bridge.Side, line []byte) { r.message(false, to, l
 // Decided records a decision of the policy.
 func (r *Recorder) Decided(d store.Decision) {
 	r.queue.Put(record{at: r.now(), decision: &d}, 1024, 1)
+}
+
+// Passed records a tool call that the policy let run without a question.
+func (r *Recorder) Passed(d store.Decision) {
+	r.queue.Put(record{at: r.now(), passed: &d}, 1024+len(d.Facts), 1)
 }
 
 // TimedOut records that a tool had no result in time.

@@ -53,6 +53,8 @@ func Summary(s DecodedEvent) string {
 	switch s.Type {
 	case Decided:
 		return strings.TrimSpace(fmt.Sprintf("%v %v %v: %v", scalar(s.Fields, "verdict"), scalar(s.Fields, "method"), scalar(s.Fields, "rule"), scalar(s.Fields, "reason")))
+	case CallPassed:
+		return ""
 	case Dropped:
 		return fmt.Sprintf("%v events were not written: messages came too fast", scalar(s.Fields, "events"))
 	case Damaged:

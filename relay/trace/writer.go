@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/redact"
 	"codex-bridge.example/rpc"
 )
@@ -77,6 +76,8 @@ func (w *writer) write(rec record) {
 	switch {
 	case rec.decision != nil:
 		w.writeDecision(rec.at, *rec.decision)
+	case rec.passed != nil:
+		w.writePassed(rec.at, *rec.passed)
 	case rec.timeout != nil:
 		w.writeTimeout(rec.at, *rec.timeout)
 	case rec.forwarded:
@@ -435,27 +436,6 @@ func (w *writer) close(t *thread) {
 	if err := t.file.close(); err != nil {
 		w.Log.Error("cannot close a trace", "file", t.file.path, "error", err)
 	}
-}
-
-func (w *writer) writeDecision(at time.Time, d store.Decision) {
-	raw, err := w.redactor.JSON(w.marshal(map[string]any{
-		"method": d.Method, "mode": d.Mode, "verdict": d.Verdict, "rule": d.Rule, "reason": d.Reason, "origin": d.Origin, "fields": d.Fields,
-	}))
-	if err != nil {
-		w.Log.Error("cannot trace a decision", "error", err)
-		return
-	}
-	e := Event{Type: Decided, Time: at, ThreadID: d.Thread, TurnID: d.Turn, Data: raw}
-	if m := w.received[bridge.Client]; d.Thread == "" && opensThread(d.Method) && m != nil && m.method == d.Method && w.deferEvent(m.id, e) {
-		return
-	}
-	w.append(e)
-}
-
-func (w *writer) writeTimeout(at time.Time, t Timeout) {
-	w.append(Event{Type: ToolTimeout, Time: at, ThreadID: t.Thread, TurnID: t.Turn, Data: w.marshal(map[string]any{
-		"callId": t.Call, "tool": t.Tool, "timeoutMs": t.After.Milliseconds(),
-	})})
 }
 
 // writeDropped writes how many events were dropped. It returns false if no file takes the event.

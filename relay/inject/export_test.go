@@ -1,0 +1,4 @@
+package inject
+
+// SourceOn exports sourceOn.
+var SourceOn = sourceOn
