@@ -37,6 +37,9 @@ type spawnCmd struct {
 
 func (c spawnCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
+	if err == nil {
+		err = requireBundle(cfg)
+	}
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 	s.guard.SetFolderPolicies(folderPolicies(func() bool { return s.config.Load().Skipped() }, log))
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
 	oldest := enforceable(cfg)
+	s.guard.HoldRequirements(configFiles().Requirements)
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, oldest) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
@@ -123,12 +124,15 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		}
 	}()
 	bytes := new(bridge.ByteCounts)
-	report := newTelemetry(a.cfg, bytes, a.log)
+	report := a.newTelemetry(bytes)
 	if report != nil {
 		a.options.ByteCounts = bytes
 	}
 	recorder := a.recorder(tracer, report)
 	a.guard = a.sharedParts.guard.Join(recorder, a.log)
+	if tracer != nil {
+		a.guard.OnPassed(tracer.Passed)
+	}
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
 		a.guard.SetKnowsBridge(func() bool { return true })
@@ -158,6 +162,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
 		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	})
+	relay.desk = newDesk(func() config.Desk { return relay.approvals().Desk }, a.record, a.guard, a.log)
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
@@ -289,6 +294,7 @@ func (a *assembly) addRecorders(tracer *trace.Recorder, report *telemetry.Teleme
 	}
 	showTrace(a.hello, a.cfg, tracer)
 	showTranscript(a.hello, a.cfg, mirror)
+	showFleet(a.hello, a.cfg, a.record)
 }
 
 func (a *assembly) addFeatures(features ...bridge.Feature) {

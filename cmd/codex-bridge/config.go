@@ -27,6 +27,7 @@ func configFiles() config.Options { return filesOf(workspaceFolder()) }
 func filesOf(workspace string) config.Options {
 	files := config.Discover(workspace)
 	files.Check = checkPolicy
+	files.Bundle = loadBundle
 	return files
 }
 
@@ -70,6 +71,9 @@ func warnAbout(cfg *config.Config, log *slog.Logger) {
 	case cfg.Policy.Mode == config.Enforce:
 		effect = "no thread is opened in its folder until it loads"
 	}
+	if missing := cfg.Policy.Missing; missing != "" {
+		log.Warn("no thread opens and no turn begins", "reason", missing)
+	}
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
 		log.Warn("a configuration file is not valid", "error", fault, "effect", effect)
 	}
@@ -109,6 +113,9 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	}
 	world := guard.WorldOf(cfg.Codex)
 	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
+	if root := cfg.PolicySource.Root; root != "" {
+		world.Sensitive = append(world.Sensitive, root)
+	}
 	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
@@ -221,6 +228,9 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
 	files = startFiles(files)
 	files.Loaded = cfg
+	source := newSourceRefresher(cfg.PolicySource, log)
+	files.Recheck = source.recheck
+	go source.run(ctx) // ends with ctx
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy
 		if err == nil {
@@ -231,6 +241,7 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 			reloaded(err)
 			return
 		}
+		source.setSource(changed.PolicySource)
 		setPolicy(p)
 		for _, set := range setConfig {
 			set(changed)

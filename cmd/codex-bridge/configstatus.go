@@ -18,6 +18,11 @@ type ruleStatus struct {
 	Escalated bool   `json:"escalated,omitempty"`
 	Decision  string `json:"decision"`
 	Reason    string `json:"reason,omitempty"`
+	Owner     string `json:"owner,omitempty"`
+	Ticket    string `json:"ticket,omitempty"`
+	Until     string `json:"until,omitempty"`
+	Expired   bool   `json:"expired,omitempty"`
+	Approvers string `json:"approvers,omitempty"`
 	Origin    string `json:"origin"`
 }
 
@@ -26,15 +31,19 @@ type ruleStatus struct {
 func configurationStatus(cfg *config.Config) any {
 	list := make([]ruleStatus, 0, len(cfg.Policy.Rules))
 	for _, r := range cfg.Policy.Rules[:min(len(cfg.Policy.Rules), maxStatusRules)] {
-		list = append(list, ruleStatus{r.Tool, r.Command, r.Path, r.Escalated, r.Decision, r.Reason, r.Origin.String()})
+		list = append(list, ruleStatus{r.Tool, r.Command, r.Path, r.Escalated, r.Decision, r.Why(), r.Owner, r.Ticket, r.Until, r.IsExpired(time.Now()), r.Approvers, r.Origin.String()})
 	}
 	files := cfg.Files()
 	if files == nil {
 		files = []string{}
 	}
-	return map[string]any{
+	status := map[string]any{
 		"files": files, "profile": strings.TrimSuffix(policyProfile(cfg.Policy), ": "), "rules": list, "ruleCount": len(cfg.Policy.Rules),
 		"sandbox": cfg.Policy.Sandbox, "approval": cfg.Policy.Approval, "escalation": cfg.Policy.Escalation,
 		"remember": cfg.Approvals.Remember, "rememberMs": time.Duration(cfg.Approvals.TTL).Milliseconds(), "timeoutMs": time.Duration(cfg.Approvals.Timeout).Milliseconds(),
 	}
+	if source := statusOfSource(cfg); source != nil {
+		status["policySource"] = source
+	}
+	return status
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,15 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/relay/siem"
 )
 
 type decisionsCmd struct {
-	List   listDecisionsCmd   `cmd:"" help:"List logged decisions, the newest last." example:"codex-bridge decisions list --since 24h --verdict deny"`
-	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision is changed, missing or out of order." example:"codex-bridge decisions verify"`
-	Export exportDecisionsCmd `cmd:"" help:"Print all decisions as JSON Lines." example:"codex-bridge decisions export >decisions.jsonl"`
+	List       listDecisionsCmd       `cmd:"" help:"List logged decisions, the newest last." example:"codex-bridge decisions list --since 24h --verdict deny"`
+	Verify     verifyDecisionsCmd     `cmd:"" help:"Check that no decision is changed, missing or out of order." example:"codex-bridge decisions verify"`
+	Export     exportDecisionsCmd     `cmd:"" help:"Print decisions, one in a line, for other programs." example:"codex-bridge decisions export --format ocsf --since 24h >decisions.jsonl"`
+	Ship       shipDecisionsCmd       `cmd:"" help:"Send to the fleet log what it has not acknowledged." example:"codex-bridge decisions ship"`
+	Checkpoint checkpointDecisionsCmd `cmd:"" help:"Print the heads of all chains of the fleet log, and one hash over them." example:"codex-bridge decisions checkpoint >checkpoint.json"`
 }
 
 type listDecisionsCmd struct {
@@ -119,9 +123,21 @@ func writeTable(out io.Writer, all []store.Entry) error {
 type verifyDecisionsCmd struct {
 	JSON bool     `help:"Print JSON." name:"json"`
 	Head headFlag `placeholder:"HEAD" help:"Check that a head that this command printed earlier, HASH or HASH:NUMBER, is still in the log."`
+
+	Fleet      bool        `help:"Verify the fleet log and not the local one."`
+	Checkpoint string      `placeholder:"FILE" help:"With --fleet: check that the heads of a checkpoint are still in the fleet log."`
+	Source     fleetSource `arg:"" optional:"" help:"With --fleet: a database (postgres://…) or a file with an export, in place of fleet.url."`
 }
 
 func (c verifyDecisionsCmd) Run(out io.Writer) error {
+	switch {
+	case c.Fleet && c.Head.Hash != "":
+		return usageError("--head is for the local log; use --checkpoint with --fleet")
+	case c.Fleet:
+		return verifyFleet(out, c.Source, c.Checkpoint, c.JSON)
+	case c.Checkpoint != "" || c.Source != "":
+		return usageError("a checkpoint and a source are for --fleet")
+	}
 	var head store.Head
 	err := readState(func(ctx context.Context, s *store.Store) (err error) {
 		if head, err = s.Verify(ctx); err != nil {
@@ -158,16 +174,28 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 	return nil
 }
 
-type exportDecisionsCmd struct{}
+type exportDecisionsCmd struct {
+	Format string   `enum:"json,ocsf,cef" default:"json" help:"json: the lines of the log; ocsf: events of OCSF 1.8.0, class API Activity; cef: Common Event Format."`
+	Since  timeFlag `placeholder:"TIME" help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 
-func (exportDecisionsCmd) Run(out io.Writer) error {
+	Fleet  bool        `help:"Export the fleet log and not the local one."`
+	Source fleetSource `arg:"" optional:"" help:"With --fleet: a database (postgres://…) or a file with an export, in place of fleet.url."`
+}
+
+func (c exportDecisionsCmd) Run(out io.Writer) error {
 	w := bufio.NewWriter(out)
+	switch {
+	case c.Fleet:
+		return errors.Join(c.exportFleet(w), w.Flush())
+	case c.Source != "":
+		return usageError("a source is for --fleet")
+	}
 	err := readState(func(ctx context.Context, s *store.Store) error {
-		for e, err := range s.Decisions(ctx, store.Filter{}) {
+		for e, err := range s.Decisions(ctx, store.Filter{Since: c.Since.Time}) {
 			if err != nil {
 				return err
 			}
-			line, err := e.Line()
+			line, err := c.line(e, siem.Source{Version: Version})
 			if err != nil {
 				return err
 			}
@@ -182,6 +210,17 @@ func (exportDecisionsCmd) Run(out io.Writer) error {
 		return nil
 	}
 	return errors.Join(err, w.Flush())
+}
+
+// line returns an entry in the format.
+func (c exportDecisionsCmd) line(e store.Entry, from siem.Source) ([]byte, error) {
+	switch c.Format {
+	case "ocsf":
+		return json.Marshal(siem.OCSF(e, from))
+	case "cef":
+		return []byte(siem.CEF(e, from)), nil
+	}
+	return e.Line()
 }
 
 const noDecisions = "no decisions: the bridge creates the log with the first one"

@@ -2,20 +2,35 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/cmd/codex-bridge/internal/demo"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 type demoCmd struct {
-	All bool `help:"Play all scenes."`
+	All   bool `help:"Play all scenes." xor:"what"`
+	Model *int `placeholder:"PORT" help:"Only serve the scripted model, on this port of 127.0.0.1 (0: a free one), for a Codex of yours." xor:"what"`
+}
+
+// Help describes the scripted model.
+func (demoCmd) Help() string {
+	return `The scripted model does what the user's text says, such as "RUN: git push" or "SAY: hello".
+It shows what a policy does with a model's calls, without an account. docs/guides/team.md tries a fleet with it.`
 }
 
 // Run plays the demo with the codex of CODEX_BRIDGE_CODEX or PATH. It ignores the user's
 // configuration.
 func (c demoCmd) Run(out rawOutput) error {
+	if c.Model != nil {
+		return serveModel(*c.Model, out)
+	}
 	path, err := codex.Find("codex")
 	if err != nil {
 		return err
@@ -27,4 +42,22 @@ func (c demoCmd) Run(out rawOutput) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout), All: c.All})
+}
+
+// serveModel serves the scripted model until a signal ends it.
+func serveModel(port int, out io.Writer) error {
+	if port < 0 || port > 65535 {
+		return usageError(fmt.Sprintf("--model=%d: a port from 0 to 65535", port))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	model, err := scripted.StartAt(port, nil)
+	if err != nil {
+		return fmt.Errorf("%w; choose another port", err)
+	}
+	_, err = fmt.Fprintf(out, "The scripted model is at %s/v1 until you interrupt it.\n", model.URL())
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, model.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -89,10 +90,12 @@ func examine(files config.Options, trial string) []finding {
 		all[0].Detail = strings.Join(files, ", ")
 	}
 	all = append(all, examineInvalid(cfg)...)
+	all = append(all, examineSource(cfg)...)
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineTerminal(cfg)...)
 	all = append(all, examineServe(cfg)...)
-	all = append(all, examineRules(cfg)...)
+	all = append(all, examineRules(cfg, time.Now())...)
+	all = append(all, examineDesk(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineExposed(cfg)...)
@@ -103,6 +106,7 @@ func examine(files config.Options, trial string) []finding {
 	all = append(all, examineTraces(cfg)...)
 	all = append(all, examineTranscripts(cfg)...)
 	all = append(all, examineTelemetry(cfg)...)
+	all = append(all, examineFleet(cfg)...)
 	return append(all, examineCodex(cfg, trial)...)
 }
 
@@ -220,14 +224,27 @@ func examineCodex(cfg *config.Config, trial string) []finding {
 		found.State, found.Hint = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
-	if text, err := ask(cfg, path, "sandbox", "--", "true"); err != nil {
+	nothing := commandThatDoesNothing(runtime.GOOS)
+	if text, err := ask(cfg, path, append([]string{"sandbox", "--"}, nothing...)...); err != nil {
 		sandbox = finding{"sandbox", broken, fmt.Sprintf("codex can't run a command in its sandbox: %v: %s", err, lastLine(text)),
-			"see \"codex sandbox -- true\"; on Linux it needs user namespaces"}
+			"see \"codex sandbox -- " + strings.Join(nothing, " ") + "\"; on Linux it needs user namespaces"}
 	}
 	if found.State == broken {
 		return []finding{found, sandbox}
 	}
-	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path, trial), sandbox})
+	required, err := askServer(cfg, path, "configRequirements/read")
+	all := slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, required, err, trial)})
+	if err == nil {
+		all = append(all, examineRequirements(cfg, required, configFiles().Requirements)...)
+	}
+	return append(all, sandbox)
+}
+
+func commandThatDoesNothing(goos string) []string {
+	if goos == "windows" {
+		return []string{"cmd.exe", "/c", "exit"}
+	}
+	return []string{"true"}
 }
 
 // unknownFields describes what happens to a field that is not in the schema of the tested Codex.

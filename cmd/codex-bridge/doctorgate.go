@@ -7,19 +7,31 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
 )
+
+// trialFolder begins the name of the folder of fireHook, and trialCodex is its value of ownCodexEnv.
+const trialFolder, trialCodex = "codex-bridge-doctor-", "trial"
+
+// isTrial reports whether this bridge is the one of fireHook, whose decisions are about no conversation. Its
+// state and its CODEX_HOME are in one temporary folder, so a bridge with the user's Codex can't pass for it.
+func isTrial() bool {
+	folder := filepath.Dir(os.Getenv(store.EnvFolder))
+	return os.Getenv(ownCodexEnv) == trialCodex && strings.HasPrefix(filepath.Base(folder), trialFolder) && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
+}
 
 // fireHook makes the real Codex run a hook of the bridge. It plays a conversation through
 // this program with the user's configuration, these policy files of the workspace, a
 // scripted model and a temporary CODEX_HOME. trial, if not "", takes the place of the user's file. It returns the status of the hook run and its
 // duration in milliseconds, as Codex reports them.
 func fireHook(policyFiles []string, trial string) (status, took string, err error) {
-	folder, err := scripted.Folder("codex-bridge-doctor-")
+	folder, err := scripted.Folder(trialFolder)
 	if err != nil {
 		return "", "", err
 	}
@@ -54,7 +66,7 @@ func fireHook(policyFiles []string, trial string) (status, took string, err erro
 	if err != nil {
 		return "", "", err
 	}
-	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"), ownCodexEnv+"=1")
+	env = append(append(os.Environ(), env...), store.EnvFolder+"="+filepath.Join(folder, "state"), ownCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
 	if trial != "" {
 		env = append(env, config.EnvConfig+"="+trial)
 	}

@@ -18,8 +18,9 @@ import (
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
 // can drop them silently (measured).
-func examineHooks(cfg *config.Config, path, trial string) finding {
-	result, err := askServer(cfg, path, "configRequirements/read")
+//
+// result is the response to configRequirements/read.
+func examineHooks(cfg *config.Config, result json.RawMessage, err error, trial string) finding {
 	var answer struct {
 		Requirements struct {
 			AllowManagedHooksOnly bool

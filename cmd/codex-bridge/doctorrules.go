@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
@@ -33,9 +34,13 @@ func examineUserRules(cfg *config.Config) []finding {
 	return []finding{{name, fine, fmt.Sprintf("%d of your rules let commands out of the sandbox, the first is %s; through the bridge these commands run inside", len(lets), lets[0].String()), ""}}
 }
 
-// examineRules warns about rules whose wildcards match tools without a hook.
-func examineRules(cfg *config.Config) []finding {
+// examineRules warns about rules that have expired, and about rules whose wildcards match tools without
+// a hook.
+func examineRules(cfg *config.Config, now time.Time) []finding {
 	var all []finding
+	for _, line := range cfg.Policy.ExpiredRules(now) {
+		all = append(all, finding{"rules", warn, line, "remove the rule, or agree on a later until"})
+	}
 	for _, rule := range cfg.Policy.Rules {
 		if names := rules.Unseen(rule.Tool); len(names) > 0 {
 			all = append(all, finding{

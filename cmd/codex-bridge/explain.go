@@ -44,6 +44,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	e := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler)).Explain(m)
+	e.Expired = cfg.Policy.ExpiredRules(world.Now())
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)
 	}
@@ -85,6 +86,9 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 		w.line("verdict: %s (policy.mode is audit: this is logged, and codex gets the message as it came)", d.Verdict)
 	default:
 		w.line("verdict: %s", d.Verdict)
+	}
+	for _, line := range e.Expired {
+		w.line("expired: %s", line)
 	}
 	if d.Err != nil {
 		w.line("error %d: %s", d.Err.Code, d.Err.Message)

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 	"codex-bridge.example/relay/gate"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -37,6 +38,7 @@ type hooks struct {
 	// unattended answers hooks of turns whose client has gone.
 	unattended *handlers.Chain
 	gate       *gate.Gate
+	desk       *desk.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
 	limiter    *approvals.Limiter // of questions to the user, shared by hooks and approvals
@@ -125,6 +127,9 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	}
 	if h.guard.Policy().GateEnabled() {
 		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
+	}
+	if d := h.approvals().Desk; len(d.Groups) > 0 {
+		plan.PersonTimeout += time.Duration(d.Timeout)
 	}
 	allow := cfg.OnFailure == "allow"
 	if _, err := server.Command(self, hook.PreToolUse, time.Duration(cfg.Timeout), allow); err != nil {
@@ -225,9 +230,18 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	}
 	r := h.guard.Tool(ctx, call.Thread(), call.TurnID, use, call.Payload)
 	ruling := handlers.Ruling{Refusal: r.Refusal}
-	if r.Ask {
+	if r.Ask || r.Approvers != nil {
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
-			return h.gate.Ask(ctx, call, gate.Reason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell})
+			if r.Ask {
+				why := gate.Reason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Since: r.AnswersSince, Facts: r.Facts}
+				if a := h.gate.Ask(ctx, call, why); a.Decision != "" {
+					return a
+				}
+			}
+			if r.Approvers == nil {
+				return hook.Answer{}
+			}
+			return h.askDesk(ctx, call, r)
 		}
 	}
 	return ruling

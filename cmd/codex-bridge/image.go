@@ -33,6 +33,9 @@ type describeImageCmd struct {
 
 func (c describeImageCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
+	if err == nil {
+		err = requireBundle(cfg)
+	}
 	if err != nil {
 		return err
 	}

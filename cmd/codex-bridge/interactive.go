@@ -90,6 +90,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	if err != nil {
 		return fmt.Errorf("the socket for Codex's terminal interface can't be opened: %w", err)
 	}
+	record.ship(cfg, log)
 	h := newHub(cfg, record, stderr, log)
 	h.args, h.notices, h.turns = overrides(line, len(cfg.Codex.Args)), notices, turnsEnd
 	if _, err := h.generation(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/fleet"
 	"codex-bridge.example/relay/redact"
 )
 
@@ -19,8 +20,9 @@ type ledger struct {
 	url      string
 	redactor redact.Redactor
 
-	mu     sync.Mutex
-	opened *store.Store
+	mu      sync.Mutex
+	opened  *store.Store
+	shipper *fleet.Shipper // nil: no fleet log
 }
 
 func newLedger(cfg *config.Config) *ledger {
@@ -32,14 +34,16 @@ const (
 	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
 )
 
-// Append implements guard.Recorder. It redacts secrets in the reason. It records the reason of
+// Append implements guard.Recorder. It redacts secrets in the reason and the facts. It records the reason of
 // a user's approval in full, in several entries if needed.
 func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err
 	}
+	defer l.wakeShipper()
 	d.Reason = l.redactor.Text(d.Reason)
+	d.Facts = l.redactor.Facts(d.Facts)
 	if d.Rule != approvals.RulePerson {
 		return s.Append(ctx, d)
 	}
@@ -51,8 +55,17 @@ func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 		if err := s.Append(ctx, d); err != nil {
 			return err
 		}
+		d.Facts = "" // the first entry has them
 	}
 	return nil
+}
+
+func (l *ledger) wakeShipper() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shipper != nil {
+		l.shipper.Wake()
+	}
 }
 
 // split cuts a text between characters into parts of at most size bytes. It returns at least
@@ -82,8 +95,17 @@ func (l *ledger) store(ctx context.Context) (*store.Store, error) {
 	return l.opened, err
 }
 
-// Close closes the state, if it was opened.
+// Close sends the rest to the fleet log, within fleetGrace, and closes the state, if it was opened.
 func (l *ledger) Close() error {
+	l.mu.Lock()
+	shipper := l.shipper
+	l.shipper = nil
+	l.mu.Unlock()
+	if shipper != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), fleetGrace)
+		defer cancel()
+		shipper.Close(ctx)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.opened == nil {

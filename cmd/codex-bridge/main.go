@@ -70,9 +70,12 @@ var isWord = regexp.MustCompile(`^[a-z][a-z-]*$`)
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a
 // client that joined codex-bridge serve. An error may be the exit status.
 func runAsCodex(args []string) error {
-	cfg, err := config.LoadLenient(startFiles(configFiles()))
+	cfg, err := config.LoadLenient(atStart(startFiles(configFiles())))
 	if err != nil {
 		return err
+	}
+	if isTrial() {
+		cfg.Store.URL, cfg.Fleet.URL, cfg.Otel.Endpoint = "", "", ""
 	}
 	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
@@ -105,6 +108,9 @@ func runAsCodex(args []string) error {
 	}
 	if err := cfg.WorkspaceError(); err != nil {
 		return err // no thread request follows that could be refused
+	}
+	if err := requireBundle(cfg); err != nil {
+		return err
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices, record)

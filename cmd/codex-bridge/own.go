@@ -17,10 +17,11 @@ type cli struct {
 	Init       initCmd       `cmd:"" group:"start" help:"Write a commented configuration. It never overwrites a file." example:"codex-bridge init --profile careful"`
 	Doctor     doctorCmd     `cmd:"" group:"start" help:"Check Codex, the configuration and the folders, and suggest fixes." example:"codex-bridge doctor"`
 	Demo       demoCmd       `cmd:"" group:"start" help:"Show what a policy does, offline, with the real Codex." example:"codex-bridge demo"`
-	Policy     policyCmd     `cmd:"" group:"policy" help:"Explain and test the policy."`
+	Policy     policyCmd     `cmd:"" group:"policy" help:"Explain and test the policy, and distribute it."`
 	Methods    methodsCmd    `cmd:"" group:"policy" help:"List the methods of Codex, or compare those of another Codex."`
 	Decisions  decisionsCmd  `cmd:"" group:"policy" help:"Show and verify the decision log."`
 	Grants     grantsCmd     `cmd:"" group:"policy" help:"Show and revoke remembered approvals."`
+	Approvals  approvalsCmd  `cmd:"" group:"policy" help:"Show and answer requests for a second person."`
 	Run        runCmd        `cmd:"" group:"work" help:"Run one turn of a session, and print the reply." example:"codex-bridge run --session nightly \"Update the changelog\""`
 	Threads    threadsCmd    `cmd:"" group:"work" help:"Show, clear, import and export the threads of sessions."`
 	History    historyCmd    `cmd:"" group:"work" help:"Search transcripts."`
@@ -49,13 +50,19 @@ const description = `Start it in place of "codex": it runs the real Codex behind
 --version, and all commands that are not below, are Codex's.`
 
 type policyCmd struct {
-	Explain explainCmd    `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change." example:"codex-bridge policy explain request.json"`
-	Test    policyTestCmd `cmd:"" help:"Run files of test cases for a policy." example:"codex-bridge policy test team-policy.toml"`
+	Explain  explainCmd       `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change." example:"codex-bridge policy explain request.json"`
+	Export   policyExportCmd  `cmd:"" help:"Print what of the policy Codex can enforce by itself." example:"codex-bridge policy export --requirements >requirements.toml"`
+	Test     policyTestCmd    `cmd:"" help:"Run files of test cases for a policy." example:"codex-bridge policy test team-policy.toml"`
+	Simulate simulateCmd      `cmd:"" help:"Compare a candidate policy with the current one over the recorded decisions and traces." example:"codex-bridge policy simulate --candidate new.toml --since 7d"`
+	Suggest  suggestCmd       `cmd:"" help:"Propose the smallest rules that would have allowed recorded denials." example:"codex-bridge policy suggest --since 7d"`
+	Publish  policyPublishCmd `cmd:"" help:"Sign a bundle of policy into a repository, for any web server or file share." example:"codex-bridge policy publish --repo public --key policy.key team-policy"`
+	Pull     policyPullCmd    `cmd:"" help:"Get the bundle of policy now, and print its changes." example:"codex-bridge policy pull"`
+	Status   policyStatusCmd  `cmd:"" help:"Show the bundle of policy: version, signer, age." example:"codex-bridge policy status"`
 }
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version", "help",
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "approvals", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version", "help",
 }
 
 // isOwn reports whether an argument list is for cli.

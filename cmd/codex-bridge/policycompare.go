@@ -60,6 +60,19 @@ func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, erro
 	return r.diffs, nil
 }
 
+// compareCommand is compare for a shell command.
+func compareCommand(want cases.Want, a policy.ToolAnswer) []string {
+	r := &comparison{}
+	r.check("verdict", string(want.Verdict), a.Decision)
+	if want.Rule != "" {
+		r.checkRule(want.Rule, []string{a.Rule})
+	}
+	if len(r.diffs) > 0 {
+		r.add("got: %s%s", a.Reason, placeSuffix(a.Origin))
+	}
+	return r.diffs
+}
+
 // fields compares the changed fields.
 func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy.Change) error {
 	got := make(map[string]string)

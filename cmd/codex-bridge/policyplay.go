@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
@@ -20,13 +22,15 @@ import (
 
 // caseRunner runs cases of `policy test` through the same guard as the proxy.
 type caseRunner struct {
-	policies map[string]*compiled // by the text of the configuration; "" is the current one
+	policies map[string]*compiled // by the text of the configuration; "" is that of cases without one
+	bundle   *string              // a bundle, for cases without a policy; nil: the current configuration
 }
 
-// compiled is a configuration and its policy.
+// compiled is a configuration and its policy, with a line for each of its rules that has expired.
 type compiled struct {
-	cfg    *config.Config
-	policy *policy.Policy
+	cfg     *config.Config
+	policy  *policy.Policy
+	expired []string
 }
 
 // caseFolder is the workspace of a case, which replaces ${workspace}.
@@ -47,6 +51,13 @@ func (b *caseRunner) run(c *cases.Case) ([]string, error) {
 		return nil, err
 	}
 	defer done()
+	world := guard.WorldOf(p.cfg.Codex)
+	world.Programs, world.Links = nil, nil // a test does not depend on where this machine has its programs
+	world.StartFolder = here.workspace
+	g := guard.New(p.policy, world, guard.NoRecord, slog.New(slog.DiscardHandler))
+	if c.Command != nil {
+		return compareCommand(c.Want, g.ExplainCommand(here.text(*c.Command), here.workspace, "")), nil
+	}
 	m, err := rpc.ParseMessage(here.json(c.Message))
 	if err != nil {
 		var refused *rpc.MessageError
@@ -72,11 +83,7 @@ func (b *caseRunner) run(c *cases.Case) ([]string, error) {
 		}
 		situation.Question = &policy.ServerRequest{Method: asked.Method, Params: asked.Params}
 	}
-	world := guard.WorldOf(p.cfg.Codex)
-	world.Programs, world.Links = nil, nil // a test does not depend on where this machine has its programs
-	world.StartFolder = here.workspace
-	e := guard.New(p.policy, world, guard.NoRecord, slog.New(slog.DiscardHandler)).ExplainIn(m, situation)
-	return here.compare(c.Want, e.Decision)
+	return here.compare(c.Want, g.ExplainIn(m, situation).Decision)
 }
 
 // compile loads a configuration as the user's file, and caches it.
@@ -88,7 +95,11 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	if p := b.policies[key]; p != nil {
 		return p, nil
 	}
-	cfg, err := configOf(text)
+	load := func() (*config.Config, error) { return configOf(text) }
+	if text == nil && b.bundle != nil {
+		load = func() (*config.Config, error) { return loadBundleText(bundle.Target, *b.bundle) }
+	}
+	cfg, err := load()
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +107,24 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.policies[key] = &compiled{cfg, p}
+	c := &compiled{cfg, p, cfg.Policy.ExpiredRules(guard.World().Now())}
+	if text != nil {
+		for i, line := range c.expired {
+			c.expired[i] = strings.ReplaceAll(line, cfg.Files()[0], "policy")
+		}
+	}
+	b.policies[key] = c
 	return b.policies[key], nil
+}
+
+// expired returns a line for each expired rule of the configurations that the cases use.
+func (b *caseRunner) expired() []string {
+	lines := []string{}
+	for _, c := range b.policies {
+		lines = append(lines, c.expired...)
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
 func configOf(text *string) (*config.Config, error) {

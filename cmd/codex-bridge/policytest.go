@@ -32,37 +32,56 @@ func (c policyTestCmd) Run(out io.Writer) error {
 		list = append(list, more...)
 	}
 	b := &caseRunner{policies: make(map[string]*compiled)}
-	w, results, failed := &printer{w: out}, []caseResult{}, 0
-	for i := range list {
-		one := &list[i]
-		differ, err := b.run(one)
-		if err != nil {
-			return &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
-		}
-		if len(differ) > 0 {
-			failed++
-		}
-		switch {
-		case c.JSON:
-			results = append(results, caseResult{one.File, one.Line, one.Name, append([]string{}, differ...)})
-		case len(differ) > 0:
-			w.line("FAIL  %s:%d: %s", one.File, one.Line, one.Name)
-			for _, line := range differ {
-				w.line("      %s", line)
-			}
-		case c.Verbose:
-			w.line("ok    %s:%d: %s", one.File, one.Line, one.Name)
-		}
+	results, failed, err := b.runAll(list)
+	if err != nil {
+		return err
 	}
+	w := &printer{w: out}
 	if c.JSON {
-		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed})
+		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed, "expiredRules": b.expired()})
 	} else {
+		for _, one := range results {
+			w.result(one, c.Verbose)
+		}
+		for _, line := range b.expired() {
+			w.line("expired: %s", line)
+		}
 		w.line("%s, %d failed", count(len(list), "case"), failed)
 	}
 	if w.err == nil && failed > 0 {
 		return exitError(exitFailed)
 	}
 	return w.err
+}
+
+// runAll runs cases. An error means that one can't be run.
+func (b *caseRunner) runAll(list []cases.Case) (results []caseResult, failed int, err error) {
+	results = []caseResult{}
+	for i := range list {
+		one := &list[i]
+		differ, err := b.run(one)
+		if err != nil {
+			return nil, 0, &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
+		}
+		if len(differ) > 0 {
+			failed++
+		}
+		results = append(results, caseResult{one.File, one.Line, one.Name, append([]string{}, differ...)})
+	}
+	return results, failed, nil
+}
+
+// result prints a case that has failed; if verbose is true, also one that has passed.
+func (p *printer) result(one caseResult, verbose bool) {
+	switch {
+	case len(one.Differences) > 0:
+		p.line("FAIL  %s:%d: %s", one.File, one.Line, one.Name)
+		for _, line := range one.Differences {
+			p.line("      %s", line)
+		}
+	case verbose:
+		p.line("ok    %s:%d: %s", one.File, one.Line, one.Name)
+	}
 }
 
 func count(n int, what string) string {

@@ -18,6 +18,7 @@ import (
 // the exit status of the app-server. The user reads notices after the first thread has opened.
 func proxy(cfg *config.Config, command codex.Command, notices []string, record *ledger) error {
 	log := logger(cfg)
+	record.ship(cfg, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	shared, err := newSharedParts(cfg, command, record, log)

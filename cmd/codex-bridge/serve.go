@@ -41,7 +41,7 @@ The policy files of workspaces apply to the threads in their folders; other sect
 
 // Run serves clients until a signal comes.
 func (c serveCmd) Run(out io.Writer) error {
-	cfg, err := config.Load(startFiles(filesOf("")))
+	cfg, err := config.Load(atStart(startFiles(filesOf(""))))
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,7 @@ func (c serveCmd) Run(out io.Writer) error {
 
 func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
 	record := newLedger(cfg)
+	record.ship(cfg, log)
 	warnAbout(cfg, log)
 	if len(c.Listen) > 0 {
 		cfg.Serve.Listen = c.Listen

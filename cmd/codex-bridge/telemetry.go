@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/telemetry"
 
@@ -32,7 +34,8 @@ func collectorURL(cfg *config.Config) string {
 }
 
 // newTelemetry starts the export to a collector; nil if there is none.
-func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger) *telemetry.Telemetry {
+func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
+	cfg, log := a.cfg, a.log
 	endpoint := collectorURL(cfg)
 	if endpoint == "" {
 		return nil
@@ -43,7 +46,17 @@ func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
 	}
-	t, err := telemetry.New(telemetry.Options{Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
+	t, err := telemetry.New(telemetry.Options{
+		Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version, Logs: cfg.Otel.Logs,
+		Mode: func() string { return string(a.guard.Policy().Mode()) },
+		Codex: func() (string, bool) {
+			version, err := a.program.Version(context.Background())
+			if err != nil {
+				return "unknown", false
+			}
+			return version, codex.CompareVersions(version, methods.Measured) <= 0
+		},
+	})
 	if err != nil {
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
@@ -79,7 +92,11 @@ func examineTelemetry(cfg *config.Config) []finding {
 	if err != nil {
 		return []finding{{"telemetry", warn, "nothing is exported: the address of the collector is no HTTP URL", "set an address such as http://localhost:4318 as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT"}}
 	}
-	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are exported to " + address.Host + ", without their contents", ""}}
+	logs := ""
+	if cfg.Otel.Logs {
+		logs = "; decisions also as logs, with rules and reasons"
+	}
+	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are exported to " + address.Host + ", without their contents" + logs, ""}}
 }
 
 // closeTelemetry exports the rest, within telemetryGrace.

@@ -47,7 +47,7 @@ func newTrace(cfg *config.Config, sessionKey func(thread string) string, log *sl
 
 // secrets returns the known secrets, for redaction: environment variables with a secret's name,
 // also those that the configuration sets for Codex; the tokens of tool servers; the password of
-// the database; the headers of the collector that contain a digit.
+// the databases; the headers of the collectors that contain a digit.
 func secrets(cfg *config.Config) []string {
 	environ := os.Environ()
 	for name, value := range cfg.Codex.Env {
@@ -58,14 +58,18 @@ func secrets(cfg *config.Config) []string {
 			environ = append(environ, "TOKEN="+os.Getenv(s.BearerTokenEnv))
 		}
 	}
-	if address, err := url.Parse(cfg.Store.URL); err == nil && address.User != nil {
-		password, _ := address.User.Password()
-		environ = append(environ, "PASSWORD="+password)
+	for _, one := range []string{cfg.Store.URL, cfg.Fleet.URL, cfg.PolicySource.URL} {
+		if address, err := url.Parse(one); err == nil && address.User != nil {
+			password, _ := address.User.Password()
+			environ = append(environ, "PASSWORD="+password)
+		}
 	}
-	for _, value := range telemetry.ParseHeaders(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
-		words := strings.Fields(value) // for example "Bearer", which is no secret
-		if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
-			environ = append(environ, "TOKEN="+words[len(words)-1])
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", envLogsHeaders} {
+		for _, value := range telemetry.ParseHeaders(os.Getenv(name)) {
+			words := strings.Fields(value) // for example "Bearer", which is no secret
+			if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
+				environ = append(environ, "TOKEN="+words[len(words)-1])
+			}
 		}
 	}
 	return redact.EnvironSecrets(environ)

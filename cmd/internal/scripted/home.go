@@ -19,7 +19,6 @@ const Model = "gpt-5.5"
 // Measured with Codex 0.169.0: Codex warns and creates no helper aliases if CODEX_HOME is in the
 // temporary folder, which is $TMPDIR, or /tmp without it. A home in the folder of a test works if
 // TMPDIR is not a parent of it; see Env.
-// well, if codex is started with a TMPDIR that is no parent of it; see Env.
 func Home(dir, url, extra string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,8 +39,11 @@ type Server struct {
 
 // Start opens the model on a free port of the loopback interface. With a nil script, Vocabulary
 // answers all requests. The error is that of listening.
-func Start(script Script) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func Start(script Script) (*Server, error) { return StartAt(0, script) }
+
+// StartAt is Start on a port of the loopback interface.
+func StartAt(port int, script Script) (*Server, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("scripted model: %w", err)
 	}

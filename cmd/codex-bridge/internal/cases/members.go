@@ -122,7 +122,7 @@ func (t *caseTable) finish() error {
 func parseCase(members map[string]any) (c Case, err error) {
 	t := &caseTable{members, nil}
 	c.Name, c.Workspace, c.Policy = t.plain("name"), t.plain("workspace"), t.text("policy")
-	c.Args = t.texts("args")
+	c.Args, c.Command = t.texts("args"), t.text("command")
 	if message, ok := t.take("message"); ok {
 		if c.Message, err = rawMessage(message); err != nil {
 			return c, err
@@ -160,11 +160,12 @@ func parseCase(members map[string]any) (c Case, err error) {
 		Args: t.texts("codex_args"), Flags: t.texts("taken_out"),
 	}
 	c.Want.Gets, _ = t.take("codex_gets")
-	switch verdict := t.plain("expect"); policy.Verdict(verdict) {
-	case policy.Pass, policy.Rewrite, policy.Deny:
-		c.Want.Verdict = policy.Verdict(verdict)
-	default:
-		t.fail("expect", `write "pass", "rewrite" or "deny"`)
+	known, wants := []policy.Verdict{policy.Pass, policy.Rewrite, policy.Deny}, `write "pass", "rewrite" or "deny"`
+	if c.Command != nil {
+		known, wants = []policy.Verdict{Allow, Ask, policy.Deny}, `write "allow", "ask" or "deny"`
+	}
+	if c.Want.Verdict = policy.Verdict(t.plain("expect")); !slices.Contains(known, c.Want.Verdict) {
+		t.fail("expect", wants)
 	}
 	return c, errors.Join(t.finish(), c.check())
 }
@@ -185,19 +186,22 @@ func rawMessage(v any) ([]byte, error) {
 func (c *Case) check() error {
 	var words []string
 	w := c.Want
-	if c.Args != nil {
-		if c.Message != nil {
-			return errors.New("a case has either a message or args")
-		}
-		words = unexpected(map[string]bool{
-			"from": c.Server, "asked": c.Asked != nil, "thread": c.Thread != nil, "codex_config": c.Config != nil, "fields": w.Fields != nil,
-			"error": w.Error != nil, "codex_gets": w.Gets != nil, "workspace": c.Workspace != "",
-		})
-	} else {
-		if c.Message == nil {
-			return errors.New("a case has a message, or args")
-		}
-		words = unexpected(map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil})
+	ofMessage := map[string]bool{
+		"from": c.Server, "asked": c.Asked != nil, "thread": c.Thread != nil, "codex_config": c.Config != nil, "fields": w.Fields != nil,
+		"error": w.Error != nil, "codex_gets": w.Gets != nil,
+	}
+	ofArgs := map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil}
+	switch subjects := len(unexpected(map[string]bool{"message": c.Message != nil, "args": c.Args != nil, "command": c.Command != nil})); {
+	case subjects != 1:
+		return errors.New("a case has a message, args or a command, and only one of them")
+	case c.Message != nil:
+		words = unexpected(ofArgs)
+	case c.Args != nil:
+		ofMessage["workspace"] = c.Workspace != ""
+		words = unexpected(ofMessage)
+	default:
+		maps.Copy(ofMessage, ofArgs)
+		words = unexpected(ofMessage)
 	}
 	switch {
 	case c.Name == "":

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/desk"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
+)
+
+const ruleDesk = "approvals.desk"
+
+// newDesk returns the desk of a client, which asks the second person of rules with approvers.
+func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.Logger) *desk.Desk {
+	return desk.New(desk.Options{
+		Config: cfg,
+		Store: func(ctx context.Context) (desk.Store, error) {
+			s, err := record.store(ctx)
+			if err != nil {
+				return nil, err // not a nil *store.Store in an interface
+			}
+			return s, nil
+		},
+		Accept: func(ctx context.Context, r desk.Request, reason string) error {
+			return recordDesk(ctx, g, r, policy.Accept, reason)
+		},
+		Secret: os.Getenv,
+		Now:    time.Now,
+		Log:    log,
+	})
+}
+
+// recordDesk logs the result of a request, as an answer to the question that Codex would ask.
+func recordDesk(ctx context.Context, g *guard.Guard, r desk.Request, v policy.Verdict, reason string) error {
+	params, err := json.Marshal(map[string]string{"threadId": r.Thread, "turnId": r.Turn, "itemId": r.Item, "command": r.Command, "cwd": r.Cwd})
+	if err != nil {
+		return err
+	}
+	asked, err := rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(r.Item), "item/commandExecution/requestApproval", params))
+	if err != nil {
+		return err
+	}
+	return g.RecordAnswer(ctx, asked, v, ruleDesk, reason, r.Facts)
+}
+
+// askDesk asks the approvers of a rule about a call.
+func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
+	use, err := useOf(call)
+	if err != nil {
+		return hook.Answer{Decision: hook.Deny, Reason: err.Error()}
+	}
+	sum := sha256.Sum256(call.ToolInput)
+	asked := desk.Request{
+		Groups: r.Approvers.Groups, Rule: r.Approvers.Rule, Client: h.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
+		Command: use.Summary(), Input: hex.EncodeToString(sum[:]), Cwd: call.Cwd, Shell: r.Shell,
+		Sandbox: h.guard.Sandbox(call.Thread(), call.TurnID), Outside: r.Approvers.Leaves, Facts: r.Facts,
+	}
+	if err := h.desk.Ask(ctx, asked); err != nil {
+		reason := "no second person has approved this command: " + err.Error()
+		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
+		return hook.Answer{Decision: hook.Deny, Reason: reason + ". Tell the user, and don't try another way."}
+	}
+	h.guard.Approve(call.Thread(), call.TurnID, call.ToolUseID, r.Approvers.Leaves)
+	return hook.Answer{}
+}
+
+// examineDesk reports whether the commands of rules with approvers can be approved.
+func examineDesk(cfg *config.Config) (all []finding) {
+	d, seen := cfg.Approvals.Desk, make(map[string]bool)
+	for _, rule := range cfg.Policy.Rules {
+		name := rule.Approvers
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		if err := desk.Check(d, name); err != nil {
+			all = append(all, finding{"approvers", broken, err.Error(), "until then commands that need " + name + " are refused"})
+			continue
+		}
+		all = append(all, finding{"approvers", fine, fmt.Sprintf("%s: one of %s must approve within %s", name, count(len(d.Groups[name].Keys), "key"), d.Timeout), ""})
+	}
+	if d.Webhook != "" && os.Getenv(d.Secret) == "" {
+		all = append(all, finding{"approvers", warn, "the webhook gets no request: the environment variable " + d.Secret + " is not set", "set it where the editor starts the bridge"})
+	}
+	return all
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge.example/bridge/bundle"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+)
+
+type policyPublishCmd struct {
+	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
+	Repo    string   `required:"" placeholder:"DIR" help:"The repository, which is made if it is missing."`
+	Key     []string `placeholder:"FILE" help:"A key that signs bundles. May be given several times."`
+	RootKey string   `placeholder:"FILE" help:"The key of the root, for a new repository and for --rotate. Keep it offline."`
+	NewKeys bool     `help:"Make the key files that do not exist."`
+	Rotate  []string `placeholder:"ROLE=FILE" help:"Give a role (root, targets, snapshot, timestamp) this key in place of its keys. FILE is made if it does not exist."`
+
+	RootExpires      time.Duration `default:"8760h" help:"How long the root is valid."`
+	TargetsExpires   time.Duration `default:"2160h" help:"How long the bundle is valid."`
+	SnapshotExpires  time.Duration `default:"2160h" help:"How long the list of versions is valid."`
+	TimestampExpires time.Duration `default:"168h" help:"How long a client may be shown an old state. Publish again before."`
+}
+
+// Help describes the keys.
+func (policyPublishCmd) Help() string {
+	return `It refuses a policy.toml that does not load, or whose tests fail.
+A new repository: --root-key root.key --key policy.key --new-keys FOLDER. Give users DIR/root.json, and serve DIR by any web server or file share.
+Run it without FOLDER daily to renew the timestamp; if you give the timestamp a key of its own, that key suffices.
+To exchange a key: --root-key root.key --key policy.key --rotate timestamp=new.key.`
+}
+
+// Run signs and writes.
+func (c policyPublishCmd) Run(out io.Writer) error {
+	w := &printer{w: out}
+	p := bundle.Publication{Now: time.Now(), Expiry: make(map[string]time.Duration), Rotate: make(map[string][]*bundle.Key)}
+	for i, expiry := range []time.Duration{c.RootExpires, c.TargetsExpires, c.SnapshotExpires, c.TimestampExpires} {
+		if expiry < time.Minute {
+			return usageError("a role that expires in less than a minute is of no use")
+		}
+		p.Expiry[bundle.Roles[i]] = expiry
+	}
+	if c.Folder != "" {
+		text, tests, err := checkedBundle(c.Folder, out)
+		if err != nil {
+			return err
+		}
+		p.Bundle = text
+		w.line("%s loads; %s passed.", filepath.Join(c.Folder, bundle.Target), count(tests, "policy test"))
+	}
+	if err := c.readKeys(w, &p); err != nil {
+		return err
+	}
+	done, err := bundle.Publish(c.Repo, p)
+	if err != nil {
+		return err
+	}
+	c.report(w, done)
+	return w.err
+}
+
+// readKeys reads the keys, and makes those that it may make.
+func (c policyPublishCmd) readKeys(w *printer, p *bundle.Publication) error {
+	read := func(file string, mayMake bool) (*bundle.Key, error) {
+		if !mayMake {
+			key, err := bundle.ReadKey(file)
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; --new-keys makes it", err)
+			}
+			return key, err
+		}
+		key, made, err := bundle.ReadOrNewKey(file)
+		if made {
+			w.line("Made the key %s in %s. Keep a copy in a safe place.", bundle.ShortID(key.ID), file)
+		}
+		return key, err
+	}
+	var err error
+	if c.RootKey != "" {
+		if p.RootKey, err = read(c.RootKey, c.NewKeys); err != nil {
+			return err
+		}
+	}
+	for _, file := range c.Key {
+		key, err := read(file, c.NewKeys)
+		if err != nil {
+			return err
+		}
+		p.Keys = append(p.Keys, key)
+	}
+	for _, text := range c.Rotate {
+		role, file, ok := strings.Cut(text, "=")
+		if !ok || !slices.Contains(bundle.Roles, role) || file == "" {
+			return usageError(fmt.Sprintf("--rotate %s: write ROLE=FILE, with one of %s", text, strings.Join(bundle.Roles, ", ")))
+		}
+		key, err := read(file, true)
+		if err != nil {
+			return err
+		}
+		p.Rotate[role] = append(p.Rotate[role], key)
+	}
+	return nil
+}
+
+// report prints the signed files and the next step of the publisher.
+func (c policyPublishCmd) report(w *printer, done bundle.Published) {
+	for _, s := range done.Signed {
+		var keys []string
+		for _, id := range s.Keys {
+			keys = append(keys, bundle.ShortID(id))
+		}
+		w.line("Signed %s version %d by %s, valid until %s.", s.Role, s.Version, strings.Join(keys, " and "), day(s.Expires))
+	}
+	switch {
+	case done.New:
+		w.line("The repository %s has its first bundle. Serve the folder, and give each machine %s with a [policy_source] that names both.", c.Repo, filepath.Join(c.Repo, "root.json"))
+		w.line("Keep the root key offline: it is needed only to exchange keys, and once in %s.", days(c.RootExpires))
+	case done.Changed:
+		w.line("The bundle is version %d. Bridges apply it at their next refresh; \"codex-bridge policy pull\" does so at once.", done.Version)
+	default:
+		w.line("The bundle stays version %d.", done.Version)
+	}
+	w.line("Publish again within %s, with or without a change, or bridges can't refresh.", days(c.TimestampExpires))
+}
+
+// days returns a time span for people.
+func days(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return count(int(d/day), "day")
+	}
+	return config.Duration(d).String()
+}
+
+// checkedBundle returns the bundle of a folder, and the number of its tests. It returns an error for a bundle
+// that does not load, and prints the tests that fail.
+func checkedBundle(folder string, out io.Writer) (text []byte, tests int, err error) {
+	file := filepath.Join(folder, bundle.Target)
+	text, err = os.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := loadBundleText(file, string(text)); err != nil {
+		return nil, 0, err
+	}
+	files, err := testFiles(folder)
+	if err != nil {
+		return nil, 0, err
+	}
+	var list []cases.Case
+	policy := string(text)
+	for _, name := range files {
+		more, err := cases.Read(name)
+		if err != nil {
+			return nil, 0, &refusedArgs{err.Error()}
+		}
+		list = append(list, more...)
+	}
+	runner := &caseRunner{policies: make(map[string]*compiled), bundle: &policy}
+	results, failed, err := runner.runAll(list)
+	if err != nil {
+		return nil, 0, err
+	}
+	if failed > 0 {
+		w := &printer{w: out}
+		for _, one := range results {
+			w.result(one, false)
+		}
+		return nil, 0, errors.Join(w.err, fmt.Errorf("%s of %d failed; nothing was published", count(failed, "policy test"), len(list)))
+	}
+	return text, len(list), nil
+}
+
+// loadBundleText loads the text of a bundle.
+func loadBundleText(name, text string) (*config.Config, error) {
+	return config.LoadBundle(name, text, config.Options{Home: config.Discover("").Home, Check: checkPolicy})
+}
+
+// testFiles returns the policy tests of a folder.
+func testFiles(folder string) (files []string, err error) {
+	for _, dir := range []string{folder, filepath.Join(folder, "tests")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !(dir != folder && errors.Is(err, fs.ErrNotExist)) {
+			return nil, err
+		}
+		for _, e := range entries {
+			isBundle := dir == folder && e.Name() == bundle.Target
+			if ext := filepath.Ext(e.Name()); !isBundle && !e.IsDir() && (ext == ".toml" || ext == ".jsonl") {
+				files = append(files, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+)
+
+type suggestCmd struct {
+	Since  ageFlag `placeholder:"TIME" default:"7d" help:"Only denials since a time or for a duration (\"24h\", \"7d\")."`
+	Thread string  `help:"Only denials of a thread."`
+	Max    int     `default:"10" help:"The number of proposals, the most frequent denials first."`
+}
+
+// Run prints rules for denials as TOML. It changes nothing.
+func (c suggestCmd) Run(out io.Writer) error {
+	if c.Max < 1 || c.Max > 100 {
+		return &refusedArgs{fmt.Sprintf("--max=%d: a number from 1 to 100", c.Max)}
+	}
+	files := filesOf("")
+	cfg, current, err := policyOf(files)
+	if err != nil {
+		return err
+	}
+	var s *simulate.Suggestions
+	err = readRecords(cfg, c.Since.Time, func(all func() iter.Seq2[simulate.Record, error]) (err error) {
+		s, err = simulate.Suggest(all, func(r *simulate.Record) bool { return c.Thread == "" || r.Thread == c.Thread },
+			current, func(rules []config.Rule) (*policy.Policy, error) { return withUserRules(cfg, files.User, rules) }, time.Now(), c.Max)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(out, s)
+}
+
+// withUserRules returns the policy of a configuration with rules before those of the user's file.
+func withUserRules(cfg *config.Config, user string, add []config.Rule) (*policy.Policy, error) {
+	section := cfg.Policy
+	at := slices.IndexFunc(section.Rules, func(r config.Rule) bool { return r.Origin.Layer >= config.User })
+	if at < 0 {
+		at = len(section.Rules)
+	} else if section.Rules[at].Origin.Layer == config.User {
+		user = section.Rules[at].Origin.File
+	}
+	added := slices.Clone(add)
+	for i := range added {
+		added[i].Origin = config.Origin{Layer: config.User, File: user, Line: 1, Column: 1}
+	}
+	section.Rules = slices.Concat(section.Rules[:at], added, section.Rules[at:])
+	return policy.New(section, cfg.Place)
+}
+
+func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
+	w := &printer{w: out}
+	if len(s.Proposals) == 0 {
+		w.line("# no rule to propose")
+	} else {
+		w.line("# Proposals from denials. Nothing is applied: judge each, give it a reason, and put it before the rules of your file.")
+	}
+	for _, p := range s.Proposals {
+		e := p.Example
+		var users []string
+		for _, u := range p.Users {
+			users = append(users, fmt.Sprintf("%s (%d)", u.Reason, u.Count))
+		}
+		w.line("\n# %s of %s, such as decision %d of %s", count(int(p.Denials), "denial"), oneLine(strings.Join(users, ", ")), e.Seq, e.Time.Format(time.RFC3339))
+		w.line("#   %s", oneLine(e.What))
+		if p.By.Effect == policy.Denies {
+			w.line("# denied by %s%s: %s", p.By.Rule, placeSuffix(p.By.Origin), oneLine(p.By.Reason))
+		} else {
+			w.line("# a question about it was not answered with yes")
+		}
+		if p.Others == 0 {
+			w.line("# It would have allowed nothing else in the record.")
+		} else {
+			w.line("# It would also have allowed %s in the record:", count(int(p.Others), "other call"))
+			for _, o := range p.OtherExamples {
+				w.line("#   %s, %s: %s", o.Time.Format(time.RFC3339), oneLine(o.User), oneLine(o.What))
+			}
+		}
+		for _, r := range p.Rules {
+			w.line("[[policy.rule]]\ntool = %s", tomlText(r.Tool))
+			if r.Command != "" {
+				w.line("command = %s", tomlText(r.Command))
+			}
+			if r.Path != "" {
+				w.line("path = %s", tomlText(r.Path))
+			}
+			w.line("decision = \"allow\"")
+		}
+	}
+	if s.More > 0 {
+		w.line("\n# %s more; see --max", count(s.More, "proposal"))
+	}
+	for i, n := range s.NotProposed {
+		if i == 0 {
+			w.line("\n# Denials without a proposal:")
+		}
+		w.line("#   %d: %s", n.Count, oneLine(n.Reason))
+	}
+	if s.NotChecked > 0 {
+		w.line("# Whether these rules would have allowed more is not known of %s.", count(int(s.NotChecked), "record"))
+	}
+	return w.err
+}
+
+// tomlText returns a text as a string of TOML.
+func tomlText(text string) string {
+	if !strings.ContainsAny(text, "'\n") && strconv.Quote(text) != `"`+text+`"` {
+		return "'" + text + "'"
+	}
+	return strconv.Quote(text)
+}
