@@ -83,6 +83,9 @@ func TestACPPolicy(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
 		for _, permission := range []string{"allow_once", "reject_once"} {
+			if !isSampledName(2, mode+"/"+permission) {
+				continue
+			}
 			t.Run(mode+"/"+permission, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: policyConfig + "escalation = \"ask\"\n"})

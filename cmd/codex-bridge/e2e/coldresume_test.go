@@ -19,6 +19,9 @@ func TestMovedThreadComesBack(t *testing.T) {
 	const deny = "[[policy.rule]]\ncommand = \"touch denied\"\ndecision = \"deny\"\n"
 	for _, how := range []string{"restart", "archive"} {
 		for _, method := range []string{"thread/resume", "thread/fork"} {
+			if !isSampledName(3, how+" "+method[len("thread/"):]) {
+				continue
+			}
 			t.Run(how+" "+method[len("thread/"):], func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: "[policy]\n", mute: "many"})
@@ -162,6 +165,9 @@ func TestChangedThreadComesBack(t *testing.T) {
 	t.Parallel()
 	for sandbox, alone := range map[string]bool{"danger-full-access": false, "workspace-write": false, "danger-full-access by Codex alone": true} {
 		for _, how := range []string{"restart", "archive", "fork"} {
+			if !isSampledName(3, how+" "+sandbox) {
+				continue
+			}
 			t.Run(how+" "+sandbox, func(t *testing.T) {
 				t.Parallel()
 				sandbox, _, _ := strings.Cut(sandbox, " ")

@@ -63,6 +63,9 @@ func TestForgottenThreadRunsNothing(t *testing.T) {
 		"by a rule of the project":         {approval: "on-request", config: "sandbox = \"workspace-write\"\nproject_trust = \"user\"\n", rule: true, last: "outside"},
 	} {
 		for how, forget := range forgetting {
+			if !isSampledName(3, name+", "+how) {
+				continue
+			}
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
 				config := fmt.Sprintf("[policy]\napproval = [%q]\n%s", test.approval, test.config)

@@ -105,7 +105,7 @@ func (term *screen) quit() {
 	_ = term.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-term.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience / 2):
 		term.t.Error("the program does not end")
 	}
 }
@@ -298,7 +298,7 @@ func TestTerminalInterfaceInterruptedEnd(t *testing.T) {
 	}
 	select {
 	case <-term.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience / 2):
 		t.Error("the bridge still waits")
 	}
 }
@@ -356,7 +356,7 @@ func TestTerminalInterfaceEnds(t *testing.T) {
 			term.waitUntil("the command runs", func() bool { return w.workspaceHasFile("first") })
 			end(w, term)
 			running := func() []int { return append(w.processesOf(proxyPath), w.processesOf(codexPath)...) }
-			for late := time.Now().Add(10 * time.Second); len(running()) > 0; time.Sleep(20 * time.Millisecond) {
+			for late := time.Now().Add(patience / 2); len(running()) > 0; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(late) {
 					t.Fatalf("still running: %s", describe(w.processes()))
 				}

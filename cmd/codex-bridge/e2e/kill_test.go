@@ -74,6 +74,9 @@ func TestKill(t *testing.T) {
 				if victim == "codex-bridge" && tool.detached {
 					continue // Codex exits normally then, and leaves the process as usual
 				}
+				if !isSampledName(3, program+"/"+victim+"/"+name) {
+					continue
+				}
 				t.Run(program+"/"+victim+"/"+name, func(t *testing.T) {
 					t.Parallel()
 					if victim == "codex" && tool.outlives {

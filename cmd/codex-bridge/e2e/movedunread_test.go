@@ -32,6 +32,9 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 		"link, fork":                 {"link", true, "thread/fork", true},
 		"link, cwd sent":             {"link", true, "thread/resume with cwd", false},
 	} {
+		if !isSampledName(3, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{mute: "many", config: "[policy]\n"})

@@ -148,6 +148,10 @@ func TestNeovimDecisions(t *testing.T) {
 	v.checkContains(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), "\n")`), "verdict  deny", "method   hook/preToolUse", "config.toml:")
 	v.typeKeys("go")
 	v.waitLua(fmt.Sprintf("vim.api.nvim_win_get_cursor(0)[1] == %d and vim.fn.expand('%%:t') == 'config.toml'", lineOf(neovimRules, "[[policy.rule]]")))
+	// A program that says nothing.
+	v.lua(`local c = require("codex-bridge.config").current; c.cmd[1], c.framing = "false", "headers"`)
+	v.typeKeys(":CodexDecisions<CR>")
+	v.waitScreen("ended with exit status 1")
 }
 
 // An answer for the session is offered in the words of approvals.remember, and it holds; the grant can

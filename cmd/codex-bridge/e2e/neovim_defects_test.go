@@ -113,7 +113,7 @@ return status`)
 func TestNeovimEmptyParams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	for name, setup := range map[string]string{"bridge": "{}", "codex alone": fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath)} {
+	for name, setup := range map[string]string{"bridge": "{}", "plain codex": fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath)} {
 		v := w.neovim(setup)
 		got := v.text(`local done
 			require("codex-bridge").request("model/list", {}, function(err) done = err and err.message or "ok" end)
@@ -184,5 +184,16 @@ func TestNeovimStringsAreInOneFile(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(root, "lua", "codex-bridge", "strings.lua"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, name := range regexp.MustCompile(`(?m)^M\.\w+`).FindAllString(string(raw), -1) {
+		if seen[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		seen[name] = true
 	}
 }

@@ -137,7 +137,7 @@ func TestNeovimApproval(t *testing.T) {
 
 	// While a person writes, the card shows, and takes no keys.
 	v.started++
-	v.typeKeys(":Codex<CR>iESCALATE: touch later<C-s>iga 1 is what I write")
+	v.typeKeys(":lua require('codex-bridge').open()<CR>iESCALATE: touch later<C-s>iga 1 is what I write")
 	v.waitScreen("touch later", "ga  Accept once")
 	if got := v.lua("return { vim.api.nvim_get_mode().mode, require('codex-bridge').about().pending_requests }"); got != `["i",1]` {
 		t.Errorf("the state is %s", got)

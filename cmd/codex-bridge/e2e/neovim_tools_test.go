@@ -39,7 +39,7 @@ func TestNeovimTools(t *testing.T) {
 	t.Parallel()
 	for name, setup := range map[string]string{
 		"bridge":      "{}",
-		"codex alone": fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath),
+		"plain codex": fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func TestNeovimHealthAndHelp(t *testing.T) {
 	v.waitLua(health + ":find('the conversation')")
 	v.waitLua(health + ":find('thread ')")
 	report := v.text("return " + health)
-	v.checkContains(report, "Neovim 0.", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
+	v.checkContains(report, "Neovim 0.", "messages are rendered by treesitter", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
 	keepTranscript(t, report)
 	v.recordScreen("health")
 
@@ -200,7 +200,7 @@ func TestNeovimSettings(t *testing.T) {
 	t.Parallel()
 	v := newWorld(t, options{}).neovim("{}")
 	for setup, want := range map[string]string{
-		`{ comand = {} }`:                      "codex-bridge: setup{}: unknown setting comand; use one of cmd, env, ",
+		`{ comand = {} }`:                      "codex-bridge: setup{}: unknown setting comand; use one of checkpoints, cmd, complete, env, ",
 		`{ window = { position = "middle" } }`: `codex-bridge: window.position: expected one of "right", `,
 		`{ cmd = "codex" }`:                    "codex-bridge: cmd: expected table, got string",
 		`{ cmd = {} }`:                         "codex-bridge: cmd is empty",

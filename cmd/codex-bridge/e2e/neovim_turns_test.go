@@ -44,7 +44,7 @@ func TestNeovimSteerAndStop(t *testing.T) {
 	w.holdReply("for ever")
 	v.startText("for ever")
 	v.waitLua("chat():find('for ever', 1, true) and select(2, chat():gsub('Working…', '')) == 2")
-	v.typeKeys(":Codex<CR><C-c>")
+	v.typeKeys("<C-c>") // the cursor is still in the prompt
 	v.waitTurns()
 	v.checkContains(v.chatText(), "> stopped")
 	v.waitScreen("codex: idle")
@@ -65,7 +65,7 @@ func TestNeovimSteerAndStop(t *testing.T) {
 func TestNeovimLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	v := w.neovim("{}")
+	v := w.neovim("{ checkpoints = false }") // the message is sent at once
 	v.runText("SAY: hello")
 	w.holdReply("to the old one")
 	v.lua(`
@@ -172,8 +172,9 @@ func TestNeovimStream(t *testing.T) {
 	v.lua(`
 writes, heard = 0, 0
 vim.api.nvim_buf_attach(vim.fn.bufnr("codex://chat"), false, { on_lines = function() writes = writes + 1 end })
-local append = require("codex-bridge.chat").append
-require("codex-bridge.chat").append = function(...) heard = heard + 1; return append(...) end`)
+local chat = require("codex-bridge.chat").current()
+local append = chat.append
+chat.append = function(...) heard = heard + 1; return append(...) end`)
 	// With a timer that never fires, only the ends of items write.
 	v.runText("much")
 	if got := v.lua("return { heard > 1000, writes < 20 }"); got != "[true,true]" {

@@ -50,8 +50,10 @@ func neovimProgram(t *testing.T) string {
 func (w *world) neovim(setup string) *inNeovim {
 	w.t.Helper()
 	quote := func(text string) string { return marshal(w.t, text) } // also valid in Lua
+	program := neovimProgram(w.t)
 	init := w.write("init.lua", fmt.Sprintf(`
 vim.opt.runtimepath:prepend(%s)
+vim.opt.runtimepath:append(%s) -- the parsers; a Neovim started by a dynamic loader looks for them elsewhere
 vim.opt.swapfile = false
 require("codex-bridge").setup(vim.tbl_extend("keep", %s, { cmd = { %s, "app-server" } }))
 _G.events = {}
@@ -64,10 +66,10 @@ end
 function _G.chat()
   return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr("codex://chat"), 0, -1, false), "\n")
 end
-`, quote(filepath.Join(repositoryRoot(w.t), "editors", "nvim")), setup, quote(proxyPath)))
+`, quote(filepath.Join(repositoryRoot(w.t), "editors", "nvim")), quote(filepath.Join(filepath.Dir(program), "root/usr/lib/nvim")), setup, quote(proxyPath)))
 	ctx := deadline(w.t)
 	n, err := neovim.Start(context.WithoutCancel(ctx), neovim.Options{
-		Program: neovimProgram(w.t), Dir: w.workspace, Init: init,
+		Program: program, Dir: w.workspace, Init: init,
 		Env: append(w.env[:len(w.env):len(w.env)], "TERM=xterm-256color", "NVIM_LOG_FILE="+filepath.Join(w.root, "nvim.log")),
 	})
 	if err != nil {
@@ -161,7 +163,7 @@ func (v *inNeovim) recordScreen(name string) {
 	if folder == "" {
 		return
 	}
-	file := strings.ReplaceAll(v.t.Name()+"-"+name+".html", " ", "-")
+	file := strings.NewReplacer(" ", "-", "/", "-").Replace(v.t.Name() + "-" + name + ".html")
 	if err := os.WriteFile(filepath.Join(folder, file), []byte(v.Screen().HTML()), 0o600); err != nil {
 		v.t.Error(err)
 	}

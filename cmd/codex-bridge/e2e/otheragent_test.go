@@ -31,6 +31,9 @@ func TestAgentOfAnotherThread(t *testing.T) {
 		"an agent of itself": {argv: proxyArgv, target: "own", made: true},
 		"an agent of itself that the client has opened": {argv: proxyArgv, target: "opened", made: true},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
@@ -108,6 +111,9 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 		"cwd":         {earlier: object{"cwd": "lib"}, later: object{"cwd": "workspace"}},
 		"reviewer":    {earlier: object{"approvalsReviewer": "auto_review"}, later: object{"approvalsReviewer": "user"}},
 	} {
+		if !isSampledName(3, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lib := t.TempDir()

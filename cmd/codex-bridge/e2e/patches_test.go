@@ -11,12 +11,23 @@ import (
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
-// patchConfig makes Codex ask about every patch; with the default hooks, a hook also sees each one.
+// patchConfig makes Codex ask about every patch; since it protects .github/workflows too, a hook also sees
+// each one.
 const patchConfig = `
 [policy]
 approval = ["untrusted"]
 sandbox = "workspace-write"
 protected_paths = [".git", ".codex", ".agents", ".github/workflows"]
+`
+
+// patchConfigWithoutHook protects the default folders only, so that the question alone decides.
+const patchConfigWithoutHook = `
+[policy]
+approval = ["untrusted"]
+sandbox = "workspace-write"
+
+[hooks]
+events = ["stop"]
 `
 
 // patchTry is a patch that writes WORD to a file. $ROOT and $CWD stand for the world's folders.
@@ -89,6 +100,7 @@ func (w *world) openPatching(argv ...string) (a *acceptingEditor, thread string)
 	w.write("workspace/.git/hooks/here", "")
 	w.write("home/rules/here", "")
 	w.write("workspace/sub/.github/here", "")
+	w.write("workspace/sub/.agents/here", "")
 	w.write("outside/there", "there\n")
 	w.write("outside/victim", "victim\n")
 	for name, to := range map[string]string{"way": "outside", "link": "outside/victim", "dangling": "outside/dangling"} {
@@ -121,17 +133,21 @@ func TestPatchesWithoutBridge(t *testing.T) {
 }
 
 // With a client that accepts everything, no patch writes outside the policy's limits, seen by a
-// hook or only by the question.
+// hook or only by the question. Without the hook, .agents stands for .github, which is not protected then.
 func TestPatchesStayInPolicy(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ config, output string }{
-		"hook":     {patchConfig, "it would leave the sandbox"},
-		"question": {patchConfig + "[hooks]\nevents = [\"stop\"]\n", "rejected by user"},
+	for name, test := range map[string]struct {
+		config, output string
+		names          *strings.Replacer
+	}{
+		"hook":     {patchConfig, "it would leave the sandbox", strings.NewReplacer()},
+		"question": {patchConfigWithoutHook, "rejected by user", strings.NewReplacer(".github", ".agents", ".git\thub", ".age\tnts")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, thread := newWorld(t, options{codexConfig: inWorkspace, config: test.config}).openPatching(proxyArgv...)
 			for name, p := range patchTries {
+				p.patch, p.shell, p.file = test.names.Replace(p.patch), test.names.Replace(p.shell), test.names.Replace(p.file)
 				if written, asked := a.applyPatch(thread, p); written || asked > 0 || a.hasFile("workspace/fine") {
 					t.Errorf("%s: written %t, %d questions", name, written, asked)
 				}

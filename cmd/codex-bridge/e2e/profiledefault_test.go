@@ -157,6 +157,9 @@ func TestDefaultProfileDoesNotWiden(t *testing.T) {
 				if agents == "default" && how != "start" || !isSampled(3, i, j) {
 					continue
 				}
+				if !isSampledName(3, how+" "+from+" "+agents) {
+					continue
+				}
 				t.Run(how+" "+from+" "+agents, func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t, options{config: profileDefaultConfig})

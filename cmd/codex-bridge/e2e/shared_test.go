@@ -96,11 +96,9 @@ func (n *network) cut() {
 	n.conns = nil
 }
 
-// Two bridges share a database: each finds the other's transcripts, and the log is one chain.
-// Without the database, actions that must be logged are refused with that reason, and others pass.
-// Later all works again, without lost messages.
-func TestSharedState(t *testing.T) {
-	t.Parallel()
+// postgresServer starts a PostgreSQL server for a test.
+func postgresServer(t *testing.T) *postgrestest.Server {
+	t.Helper()
 	server, err := postgrestest.Start(postgrestest.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +108,25 @@ func TestSharedState(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	address, err := server.Database(t.Context())
+	return server
+}
+
+// postgresDatabase starts a server and returns the address of an empty database.
+func postgresDatabase(t *testing.T) string {
+	t.Helper()
+	address, err := postgresServer(t).Database(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return address
+}
+
+// Two bridges share a database: each finds the other's transcripts, and the log is one chain.
+// Without the database, actions that must be logged are refused with that reason, and others pass.
+// Later all works again, without lost messages.
+func TestSharedState(t *testing.T) {
+	t.Parallel()
+	address := postgresDatabase(t)
 	between, address := newNetwork(t, address)
 	config := keptPolicy + "[store]\nurl = \"" + address + "\"\n"
 	one, other := newWorld(t, options{config: config}), newWorld(t, options{config: config})

@@ -264,7 +264,7 @@ func TestUntrustedProjectLoadsNothing(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(ways)) {
 		w := ways[name]
 		for j, policy := range []string{"user", "never"} {
-			if !isSampled(2, i, j) {
+			if !isSampled(4, i, j) {
 				continue
 			}
 			t.Run(policy+"/"+name, func(t *testing.T) {
@@ -334,13 +334,17 @@ func TestTrustedProjectLeavesTraces(t *testing.T) {
 // as with Codex alone.
 func TestTrustedProjectIsLoaded(t *testing.T) {
 	t.Parallel()
-	for name, w := range ways {
+	for i, name := range slices.Sorted(maps.Keys(ways)) {
+		w := ways[name]
 		trials := []trial{{way: w, argv: proxyArgv, policy: "user", trusted: true}}
 		switch name {
 		case "root", "no cwd", "cold resume", "turn":
 			trials = append(trials, trial{way: w, argv: proxyArgv, policy: "codex", trusted: true}, trial{way: w, argv: proxyArgv, policy: "codex"})
 		}
-		for _, a := range trials {
+		for j, a := range trials {
+			if !isSampled(3, i, j) {
+				continue
+			}
 			title := a.policy + "/unknown/"
 			loads := w.anew
 			if a.trusted {

@@ -28,6 +28,9 @@ func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 		},
 	} {
 		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+			if !isSampledName(3, name+" "+who) {
+				continue
+			}
 			t.Run(name+" "+who, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: gitConfig})

@@ -33,6 +33,9 @@ func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
 		"both, with trust by the user": {proxyArgv, "[policy]\n" + fmt.Sprintf(protect, "zeta"), "[policy]\nproject_trust = \"user\"\n", true, false, true},
 		"never in the thread's folder": {proxyArgv, "[policy]\n" + fmt.Sprintf(protect, "zeta"), "[policy]\n" + never, false, false, true},
 	} {
+		if !isSampledName(3, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", mute: "many"})

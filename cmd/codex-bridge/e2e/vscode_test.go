@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,9 +44,17 @@ func TestVSCode(t *testing.T) {
 		config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nescalation = \"ask\"\n" +
 			"[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"The pipeline pushes.\"\n" +
 			"[approvals]\nremember = \"session\"\n",
-		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig +
+		codexConfig: "suppress_unstable_features_warning = true\n[tools.update_plan]\nenabled = true\n[features]\ndefault_mode_request_user_input = true\n" + terminalConfig +
 			mcpConfig("probe") + "[mcp_servers.probe.tools.ask]\napproval_mode = \"approve\"\n",
 	})
+	var filled scripted.Reply
+	for i := range 300 {
+		filled = append(filled, scripted.Text(fmt.Sprintf("entry %d.", i+1)))
+	}
+	var long strings.Builder
+	for i := range 1000 { // 100,000 characters; the model sends a word at a time
+		fmt.Fprintf(&long, "paragraph %d %s\n\n", i+1, strings.Repeat("x", 85))
+	}
 	// Channels that the model waits for; the scenes release them by name.
 	held := map[string]chan struct{}{}
 	hold := func(name string) scripted.Paused {
@@ -57,6 +66,7 @@ func TestVSCode(t *testing.T) {
 		scripted.Step{When: "show me markdown", Reply: scripted.Reply{scripted.Text(markdown)}},
 		scripted.Step{When: "show me markdown again", Reply: scripted.Reply{scripted.Text(markdown)}},
 		scripted.Step{When: "quietly", Reply: scripted.Reply{hold("hidden"), scripted.Run("echo hidden > hidden.txt")}},
+		scripted.Step{When: "while away", Reply: scripted.Reply{hold("away"), scripted.Run("echo away > away.txt")}},
 		scripted.Step{When: "improve the greeting", Reply: scripted.Reply{scripted.CustomCall{
 			Tool:  "apply_patch",
 			Input: "*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Good morning\n world\n*** End Patch\n",
@@ -65,8 +75,20 @@ func TestVSCode(t *testing.T) {
 			Tool:  "apply_patch",
 			Input: "*** Begin Patch\n*** Update File: greeting.txt\n@@\n world\n+again\n*** Add File: deep/second.txt\n+one\n*** End Patch\n",
 		}}},
+		scripted.Step{When: "take control", Reply: scripted.Reply{
+			scripted.CustomCall{
+				Tool:  "apply_patch",
+				Input: "*** Begin Patch\n*** Update File: control.txt\n@@\n-line 3\n+codex 3\n@@\n-line 15\n+codex 15\n*** End Patch\n",
+			},
+			scripted.Run("echo made > made.txt"),
+		}},
 		scripted.Step{When: "hold for steering", Reply: scripted.Reply{hold("steer")}},
 		scripted.Step{When: "hold for ever", Reply: scripted.Reply{hold("never")}},
+		scripted.Step{When: "end unseen", Reply: scripted.Reply{hold("unseen")}},
+		scripted.Step{When: "look at the parser", Reply: scripted.Reply{hold("review")}},
+		scripted.Step{When: "in the second chat", Reply: scripted.Reply{hold("second"), scripted.Run("echo second > second-chat.txt")}},
+		scripted.Step{When: "fill the thread", Reply: filled},
+		scripted.Step{When: "a very long answer", Reply: scripted.Reply{scripted.Text(long.String())}},
 		scripted.Step{When: "from VS Code", Reply: scripted.Reply{scripted.Text("vscode-answered")}},
 		scripted.Step{When: "from the terminal", Reply: scripted.Reply{scripted.Text("terminal-answered")}},
 		scripted.Step{When: "from Neovim", Reply: scripted.Reply{scripted.Text("neovim-answered")}},

@@ -30,6 +30,11 @@ const wideEnv = "CODEX_BRIDGE_WIDE"
 // row and each column. The wide form tries all.
 func isSampled(of, row, column int) bool { return os.Getenv(wideEnv) != "" || (row+column)%of == 0 }
 
+// isSampledName is isSampled for cases that have only a name. It chooses the same ones each time.
+func isSampledName(of uint32, name string) bool {
+	return wide() || crc32.ChecksumIEEE([]byte(name))%of == 0
+}
+
 func wide() bool { return os.Getenv(wideEnv) != "" }
 
 const mib = 1 << 20
