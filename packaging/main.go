@@ -47,6 +47,7 @@ type release struct {
 	dist    string // gets the artifacts
 	work    string // gets files that are in several artifacts; removed at the end
 	key     string // the file with the minisign secret key; "" for none
+	only    string // the only step to do; "" for all
 	rebuild bool   // compile every package, also those in the build cache
 }
 
@@ -78,6 +79,7 @@ func run() error {
 	flag.StringVar(&r.Maintainer, "maintainer", "", "the maintainer of the packages, as Name <address>")
 	flag.StringVar(&r.dist, "dist", "dist", "the folder for the artifacts; its contents are removed")
 	flag.StringVar(&r.key, "key", "", "a file with a minisign secret key")
+	flag.StringVar(&r.only, "only", "", "do only this step, such as \"Neovim plugin\"")
 	flag.BoolVar(&r.rebuild, "rebuild", false, "compile every package again, without the build cache")
 	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "the systems to build for")
 	flag.Parse()
@@ -143,8 +145,12 @@ func (r *release) make() (err error) {
 		{"checksums", r.checksums},
 		{"signature", r.sign},
 		{"npm packages", r.npm},
+		{"Neovim plugin", r.neovim},
 		{"manifests", r.manifests},
 	} {
+		if r.only != "" && r.only != step.name {
+			continue
+		}
 		begin := time.Now()
 		if err := step.do(); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

@@ -135,6 +135,37 @@ func TestLauncherDependsOnEachPlatform(t *testing.T) {
 	}
 }
 
+func TestNeovimPluginIsARepository(t *testing.T) {
+	r := newRelease(t)
+	if err := r.neovim(); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(r.dist, "codex-bridge.nvim")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if got := strings.Join(names, " "); got != "LICENSE NOTICE README.md doc lua plugin" {
+		t.Errorf("the folder has %s", got)
+	}
+	for _, file := range []string{"lua/codex-bridge/init.lua", "plugin/codex-bridge.lua", "doc/codex-bridge.txt", "LICENSE"} {
+		source := filepath.Join("editors", "nvim", file)
+		if file == "LICENSE" {
+			source = file
+		}
+		if read(t, filepath.Join(folder, file)) != read(t, source) {
+			t.Errorf("%s is another file", file)
+		}
+	}
+	if readme := read(t, filepath.Join(folder, "README.md")); strings.Contains(readme, "../") || !strings.Contains(readme, "](https://host.example/owner/codex-bridge/blob/v1.2.3-rc.1/README.md") {
+		t.Errorf("the README links to files that are not there:\n%s", readme)
+	}
+}
+
 // unpack reads the package.json of a tarball, and returns the modes of its files.
 func unpack(t *testing.T, file string, p *npmPackage) map[string]int64 {
 	t.Helper()

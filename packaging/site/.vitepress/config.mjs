@@ -26,7 +26,7 @@ const groups = [
   ["Security", ["docs/internals/threat-model.md", "docs/internals/doors.md"]],
   ["Internals", [
     "docs/internals/architecture.md", "docs/internals/tour.md", "docs/internals/codex.md", "docs/internals/reliability.md",
-    "docs/internals/releases.md", "docs/internals/benchmarks.md",
+    "docs/internals/releases.md", "docs/internals/benchmarks.md", "docs/internals/desk.md",
   ]],
   ["Project", readdirSync(root).filter((file) => file.endsWith(".md") && file !== "README.md")],
 ];
