@@ -81,13 +81,16 @@ test: setup postgres ## all tests, those against the real codex and in real edit
 e2e-vscode:
 	go test -vet=off -timeout 25m -run '^TestVSCode$$' -v $(E2E) | $(ENDED)
 e2e-others:
-	nice -n 5 go test -vet=off -timeout 25m -skip '^TestVSCode$$|$(CONTROLS)' -v $(E2E) | $(ENDED)
+	nice -n 5 go test -vet=off -timeout 25m -skip '^TestVSCode$$|$(VARIANTS)|$(CONTROLS)' -v $(E2E) | $(ENDED)
 ENDED := grep --line-buffered -v -e '^=== ' -e '^ *--- PASS: .*/'
 
 # These show what Codex alone does, with the same attacks and in the conversations that each release must
 # pass. They change with the release of Codex, and with the attacks: `make e2e` has them. go test takes the
 # first part that fits the beginning of a name, so the parts with slashes come last.
 CONTROLS := (Control|WithoutBridge|^TestCanary)$$|/([Cc]ontrol|[Cc]odex_alone)$$|//([Cc]ontrol|[Cc]odex_alone)$$
+
+# Of these, each tries more of the same as a test that stays. `make e2e` has them.
+VARIANTS = ^($(shell awk '/^Test/ { printf "%s%s", or, $$1; or = "|" }' $(E2E)/variants.txt))$$
 
 # The tag portable builds the code of other Unix systems on Linux, and loopback the hooks' port of Windows.
 # PORTABLE_E2E=. tries all end-to-end tests; empty: none, as in `make test`.

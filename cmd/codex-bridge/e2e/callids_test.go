@@ -93,6 +93,9 @@ func TestConsentIsNotForALaterCallWithTheSameID(t *testing.T) {
 	for _, approval := range []string{"on-request", "untrusted"} {
 		for _, second := range []string{"c1", "c2"} { // c2 is the control
 			for _, kind := range []string{"command", "patch"} {
+				if !isSampledName(3, approval+"/"+second+"/"+kind) {
+					continue
+				}
 				t.Run(approval+"/"+second+"/"+kind, func(t *testing.T) {
 					w := newWorld(t, options{config: callIDConfig, codexConfig: inWorkspace})
 					outside := filepath.Join(w.root, "outside")

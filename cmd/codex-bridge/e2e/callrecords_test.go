@@ -33,6 +33,9 @@ func TestCallsAfterRevert(t *testing.T) {
 	t.Parallel()
 	for _, escalation := range []string{"ask", "deny"} {
 		for _, approval := range []string{"on-request", "untrusted"} {
+			if !isSampledName(2, escalation+"/"+approval) {
+				continue
+			}
 			t.Run(escalation+"/"+approval, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: strings.Replace(callIDConfig, `"ask"`, `"`+escalation+`"`, 1) + touchRule, codexConfig: inWorkspace})
@@ -130,6 +133,9 @@ func TestLongCall(t *testing.T) {
 	t.Parallel()
 	for _, approval := range []string{"on-request", "untrusted"} {
 		for _, config := range []string{strings.Replace(callIDConfig, `"ask"`, `"deny"`, 1) + touchRule, callIDConfig + touchRule, "[policy]\n"} {
+			if !isSampledName(2, fmt.Sprint(approval, len(config))) {
+				continue
+			}
 			t.Run(fmt.Sprint(approval, len(config)), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: config, codexConfig: inWorkspace, mute: "long messages"})

@@ -165,7 +165,7 @@ func TestChangedThreadComesBack(t *testing.T) {
 	t.Parallel()
 	for sandbox, alone := range map[string]bool{"danger-full-access": false, "workspace-write": false, "danger-full-access by Codex alone": true} {
 		for _, how := range []string{"restart", "archive", "fork"} {
-			if !isSampledName(3, how+" "+sandbox) {
+			if !isSampledName(4, how+" "+sandbox) {
 				continue
 			}
 			t.Run(how+" "+sandbox, func(t *testing.T) {

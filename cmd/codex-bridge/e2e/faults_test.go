@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 	n, wide := seeds(t)
 	for i, stage := range stages {
 		for j, victim := range victims {
-			if !victim.appliesTo(stage, wide) || !isSampled(3, i, j) {
+			if !victim.appliesTo(stage, wide) || !isSampled(7, i, j) {
 				continue
 			}
 			for seed := range n {

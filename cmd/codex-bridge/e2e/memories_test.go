@@ -24,6 +24,9 @@ func TestMemories(t *testing.T) {
 		"deny rule":  {config: denies, output: "No touch"},
 		"its models": {config: "[policy]\nmodels = [\"" + scripted.Model + "\"]\n", output: "policy.models"},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config, codexConfig: "[features]\nmemories = true\n"})

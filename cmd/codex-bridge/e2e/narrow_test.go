@@ -124,6 +124,9 @@ func TestFeaturesStayOff(t *testing.T) {
 		"dotted":              {own, proxyArgv, dotted, slices.Concat(goals, ask, []string{"view_image"}), nil},
 		"command line":        {own, []string{proxyPath, "-c", "tools.experimental_request_user_input.enabled=false", "--disable", "goals", "app-server"}, nil, slices.Concat(goals, ask, []string{"view_image"}), nil},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config})
@@ -165,6 +168,9 @@ func TestReadOnlyOverrideArrives(t *testing.T) {
 		"profile":              {`sandbox_mode = "workspace-write"`, nil, profile, "readOnly"},
 		"command line":         {`default_permissions = ":workspace"`, []string{"-c", `sandbox_mode="read-only"`}, nil, "readOnly"},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: noKeys, codexConfig: test.own + "\n"})

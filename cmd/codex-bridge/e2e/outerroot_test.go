@@ -30,6 +30,9 @@ func TestRootAroundWorkspace(t *testing.T) {
 		}},
 		"roots at once": {argv: proxyArgv, start: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n"})
@@ -75,6 +78,9 @@ func TestWorkspaceBeforeProtectedPath(t *testing.T) {
 		"a deeper root":     {argv: proxyArgv, folder: "sub/.github", roots: true},
 		"another workspace": {argv: proxyArgv, folder: "github", written: true},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: governsConfig, mute: "many"})

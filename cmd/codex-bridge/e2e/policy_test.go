@@ -211,7 +211,7 @@ func (o outcome) safe() bool {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	for i, name := range slices.Sorted(maps.Keys(attempts)) {
-		if !isSampled(3, i, 0) {
+		if !isSampled(7, i, 0) {
 			continue
 		}
 		a := attempts[name]

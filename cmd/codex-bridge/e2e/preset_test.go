@@ -32,6 +32,9 @@ func TestPresetsSetThreads(t *testing.T) {
 		"workspace tightens":     {`security = "full"`, all, "on-request workspaceWrite user", `preset = "ask"`},
 		"workspace can't loosen": {`preset = "ask"`, all, "on-request workspaceWrite user", `security = "full"`},
 	} {
+		if !isSampledName(3, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n" + tt.policy + "\n"})

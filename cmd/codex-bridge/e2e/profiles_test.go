@@ -127,7 +127,7 @@ func TestHourUnderProfile(t *testing.T) {
 		want := profiles[profile]
 		for j, name := range slices.Sorted(maps.Keys(hourClients)) {
 			one := hourClients[name]
-			if !isSampled(3, i, j) {
+			if !isSampled(5, i, j) {
 				continue
 			}
 			t.Run(profile+"/"+name, func(t *testing.T) {

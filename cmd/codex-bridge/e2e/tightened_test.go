@@ -26,6 +26,9 @@ func TestRuleThatComesWhileAsked(t *testing.T) {
 		"codex asks":                 {"on-request", func(w *world) string { return w.escalates("workspace/made") }, true, false},
 		"codex asks, no change":      {"on-request", func(w *world) string { return w.escalates("workspace/made") }, false, true},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: base, mute: "the configuration changes"})

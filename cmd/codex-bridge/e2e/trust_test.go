@@ -264,7 +264,7 @@ func TestUntrustedProjectLoadsNothing(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(ways)) {
 		w := ways[name]
 		for j, policy := range []string{"user", "never"} {
-			if !isSampled(4, i, j) {
+			if !isSampled(8, i, j) {
 				continue
 			}
 			t.Run(policy+"/"+name, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestTrustedProjectIsLoaded(t *testing.T) {
 			trials = append(trials, trial{way: w, argv: proxyArgv, policy: "codex", trusted: true}, trial{way: w, argv: proxyArgv, policy: "codex"})
 		}
 		for j, a := range trials {
-			if !isSampled(3, i, j) {
+			if !isSampled(6, i, j) {
 				continue
 			}
 			title := a.policy + "/unknown/"

@@ -257,7 +257,7 @@ func TestHiddenFolders(t *testing.T) {
 	config := strings.Replace(writableConfig, `"untrusted"`, `"on-request"`, 1)
 	for way, named := range hiddenWays {
 		for _, folder := range []string{".git/hooks", ".codex"} {
-			if !isSampledName(2, way+" "+folder) {
+			if !isSampledName(4, way+" "+folder) {
 				continue
 			}
 			t.Run(way+" "+folder, func(t *testing.T) {
@@ -343,6 +343,9 @@ func TestPluginHooks(t *testing.T) {
 		"plugin, dotted": {open: map[string]any{"config": map[string]any{"plugins.watch@market.enabled": false}}},
 		"feature":        {open: map[string]any{"config": map[string]any{"features.plugins": false}}},
 	} {
+		if !isSampledName(2, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: writableConfig, codexConfig: "[features]\nplugins = true\nhooks = true\nplugin_hooks = true\n"})

@@ -27,6 +27,9 @@ func TestUnknownMessagesAreAnswered(t *testing.T) {
 		"without a policy": {"", "-32601"},
 		"under a policy":   {policyConfig, "-32010"},
 	} {
+		if test.config == "" && !wide() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config})

@@ -92,6 +92,9 @@ func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 		}},
 	} {
 		for by, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
+			if !isSampledName(2, name+"/"+by) {
+				continue
+			}
 			t.Run(name+"/"+by, func(t *testing.T) {
 				t.Parallel()
 				base := fmt.Sprintf(config, cmp.Or(test.maxMessage, "64MiB"))

@@ -103,7 +103,7 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 func TestUserRules(t *testing.T) {
 	t.Parallel()
 	for i, name := range slices.Sorted(maps.Keys(userRules)) {
-		if !isSampled(3, i, 0) {
+		if !isSampled(5, i, 0) {
 			continue
 		}
 		u := userRules[name]
