@@ -79,10 +79,14 @@ test: setup postgres ## all tests, those against the real codex and in real edit
 	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-others
 
 e2e-vscode:
-	go test -vet=off -timeout 25m -run '^TestVSCode$$' -v $(E2E) | $(ENDED)
+	$(E2E_TEST) -run '^TestVSCode$$'
 e2e-others:
-	nice -n 5 go test -vet=off -timeout 25m -skip '^TestVSCode$$|$(VARIANTS)|$(CONTROLS)' -v $(E2E) | $(ENDED)
-ENDED := grep --line-buffered -v -e '^=== ' -e '^ *--- PASS: .*/'
+	nice -n 5 $(E2E_TEST) -skip '^TestVSCode$$|$(VARIANTS)|$(CONTROLS)'
+
+# Up to three tests that fail are tried once more, alone, and the summary names them: a failure that does
+# not come again is a defect too, but not one of the change at hand.
+E2E_TEST := go run gotest.tools/gotestsum@v1.13.0 --format testname --rerun-fails=1 --rerun-fails-max-failures=3 \
+	--rerun-fails-run-root-test --packages $(E2E) -- -vet=off -timeout 25m
 
 # These show what Codex alone does, with the same attacks and in the conversations that each release must
 # pass. They change with the release of Codex, and with the attacks: `make e2e` has them. go test takes the
