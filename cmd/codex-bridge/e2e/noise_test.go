@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,7 +108,19 @@ func (n *worldNoise) checkResponses() {
 			answered[id] = true
 		}
 		if n.w.t.Failed() {
-			n.w.t.Logf("%s=%d; noise:\n%s", noiseEnv, noiseSeed, text)
+			n.w.t.Logf("%s=%d; the last noise:\n%s", noiseEnv, noiseSeed, lastLines(string(text)))
 		}
 	}
+}
+
+// lastLines returns the last ten lines, shortened, so that the failure itself can be found.
+func lastLines(text string) string {
+	lines := slices.Collect(strings.Lines(text))
+	lines = lines[max(0, len(lines)-10):]
+	for i, line := range lines {
+		if len(line) > 200 {
+			lines[i] = line[:200] + "…\n"
+		}
+	}
+	return strings.Join(lines, "")
 }
