@@ -13,7 +13,10 @@ export const changes = {
     await p.toChat("New Thread");
     await p.send("take control");
     const card = p.chat.locator("article.changes");
-    await p.acceptUntil("the card of the changes", async () => (await card.count()) > 0);
+    await p.request("control.txt").getByRole("button", { name: "Accept", exact: true }).click();
+    await card.getByText("1 file changed so far").waitFor(); // the command waits for its answer
+    assert.equal(await card.getByRole("button").count(), 0, "nothing can be undone yet");
+    await p.acceptUntil("the card of the changes", async () => (await card.getByRole("button").count()) > 0);
     await p.idle();
     assert.match(await card.innerText(), /2 files changed[^]*control\.txt[^]*\+2[^]*−2[^]*made\.txt/);
     await p.shot("changes");

@@ -51,8 +51,8 @@ async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): 
 test("the card has the files of a turn; a file is kept or undone", async () => {
   const { root, changes, card, read } = await newTurn();
   assert.deepEqual(card().files, [
-    { path: "a.txt", kind: "update", added: 2, removed: 2, note: "", hunks: 2, state: "" },
-    { path: "new.bin", kind: "add", added: 0, removed: 0, note: "0 bytes → 2 bytes", hunks: 0, state: "" },
+    { path: "a.txt", kind: "update", added: 2, removed: 2, note: "", hunks: 2, parts: [], state: "" },
+    { path: "new.bin", kind: "add", added: 0, removed: 0, note: "0 bytes → 2 bytes", hunks: 0, parts: [], state: "" },
   ]);
   await changes.act(card().id, 0, "keep");
   assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
@@ -131,7 +131,7 @@ test("the contents of older turns are read again", async () => {
   assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
 });
 
-test("a turn that changed only what is not covered has a card, and one that changed nothing has none", async () => {
+test("a turn that changed only what is not covered has a card, and that of one that changed nothing is empty", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
   const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
   await changes.beforeTurn("thread", "one");
@@ -139,7 +139,22 @@ test("a turn that changed only what is not covered has a card, and one that chan
   const entry = await changes.afterTurn("thread", "one");
   assert.deepEqual([entry?.files, entry?.uncovered.length], [[], 1]);
   await changes.beforeTurn("thread", "two");
-  assert.equal(await changes.afterTurn("thread", "two"), undefined);
+  const none = await changes.afterTurn("thread", "two");
+  assert.deepEqual([none?.files, none?.uncovered], [[], []]);
+});
+
+test("the patched files that no snapshot has are named", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
+  writeFileSync(join(root, ".gitignore"), "*.log\n");
+  const turn = async (id: string, ...files: string[]): Promise<(string[] | undefined)[]> => {
+    await changes.beforeTurn("thread", id);
+    for (const name of files) writeFileSync(join(root, name), id);
+    const entry = await changes.afterTurn("thread", id, ["made.txt", "old.log", "gone.txt", "../up.txt", "/elsewhere/x.txt"]);
+    return [entry?.files.map((file) => file.path), entry?.uncovered];
+  };
+  assert.deepEqual(await turn("one", "made.txt", "old.log"), [["made.txt"], ["../up.txt", "/elsewhere/x.txt", "old.log"]]);
+  assert.deepEqual(await turn("two"), [[], ["../up.txt", "/elsewhere/x.txt", "old.log"]], "also if nothing else changed");
 });
 
 test("a turn that the window leaves is recorded when it begins", async () => {

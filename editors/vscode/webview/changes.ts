@@ -1,5 +1,5 @@
 // The card of the changes of a turn: its files, with buttons to see, keep and undo them.
-import type { Entry, TurnFile } from "../src/core/entry";
+import type { ChangesEntry, Entry, TurnFile } from "../src/core/entry";
 import * as strings from "../src/core/strings";
 import type { ChangeAction } from "../src/view/messages";
 import { button, el } from "./dom";
@@ -10,15 +10,17 @@ export function changes(first: Entry, actions: EntryActions): View {
   const node = el("article", { class: "changes" });
   const update = (entry: Entry): void => {
     if (entry.kind !== "changes") return;
-    const { notCovered, restore } = strings.changes;
-    const title = entry.files.length > 0 ? strings.changes.title(entry.files.length) : strings.changes.onlyUncovered;
+    const { notCovered, restore, notRecorded } = strings.changes;
+    const isRecorded = entry.phase === "recorded";
+    const title = titleOf(entry);
     const focused = (document.activeElement as HTMLElement | null)?.dataset["change"];
     node.setAttribute("aria-label", title);
     node.replaceChildren(
       el("h3", {}, title),
-      ...entry.files.flatMap((file, i) => row(file, i, (action) => actions.change(entry.id, i, action))),
+      ...entry.files.flatMap((file, i) => (isRecorded ? row(file, i, (action) => actions.change(entry.id, i, action)) : [fileRow(file)])),
       ...entry.uncovered.map((path) => el("p", { class: "note" }, notCovered(path))),
-      ...(entry.files.length > 0 ? [el("div", { class: "row" }, named(button(restore, "secondary", () => actions.change(entry.id, -1, "restore")), "restore"))] : []),
+      ...(entry.phase === "unrecorded" ? [el("p", { class: "note" }, notRecorded)] : []),
+      ...(isRecorded && entry.files.length > 0 ? [el("div", { class: "row" }, named(button(restore, "secondary", () => actions.change(entry.id, -1, "restore")), "restore"))] : []),
     );
     // The buttons of a file go when it is done; then the focus goes to the next one.
     if (focused === undefined) return;
@@ -28,6 +30,11 @@ export function changes(first: Entry, actions: EntryActions): View {
   };
   update(first);
   return { node, update, append: () => undefined, draw: () => undefined };
+}
+
+function titleOf({ phase, files }: ChangesEntry): string {
+  if (phase === "running") return strings.changes.soFar(files.length);
+  return files.length > 0 ? strings.changes.title(files.length) : strings.changes.onlyUncovered;
 }
 
 function row(file: TurnFile, index: number, act: (action: ChangeAction) => void): HTMLElement[] {

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { chmod, copyFile, lstat, mkdir, open, readdir, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { absent, isSame, isValid, type Files, type State } from "./fileState";
 import { Git } from "./git";
 import { excludes } from "./ignore";
@@ -317,6 +317,20 @@ export class Checkpoint {
       });
     }
     return { files, uncovered: uncovered.sort(), differ: items.length > 0 };
+  }
+
+  /** Returns the paths that no snapshot of a record has: those outside the folder, ignored ones, and those in nested repositories. */
+  missing(record: Record, paths: string[]): Promise<string[]> {
+    return this.enqueue(async () => {
+      const isIn = async (commit: string, path: string): Promise<boolean> => (await this.git.line(["ls-tree", "-z", "--name-only", commit, "--", path])) !== "";
+      const missing: string[] = [];
+      for (const path of paths) {
+        const isInFolder = !isAbsolute(path) && isValid(path);
+        if (isInFolder && ((await isIn(record.before, path)) || (await isIn(record.after, path)))) continue;
+        if (!isInFolder || (await lstat(join(this.root, path)).catch(() => undefined))) missing.push(path);
+      }
+      return missing;
+    });
   }
 
   // Undo

@@ -13,8 +13,10 @@ import { userContent } from "./items";
 import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread, UserInput } from "./protocol";
 import { PendingRequests } from "./pendingRequests";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
+import { visibleValue } from "./text";
 import { noInfo, type ThreadInfo, toKebabCase, toSettings } from "./threadInfo";
 import { Transcript } from "./transcript";
+import { parseTurnDiff } from "./turnDiff";
 import type { Child } from "../rpc/child";
 import { ExitError, type Id, type Peer } from "../rpc/peer";
 
@@ -45,6 +47,9 @@ export class Session {
   /** The shown part of a turn that ended with the program, and the notice about that end. */
   private unfinished: Entry[] = [];
   private readonly patchChanges = new Map<string, Change[]>();
+  /** The card of the running turn, and the paths of its files. */
+  private changesSoFar: ChangesEntry | undefined;
+  private patched: string[] = [];
   readonly transcript: Transcript;
   readonly pendingRequests: PendingRequests;
 
@@ -495,6 +500,9 @@ export class Session {
       case "turnCompleted":
         this.completed(notification.turnId, notification.status, notification.error);
         return;
+      case "turnDiff":
+        this.showChangesSoFar(notification.turnId, notification.diff);
+        return;
       case "info":
         this.setInfo({ ...this.info, ...notification.info });
         return;
@@ -523,15 +531,31 @@ export class Session {
     void this.refreshGate();
   }
 
+  /** Shows the files that the running turn has patched so far. */
+  private showChangesSoFar(turnId: string, diff: string): void {
+    if (this.completedTurns.has(turnId)) return;
+    const changed = parseTurnDiff(diff, this.host.cwd);
+    this.patched = changed.map((file) => file.path);
+    const files = changed.map((file) => ({ ...file, path: visibleValue(file.path), note: "", hunks: 0, parts: [], state: "" as const }));
+    const entry: ChangesEntry | undefined = files.length > 0 ? { kind: "changes", id: `changes-${turnId}`, phase: "running", files, uncovered: [] } : undefined;
+    this.transcript.lastChanges(entry, this.changesSoFar);
+    this.changesSoFar = entry;
+  }
+
   /** Takes the snapshot after a turn, and shows what the turn changed if its thread is in the chat. */
   private async showChanges(threadId: string | undefined, turnId: string | undefined): Promise<void> {
     if (threadId === undefined || turnId === undefined) return;
+    const { changesSoFar: soFar, patched } = this;
+    this.changesSoFar = undefined;
+    this.patched = [];
+    let entry: ChangesEntry | undefined = soFar && { ...soFar, phase: "unrecorded" };
     try {
-      const entry = await this.host.afterTurn?.(threadId, turnId);
-      if (entry && this.current === threadId) this.transcript.changes(entry);
+      entry = (await this.host.afterTurn?.(threadId, turnId, patched)) ?? entry;
     } catch (cause) {
       if (this.current === threadId) this.transcript.notice("warning", strings.changes.noRestorePoint(message(cause)));
     }
+    const hasChanges = entry && entry.files.length + entry.uncovered.length > 0;
+    if (this.current === threadId) this.transcript.lastChanges(hasChanges ? entry : undefined, soFar);
   }
 
   updateChanges(entry: ChangesEntry): void {

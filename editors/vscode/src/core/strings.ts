@@ -324,6 +324,8 @@ export const workingTree = {
 // The changes of a turn
 export const changes = {
   title: (files: number): string => (files === 1 ? "1 file changed" : `${files} files changed`),
+  soFar: (files: number): string => `${changes.title(files)} so far`,
+  notRecorded: "There is no restore point, so that these files can't be undone here.",
   noRestorePoint: (why: string): string => `No restore point: ${why}`,
   tooSlow: (seconds: number): string => `the snapshot took longer than ${seconds} s`,
   noGit: "there is no git program on PATH",

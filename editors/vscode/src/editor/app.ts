@@ -110,7 +110,7 @@ export class App implements Front, ComposingHost {
       callTool: (name, input) => tools.call(cwd, name, input),
       beforeTurn: (threadId, text) => this.changes.beforeTurn(threadId, text),
       turnBegan: (threadId, turnId) => void this.changes.began(threadId, turnId),
-      afterTurn: (threadId, turnId) => this.changes.afterTurn(threadId, turnId),
+      afterTurn: (threadId, turnId, patched) => this.changes.afterTurn(threadId, turnId, patched),
       newKey: () => `vscode/${randomUUID()}`,
       pause: (ms) => sleep(ms),
     };

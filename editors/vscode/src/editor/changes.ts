@@ -142,16 +142,17 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
     if (before !== undefined && this.pending.has(threadId)) await this.store().begin(threadId, turnId, before).catch(() => undefined); // its end says why
   }
 
-  /** Takes the snapshot after a turn. Returns the card of its changes, if there are any. */
-  async afterTurn(threadId: string, turnId: string): Promise<ChangesEntry | undefined> {
+  /** Takes the snapshot after a turn. patched: the files of its patches. Returns the card of its changes; undefined without a snapshot. */
+  async afterTurn(threadId: string, turnId: string, patched: string[] = []): Promise<ChangesEntry | undefined> {
     const pending = this.pending.get(threadId);
     this.pending.delete(threadId);
     const before = await pending?.before;
     if (!pending || before === undefined) return undefined;
     const record = await this.store().after(threadId, turnId, before, pending.saves);
     const { files, uncovered, differ } = await this.store().changes(record);
-    if (!differ) return undefined;
-    const entry: ChangesEntry = { kind: "changes", id: `changes-${turnId}`, files: files.map(toTurnFile), uncovered: uncovered.map(visibleValue) };
+    const all = new Set([...(differ ? uncovered : []), ...(await this.store().missing(record, patched))]);
+    const entry: ChangesEntry = { kind: "changes", id: `changes-${turnId}`, phase: "recorded", files: files.map(toTurnFile), uncovered: [...all].sort().map(visibleValue) };
+    if (!differ) return entry;
     const turn = { threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone) };
     this.turns.set(entry.id, turn);
     this.keep(turn);
@@ -344,5 +345,5 @@ function toTurnFile(file: ChangedFile): TurnFile {
   const sum = (side: "added" | "removed"): number => (file.hunks ?? []).reduce((all, hunk) => all + hunk[side], 0);
   const kind = file.before.kind === "absent" ? "add" : file.after.kind === "absent" ? "delete" : "update";
   const notes = [file.hunks ? "" : strings.changes.sizes(file.before.data.length, file.after.data.length), file.saved ? strings.changes.youSaved : ""];
-  return { path: visibleValue(file.path), kind, added: sum("added"), removed: sum("removed"), note: notes.filter(Boolean).join(", "), hunks: file.hunks?.length ?? 0, state: "" };
+  return { path: visibleValue(file.path), kind, added: sum("added"), removed: sum("removed"), note: notes.filter(Boolean).join(", "), hunks: file.hunks?.length ?? 0, parts: [], state: "" };
 }
