@@ -22,12 +22,25 @@ export const changes = {
     await p.shot("changes");
     writeFileSync(file, p.read("control.txt").replace("line 9\n", "mine 9\n"));
 
-    await card.getByRole("button", { name: "Hunks …: control.txt" }).press("Enter");
-    await p.list.filter({ hasText: "Line 15" }).click();
-    await p.list.filter({ hasText: "Undo" }).click();
+    const unfold = card.getByRole("button", { name: "Hunks: control.txt" });
+    await unfold.press("Enter");
+    const hunk = card.getByRole("group", { name: "control.txt, Line 15: −1 +1" });
+    await hunk.getByText("+codex 15").waitFor();
+    assert.equal(await unfold.getAttribute("aria-expanded"), "true");
+    await p.shot("hunks");
+    await hunk.getByRole("button", { name: "Undo: control.txt, Line 15" }).press("Enter");
     await until("the hunk is undone", () => p.read("control.txt") === lines({ 3: "codex 3", 9: "mine 9" }));
-    await p.list.filter({ hasText: "Line 3" }).waitFor();
-    await p.page.keyboard.press("Escape");
+    await hunk.getByText("undone").waitFor();
+    await p.seesFocus();
+    await unfold.press("Enter");
+    await hunk.waitFor({ state: "detached" });
+
+    await card.getByRole("button", { name: "Show All Changes" }).press("Enter");
+    const all = p.page.locator(".multiDiffEntry");
+    await all.filter({ hasText: "control.txt" }).getByText("line 15").waitFor();
+    await all.filter({ hasText: "made.txt" }).waitFor();
+    await p.shot("all-changes");
+    await p.closeEditors();
 
     await card.getByRole("button", { name: "Restore to Before This Turn" }).press("Enter");
     await p.list.filter({ hasText: "control.txt" }).filter({ hasText: "restored, your later edits are kept" }).waitFor();

@@ -38,6 +38,7 @@ function register(context: vscode.ExtensionContext, app: App): void {
     model: () => app.composing.pick("model"),
     permissions: () => app.composing.pick("permissions"),
     diff: () => showWorkingTree((line) => app.log(line)),
+    showChanges: () => app.changes.showLast(app.threadId),
     restoreTurn: () => app.changes.restore(app.threadId),
     undoRestore: () => app.changes.undoRestore(),
     newChat: () => openChat(app),

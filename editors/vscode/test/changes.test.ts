@@ -65,8 +65,7 @@ test("a hunk is undone in the unsaved editor, and the file on the disk stays", a
   const { root, changes, card, read } = await newTurn();
   const document = new Unsaved(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" }));
   workspace.textDocuments = [document];
-  state.picks = ["Line 15", "Undo"];
-  await changes.act(card().id, 0, "hunks");
+  await changes.act(card().id, 0, "undo", 1);
   assert.equal(document.text, lines({ 3: "codex 3", 9: "mine 9" }));
   assert.deepEqual(document.edits, ["line 15\n"], "only the lines that differ");
   assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
@@ -103,19 +102,100 @@ test("a restore shows what it does, asks, and can be undone", async () => {
 
 test("the undo of a hunk's undo brings back that hunk only", async () => {
   const { changes, card, read } = await newTurn();
-  state.picks = ["Line 3", "Undo", "Line 15", "Undo"];
-  await changes.act(card().id, 0, "hunks");
+  await changes.act(card().id, 0, "undo", 0);
+  await changes.act(card().id, 0, "undo", 1);
   assert.equal(read("a.txt"), lines());
   assert.equal(card().files[0]!.state, "undone");
-  state.picks = ["Undo"];
   Object.assign(state, { picks: ["Restore"], answer: "Restore" });
   await changes.undoRestore();
   assert.equal(read("a.txt"), lines({ 15: "codex 15" }));
-  assert.equal(card().files[0]!.state, "");
-  calls.length = 0;
-  state.picks = [];
   await changes.act(card().id, 0, "hunks");
-  assert.deepEqual(calls, ["pick | Line 15: −1 +1"]);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["", "undone", ""]);
+});
+
+const states = (card: ChangesEntry): string[] => card.files[0]!.parts.map((part) => part.state);
+
+test("a file is unfolded to its hunks, which are kept or undone one by one", async () => {
+  const { changes, card, read } = await newTurn();
+  assert.deepEqual(card().files[0]!.parts, []);
+  await changes.act(card().id, 0, "hunks");
+  assert.deepEqual(card().files[0]!.parts, [
+    { title: "Line 3: −1 +1", lines: ["-line 3", "+codex 3"], more: 0, state: "" },
+    { title: "Line 15: −1 +1", lines: ["-line 15", "+codex 15"], more: 0, state: "" },
+  ]);
+  await changes.act(card().id, 0, "keep", 0);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["", "kept", ""]);
+  await changes.act(card().id, 0, "undo", 1);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["kept", "kept", "undone"], "the last hunk decides about the file");
+  assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
+  const before = calls.length;
+  await changes.act(card().id, 0, "undo", 7);
+  await changes.act(card().id, 0, "undo", 1);
+  assert.deepEqual([calls.length, read("a.txt")], [before, lines({ 3: "codex 3" })], "a hunk that is not there, and one that is undone");
+});
+
+test("the user's edits between the undos of hunks stay, and a hunk on the same lines is not undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  await changes.act(card().id, 0, "hunks");
+  writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "mine 15" }));
+  await changes.act(card().id, 0, "undo", 1);
+  assert.equal(read("a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "mine 15" }));
+  assert.ok(calls.includes("warning | a.txt is not undone: your later edits touch the same lines | Open Diff"), calls.join("\n"));
+  assert.deepEqual(states(card()), ["", ""]);
+  await changes.act(card().id, 0, "undo", 0);
+  assert.equal(read("a.txt"), lines({ 9: "mine 9", 15: "mine 15" }));
+  assert.deepEqual(states(card()), ["undone", ""]);
+});
+
+test("hunks that are undone at once are all undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" }));
+  await Promise.all([changes.act(card().id, 0, "undo", 0), changes.act(card().id, 0, "undo", 1), changes.act(card().id, 0, "undo", 1)]);
+  assert.equal(read("a.txt"), lines({ 9: "mine 9" }));
+  assert.equal(card().files[0]!.state, "undone");
+});
+
+test("many hunks are shown in steps, and a long one in part", async () => {
+  const { root, changes } = await newTurn();
+  const every = (mark: string): string => Array.from({ length: 180 }, (_, i) => `${i % 3 === 0 ? mark : "line"} ${i}\n`).join("");
+  writeFileSync(join(root, "many.txt"), every("old"));
+  await changes.beforeTurn("thread", "many");
+  writeFileSync(join(root, "many.txt"), every("new"));
+  writeFileSync(join(root, "long.txt"), "x\n".repeat(100));
+  const entry = (await changes.afterTurn("thread", "many"))!;
+  const parts = (index: number): number => shown(changes, entry.id).files[index]!.parts.length;
+  await changes.act(entry.id, 1, "hunks");
+  assert.equal(parts(1), 50);
+  await changes.act(entry.id, 1, "hunks");
+  assert.equal(parts(1), 60);
+  await changes.act(entry.id, 0, "hunks");
+  const [long] = shown(changes, entry.id).files[0]!.parts;
+  assert.deepEqual([long!.lines.length, long!.more], [40, 60]);
+});
+
+const shown = (changes: TurnChanges, id: string): ChangesEntry => (changes as unknown as { turns: Map<string, { entry: ChangesEntry }> }).turns.get(id)!.entry;
+
+test("all changes of a turn are one editor: the snapshot on the left, the file itself on the right while it is as after the turn", async () => {
+  const { root, changes, card } = await newTurn();
+  const resources = (): string[][] => {
+    const line = calls.findLast((one) => one.startsWith("command vscode.changes "))!;
+    assert.match(line, /^command vscode\.changes "Changes of “Change it”" /);
+    return (JSON.parse(line.slice(line.indexOf("["))) as (Uri | null)[][]).map((uris) => uris.map((uri) => (uri ? `${uri.scheme} ${uri.fsPath.slice(root.length + 1)}` : "none")));
+  };
+  const content = (side: number): string => {
+    const uris = JSON.parse(calls.at(-1)!.slice(calls.at(-1)!.indexOf("["))) as Uri[][];
+    return (changes as unknown as { diffs: { provideTextDocumentContent(uri: Uri): string } }).diffs.provideTextDocumentContent(uris[0]![side]!);
+  };
+  await changes.act(card().id, -1, "all");
+  assert.deepEqual(resources(), [["file a.txt", "codex-bridge-change a.txt", "file a.txt"], ["file new.bin", "none", "file new.bin"]]);
+  assert.equal(content(1), lines());
+  writeFileSync(join(root, "a.txt"), "mine");
+  workspace.textDocuments = [new Unsaved(join(root, "new.bin"), "mine")];
+  await changes.showLast("thread");
+  assert.deepEqual(resources(), [["file a.txt", "codex-bridge-change a.txt", "codex-bridge-change a.txt"], ["file new.bin", "none", "codex-bridge-change new.bin"]]);
+  assert.deepEqual([content(1), content(2)], [lines(), lines({ 3: "codex 3", 15: "codex 15" })]);
+  await changes.showLast("another thread");
+  assert.ok(calls.includes("information | This thread has no restore points."));
 });
 
 test("the contents of older turns are read again", async () => {
@@ -126,8 +206,7 @@ test("the contents of older turns are read again", async () => {
     writeFileSync(join(root, `${name}.txt`), name);
     await changes.afterTurn("thread", name);
   }
-  state.picks = ["Line 15", "Undo"];
-  await changes.act(first.id, 0, "hunks");
+  await changes.act(first.id, 0, "undo", 1);
   assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
 });
 

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { parseTurnDiff } from "../src/core/turnDiff";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "diff-")));
+mkdirSync(join(root, ".git"));
 const update = (path: string): string => `diff --git a/${path} b/${path}\nindex 1..2\n--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n--- two\n+++ deux\n three\n@@ -9 +9,2 @@\n-nine\n+neuf\n+dix\n\\ No newline at end of file\n`;
 
 test("the files of a diff have their kinds and counts; lines that look like headers are lines", () => {

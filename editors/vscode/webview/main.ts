@@ -20,7 +20,7 @@ const post = (message: FromPage): void => vscode.postMessage(message);
 const log = new Log({
   openLink: (href) => post({ type: "open", href }),
   openPolicy: (id, index) => post({ type: "openPolicy", id, index }),
-  change: (id, index, action) => post({ type: "change", id, index, action }),
+  change: (id, index, action, hunk) => post({ type: "change", id, index, action, hunk }),
   notice: (id, index) => post({ type: "notice", id, index }),
 });
 const cards = byId("requests");

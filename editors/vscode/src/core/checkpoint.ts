@@ -333,6 +333,9 @@ export class Checkpoint {
     });
   }
 
+  /** Returns a file as the user sees it now. */
+  read = (path: string): Promise<State> => this.toFiles(this.root).read(path);
+
   // Undo
 
   /** Plans the undo of a file, or of one of its hunks. */

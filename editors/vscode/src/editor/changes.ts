@@ -1,21 +1,22 @@
 // The changes of each turn under control: a snapshot before and after it, the card of its changes, undo and restore.
 import { readFile, realpath } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { relative } from "node:path";
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import { Checkpoint } from "../core/checkpoint";
-import type { ChangesEntry, TurnFile } from "../core/entry";
-import type { State } from "../core/fileState";
+import type { ChangesEntry, Decided, TurnFile } from "../core/entry";
+import { isSame } from "../core/fileState";
 import { isBelow } from "../core/git";
 import * as strings from "../core/strings";
 import { relativeTime, visibleValue } from "../core/text";
-import type { ChangedFile, Plan, Plans, Record, Save } from "../core/turnRecord";
+import { hunkState, toTurnHunks, type ChangedFile, type Plan, type Plans, type Record, type Save } from "../core/turnRecord";
 import type { ChangeAction } from "../view/messages";
 import { EditorFiles } from "./editorFiles";
+import { changeScheme, TurnDiffs } from "./turnDiffs";
 
 const limit = 10_000; // a message waits no longer for its snapshot
 const maxLoaded = 3; // turns whose contents stay in memory
-export const changeScheme = "codex-bridge-change";
+const hunkPage = 50; // the hunks that are unfolded at once
 
 export interface ChangesHost {
   isRunning(): boolean;
@@ -35,8 +36,9 @@ interface Turn {
   record: Record;
   entry: ChangesEntry;
   paths: string[];
-  /** The hunks of each file that are undone. */
+  /** The hunks of each file that are undone, and those that are kept. */
   undone: Set<number>[];
+  kept: Set<number>[];
   /** undefined: to be read again. */
   files: ChangedFile[] | undefined;
 }
@@ -48,28 +50,29 @@ interface Undo {
   hunk: number | undefined;
 }
 
-export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class TurnChanges implements vscode.Disposable {
   private checkpoint: Checkpoint | undefined;
   private readonly pending = new Map<string, Pending>();
   private readonly turns = new Map<string, Turn>();
   private loaded: Turn[] = [];
   private readonly undos = new Map<string, Undo>(); // by the ref of its record
   private readonly warned = new Set<string>();
-  private readonly texts = new Map<string, string>();
+  private readonly diffs = new TurnDiffs();
+  /** Undos are done one after the other: each is planned with the result of the one before. */
+  private undoing: Promise<unknown> = Promise.resolve();
   private readonly subscriptions: vscode.Disposable[] = [];
-  private count = 0;
 
   /** parent: the folder of the stores; undefined: VS Code has none. */
   constructor(private readonly host: ChangesHost, private readonly folder: string, private readonly parent: string | undefined) {
     if (parent === undefined) return;
     const old = new Map<string, Buffer | undefined>();
     this.subscriptions.push(
-      vscode.workspace.registerTextDocumentContentProvider(changeScheme, this),
+      vscode.workspace.registerTextDocumentContentProvider(changeScheme, this.diffs),
       vscode.workspace.onWillSaveTextDocument(({ document, waitUntil }) => {
         const { fsPath } = document.uri;
         if (this.pending.size > 0) waitUntil(readFile(fsPath).catch(() => undefined).then((data) => void old.set(fsPath, data)));
       }),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => void (uri.scheme === changeScheme && this.texts.delete(uri.query))),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.diffs.closed(uri)),
       vscode.workspace.onDidSaveTextDocument(({ uri: { fsPath } }) => void this.saved(fsPath, old)),
     );
   }
@@ -77,10 +80,6 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
   dispose(): void {
     for (const one of this.subscriptions) one.dispose();
     void this.checkpoint?.close();
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.texts.get(uri.query) ?? "";
   }
 
   private store(): Checkpoint {
@@ -153,7 +152,7 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
     const all = new Set([...(differ ? uncovered : []), ...(await this.store().missing(record, patched))]);
     const entry: ChangesEntry = { kind: "changes", id: `changes-${turnId}`, phase: "recorded", files: files.map(toTurnFile), uncovered: [...all].sort().map(visibleValue) };
     if (!differ) return entry;
-    const turn = { threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone) };
+    const turn = { threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone), kept: files.map(() => new Set<number>()) };
     this.turns.set(entry.id, turn);
     this.keep(turn);
     return entry;
@@ -171,68 +170,107 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
     return turn.files;
   }
 
-  /** Runs a button of a card. */
-  async act(id: string, index: number, action: ChangeAction): Promise<void> {
+  /** Runs a button of a card, of a file, or of a hunk. */
+  async act(id: string, index: number, action: ChangeAction, hunk?: number): Promise<void> {
     const turn = this.turns.get(id);
     if (!turn) return;
     if (action === "restore") return this.restoreTo(turn.threadId, turn.record);
-    const file = (await this.filesOf(turn))[index];
-    if (!file) return;
-    if (action === "diff") await this.diff(file.path, file.before, file.after);
-    else if (action === "keep") this.mark(turn, index, "kept");
-    else if (action === "hunks") await this.pickHunk(turn, index);
-    else await this.undo(turn, index);
+    const files = await this.filesOf(turn);
+    if (action === "all") return this.showAll(turn.record, files);
+    const file = files[index];
+    if (!file || (hunk !== undefined && !file.hunks?.[hunk])) return;
+    if (action === "diff") await this.diffs.show(this.folder, file.path, file.before, file.after);
+    else if (action === "hunks") this.unfold(turn, index, file);
+    else if (action === "undo") await this.undo(turn, index, hunk);
+    else if (hunk === undefined) this.mark(turn, index, "kept");
+    else this.keepHunk(turn, index, hunk);
   }
 
-  private mark(turn: Turn, index: number, state: TurnFile["state"]): void {
-    turn.entry = { ...turn.entry, files: turn.entry.files.map((file, i) => (i === index ? { ...file, state } : file)) };
+  private mark(turn: Turn, index: number, state: Decided): void {
+    const file = turn.entry.files[index]!;
+    const parts = file.parts.map((part, i) => ({ ...part, state: hunkState(i, state, turn.undone[index]!, turn.kept[index]!) }));
+    this.setFile(turn, index, { ...file, state, parts });
+  }
+
+  private setFile(turn: Turn, index: number, changed: TurnFile): void {
+    turn.entry = { ...turn.entry, files: turn.entry.files.map((file, i) => (i === index ? changed : file)) };
     this.host.update(turn.threadId, turn.entry);
   }
 
-  /** Undoes a file, or one of its hunks. Returns whether it did. */
-  private async undo(turn: Turn, index: number, hunk?: number): Promise<boolean> {
-    const file = (await this.filesOf(turn))[index]!;
-    const plans = await this.guarded(async () => {
+  /** Shows the first hunks of a file, or more of them. */
+  private unfold(turn: Turn, index: number, file: ChangedFile): void {
+    const shown = turn.entry.files[index]!;
+    this.setFile(turn, index, { ...shown, parts: toTurnHunks(file, shown.parts.length + hunkPage, shown.state, turn.kept[index]!) });
+  }
+
+  private keepHunk(turn: Turn, index: number, hunk: number): void {
+    if (!turn.undone[index]!.has(hunk)) turn.kept[index]!.add(hunk);
+    this.markHunks(turn, index);
+  }
+
+  /** Marks a file after a hunk was kept or undone: with the last one the whole file is. */
+  private markHunks(turn: Turn, index: number): void {
+    const { hunks, state } = turn.entry.files[index]!;
+    const [undone, kept] = [turn.undone[index]!, turn.kept[index]!];
+    this.mark(turn, index, undone.size === hunks ? "undone" : undone.size + kept.size === hunks ? "kept" : state);
+  }
+
+  /** Undoes a file, or one of its hunks. */
+  private async undo(turn: Turn, index: number, hunk?: number): Promise<void> {
+    const done = this.undoing.then(() => this.writeUndo(turn, index, hunk));
+    this.undoing = done.catch(() => undefined);
+    const plan = await done;
+    if (!plan) return;
+    const path = visibleValue(plan.path);
+    if (plan.verdict === "conflict" || plan.verdict === "refused") {
+      const text = strings.changes.notUndone(path, plan.reason);
+      if (!(await vscode.window.showWarningMessage(escapeLinks(text), strings.changes.openDiff))) return;
+      return this.diffs.show(this.folder, plan.path, (await this.filesOf(turn))[index]!.before, plan.seen);
+    }
+    void vscode.window.showInformationMessage(escapeLinks(plan.verdict === "merged" && hunk === undefined ? strings.changes.undoneMerged(path) : strings.changes.undone(path)));
+  }
+
+  /** Writes an undo, unless it is done already. Returns its plan. */
+  private writeUndo(turn: Turn, index: number, hunk?: number): Promise<Plan | undefined> {
+    return this.guarded(async () => {
+      if (turn.entry.files[index]!.state === "undone" || (hunk !== undefined && turn.undone[index]!.has(hunk))) return undefined;
+      const file = (await this.filesOf(turn))[index]!;
       const made = await this.store().planFile(turn.record, file, hunk);
       const record = await this.store().apply(made);
       if (record) this.undos.set(record.ref, { turn, index, hunk });
-      return made;
+      const plan = made.plans[0]!;
+      if (plan.verdict === "conflict" || plan.verdict === "refused") return plan;
+      if (hunk === undefined) {
+        this.mark(turn, index, "undone");
+      } else {
+        file.undone.add(hunk);
+        turn.kept[index]!.delete(hunk);
+        this.markHunks(turn, index);
+      }
+      return plan;
     });
-    const plan = plans?.plans[0];
-    if (!plan) return false;
-    const path = visibleValue(file.path);
-    if (plan.verdict === "conflict" || plan.verdict === "refused") {
-      const text = strings.changes.notUndone(path, plan.reason);
-      if (await vscode.window.showWarningMessage(escapeLinks(text), strings.changes.openDiff)) await this.diff(file.path, file.before, plan.seen);
-      return false;
-    }
-    if (hunk !== undefined) file.undone.add(hunk);
-    if (hunk === undefined || file.undone.size === file.hunks?.length) this.mark(turn, index, "undone");
-    void vscode.window.showInformationMessage(escapeLinks(plan.verdict === "merged" && hunk === undefined ? strings.changes.undoneMerged(path) : strings.changes.undone(path)));
-    return true;
   }
 
-  /** Lets the user keep or undo the hunks of a file one by one. */
-  private async pickHunk(turn: Turn, index: number): Promise<void> {
-    const file = (await this.filesOf(turn))[index]!;
-    const kept = new Set<number>();
-    for (;;) {
-      const items = (file.hunks ?? []).flatMap((hunk, i) => {
-        if (kept.has(i) || file.undone.has(i)) return [];
-        const lines = file[hunk.added > 0 ? "after" : "before"].data.toString().split("\n");
-        const detail = visibleValue((lines[hunk.added > 0 ? hunk.after : hunk.before] ?? "").slice(0, 120));
-        return [{ label: strings.changes.hunk(hunk.after + 1, hunk.removed, hunk.added), detail, hunk: i }];
-      });
-      if (items.length === 0) {
-        if (kept.size > 0) this.mark(turn, index, "kept");
-        return;
-      }
-      const picked = await vscode.window.showQuickPick(items, { title: strings.changes.hunkPick(visibleValue(file.path)) });
-      if (!picked) return;
-      const action = await vscode.window.showQuickPick([strings.changes.undo, strings.changes.keep], { title: strings.changes.hunkAction, placeHolder: picked.label });
-      if (action === strings.changes.keep) kept.add(picked.hunk);
-      else if (action === strings.changes.undo && !(await this.undo(turn, index, picked.hunk))) return;
+  // All changes of a turn
+
+  /** Shows all changes of the last turn of a thread. */
+  async showLast(threadId: string | undefined): Promise<void> {
+    try {
+      const record = threadId === undefined ? undefined : (await this.store().turns(threadId)).at(-1);
+      if (!record) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
+      await this.showAll(record, (await this.store().changes(record)).files);
+    } catch (cause) {
+      void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
     }
+  }
+
+  private async showAll(record: Record, files: ChangedFile[]): Promise<void> {
+    const unchanged = new Set<string>();
+    for (const { path, after } of files) {
+      const now = await this.store().read(path);
+      if (now.kind === "file" && !now.unsaved && isSame(now, after)) unchanged.add(path);
+    }
+    await this.diffs.showAll(this.folder, strings.changes.allTitle(visibleValue(record.text)), files, unchanged);
   }
 
   // Restore
@@ -304,7 +342,7 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
       ...plans.uncovered.map((path) => ({ label: strings.changes.notCovered(visibleValue(path)) })),
     ];
     const picked = await vscode.window.showQuickPick(items, { title });
-    if (picked?.plan) await this.diff(picked.plan.path, picked.plan.seen, picked.plan.result);
+    if (picked?.plan) await this.diffs.show(this.folder, picked.plan.path, picked.plan.seen, picked.plan.result);
     if (!picked?.isRestore) return false;
     const answer = await vscode.window.showWarningMessage(title, { modal: true, detail: strings.changes.title(changed) }, strings.changes.restoreButton);
     return answer === strings.changes.restoreButton;
@@ -327,15 +365,6 @@ export class TurnChanges implements vscode.TextDocumentContentProvider, vscode.D
       void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
       return undefined;
     }
-  }
-
-  private async diff(path: string, left: State, right: State): Promise<void> {
-    const document = (state: State): vscode.Uri => {
-      const key = String(++this.count);
-      this.texts.set(key, state.data.toString());
-      return vscode.Uri.file(join(this.folder, path)).with({ scheme: changeScheme, query: key });
-    };
-    await vscode.commands.executeCommand("vscode.diff", document(left), document(right), strings.changes.diffTitle(visibleValue(path)), { preview: true });
   }
 }
 

@@ -45,7 +45,7 @@ export function handleMessage(app: App, message: FromPage): void {
       void openPolicy(app, message.id, message.index);
       return;
     case "change":
-      void app.changes.act(message.id, message.index, message.action);
+      void app.changes.act(message.id, message.index, message.action, message.hunk);
       return;
     case "notice":
       void runNotice(app, message.id, message.index);
