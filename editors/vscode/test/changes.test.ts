@@ -39,9 +39,9 @@ async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): 
   const running = { now: false };
   let shown: ChangesEntry | undefined;
   const host = { isRunning: () => running.now, update: (_: string, entry: ChangesEntry) => void (shown = entry) };
-  const changes = new TurnChanges(host, root, mkdtempSync(join(tmpdir(), "stores-")));
+  const changes = new TurnChanges(host, mkdtempSync(join(tmpdir(), "stores-")));
   writeFileSync(join(root, "a.txt"), lines());
-  assert.equal(await changes.beforeTurn("thread", "Change it"), "");
+  assert.equal(await changes.beforeTurn(root, "thread", "Change it"), "");
   writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
   writeFileSync(join(root, "new.bin"), Buffer.from([0, 1]));
   shown = await changes.afterTurn("thread", "turn");
@@ -94,20 +94,20 @@ test("a restore shows what it does, asks, and can be undone", async () => {
   assert.equal(existsSync(join(root, "new.bin")), false);
   assert.deepEqual(card().files.map((file) => file.state), ["undone", "undone"]);
   state.picks = ["Restore"];
-  await changes.undoRestore();
+  await changes.undoRestore(root);
   assert.equal(read("a.txt"), edited);
   assert.ok(existsSync(join(root, "new.bin")));
   assert.deepEqual(card().files.map((file) => file.state), ["", ""]);
 });
 
 test("the undo of a hunk's undo brings back that hunk only", async () => {
-  const { changes, card, read } = await newTurn();
+  const { root, changes, card, read } = await newTurn();
   await changes.act(card().id, 0, "undo", 0);
   await changes.act(card().id, 0, "undo", 1);
   assert.equal(read("a.txt"), lines());
   assert.equal(card().files[0]!.state, "undone");
   Object.assign(state, { picks: ["Restore"], answer: "Restore" });
-  await changes.undoRestore();
+  await changes.undoRestore(root);
   assert.equal(read("a.txt"), lines({ 15: "codex 15" }));
   await changes.act(card().id, 0, "hunks");
   assert.deepEqual([card().files[0]!.state, ...states(card())], ["", "undone", ""]);
@@ -159,7 +159,7 @@ test("many hunks are shown in steps, and a long one in part", async () => {
   const { root, changes } = await newTurn();
   const every = (mark: string): string => Array.from({ length: 180 }, (_, i) => `${i % 3 === 0 ? mark : "line"} ${i}\n`).join("");
   writeFileSync(join(root, "many.txt"), every("old"));
-  await changes.beforeTurn("thread", "many");
+  await changes.beforeTurn(root, "thread", "many");
   writeFileSync(join(root, "many.txt"), every("new"));
   writeFileSync(join(root, "long.txt"), "x\n".repeat(100));
   const entry = (await changes.afterTurn("thread", "many"))!;
@@ -191,10 +191,10 @@ test("all changes of a turn are one editor: the snapshot on the left, the file i
   assert.equal(content(1), lines());
   writeFileSync(join(root, "a.txt"), "mine");
   workspace.textDocuments = [new Unsaved(join(root, "new.bin"), "mine")];
-  await changes.showLast("thread");
+  await changes.showLast(root, "thread");
   assert.deepEqual(resources(), [["file a.txt", "codex-bridge-change a.txt", "codex-bridge-change a.txt"], ["file new.bin", "none", "codex-bridge-change new.bin"]]);
   assert.deepEqual([content(1), content(2)], [lines(), lines({ 3: "codex 3", 15: "codex 15" })]);
-  await changes.showLast("another thread");
+  await changes.showLast(root, "another thread");
   assert.ok(calls.includes("information | This thread has no restore points."));
 });
 
@@ -202,7 +202,7 @@ test("the contents of older turns are read again", async () => {
   const { root, changes, card, read } = await newTurn();
   const first = card();
   for (const name of ["b", "c", "d", "e"]) {
-    await changes.beforeTurn("thread", name);
+    await changes.beforeTurn(root, "thread", name);
     writeFileSync(join(root, `${name}.txt`), name);
     await changes.afterTurn("thread", name);
   }
@@ -212,22 +212,22 @@ test("the contents of older turns are read again", async () => {
 
 test("a turn that changed only what is not covered has a card, and that of one that changed nothing is empty", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
-  await changes.beforeTurn("thread", "one");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  await changes.beforeTurn(root, "thread", "one");
   writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])]), "");
   const entry = await changes.afterTurn("thread", "one");
   assert.deepEqual([entry?.files, entry?.uncovered.length], [[], 1]);
-  await changes.beforeTurn("thread", "two");
+  await changes.beforeTurn(root, "thread", "two");
   const none = await changes.afterTurn("thread", "two");
   assert.deepEqual([none?.files, none?.uncovered], [[], []]);
 });
 
 test("the patched files that no snapshot has are named", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
   writeFileSync(join(root, ".gitignore"), "*.log\n");
   const turn = async (id: string, ...files: string[]): Promise<(string[] | undefined)[]> => {
-    await changes.beforeTurn("thread", id);
+    await changes.beforeTurn(root, "thread", id);
     for (const name of files) writeFileSync(join(root, name), id);
     const entry = await changes.afterTurn("thread", id, ["made.txt", "old.log", "gone.txt", "../up.txt", "/elsewhere/x.txt"]);
     return [entry?.files.map((file) => file.path), entry?.uncovered];
@@ -236,11 +236,34 @@ test("the patched files that no snapshot has are named", async () => {
   assert.deepEqual(await turn("two"), [[], ["../up.txt", "/elsewhere/x.txt", "old.log"]], "also if nothing else changed");
 });
 
+test("each folder of the window has its own changes and undos", async () => {
+  const [one, two] = ["one-", "two-"].map((name) => realpathSync(mkdtempSync(join(tmpdir(), name)))) as [string, string];
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const turn = async (root: string): Promise<ChangesEntry> => {
+    writeFileSync(join(root, "a.txt"), "old\n");
+    await changes.beforeTurn(root, root, "Change it");
+    writeFileSync(join(root, "a.txt"), "codex\n");
+    return (await changes.afterTurn(root, root))!;
+  };
+  const [first] = [await turn(one), await turn(two)];
+  const texts = (): string[] => [one, two].map((root) => readFileSync(join(root, "a.txt"), "utf8"));
+  await changes.act(first.id, 0, "undo");
+  assert.deepEqual(texts(), ["old\n", "codex\n"]);
+  await changes.undoRestore(two);
+  assert.ok(calls.includes("information | There is no undo or restore to undo."));
+  Object.assign(state, { picks: ["Restore"], answer: "Restore" });
+  await changes.undoRestore(one);
+  assert.deepEqual(texts(), ["codex\n", "codex\n"]);
+  Object.assign(state, { picks: ["Change it", "Restore"] });
+  await changes.restore(two, two);
+  assert.deepEqual(texts(), ["codex\n", "old\n"]);
+});
+
 test("a turn that the window leaves is recorded when it begins", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
   const parent = mkdtempSync(join(tmpdir(), "stores-"));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, parent);
-  await changes.beforeTurn("thread", "one");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, parent);
+  await changes.beforeTurn(root, "thread", "one");
   await changes.began("thread", "turn");
   const [store] = readdirSync(parent);
   const refs = execFileSync("git", ["for-each-ref", "--format=%(refname)"], { env: { ...process.env, GIT_DIR: join(parent, store!) } }).toString();
@@ -257,9 +280,9 @@ test("nothing is undone while a turn runs", async () => {
 });
 
 test("a turn without a restore point says why, once in each thread", async () => {
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, "/", mkdtempSync(join(tmpdir(), "stores-")));
-  assert.equal(await changes.beforeTurn("thread", "one"), "snapshots of a home folder are too large");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  assert.equal(await changes.beforeTurn("/", "thread", "one"), "snapshots of a home folder are too large");
   assert.equal(await changes.afterTurn("thread", "turn"), undefined);
-  assert.equal(await changes.beforeTurn("thread", "two"), "");
-  assert.equal(await changes.beforeTurn("another thread", "three"), "snapshots of a home folder are too large");
+  assert.equal(await changes.beforeTurn("/", "thread", "two"), "");
+  assert.equal(await changes.beforeTurn("/", "another thread", "three"), "snapshots of a home folder are too large");
 });

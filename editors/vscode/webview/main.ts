@@ -55,7 +55,7 @@ const picker = new Picker({
   announce,
   closed: () => composer.focus(),
 });
-const bar = new Bar({ pick: (kind) => post({ type: "pick", kind }), addContext: () => post({ type: "addContext" }) });
+const bar = new Bar({ pick: (kind) => post({ type: "pick", kind }), addContext: () => post({ type: "addContext" }), chooseFolder: () => post({ type: "chooseFolder" }) });
 const tabs = new Tabs({
   select: (id) => post({ type: "tab", action: "select", id }),
   close: (id) => post({ type: "tab", action: "close", id }),
@@ -152,6 +152,7 @@ function showState(state: PageState): void {
   showRequests(state.requests);
   showChips(state.chips);
   bar.show(state.info, state.chosen);
+  bar.showFolder(state.folderName);
   composer.setRunning(state.since > 0);
   bar.setRunning(state.since);
   setTitle(state.title);

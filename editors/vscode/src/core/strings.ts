@@ -386,6 +386,10 @@ export const folder = {
   trust: "Manage Workspace Trust",
   none: "Codex works in a folder. Open a folder first.",
   open: "Open Folder",
+  pick: "Folder of the chat",
+  pickHint: "Codex works in this folder. A thread stays in its folder.",
+  is: (name: string): string => `Folder of the chat: ${name}`,
+  chat: (name: string, title: string): string => `${name}: ${title}`,
 };
 
 // Threads

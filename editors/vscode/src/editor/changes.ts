@@ -25,6 +25,7 @@ export interface ChangesHost {
 }
 
 interface Pending {
+  folder: string;
   /** The snapshot is taken, or failed. */
   settled: boolean;
   before: Promise<string | undefined>;
@@ -32,6 +33,7 @@ interface Pending {
 }
 
 interface Turn {
+  folder: string;
   threadId: string;
   record: Record;
   entry: ChangesEntry;
@@ -51,7 +53,8 @@ interface Undo {
 }
 
 export class TurnChanges implements vscode.Disposable {
-  private checkpoint: Checkpoint | undefined;
+  /** The stores, by folder. */
+  private readonly stores = new Map<string, Checkpoint>();
   private readonly pending = new Map<string, Pending>();
   private readonly turns = new Map<string, Turn>();
   private loaded: Turn[] = [];
@@ -63,7 +66,7 @@ export class TurnChanges implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[] = [];
 
   /** parent: the folder of the stores; undefined: VS Code has none. */
-  constructor(private readonly host: ChangesHost, private readonly folder: string, private readonly parent: string | undefined) {
+  constructor(private readonly host: ChangesHost, private readonly parent: string | undefined) {
     if (parent === undefined) return;
     const old = new Map<string, Buffer | undefined>();
     this.subscriptions.push(
@@ -79,32 +82,37 @@ export class TurnChanges implements vscode.Disposable {
 
   dispose(): void {
     for (const one of this.subscriptions) one.dispose();
-    void this.checkpoint?.close();
+    for (const store of this.stores.values()) void store.close();
   }
 
-  private store(): Checkpoint {
+  private store(folder: string): Checkpoint {
     if (this.parent === undefined) throw new Error(strings.changes.notInFolder);
-    this.checkpoint ??= new Checkpoint(this.folder, this.parent, (root) => new EditorFiles(root, this.folder));
-    return this.checkpoint;
+    const store = this.stores.get(folder) ?? new Checkpoint(folder, this.parent, (root) => new EditorFiles(root, folder));
+    this.stores.set(folder, store);
+    return store;
   }
 
   private async saved(path: string, old: Map<string, Buffer | undefined>): Promise<void> {
     const real = await realpath(path).catch(() => path);
-    if (!old.has(path) || !this.checkpoint || !isBelow(real, this.checkpoint.root)) return;
+    if (!old.has(path)) return;
     const before = old.get(path);
     old.delete(path);
     const pending = [...this.pending.values()];
     const after = await readFile(path).catch(() => undefined);
-    if (after) for (const one of pending) one.saves.push({ path: relative(this.checkpoint.root, real), before, after });
+    if (!after) return;
+    for (const { folder, saves } of pending) {
+      const root = this.stores.get(folder)?.root;
+      if (root !== undefined && isBelow(real, root)) saves.push({ path: relative(root, real), before, after });
+    }
   }
 
   /** Takes the first snapshot, so that later ones are quick. */
-  async warm(): Promise<void> {
-    if (this.parent !== undefined && !this.checkpoint) await this.store().warm();
+  async warm(folder: string): Promise<void> {
+    if (this.parent !== undefined && !this.stores.has(folder)) await this.store(folder).warm();
   }
 
   /** Takes the snapshot before a turn. Returns why there is none, once for each thread and reason. */
-  async beforeTurn(threadId: string, text: string): Promise<string> {
+  async beforeTurn(folder: string, threadId: string, text: string): Promise<string> {
     if (this.parent === undefined) return "";
     const other = this.pending.get(threadId);
     if (other && !other.settled) {
@@ -119,12 +127,12 @@ export class TurnChanges implements vscode.Disposable {
         done(undefined);
       }, limit);
     });
-    const taken = Promise.resolve().then(() => this.store().before(text)).catch((cause: Error) => {
+    const taken = Promise.resolve().then(() => this.store(folder).before(text)).catch((cause: Error) => {
       why = cause.message;
       return undefined;
     });
     const before = Promise.race([taken, slow]);
-    const pending: Pending = { settled: false, before, saves: [] };
+    const pending: Pending = { folder, settled: false, before, saves: [] };
     this.pending.set(threadId, pending);
     await before;
     pending.settled = true;
@@ -137,8 +145,9 @@ export class TurnChanges implements vscode.Disposable {
 
   /** Records that a turn has begun, so that its changes are known if the window closes. */
   async began(threadId: string, turnId: string): Promise<void> {
-    const before = await this.pending.get(threadId)?.before;
-    if (before !== undefined && this.pending.has(threadId)) await this.store().begin(threadId, turnId, before).catch(() => undefined); // its end says why
+    const pending = this.pending.get(threadId);
+    const before = await pending?.before;
+    if (pending && before !== undefined && this.pending.has(threadId)) await this.store(pending.folder).begin(threadId, turnId, before).catch(() => undefined); // its end says why
   }
 
   /** Takes the snapshot after a turn. patched: the files of its patches. Returns the card of its changes; undefined without a snapshot. */
@@ -147,12 +156,14 @@ export class TurnChanges implements vscode.Disposable {
     this.pending.delete(threadId);
     const before = await pending?.before;
     if (!pending || before === undefined) return undefined;
-    const record = await this.store().after(threadId, turnId, before, pending.saves);
-    const { files, uncovered, differ } = await this.store().changes(record);
-    const all = new Set([...(differ ? uncovered : []), ...(await this.store().missing(record, patched))]);
+    const { folder } = pending;
+    const store = this.store(folder);
+    const record = await store.after(threadId, turnId, before, pending.saves);
+    const { files, uncovered, differ } = await store.changes(record);
+    const all = new Set([...(differ ? uncovered : []), ...(await store.missing(record, patched))]);
     const entry: ChangesEntry = { kind: "changes", id: `changes-${turnId}`, phase: "recorded", files: files.map(toTurnFile), uncovered: [...all].sort().map(visibleValue) };
     if (!differ) return entry;
-    const turn = { threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone), kept: files.map(() => new Set<number>()) };
+    const turn = { folder, threadId, record, files, entry, paths: files.map((file) => file.path), undone: files.map((file) => file.undone), kept: files.map(() => new Set<number>()) };
     this.turns.set(entry.id, turn);
     this.keep(turn);
     return entry;
@@ -165,7 +176,7 @@ export class TurnChanges implements vscode.Disposable {
   }
 
   private async filesOf(turn: Turn): Promise<ChangedFile[]> {
-    turn.files ??= (await this.store().changes(turn.record)).files.map((file, i) => ({ ...file, undone: turn.undone[i]! }));
+    turn.files ??= (await this.store(turn.folder).changes(turn.record)).files.map((file, i) => ({ ...file, undone: turn.undone[i]! }));
     this.keep(turn);
     return turn.files;
   }
@@ -174,12 +185,12 @@ export class TurnChanges implements vscode.Disposable {
   async act(id: string, index: number, action: ChangeAction, hunk?: number): Promise<void> {
     const turn = this.turns.get(id);
     if (!turn) return;
-    if (action === "restore") return this.restoreTo(turn.threadId, turn.record);
+    if (action === "restore") return this.restoreTo(turn.folder, turn.threadId, turn.record);
     const files = await this.filesOf(turn);
-    if (action === "all") return this.showAll(turn.record, files);
+    if (action === "all") return this.showAll(turn.folder, turn.record, files);
     const file = files[index];
     if (!file || (hunk !== undefined && !file.hunks?.[hunk])) return;
-    if (action === "diff") await this.diffs.show(this.folder, file.path, file.before, file.after);
+    if (action === "diff") await this.diffs.show(turn.folder, file.path, file.before, file.after);
     else if (action === "hunks") this.unfold(turn, index, file);
     else if (action === "undo") await this.undo(turn, index, hunk);
     else if (hunk === undefined) this.mark(turn, index, "kept");
@@ -225,7 +236,7 @@ export class TurnChanges implements vscode.Disposable {
     if (plan.verdict === "conflict" || plan.verdict === "refused") {
       const text = strings.changes.notUndone(path, plan.reason);
       if (!(await vscode.window.showWarningMessage(escapeLinks(text), strings.changes.openDiff))) return;
-      return this.diffs.show(this.folder, plan.path, (await this.filesOf(turn))[index]!.before, plan.seen);
+      return this.diffs.show(turn.folder, plan.path, (await this.filesOf(turn))[index]!.before, plan.seen);
     }
     void vscode.window.showInformationMessage(escapeLinks(plan.verdict === "merged" && hunk === undefined ? strings.changes.undoneMerged(path) : strings.changes.undone(path)));
   }
@@ -235,8 +246,9 @@ export class TurnChanges implements vscode.Disposable {
     return this.guarded(async () => {
       if (turn.entry.files[index]!.state === "undone" || (hunk !== undefined && turn.undone[index]!.has(hunk))) return undefined;
       const file = (await this.filesOf(turn))[index]!;
-      const made = await this.store().planFile(turn.record, file, hunk);
-      const record = await this.store().apply(made);
+      const store = this.store(turn.folder);
+      const made = await store.planFile(turn.record, file, hunk);
+      const record = await store.apply(made);
       if (record) this.undos.set(record.ref, { turn, index, hunk });
       const plan = made.plans[0]!;
       if (plan.verdict === "conflict" || plan.verdict === "refused") return plan;
@@ -254,46 +266,46 @@ export class TurnChanges implements vscode.Disposable {
   // All changes of a turn
 
   /** Shows all changes of the last turn of a thread. */
-  async showLast(threadId: string | undefined): Promise<void> {
+  async showLast(folder: string, threadId: string | undefined): Promise<void> {
     try {
-      const record = threadId === undefined ? undefined : (await this.store().turns(threadId)).at(-1);
+      const record = threadId === undefined ? undefined : (await this.store(folder).turns(threadId)).at(-1);
       if (!record) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
-      await this.showAll(record, (await this.store().changes(record)).files);
+      await this.showAll(folder, record, (await this.store(folder).changes(record)).files);
     } catch (cause) {
       void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
     }
   }
 
-  private async showAll(record: Record, files: ChangedFile[]): Promise<void> {
+  private async showAll(folder: string, record: Record, files: ChangedFile[]): Promise<void> {
     const unchanged = new Set<string>();
     for (const { path, after } of files) {
-      const now = await this.store().read(path);
+      const now = await this.store(folder).read(path);
       if (now.kind === "file" && !now.unsaved && isSame(now, after)) unchanged.add(path);
     }
-    await this.diffs.showAll(this.folder, strings.changes.allTitle(visibleValue(record.text)), files, unchanged);
+    await this.diffs.showAll(folder, strings.changes.allTitle(visibleValue(record.text)), files, unchanged);
   }
 
   // Restore
 
   /** Lets the user choose a turn of a thread, and restores to before it. */
-  async restore(threadId: string | undefined): Promise<void> {
+  async restore(folder: string, threadId: string | undefined): Promise<void> {
     await this.guarded(async () => {
-      const records = threadId === undefined ? [] : await this.store().turns(threadId);
+      const records = threadId === undefined ? [] : await this.store(folder).turns(threadId);
       if (records.length === 0) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
       const items = records.toReversed().map((record) => ({
         label: visibleValue(record.text), description: relativeTime(record.time, Date.now()), ...(record.unfinished && { detail: strings.changes.unfinished }), record,
       }));
       const picked = await vscode.window.showQuickPick(items, { title: strings.changes.restore });
-      if (picked && threadId !== undefined) await this.restoreTo(threadId, picked.record);
+      if (picked && threadId !== undefined) await this.restoreTo(folder, threadId, picked.record);
     });
   }
 
-  private async restoreTo(threadId: string, record: Record): Promise<void> {
+  private async restoreTo(folder: string, threadId: string, record: Record): Promise<void> {
     await this.guarded(async () => {
-      const records = (await this.store().turns(threadId)).filter((one) => one.time >= record.time);
-      const plans = await this.store().planRecords(records);
-      if (!(await this.confirm(plans, strings.changes.restore))) return;
-      if (!(await this.write(plans))) return;
+      const records = (await this.store(folder).turns(threadId)).filter((one) => one.time >= record.time);
+      const plans = await this.store(folder).planRecords(records);
+      if (!(await this.confirm(folder, plans, strings.changes.restore))) return;
+      if (!(await this.write(folder, plans))) return;
       for (const turn of this.turns.values()) {
         if (turn.threadId !== threadId || turn.record.time < record.time) continue;
         for (const plan of plans.plans) {
@@ -304,13 +316,13 @@ export class TurnChanges implements vscode.Disposable {
     });
   }
 
-  /** Undoes the last undo or restore. */
-  async undoRestore(): Promise<void> {
+  /** Undoes the last undo or restore in a folder. */
+  async undoRestore(folder: string): Promise<void> {
     await this.guarded(async () => {
-      const last = (await this.store().undos()).at(-1);
+      const last = (await this.store(folder).undos()).at(-1);
       if (!last) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo);
-      const plans = await this.store().planRecords([last]);
-      if (!(await this.confirm(plans, strings.changes.undoRestore)) || !(await this.write(plans, last))) return;
+      const plans = await this.store(folder).planRecords([last]);
+      if (!(await this.confirm(folder, plans, strings.changes.undoRestore)) || !(await this.write(folder, plans, last))) return;
       const back = new Set(plans.plans.filter(isDone).map((plan) => plan.path));
       const undo = this.undos.get(last.ref);
       if (undo) {
@@ -321,6 +333,7 @@ export class TurnChanges implements vscode.Disposable {
         return;
       }
       for (const turn of this.turns.values()) {
+        if (turn.folder !== folder) continue;
         turn.paths.forEach((path, index) => {
           const { hunks, state } = turn.entry.files[index]!;
           if (back.has(path) && state === "undone" && (hunks === 0 || turn.undone[index]!.size < hunks)) this.mark(turn, index, "");
@@ -330,7 +343,7 @@ export class TurnChanges implements vscode.Disposable {
   }
 
   /** Shows what a restore does to each file, and asks. A chosen file is shown as a diff. */
-  private async confirm(plans: Plans, title: string): Promise<boolean> {
+  private async confirm(folder: string, plans: Plans, title: string): Promise<boolean> {
     const changed = plans.plans.filter(isDone).length;
     if (changed === 0 && plans.plans.every((plan) => plan.verdict === "same") && plans.uncovered.length === 0) {
       void vscode.window.showInformationMessage(strings.changes.nothingToRestore);
@@ -342,15 +355,15 @@ export class TurnChanges implements vscode.Disposable {
       ...plans.uncovered.map((path) => ({ label: strings.changes.notCovered(visibleValue(path)) })),
     ];
     const picked = await vscode.window.showQuickPick(items, { title });
-    if (picked?.plan) await this.diffs.show(this.folder, picked.plan.path, picked.plan.seen, picked.plan.result);
+    if (picked?.plan) await this.diffs.show(folder, picked.plan.path, picked.plan.seen, picked.plan.result);
     if (!picked?.isRestore) return false;
     const answer = await vscode.window.showWarningMessage(title, { modal: true, detail: strings.changes.title(changed) }, strings.changes.restoreButton);
     return answer === strings.changes.restoreButton;
   }
 
-  private async write(plans: Plans, undoOf?: Record): Promise<boolean> {
+  private async write(folder: string, plans: Plans, undoOf?: Record): Promise<boolean> {
     if (this.host.isRunning()) throw new Error(strings.changes.whileRunning); // it may have started during the question
-    await this.store().apply(plans, undoOf);
+    await this.store(folder).apply(plans, undoOf);
     const not = plans.plans.filter((plan) => !isDone(plan) && plan.verdict !== "same").length;
     void vscode.window.showInformationMessage(strings.changes.restored(plans.plans.filter(isDone).length, not));
     return true;

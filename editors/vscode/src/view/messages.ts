@@ -49,6 +49,8 @@ export interface PageState {
   since: number;
   title: string;
   folder: string;
+  /** The name of the folder; "" if the window has no other one. */
+  folderName: string;
   blocked: Blocked | null;
 }
 
@@ -93,6 +95,7 @@ export type FromPage =
   | { type: "openFile"; path: string; line: number; column: number }
   | { type: "tab"; action: "select" | "close"; id: string }
   | { type: "newChat" }
+  | { type: "chooseFolder" }
   | { type: "unblock" };
 
 /** The maximal number of names of files in one message. */
@@ -113,6 +116,7 @@ export function parseMessage(raw: unknown): FromPage | undefined {
     case "unblock":
     case "addContext":
     case "newChat":
+    case "chooseFolder":
       return { type: m["type"] };
     case "send": {
       const message = text("text")?.trim();
