@@ -454,6 +454,8 @@ test("in a window with several folders each chat has one, which the user chooses
     state.folders = ["/appA", "/lib"];
     const { app, view, chats } = newApp(storage);
     const cwd = (): string => (chats.current.session as unknown as { host: { cwd: string } }).host.cwd;
+    const warmed: string[] = [];
+    app.changes.warm = (folder) => Promise.resolve(void warmed.push(folder));
     const page = (): PageState => view.received.findLast((one) => one.type === "state")!.state;
     assert.deepEqual([chats.current.folder, cwd(), page().folderName], ["/appA", "/appA", "appA"]);
     await newChat(app);
@@ -473,6 +475,7 @@ test("in a window with several folders each chat has one, which the user chooses
     state.picks = ["lib"];
     await chooseFolder(app);
     assert.deepEqual([chats.list.length, chats.current.id, cwd()], [3, id, "/lib"], "an empty chat moves");
+    assert.deepEqual(warmed, ["/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
     assert.deepEqual(newApp(storage).chats.list.map((chat) => chat.folder), ["/appA", "/lib", "/lib"]);
     state.folders = ["/lib"];
     const one = newApp(storage);

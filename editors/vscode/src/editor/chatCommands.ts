@@ -15,7 +15,7 @@ export interface ChatsHost {
   readonly current: OpenChat | undefined;
   readonly chat: Chat;
   readonly threadTree: Threads;
-  /** Continues the conversation of the chat that is shown. */
+  /** Continues the conversation of the chat that is shown, and takes the first snapshot of its folder. */
   shown(): Promise<void>;
   requestsChanged(): void;
 }
@@ -34,9 +34,9 @@ export async function openChat(app: ChatsHost, conversation?: Conversation, fold
     void vscode.window.showInformationMessage((cause as Error).message);
     return;
   }
-  await app.chat.focus();
-  if (conversation) await app.shown();
   app.threadTree.refresh();
+  await app.chat.focus();
+  await app.shown();
 }
 
 /** Lets the user choose the folder of the chat. A thread stays in its folder: then another chat opens. */
@@ -49,6 +49,7 @@ export async function chooseFolder(app: ChatsHost): Promise<void> {
     app.threadTree.refresh();
   }
   await app.chat.focus();
+  await app.shown();
 }
 
 export async function closeChat(app: ChatsHost, id?: string): Promise<void> {
