@@ -475,7 +475,7 @@ test("in a window with several folders each chat has one, which the user chooses
     state.picks = ["lib"];
     await chooseFolder(app);
     assert.deepEqual([chats.list.length, chats.current.id, cwd()], [3, id, "/lib"], "an empty chat moves");
-    assert.deepEqual(warmed, ["/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
+    assert.deepEqual(warmed, ["/appA", "/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
     assert.deepEqual(newApp(storage).chats.list.map((chat) => chat.folder), ["/appA", "/lib", "/lib"]);
     state.folders = ["/lib"];
     const one = newApp(storage);
