@@ -245,18 +245,18 @@ test("each folder of the window has its own changes and undos", async () => {
     writeFileSync(join(root, "a.txt"), "codex\n");
     return (await changes.afterTurn(root, root))!;
   };
-  const [first] = [await turn(one), await turn(two)];
+  const [, second] = [await turn(one), await turn(two)];
   const texts = (): string[] => [one, two].map((root) => readFileSync(join(root, "a.txt"), "utf8"));
-  await changes.act(first.id, 0, "undo");
-  assert.deepEqual(texts(), ["old\n", "codex\n"]);
-  await changes.undoRestore(two);
+  await changes.act(second.id, 0, "undo");
+  assert.deepEqual(texts(), ["codex\n", "old\n"]);
+  await changes.undoRestore(one);
   assert.ok(calls.includes("information | There is no undo or restore to undo."));
   Object.assign(state, { picks: ["Restore"], answer: "Restore" });
-  await changes.undoRestore(one);
+  await changes.undoRestore(two);
   assert.deepEqual(texts(), ["codex\n", "codex\n"]);
   Object.assign(state, { picks: ["Change it", "Restore"] });
-  await changes.restore(two, two);
-  assert.deepEqual(texts(), ["codex\n", "old\n"]);
+  await changes.restore(one, one);
+  assert.deepEqual(texts(), ["old\n", "codex\n"]);
 });
 
 test("a turn that the window leaves is recorded when it begins", async () => {
