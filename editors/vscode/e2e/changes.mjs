@@ -13,18 +13,34 @@ export const changes = {
     await p.toChat("New Thread");
     await p.send("take control");
     const card = p.chat.locator("article.changes");
-    await p.acceptUntil("the card of the changes", async () => (await card.count()) > 0);
+    await p.request("control.txt").getByRole("button", { name: "Accept", exact: true }).click();
+    await card.getByText("1 file changed so far").waitFor(); // the command waits for its answer
+    assert.equal(await card.getByRole("button").count(), 0, "nothing can be undone yet");
+    await p.acceptUntil("the card of the changes", async () => (await card.getByRole("button").count()) > 0);
     await p.idle();
     assert.match(await card.innerText(), /2 files changed[^]*control\.txt[^]*\+2[^]*−2[^]*made\.txt/);
     await p.shot("changes");
     writeFileSync(file, p.read("control.txt").replace("line 9\n", "mine 9\n"));
 
-    await card.getByRole("button", { name: "Hunks …: control.txt" }).press("Enter");
-    await p.list.filter({ hasText: "Line 15" }).click();
-    await p.list.filter({ hasText: "Undo" }).click();
+    const unfold = card.getByRole("button", { name: "Hunks: control.txt" });
+    await unfold.press("Enter");
+    const hunk = card.getByRole("group", { name: "control.txt, Line 15: −1 +1" });
+    await hunk.getByText("+codex 15").waitFor();
+    assert.equal(await unfold.getAttribute("aria-expanded"), "true");
+    await p.shot("hunks");
+    await hunk.getByRole("button", { name: "Undo: control.txt, Line 15" }).press("Enter");
     await until("the hunk is undone", () => p.read("control.txt") === lines({ 3: "codex 3", 9: "mine 9" }));
-    await p.list.filter({ hasText: "Line 3" }).waitFor();
-    await p.page.keyboard.press("Escape");
+    await hunk.getByText("undone").waitFor();
+    await p.seesFocus();
+    await unfold.press("Enter");
+    await hunk.waitFor({ state: "detached" });
+
+    await card.getByRole("button", { name: "Show All Changes" }).press("Enter");
+    const all = p.page.locator(".multiDiffEntry");
+    await all.filter({ hasText: "control.txt" }).getByText("line 15").waitFor();
+    await all.filter({ hasText: "made.txt" }).waitFor();
+    await p.shot("all-changes");
+    await p.closeEditors();
 
     await card.getByRole("button", { name: "Restore to Before This Turn" }).press("Enter");
     await p.list.filter({ hasText: "control.txt" }).filter({ hasText: "restored, your later edits are kept" }).waitFor();

@@ -5,7 +5,7 @@ import { relativeTime } from "./core/text";
 import type { Thread } from "./core/protocol";
 import * as strings from "./core/strings";
 import { App } from "./editor/app";
-import { closeChat, openChat, pickChat } from "./editor/chatCommands";
+import { chooseFolder, closeChat, newChat, openChat, pickChat } from "./editor/chatCommands";
 import { restoreBridge, useBridge } from "./editor/official";
 import { openSettings, showDecisions, showGrants, showStatus, tryCommand } from "./editor/policyCommands";
 import { archiveThread, forkThread, renameThread, searchThreads, unarchiveThread } from "./editor/threadCommands";
@@ -37,10 +37,12 @@ function register(context: vscode.ExtensionContext, app: App): void {
     compact: () => app.startTurn("thread/compact/start"),
     model: () => app.composing.pick("model"),
     permissions: () => app.composing.pick("permissions"),
-    diff: () => showWorkingTree((line) => app.log(line)),
-    restoreTurn: () => app.changes.restore(app.threadId),
-    undoRestore: () => app.changes.undoRestore(),
-    newChat: () => openChat(app),
+    diff: () => showWorkingTree(app.folder, (line) => app.log(line)),
+    showChanges: () => app.changes.showLast(app.folder, app.threadId),
+    restoreTurn: () => app.changes.restore(app.folder, app.threadId),
+    undoRestore: () => app.changes.undoRestore(app.folder),
+    newChat: () => newChat(app),
+    chooseFolder: () => chooseFolder(app),
     switchChat: () => pickChat(app),
     closeChat: () => closeChat(app),
     openInChat: (thread: Thread) => openChat(app, { key: "", threadId: thread.id }),
@@ -61,7 +63,7 @@ function register(context: vscode.ExtensionContext, app: App): void {
     showDiff: () => app.requests.showDiff(),
     status: () => showStatus(app),
     grants: () => showGrants(app),
-    decisions: () => showDecisions(),
+    decisions: () => showDecisions(app),
     try: () => tryCommand(app),
     settings: () => openSettings(),
     restart: () => app.restart(),

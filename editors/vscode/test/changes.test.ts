@@ -39,9 +39,9 @@ async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): 
   const running = { now: false };
   let shown: ChangesEntry | undefined;
   const host = { isRunning: () => running.now, update: (_: string, entry: ChangesEntry) => void (shown = entry) };
-  const changes = new TurnChanges(host, root, mkdtempSync(join(tmpdir(), "stores-")));
+  const changes = new TurnChanges(host, mkdtempSync(join(tmpdir(), "stores-")));
   writeFileSync(join(root, "a.txt"), lines());
-  assert.equal(await changes.beforeTurn("thread", "Change it"), "");
+  assert.equal(await changes.beforeTurn(root, "thread", "Change it"), "");
   writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
   writeFileSync(join(root, "new.bin"), Buffer.from([0, 1]));
   shown = await changes.afterTurn("thread", "turn");
@@ -51,8 +51,8 @@ async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): 
 test("the card has the files of a turn; a file is kept or undone", async () => {
   const { root, changes, card, read } = await newTurn();
   assert.deepEqual(card().files, [
-    { path: "a.txt", kind: "update", added: 2, removed: 2, note: "", hunks: 2, state: "" },
-    { path: "new.bin", kind: "add", added: 0, removed: 0, note: "0 bytes → 2 bytes", hunks: 0, state: "" },
+    { path: "a.txt", kind: "update", added: 2, removed: 2, note: "", hunks: 2, parts: [], state: "" },
+    { path: "new.bin", kind: "add", added: 0, removed: 0, note: "0 bytes → 2 bytes", hunks: 0, parts: [], state: "" },
   ]);
   await changes.act(card().id, 0, "keep");
   assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
@@ -65,8 +65,7 @@ test("a hunk is undone in the unsaved editor, and the file on the disk stays", a
   const { root, changes, card, read } = await newTurn();
   const document = new Unsaved(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" }));
   workspace.textDocuments = [document];
-  state.picks = ["Line 15", "Undo"];
-  await changes.act(card().id, 0, "hunks");
+  await changes.act(card().id, 0, "undo", 1);
   assert.equal(document.text, lines({ 3: "codex 3", 9: "mine 9" }));
   assert.deepEqual(document.edits, ["line 15\n"], "only the lines that differ");
   assert.equal(read("a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
@@ -95,58 +94,176 @@ test("a restore shows what it does, asks, and can be undone", async () => {
   assert.equal(existsSync(join(root, "new.bin")), false);
   assert.deepEqual(card().files.map((file) => file.state), ["undone", "undone"]);
   state.picks = ["Restore"];
-  await changes.undoRestore();
+  await changes.undoRestore(root);
   assert.equal(read("a.txt"), edited);
   assert.ok(existsSync(join(root, "new.bin")));
   assert.deepEqual(card().files.map((file) => file.state), ["", ""]);
 });
 
 test("the undo of a hunk's undo brings back that hunk only", async () => {
-  const { changes, card, read } = await newTurn();
-  state.picks = ["Line 3", "Undo", "Line 15", "Undo"];
-  await changes.act(card().id, 0, "hunks");
+  const { root, changes, card, read } = await newTurn();
+  await changes.act(card().id, 0, "undo", 0);
+  await changes.act(card().id, 0, "undo", 1);
   assert.equal(read("a.txt"), lines());
   assert.equal(card().files[0]!.state, "undone");
-  state.picks = ["Undo"];
   Object.assign(state, { picks: ["Restore"], answer: "Restore" });
-  await changes.undoRestore();
+  await changes.undoRestore(root);
   assert.equal(read("a.txt"), lines({ 15: "codex 15" }));
-  assert.equal(card().files[0]!.state, "");
-  calls.length = 0;
-  state.picks = [];
   await changes.act(card().id, 0, "hunks");
-  assert.deepEqual(calls, ["pick | Line 15: −1 +1"]);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["", "undone", ""]);
+});
+
+const states = (card: ChangesEntry): string[] => card.files[0]!.parts.map((part) => part.state);
+
+test("a file is unfolded to its hunks, which are kept or undone one by one", async () => {
+  const { changes, card, read } = await newTurn();
+  assert.deepEqual(card().files[0]!.parts, []);
+  await changes.act(card().id, 0, "hunks");
+  assert.deepEqual(card().files[0]!.parts, [
+    { title: "Line 3: −1 +1", lines: ["-line 3", "+codex 3"], more: 0, state: "" },
+    { title: "Line 15: −1 +1", lines: ["-line 15", "+codex 15"], more: 0, state: "" },
+  ]);
+  await changes.act(card().id, 0, "keep", 0);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["", "kept", ""]);
+  await changes.act(card().id, 0, "undo", 1);
+  assert.deepEqual([card().files[0]!.state, ...states(card())], ["kept", "kept", "undone"], "the last hunk decides about the file");
+  assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
+  const before = calls.length;
+  await changes.act(card().id, 0, "undo", 7);
+  await changes.act(card().id, 0, "undo", 1);
+  assert.deepEqual([calls.length, read("a.txt")], [before, lines({ 3: "codex 3" })], "a hunk that is not there, and one that is undone");
+});
+
+test("the user's edits between the undos of hunks stay, and a hunk on the same lines is not undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  await changes.act(card().id, 0, "hunks");
+  writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "mine 15" }));
+  await changes.act(card().id, 0, "undo", 1);
+  assert.equal(read("a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "mine 15" }));
+  assert.ok(calls.includes("warning | a.txt is not undone: your later edits touch the same lines | Open Diff"), calls.join("\n"));
+  assert.deepEqual(states(card()), ["", ""]);
+  await changes.act(card().id, 0, "undo", 0);
+  assert.equal(read("a.txt"), lines({ 9: "mine 9", 15: "mine 15" }));
+  assert.deepEqual(states(card()), ["undone", ""]);
+});
+
+test("hunks that are undone at once are all undone", async () => {
+  const { root, changes, card, read } = await newTurn();
+  writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 9: "mine 9", 15: "codex 15" }));
+  await Promise.all([changes.act(card().id, 0, "undo", 0), changes.act(card().id, 0, "undo", 1), changes.act(card().id, 0, "undo", 1)]);
+  assert.equal(read("a.txt"), lines({ 9: "mine 9" }));
+  assert.equal(card().files[0]!.state, "undone");
+});
+
+test("many hunks are shown in steps, and a long one in part", async () => {
+  const { root, changes } = await newTurn();
+  const every = (mark: string): string => Array.from({ length: 180 }, (_, i) => `${i % 3 === 0 ? mark : "line"} ${i}\n`).join("");
+  writeFileSync(join(root, "many.txt"), every("old"));
+  await changes.beforeTurn(root, "thread", "many");
+  writeFileSync(join(root, "many.txt"), every("new"));
+  writeFileSync(join(root, "long.txt"), "x\n".repeat(100));
+  const entry = (await changes.afterTurn("thread", "many"))!;
+  const parts = (index: number): number => shown(changes, entry.id).files[index]!.parts.length;
+  await changes.act(entry.id, 1, "hunks");
+  assert.equal(parts(1), 50);
+  await changes.act(entry.id, 1, "hunks");
+  assert.equal(parts(1), 60);
+  await changes.act(entry.id, 0, "hunks");
+  const [long] = shown(changes, entry.id).files[0]!.parts;
+  assert.deepEqual([long!.lines.length, long!.more], [40, 60]);
+});
+
+const shown = (changes: TurnChanges, id: string): ChangesEntry => (changes as unknown as { turns: Map<string, { entry: ChangesEntry }> }).turns.get(id)!.entry;
+
+test("all changes of a turn are one editor: the snapshot on the left, the file itself on the right while it is as after the turn", async () => {
+  const { root, changes, card } = await newTurn();
+  const resources = (): string[][] => {
+    const line = calls.findLast((one) => one.startsWith("command vscode.changes "))!;
+    assert.match(line, /^command vscode\.changes "Changes of “Change it”" /);
+    return (JSON.parse(line.slice(line.indexOf("["))) as (Uri | null)[][]).map((uris) => uris.map((uri) => (uri ? `${uri.scheme} ${uri.fsPath.slice(root.length + 1)}` : "none")));
+  };
+  const content = (side: number): string => {
+    const uris = JSON.parse(calls.at(-1)!.slice(calls.at(-1)!.indexOf("["))) as Uri[][];
+    return (changes as unknown as { diffs: { provideTextDocumentContent(uri: Uri): string } }).diffs.provideTextDocumentContent(uris[0]![side]!);
+  };
+  await changes.act(card().id, -1, "all");
+  assert.deepEqual(resources(), [["file a.txt", "codex-bridge-change a.txt", "file a.txt"], ["file new.bin", "none", "file new.bin"]]);
+  assert.equal(content(1), lines());
+  writeFileSync(join(root, "a.txt"), "mine");
+  workspace.textDocuments = [new Unsaved(join(root, "new.bin"), "mine")];
+  await changes.showLast(root, "thread");
+  assert.deepEqual(resources(), [["file a.txt", "codex-bridge-change a.txt", "codex-bridge-change a.txt"], ["file new.bin", "none", "codex-bridge-change new.bin"]]);
+  assert.deepEqual([content(1), content(2)], [lines(), lines({ 3: "codex 3", 15: "codex 15" })]);
+  await changes.showLast(root, "another thread");
+  assert.ok(calls.includes("information | This thread has no restore points."));
 });
 
 test("the contents of older turns are read again", async () => {
   const { root, changes, card, read } = await newTurn();
   const first = card();
   for (const name of ["b", "c", "d", "e"]) {
-    await changes.beforeTurn("thread", name);
+    await changes.beforeTurn(root, "thread", name);
     writeFileSync(join(root, `${name}.txt`), name);
     await changes.afterTurn("thread", name);
   }
-  state.picks = ["Line 15", "Undo"];
-  await changes.act(first.id, 0, "hunks");
+  await changes.act(first.id, 0, "undo", 1);
   assert.equal(read("a.txt"), lines({ 3: "codex 3" }));
 });
 
-test("a turn that changed only what is not covered has a card, and one that changed nothing has none", async () => {
+test("a turn that changed only what is not covered has a card, and that of one that changed nothing is empty", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, mkdtempSync(join(tmpdir(), "stores-")));
-  await changes.beforeTurn("thread", "one");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  await changes.beforeTurn(root, "thread", "one");
   writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])]), "");
   const entry = await changes.afterTurn("thread", "one");
   assert.deepEqual([entry?.files, entry?.uncovered.length], [[], 1]);
-  await changes.beforeTurn("thread", "two");
-  assert.equal(await changes.afterTurn("thread", "two"), undefined);
+  await changes.beforeTurn(root, "thread", "two");
+  const none = await changes.afterTurn("thread", "two");
+  assert.deepEqual([none?.files, none?.uncovered], [[], []]);
+});
+
+test("the patched files that no snapshot has are named", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  writeFileSync(join(root, ".gitignore"), "*.log\n");
+  const turn = async (id: string, ...files: string[]): Promise<(string[] | undefined)[]> => {
+    await changes.beforeTurn(root, "thread", id);
+    for (const name of files) writeFileSync(join(root, name), id);
+    const entry = await changes.afterTurn("thread", id, ["made.txt", "old.log", "gone.txt", "../up.txt", "/elsewhere/x.txt"]);
+    return [entry?.files.map((file) => file.path), entry?.uncovered];
+  };
+  assert.deepEqual(await turn("one", "made.txt", "old.log"), [["made.txt"], ["../up.txt", "/elsewhere/x.txt", "old.log"]]);
+  assert.deepEqual(await turn("two"), [[], ["../up.txt", "/elsewhere/x.txt", "old.log"]], "also if nothing else changed");
+});
+
+test("each folder of the window has its own changes and undos", async () => {
+  const [one, two] = ["one-", "two-"].map((name) => realpathSync(mkdtempSync(join(tmpdir(), name)))) as [string, string];
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const turn = async (root: string): Promise<ChangesEntry> => {
+    writeFileSync(join(root, "a.txt"), "old\n");
+    await changes.beforeTurn(root, root, "Change it");
+    writeFileSync(join(root, "a.txt"), "codex\n");
+    return (await changes.afterTurn(root, root))!;
+  };
+  const [, second] = [await turn(one), await turn(two)];
+  const texts = (): string[] => [one, two].map((root) => readFileSync(join(root, "a.txt"), "utf8"));
+  await changes.act(second.id, 0, "undo");
+  assert.deepEqual(texts(), ["codex\n", "old\n"]);
+  await changes.undoRestore(one);
+  assert.ok(calls.includes("information | There is no undo or restore to undo."));
+  Object.assign(state, { picks: ["Restore"], answer: "Restore" });
+  await changes.undoRestore(two);
+  assert.deepEqual(texts(), ["codex\n", "codex\n"]);
+  Object.assign(state, { picks: ["Change it", "Restore"] });
+  await changes.restore(one, one);
+  assert.deepEqual(texts(), ["old\n", "codex\n"]);
 });
 
 test("a turn that the window leaves is recorded when it begins", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
   const parent = mkdtempSync(join(tmpdir(), "stores-"));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, root, parent);
-  await changes.beforeTurn("thread", "one");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, parent);
+  await changes.beforeTurn(root, "thread", "one");
   await changes.began("thread", "turn");
   const [store] = readdirSync(parent);
   const refs = execFileSync("git", ["for-each-ref", "--format=%(refname)"], { env: { ...process.env, GIT_DIR: join(parent, store!) } }).toString();
@@ -163,9 +280,9 @@ test("nothing is undone while a turn runs", async () => {
 });
 
 test("a turn without a restore point says why, once in each thread", async () => {
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, "/", mkdtempSync(join(tmpdir(), "stores-")));
-  assert.equal(await changes.beforeTurn("thread", "one"), "snapshots of a home folder are too large");
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  assert.equal(await changes.beforeTurn("/", "thread", "one"), "snapshots of a home folder are too large");
   assert.equal(await changes.afterTurn("thread", "turn"), undefined);
-  assert.equal(await changes.beforeTurn("thread", "two"), "");
-  assert.equal(await changes.beforeTurn("another thread", "three"), "snapshots of a home folder are too large");
+  assert.equal(await changes.beforeTurn("/", "thread", "two"), "");
+  assert.equal(await changes.beforeTurn("/", "another thread", "three"), "snapshots of a home folder are too large");
 });

@@ -329,8 +329,9 @@ test("a turn of a closed window is ended by the next one, and its changes are un
   await other.warm();
   assert.deepEqual(await other.turns("thread"), [], "this window may still run the turn");
   const gone = spawnSync(process.execPath, ["-e", ""]).pid;
-  const meta = { ...((await store["meta"](before)) as object), pid: gone };
-  await store.begin("thread", "turn", await store["overlay"](before, new Map(), meta));
+  const snapshots = store["snapshots"];
+  const meta = { ...(await snapshots.meta(before)), pid: gone };
+  await store.begin("thread", "turn", await snapshots.overlay(before, new Map(), meta));
   await other.warm();
   const [record] = await other.turns("thread");
   assert.deepEqual([record!.text, record!.unfinished], ["a message", true]);

@@ -7,7 +7,7 @@ import { beforeEach, test } from "node:test";
 import type { PendingRequests } from "../src/core/pendingRequests";
 import { App } from "../src/editor/app";
 import { asksAll } from "../src/core/granular";
-import { closeChat, openChat } from "../src/editor/chatCommands";
+import { chooseFolder, closeChat, newChat, openChat } from "../src/editor/chatCommands";
 import type { Chats } from "../src/editor/chats";
 import { suggestFiles } from "../src/editor/context";
 import { openFile, resolveFile } from "../src/editor/fileLinks";
@@ -16,7 +16,7 @@ import { openPlace, openSettings } from "../src/editor/policyCommands";
 import { threadName, Threads } from "../src/editor/threads";
 import { call } from "../src/editor/tools";
 import { Chat } from "../src/view/chat";
-import type { FromPage, ToPage } from "../src/view/messages";
+import type { FromPage, PageState, ToPage } from "../src/view/messages";
 import { calls, env, state, TabInputTextDiff, Uri } from "./fakeVscode";
 
 beforeEach(() => {
@@ -180,7 +180,7 @@ test("the name of a thread is shown visibly", () => {
 
 test("a list of threads that fails shows the reason, not the last list", async () => {
   let broken = false;
-  const threads = new Threads(() => (broken ? Promise.reject(new Error("/x is not an executable program")) : Promise.resolve([{ id: "t1", preview: "hello", name: null, cwd: "/w", createdAt: 0, updatedAt: 0, turns: [] }])), () => undefined, () => undefined);
+  const threads = new Threads(() => (broken ? Promise.reject(new Error("/x is not an executable program")) : Promise.resolve([{ id: "t1", preview: "hello", name: null, cwd: "/w", createdAt: 0, updatedAt: 0, turns: [] }])), () => undefined, () => "", () => undefined);
   assert.equal((await threads.getChildren()).length, 1);
   broken = true;
   const [row, ...rest] = (await threads.getChildren()).map((one) => threads.getTreeItem(one));
@@ -280,7 +280,7 @@ test("files are suggested by Codex, and by VS Code if the policy refuses that", 
     asked.push([method, params]);
     return Promise.resolve({ files: [{ path: ".git/src", match_type: "directory" }, { path: "src", match_type: "directory" }, { path: "src/a b.ts", match_type: "file" }] } as never);
   };
-  const suggest = (query: string): Promise<string[]> => suggestFiles(session, query, () => undefined).then((list) => list.map((one) => `${one.insert} ${one.detail}`));
+  const suggest = (query: string): Promise<string[]> => suggestFiles({ folder: "/w", session }, query, () => undefined).then((list) => list.map((one) => `${one.insert} ${one.detail}`));
   assert.deepEqual(await suggest("src"), ["@src src/ folder", '@"src/a b.ts" src/a b.ts']);
   assert.deepEqual(asked, [["fuzzyFileSearch", { query: "src", roots: ["/w"], cancellationToken: null }]]);
   session.call = () => Promise.reject(new Error("refused"));
@@ -297,11 +297,16 @@ test("a name of a file opens nothing but an existing file, and no link leads out
     writeFileSync(join(root, "a\u202e.ts"), "");
     symlinkSync(join(root, "..", "secret"), join(root, "way"));
     state.folders = [root];
-    assert.equal(resolveFile("a.ts"), join(root, "a.ts"));
-    assert.equal(resolveFile(join(root, "a.ts")), join(root, "a.ts"));
-    for (const bad of ["gone.ts", "sub", "../secret", "way", `/${join(root, "a.ts")}`, "\\\\server\\a.ts", "a.ts\u0000", "a\u202e.ts", "", "/dev/null"]) assert.equal(resolveFile(bad), undefined, bad);
-    await openFile("a.ts", 3, 2);
-    await openFile("gone.ts", 1, 0);
+    assert.equal(resolveFile("a.ts", root), join(root, "a.ts"));
+    assert.equal(resolveFile(join(root, "a.ts"), root), join(root, "a.ts"));
+    for (const bad of ["gone.ts", "sub", "../secret", "way", `/${join(root, "a.ts")}`, "\\\\server\\a.ts", "a.ts\u0000", "a\u202e.ts", "", "/dev/null"]) assert.equal(resolveFile(bad, root), undefined, bad);
+    const second = join(root, "..", "second");
+    mkdirSync(second);
+    writeFileSync(join(second, "a.ts"), "");
+    state.folders = [root, second];
+    assert.equal(resolveFile("a.ts", second), join(second, "a.ts"), "the folder of the chat comes first");
+    await openFile("a.ts", 3, 2, root);
+    await openFile("gone.ts", 1, 0, root);
     assert.deepEqual(calls, [`open ${join(root, "a.ts")}:3`, "information | gone.ts is not a file of this machine."]);
   }));
 
@@ -443,3 +448,37 @@ test("a thread is renamed, archived and unarchived by the program that has it", 
   await archiveThread(app, thread);
   assert.ok(calls.includes("error The thread can't be changed: it is open elsewhere"));
 });
+
+test("in a window with several folders each chat has one, which the user chooses", () =>
+  withStorage(async (storage) => {
+    state.folders = ["/appA", "/lib"];
+    const { app, view, chats } = newApp(storage);
+    const cwd = (): string => (chats.current.session as unknown as { host: { cwd: string } }).host.cwd;
+    const warmed: string[] = [];
+    app.changes.warm = (folder) => Promise.resolve(void warmed.push(folder));
+    const page = (): PageState => view.received.findLast((one) => one.type === "state")!.state;
+    assert.deepEqual([chats.current.folder, cwd(), page().folderName], ["/appA", "/appA", "appA"]);
+    await newChat(app);
+    assert.equal(chats.list.length, 1, "the user chose none");
+    state.picks = ["lib"];
+    await newChat(app);
+    assert.deepEqual([cwd(), page().folder, page().folderName], ["/lib", "/lib", "lib"]);
+    assert.deepEqual(page().tabs.map((tab) => tab.title), ["appA: New chat", "lib: New chat"]);
+    await app.composing.addFile(Uri.file("/lib/src/b.ts") as never);
+    await app.composing.addFile(Uri.file("/appA/a.ts") as never);
+    assert.deepEqual(labels(view), ["src/b.ts", "/appA/a.ts"], "a file of another folder has its whole path");
+
+    state.picks = ["appA"];
+    await chooseFolder(app);
+    assert.deepEqual([chats.list.length, cwd()], [3, "/appA"], "a chat that is in use stays in its folder");
+    const { id } = chats.current;
+    state.picks = ["lib"];
+    await chooseFolder(app);
+    assert.deepEqual([chats.list.length, chats.current.id, cwd()], [3, id, "/lib"], "an empty chat moves");
+    assert.deepEqual(warmed, ["/appA", "/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
+    assert.deepEqual(newApp(storage).chats.list.map((chat) => chat.folder), ["/appA", "/lib", "/lib"]);
+    state.folders = ["/lib"];
+    const one = newApp(storage);
+    assert.deepEqual(one.chats.list.map((chat) => chat.folder), ["/lib", "/lib"], "a chat whose folder is gone is left out");
+    assert.deepEqual(one.app.tabs().map((tab) => tab.title), ["New chat", "New chat"]);
+  }));

@@ -78,7 +78,7 @@ export const languages = { getDiagnostics: (uri?: Uri) => (uri ? (state.diagnost
 export const workspace = {
   isTrusted: true,
   get workspaceFolders() {
-    return state.folders.map((path) => ({ uri: Uri.file(path), name: path }));
+    return state.folders.map((path) => ({ uri: Uri.file(path), name: path.split("/").at(-1)! }));
   },
   // As VS Code does with several folders: the name of the folder comes first.
   asRelativePath: (uri: Uri | string) => {
@@ -100,6 +100,7 @@ export const workspace = {
   onDidSaveTextDocument: () => disposable,
   onDidCloseTextDocument: () => disposable,
   onDidGrantWorkspaceTrust: () => disposable,
+  onDidChangeWorkspaceFolders: () => disposable,
 };
 export const window = {
   get activeTextEditor() {

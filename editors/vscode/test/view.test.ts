@@ -69,6 +69,7 @@ test("parseMessage rejects invalid messages", () => {
     null, 3, {}, { type: "send" }, { type: "command", name: "quit" }, { type: "image", name: "x", data: "AAAA" }, { type: "choose", kind: "model", setting: "cwd", value: "/" },
     { type: "checkFiles", paths: Array(500).fill("a.ts:1") }, { type: "tab", action: "quit", id: "1" }, { type: "dropFiles", uris: [1] }, { type: "openFile", path: "a" }, { type: "run", command: "x" }, { type: "answer", id: "1", choice: "yes" },
     { type: "open", href: "command:workbench.action.quit" }, { type: "open", href: "file:///etc/passwd" }, { type: "diff" },
+    { type: "change", id: "c", index: 0, action: "undo", hunk: "1" }, { type: "change", id: "c", index: 0, action: "delete" },
   ]) {
     assert.equal(parseMessage(bad), undefined, JSON.stringify(bad));
   }

@@ -8,6 +8,7 @@ import { button, byId, el } from "./dom";
 export interface BarActions {
   pick(kind: PickerKind): void;
   addContext(): void;
+  chooseFolder(): void;
 }
 
 const marks: Record<StepStatus, string> = { pending: "○", inProgress: "◐", completed: "●" };
@@ -16,6 +17,7 @@ export class Bar {
   private readonly plan = byId("plan");
   private readonly model: HTMLButtonElement;
   private readonly permissions: HTMLButtonElement;
+  private readonly folder: HTMLButtonElement;
   private readonly meter = el("span", { role: "meter", class: "meter", hidden: true });
   private readonly time = el("span", { role: "timer", class: "time", hidden: true });
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -36,16 +38,19 @@ export class Bar {
     this.time.setAttribute("aria-live", "off");
     this.meter.setAttribute("aria-valuemin", "0");
     this.meter.setAttribute("aria-valuemax", "100");
-    byId("bar").append(add, this.model, this.permissions, this.meter, this.time);
+    this.folder = button("", "plain", () => actions.chooseFolder());
+    this.folder.id = "pick-folder";
+    byId("bar").append(add, this.folder, this.model, this.permissions, this.meter, this.time);
+  }
+
+  /** Shows the folder of the chat; "" hides it. */
+  showFolder(folder: string): void {
+    this.folder.hidden = folder === "";
+    name(this.folder, folder, strings.folder.is(folder));
   }
 
   show(info: ThreadInfo, chosen: Chosen): void {
     const value = (setting: keyof Chosen): string => chosen[setting] ?? info[setting];
-    const name = (node: HTMLButtonElement, text: string, label: string): void => {
-      node.textContent = text;
-      node.title = label;
-      node.setAttribute("aria-label", label);
-    };
     const model = strings.picker.modelButton(value("model"), value("effort"));
     name(this.model, model, strings.picker.modelIs(model));
     const permissions = strings.picker.permissionsButton(value("approvalPolicy"), value("sandbox"));
@@ -98,4 +103,10 @@ export class Bar {
     this.plan.setAttribute("aria-label", title);
     this.plan.replaceChildren(details);
   }
+}
+
+function name(node: HTMLButtonElement, text: string, label: string): void {
+  node.textContent = text;
+  node.title = label;
+  node.setAttribute("aria-label", label);
 }

@@ -1,44 +1,101 @@
-// The card of the changes of a turn: its files, with buttons to see, keep and undo them.
-import type { Entry, TurnFile } from "../src/core/entry";
+// The card of the changes of a turn: its files and their hunks, with buttons to see, keep and undo them.
+import type { ChangesEntry, Decided, Entry, TurnFile, TurnHunk } from "../src/core/entry";
 import * as strings from "../src/core/strings";
 import type { ChangeAction } from "../src/view/messages";
 import { button, el } from "./dom";
-import type { EntryActions, View } from "./entries";
 import { fileRow } from "./fileRow";
+import type { EntryActions, View } from "./view";
+
+type Act = (action: ChangeAction, hunk?: number) => void;
 
 export function changes(first: Entry, actions: EntryActions): View {
   const node = el("article", { class: "changes" });
+  const unfolded = new Set<number>();
+  const toggle = (entry: ChangesEntry, index: number): void => {
+    if (!unfolded.delete(index)) unfolded.add(index);
+    update(entry);
+    if (unfolded.has(index) && entry.files[index]!.parts.length === 0) actions.change(entry.id, index, "hunks");
+  };
+  const file = (entry: ChangesEntry, one: TurnFile, index: number): HTMLElement[] => {
+    if (entry.phase !== "recorded") return [fileRow(one)];
+    const act: Act = (action, hunk) => actions.change(entry.id, index, action, hunk);
+    const parts = unfolded.has(index) ? [hunks(entry.id, one, index, act)] : [];
+    return [...row(one, index, act, unfolded.has(index), () => toggle(entry, index), partsId(entry.id, index)), ...parts];
+  };
   const update = (entry: Entry): void => {
     if (entry.kind !== "changes") return;
-    const { notCovered, restore } = strings.changes;
-    const title = entry.files.length > 0 ? strings.changes.title(entry.files.length) : strings.changes.onlyUncovered;
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["change"];
+    const refocus = keepFocus(node);
+    const title = titleOf(entry);
+    const all = (text: string, action: ChangeAction): HTMLElement => named(button(text, "secondary", () => actions.change(entry.id, -1, action)), action);
     node.setAttribute("aria-label", title);
     node.replaceChildren(
       el("h3", {}, title),
-      ...entry.files.flatMap((file, i) => row(file, i, (action) => actions.change(entry.id, i, action))),
-      ...entry.uncovered.map((path) => el("p", { class: "note" }, notCovered(path))),
-      ...(entry.files.length > 0 ? [el("div", { class: "row" }, named(button(restore, "secondary", () => actions.change(entry.id, -1, "restore")), "restore"))] : []),
+      ...entry.files.flatMap((one, i) => file(entry, one, i)),
+      ...entry.uncovered.map((path) => el("p", { class: "note" }, strings.changes.notCovered(path))),
+      ...(entry.phase === "unrecorded" ? [el("p", { class: "note" }, strings.changes.notRecorded)] : []),
+      ...(entry.phase === "recorded" && entry.files.length > 0 ? [el("div", { class: "row" }, all(strings.changes.showAll, "all"), all(strings.changes.restore, "restore"))] : []),
     );
-    // The buttons of a file go when it is done; then the focus goes to the next one.
-    if (focused === undefined) return;
-    const buttons = [...node.querySelectorAll<HTMLElement>("button")];
-    const at = (name: string | undefined): number => Number(/^\d+/.exec(name ?? "")?.[0] ?? Infinity);
-    (buttons.find((one) => one.dataset["change"] === focused) ?? buttons.find((one) => at(one.dataset["change"]) > at(focused)))?.focus();
+    refocus();
   };
   update(first);
   return { node, update, append: () => undefined, draw: () => undefined };
 }
 
-function row(file: TurnFile, index: number, act: (action: ChangeAction) => void): HTMLElement[] {
-  const { openDiff, keep, undo, hunks, kept, isUndone, actionOn } = strings.changes;
-  const one = (text: string, action: ChangeAction): HTMLElement => named(button(text, "secondary", () => act(action), actionOn(text, file.path)), `${index}-${action}`);
-  const done = file.state === "kept" ? kept : file.state === "undone" ? isUndone : "";
-  const buttons = done ? [one(openDiff, "diff")] : [one(openDiff, "diff"), one(keep, "keep"), one(undo, "undo"), ...(file.hunks > 1 ? [one(hunks, "hunks")] : [])];
-  return [fileRow(file, "", [done, file.note].filter(Boolean).join(", ")), el("div", { class: "row" }, ...buttons)];
+function titleOf({ phase, files }: ChangesEntry): string {
+  if (phase === "running") return strings.changes.soFar(files.length);
+  return files.length > 0 ? strings.changes.title(files.length) : strings.changes.onlyUncovered;
+}
+
+const partsId = (entry: string, index: number): string => `${entry}-${index}`;
+
+const decided = (state: Decided): string => (state === "kept" ? strings.changes.kept : state === "undone" ? strings.changes.isUndone : "");
+
+function row(file: TurnFile, index: number, act: Act, isUnfolded: boolean, toggle: () => void, parts: string): HTMLElement[] {
+  const { openDiff, keep, undo, hunks, actionOn } = strings.changes;
+  const one = (text: string, name: string, click: () => void): HTMLElement => named(button(text, "secondary", click, actionOn(text, file.path)), `${index}-${name}`);
+  const decide = file.state === "" ? [one(keep, "keep", () => act("keep")), one(undo, "undo", () => act("undo"))] : [];
+  const unfold = one(hunks, "hunks", toggle);
+  unfold.setAttribute("aria-expanded", String(isUnfolded));
+  if (isUnfolded) unfold.setAttribute("aria-controls", parts);
+  const buttons = [one(openDiff, "diff", () => act("diff")), ...decide, ...(file.hunks > 0 ? [unfold] : [])];
+  return [fileRow(file, "", [decided(file.state), file.note].filter(Boolean).join(", ")), el("div", { class: "row" }, ...buttons)];
+}
+
+function hunks(entry: string, file: TurnFile, index: number, act: Act): HTMLElement {
+  const node = el("div", { class: "parts" }, ...file.parts.map((part, i) => hunk(file, part, `${index}-${i}`, (action) => act(action, i))));
+  node.id = partsId(entry, index);
+  const more = file.hunks - file.parts.length;
+  if (file.parts.length > 0 && more > 0) node.append(el("div", { class: "row" }, named(button(strings.changes.moreHunks(more), "secondary", () => act("hunks")), `${index}-more`)));
+  return node;
+}
+
+function hunk(file: TurnFile, part: TurnHunk, name: string, act: Act): HTMLElement {
+  const { keep, undo, hunkOf, actionOn, moreLines } = strings.changes;
+  const label = hunkOf(file.path, part.title);
+  const text = el("pre", {}, ...part.lines.map((line) => el("span", { class: line.startsWith("+") ? "added" : "removed" }, `${line}\n`)));
+  text.tabIndex = 0;
+  const one = (shown: string, action: "keep" | "undo"): HTMLElement => named(button(shown, "secondary", () => act(action), actionOn(shown, label)), `${name}-${action}`);
+  return el(
+    "div", { class: "part", role: "group", label },
+    el("p", {}, [part.title, decided(part.state)].filter(Boolean).join(", ")), text,
+    ...(part.more > 0 ? [el("p", { class: "note" }, moreLines(part.more))] : []),
+    ...(part.state === "" ? [el("div", { class: "row" }, one(keep, "keep"), one(undo, "undo"))] : []),
+  );
 }
 
 function named(node: HTMLElement, name: string): HTMLElement {
   node.dataset["change"] = name;
   return node;
+}
+
+/** Returns a function that gives the focus back after a redraw: to the same button, else to the next one that is still there. */
+function keepFocus(node: HTMLElement): () => void {
+  const buttons = (): HTMLElement[] => [...node.querySelectorAll<HTMLElement>("[data-change]")];
+  const names = buttons().map((one) => one.dataset["change"]);
+  const at = node.contains(document.activeElement) ? names.indexOf((document.activeElement as HTMLElement).dataset["change"]) : -1;
+  if (at < 0) return () => undefined;
+  return () => {
+    const now = new Map(buttons().map((one) => [one.dataset["change"], one]));
+    [...names.slice(at), ...names.slice(0, at).reverse()].map((name) => now.get(name)).find((one) => one !== undefined)?.focus();
+  };
 }

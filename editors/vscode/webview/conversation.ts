@@ -2,7 +2,8 @@
 import type { Entry, DeltaField } from "../src/core/entry";
 import { button, byId, el } from "./dom";
 import * as strings from "../src/core/strings";
-import { type EntryActions, type View, view } from "./entries";
+import { view } from "./entries";
+import type { EntryActions, View } from "./view";
 
 /** The number of entries that are drawn at first, and that are added for each "Show earlier". */
 const page = 100;

@@ -1,31 +1,13 @@
 // Creates an element for each entry of the conversation, and updates it in place.
-import type { Entry, DeltaField, NoticeAction, State } from "../src/core/entry";
+import type { Entry, NoticeAction, State } from "../src/core/entry";
 import type { Decision } from "../src/core/policy";
 import * as strings from "../src/core/strings";
-import type { ChangeAction } from "../src/view/messages";
 import { changes } from "./changes";
 import { button, el } from "./dom";
 import { fileRow } from "./fileRow";
 import { withFiles } from "./files";
 import { Markdown } from "./markdown";
-
-export interface EntryActions {
-  openLink(href: string): void;
-  /** Opens the file of a decision on a card. */
-  openPolicy(entry: string, index: number): void;
-  /** Runs a button of the changes of a turn. */
-  change(entry: string, index: number, action: ChangeAction): void;
-  /** Runs an action of a notice. */
-  notice(entry: string, index: number): void;
-}
-
-export interface View {
-  readonly node: HTMLElement;
-  update(entry: Entry): void;
-  append(field: DeltaField, text: string): void;
-  /** Draws appended text. Called at most once per frame. */
-  draw(): void;
-}
+import type { EntryActions, View } from "./view";
 
 const marks: Record<State, string> = { running: "…", done: "✓", failed: "✗", declined: "⊘" };
 const stateLabels: Record<State, string> = strings.chat.states;

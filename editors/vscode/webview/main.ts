@@ -20,7 +20,7 @@ const post = (message: FromPage): void => vscode.postMessage(message);
 const log = new Log({
   openLink: (href) => post({ type: "open", href }),
   openPolicy: (id, index) => post({ type: "openPolicy", id, index }),
-  change: (id, index, action) => post({ type: "change", id, index, action }),
+  change: (id, index, action, hunk) => post({ type: "change", id, index, action, hunk }),
   notice: (id, index) => post({ type: "notice", id, index }),
 });
 const cards = byId("requests");
@@ -55,7 +55,7 @@ const picker = new Picker({
   announce,
   closed: () => composer.focus(),
 });
-const bar = new Bar({ pick: (kind) => post({ type: "pick", kind }), addContext: () => post({ type: "addContext" }) });
+const bar = new Bar({ pick: (kind) => post({ type: "pick", kind }), addContext: () => post({ type: "addContext" }), chooseFolder: () => post({ type: "chooseFolder" }) });
 const tabs = new Tabs({
   select: (id) => post({ type: "tab", action: "select", id }),
   close: (id) => post({ type: "tab", action: "close", id }),
@@ -152,6 +152,7 @@ function showState(state: PageState): void {
   showRequests(state.requests);
   showChips(state.chips);
   bar.show(state.info, state.chosen);
+  bar.showFolder(state.folderName);
   composer.setRunning(state.since > 0);
   bar.setRunning(state.since);
   setTitle(state.title);

@@ -18,12 +18,28 @@ export interface FileChange {
 export interface TurnFile extends FileChange {
   note: string;
   hunks: number;
-  state: "" | "kept" | "undone";
+  /** The first hunks, once the user has unfolded the file. */
+  parts: TurnHunk[];
+  state: Decided;
+}
+
+/** Whether the user kept or undid a change. */
+export type Decided = "" | "kept" | "undone";
+
+export interface TurnHunk {
+  title: string;
+  /** The first lines, with their marks. */
+  lines: string[];
+  /** The number of further lines. */
+  more: number;
+  state: Decided;
 }
 
 export interface ChangesEntry {
   kind: "changes";
   id: string;
+  /** running: the files so far; recorded: the files can be undone; unrecorded: there is no snapshot. */
+  phase: "running" | "recorded" | "unrecorded";
   files: TurnFile[];
   uncovered: string[];
 }

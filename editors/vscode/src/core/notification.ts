@@ -10,6 +10,7 @@ export type Notification =
   | { type: "delta"; threadId: string; itemId: string; field: DeltaField; text: string }
   | { type: "turnStarted"; threadId: string; turnId: string; rootTurnId: string }
   | { type: "turnCompleted"; threadId: string; turnId: string; status: Turn["status"]; error: string }
+  | { type: "turnDiff"; threadId: string; turnId: string; diff: string }
   | { type: "info"; threadId: string; info: Partial<ThreadInfo> }
   | { type: "renamed"; threadId: string; name: string }
   | { type: "error"; threadId: string; text: string; willRetry: boolean }
@@ -23,8 +24,10 @@ export type Notification =
 
 interface Params {
   threadId: string;
+  turnId: string;
   itemId: string;
   delta: string;
+  diff: string;
   item: Item;
   turn: Turn;
   changes: Change[];
@@ -62,6 +65,8 @@ export function parseNotification(method: string, raw: unknown): Notification {
       return { type: "turnStarted", threadId, turnId: p.turn.id, rootTurnId: p.turn.rootTurnId ?? p.turn.id };
     case "turn/completed":
       return { type: "turnCompleted", threadId, turnId: p.turn.id, status: p.turn.status, error: p.turn.error?.message ?? "" };
+    case "turn/diff/updated":
+      return { type: "turnDiff", threadId, turnId: p.turnId, diff: p.diff };
     case "turn/plan/updated":
       return { type: "info", threadId, info: { plan: toPlan(raw) } };
     case "thread/tokenUsage/updated":

@@ -1,8 +1,8 @@
-// A conversation with an app-server: its connection, threads and turns. It depends neither on VS Code nor on the webview.
+// A conversation with an app-server: its threads and turns. It depends neither on VS Code nor on the webview.
 import type { Choice } from "./choice";
-import { type Keeper, type ServerRequest, type Values } from "./serverRequest";
-import type { ChangesEntry, Entry, NoticeAction } from "./entry";
-import { toGate, type ServerState } from "./gate";
+import { Connection, message, StartError } from "./connection";
+import type { ChangesEntry, Entry } from "./entry";
+import type { Gate } from "./gate";
 import { parseNotification } from "./notification";
 import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./policy";
 import { whatOf } from "./approvalNotification";
@@ -10,42 +10,32 @@ import { actionsFor } from "./exit";
 import type { Grant } from "./status";
 import * as strings from "./strings";
 import { userContent } from "./items";
-import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread, UserInput } from "./protocol";
+import type { Change, Item, ThreadResponse, Status, Thread, UserInput } from "./protocol";
+import { openThread, readTurns } from "./opening";
 import { PendingRequests } from "./pendingRequests";
+import type { ServerRequest, Values } from "./serverRequest";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
 import { noInfo, type ThreadInfo, toKebabCase, toSettings } from "./threadInfo";
 import { Transcript } from "./transcript";
-import type { Child } from "../rpc/child";
+import { TurnCard } from "./turnCard";
 import { ExitError, type Id, type Peer } from "../rpc/peer";
 
-/** Errors of Codex 0.169.0 for a thread that does not exist. */
-const threadNotFound = /no rollout found|thread not found|invalid session id/i;
-/** Errors for a thread that another process holds: after a reload of the window, the previous process, which exits soon. */
-const heldByProcess = /already has an active writer/i;
-const heldByProcessCode = -32015;
-/** How long to wait for that process, in milliseconds. */
-const maxWait = 10_000;
 /** Errors of turn/steer and turn/interrupt when the turn is already over. */
 const turnMismatch = /no active turn|expected active turn/i;
 
 export class Session {
-  private child: Child | undefined;
-  private started: Child | undefined; // the child that has answered initialize
-  private connecting: Promise<Peer> | undefined;
+  private readonly connection: Connection;
   private opening: Promise<string> | undefined;
-  private methods = new Set<string>();
   private threadId: string | undefined;
   private turnId: string | undefined;
   private rootTurnId: string | undefined;
   info: ThreadInfo = noInfo;
   private sentCount = 0;
-  private server: ServerState = { state: "stopped", why: strings.program.notStarted };
-  private mode: string | undefined; // the bridge's policy.mode; undefined: plain codex
-  private status: Status | undefined;
   /** The shown part of a turn that ended with the program, and the notice about that end. */
   private unfinished: Entry[] = [];
   private readonly patchChanges = new Map<string, Change[]>();
   readonly transcript: Transcript;
+  private readonly turnCard: TurnCard;
   readonly pendingRequests: PendingRequests;
 
   constructor(
@@ -53,7 +43,15 @@ export class Session {
     private readonly observer: SessionObserver,
     private conversation: Conversation | undefined,
   ) {
+    this.connection = new Connection(host, {
+      notification: (method, params) => this.notification(method, params),
+      request: (method, params, id) => this.request(method, params, id),
+      exited: (why) => this.serverExited(why),
+      gate: (gate) => observer.gate(gate),
+      log: (line) => observer.log(line),
+    });
     this.transcript = new Transcript(observer);
+    this.turnCard = new TurnCard(host, this.transcript);
     this.pendingRequests = new PendingRequests((requests: ServerRequest[]) => observer.requests(requests));
   }
 
@@ -65,8 +63,8 @@ export class Session {
     return this.threadId ?? this.conversation?.threadId;
   }
 
-  get gate(): ReturnType<typeof toGate> {
-    return toGate(this.server);
+  get gate(): Gate {
+    return this.connection.gate;
   }
 
   entries(): Entry[] {
@@ -82,7 +80,7 @@ export class Session {
   async recover(): Promise<void> {
     try {
       if (this.conversation) await this.open();
-      else await this.connect();
+      else await this.connection.open();
     } catch (cause) {
       this.showError(cause);
     }
@@ -95,7 +93,7 @@ export class Session {
     try {
       const threadId = await this.open();
       if (this.entries().every((entry) => entry.id === id || entry.kind === "notice")) this.observer.title(text);
-      const peer = await this.connect();
+      const peer = await this.connection.open();
       const common = { threadId, input, clientUserMessageId: id };
       const steer = async (expectedTurnId: string): Promise<boolean> => {
         try {
@@ -123,7 +121,7 @@ export class Session {
   async startTurn(method: "review/start" | "thread/compact/start", params: object): Promise<void> {
     try {
       const threadId = await this.open();
-      const peer = await this.connect();
+      const peer = await this.connection.open();
       await this.snapshot(threadId, method === "review/start" ? strings.changes.review : strings.changes.compaction);
       const { turn } = await peer.request<{ turn?: { id: string } }>(method, { threadId, ...params });
       if (turn) this.began(threadId, turn.id);
@@ -147,13 +145,13 @@ export class Session {
 
   /** Sends another request. It starts the program if needed. */
   async call<T>(method: string, params: object): Promise<T> {
-    return (await this.connect()).request<T>(method, params);
+    return (await this.connection.open()).request<T>(method, params);
   }
 
   /** Reports whether the program is a bridge with this method. It starts the program if needed. */
   async hasMethod(method: string): Promise<boolean> {
-    await this.connect();
-    return this.methods.has(method);
+    await this.connection.open();
+    return this.connection.has(method);
   }
 
   /** Shows the error of a request in the chat: a refusal as a card, others as a notice. */
@@ -168,7 +166,7 @@ export class Session {
     if (!this.turnId || !this.threadId) return;
     const { threadId, turnId } = this;
     try {
-      const peer = await this.connect();
+      const peer = await this.connection.open();
       await peer.request("turn/interrupt", { threadId, turnId });
     } catch (cause) {
       if (!turnMismatch.test(message(cause))) this.showError(cause);
@@ -209,7 +207,7 @@ export class Session {
 
   /** Lists the threads of the folder, the newest first. */
   async list(archived = false): Promise<Thread[]> {
-    const peer = await this.connect();
+    const peer = await this.connection.open();
     const { data } = await peer.request<{ data: Thread[] }>("thread/list", { cwd: this.host.cwd, limit: 100, ...(archived && { archived }) });
     return data.toSorted((a, b) => b.updatedAt - a.updatedAt);
   }
@@ -220,105 +218,28 @@ export class Session {
 
   /** Stops the app-server. The next message restarts it and continues the conversation. */
   async close(): Promise<void> {
-    const child = this.child;
-    this.child = undefined;
-    this.connecting = undefined;
     const { threadId, turnId } = this;
     this.leaveThread();
-    this.setServer({ state: "stopped", why: strings.program.stopped });
-    await child?.stop();
+    await this.connection.close();
     await this.showChanges(threadId, turnId); // nothing writes any more
   }
 
-  async refreshGate(): Promise<void> {
-    const child = this.child;
-    if (!child || !this.methods.has("bridge/status")) return;
-    try {
-      const status = await child.peer.request<Status>("bridge/status", {});
-      if (child === this.child) {
-        this.mode = status.policy.mode;
-        this.status = status;
-        this.setServer({ state: "bridge", status });
-      }
-    } catch (cause) {
-      this.observer.log(`bridge/status: ${message(cause)}`);
-    }
-  }
-
   /** Returns the status of a running bridge; undefined without one. */
-  async bridgeStatus(): Promise<Status | undefined> {
-    await this.refreshGate();
-    return this.child ? this.status : undefined;
+  bridgeStatus(): Promise<Status | undefined> {
+    return this.connection.bridgeStatus();
   }
 
   /** Sends a request of the bridge. It starts the program if needed. */
-  async askBridge<T>(method: string, params: object): Promise<T> {
-    const peer = await this.connect();
-    if (this.mode === undefined) throw new Error(strings.program.needsBridge);
-    if (!this.methods.has(method)) throw new Error(strings.program.oldBridge(method));
-    return peer.request<T>(method, params);
+  askBridge<T>(method: string, params: object): Promise<T> {
+    return this.connection.askBridge<T>(method, params);
   }
 
   /** Returns the remembered approvals; undefined without a running bridge. */
-  async grants(): Promise<Grant[] | undefined> {
-    if (!this.child || !this.methods.has("bridge/grant/list")) return undefined;
-    return (await this.askBridge<{ grants: Grant[] }>("bridge/grant/list", {})).grants;
-  }
-
-  // Connecting
-
-  private connect(): Promise<Peer> {
-    this.connecting ??= this.launch().catch((cause: unknown) => {
-      this.connecting = undefined;
-      const child = this.child;
-      this.child = undefined;
-      void child?.stop();
-      if (cause instanceof ExitError && child === undefined) throw cause; // serverExited has shown it
-      const why = message(cause);
-      this.setServer({ state: "failed", why });
-      throw errorCard(cause) ? cause : new StartError(why, actionsFor(why, []));
-    });
-    return this.connecting;
-  }
-
-  private async launch(): Promise<Peer> {
-    this.setServer({ state: "starting" });
-    this.status = undefined;
-    this.mode = undefined;
-    const { program, child } = this.host.start({
-      notification: (method, params) => this.notification(method, params),
-      request: (method, params, id) => this.request(method, params, id),
-    });
-    this.child = child;
-    const ended = child.ended.then((why) => {
-      if (this.child === child && this.started === child) this.serverExited(why);
-      throw new Error(why);
-    });
-    ended.catch(() => undefined);
-    const { peer } = child;
-    const welcome = await Promise.race([
-      ended,
-      peer.request<InitializeResponse>("initialize", {
-        clientInfo: { name: "codex_bridge_vscode", title: strings.client, version: this.host.version },
-        capabilities: { experimentalApi: true, ...(program.kind === "bridge" && { bridge: { version: 1, tools: true, elicitations: true } }) },
-      }),
-    ]);
-    peer.notify("initialized");
-    this.methods = new Set(welcome.bridge?.methods ?? []);
-    if (program.kind === "bridge" && !welcome.bridge) throw new Error(strings.program.notBridge(program.command));
-    this.mode = welcome.bridge?.policy?.mode ?? (welcome.bridge ? "enforce" : undefined);
-    this.started = child;
-    if (program.kind === "codex") this.setServer({ state: "plain" });
-    else await this.refreshGate();
-    if (this.methods.has("bridge/tool/register") && this.host.tools().length > 0) {
-      await peer.request("bridge/tool/register", { tools: this.host.tools() });
-    }
-    return peer;
+  grants(): Promise<Grant[] | undefined> {
+    return this.connection.grants();
   }
 
   private serverExited(why: string): void {
-    this.child = undefined;
-    this.connecting = undefined;
     const unfinished = this.transcript.unfinished();
     void this.showChanges(this.threadId, this.turnId);
     this.leaveThread();
@@ -326,12 +247,6 @@ export class Session {
     const notice = this.transcript.notice("error", text, actionsFor(why, ["log"]));
     // Codex's record of the thread has neither the unfinished answer nor the reason.
     this.unfinished = unfinished.length > 0 ? [...this.entries().filter((entry) => unfinished.some((one) => one.id === entry.id)), notice] : [];
-    this.setServer({ state: "failed", why });
-  }
-
-  private setServer(server: ServerState): void {
-    this.server = server;
-    this.observer.gate(toGate(server));
   }
 
   // Threads
@@ -344,39 +259,16 @@ export class Session {
   }
 
   private async openThread(): Promise<string> {
-    const peer = await this.connect();
+    const peer = await this.connection.open();
     if (this.threadId) return this.threadId;
     const settings = this.host.settings();
-    const common = {
-      cwd: this.host.cwd,
-      approvalPolicy: settings.approvalPolicy,
-      sandbox: settings.sandbox,
-      ...(settings.model && { model: settings.model }),
-    };
-    const sessions = this.methods.has("bridge/binding/read");
     const before = this.conversation;
     const shown = new Set(this.entries().map((entry) => entry.id));
-    let opened: ThreadResponse | undefined;
-    if (before && !(sessions && before.key)) {
-      try {
-        const method = before.isFork ? "thread/fork" : "thread/resume";
-        opened = await this.retryWhileHeld(() => peer.request<ThreadResponse>(method, { ...common, threadId: before.threadId }));
-      } catch (cause) {
-        if (!threadNotFound.test(message(cause)) || before.key === "") throw cause; // the user chose this thread; do not start another one
-      }
-    }
-    const key = before?.key || this.host.newKey();
-    opened ??= await this.retryWhileHeld(() =>
-      peer.request<ThreadResponse>("thread/start", {
-        ...common,
-        ...(sessions ? { bridge: { sessionKey: key } } : {}),
-        ...(this.methods.size === 0 && this.host.tools().length > 0 ? { dynamicTools: this.host.tools() } : {}),
-      }),
-    );
+    const { opened, key } = await openThread(this.host, this.connection, peer, before);
     const { thread } = opened;
     this.threadId = thread.id;
     this.setInfo({ ...noInfo, ...toSettings(opened) });
-    this.setConversation({ key: before && before.key === "" ? "" : key, threadId: thread.id });
+    this.setConversation({ key, threadId: thread.id });
     if (before) await this.history(peer, thread, shown);
     const isExplained = this.entries().some((entry) => entry.kind === "policy" && entry.card === "changed" && !shown.has(entry.id));
     this.observer.title(thread.name ?? thread.preview);
@@ -395,29 +287,9 @@ export class Session {
     return thread.id;
   }
 
-  /** Repeats open while another process holds the thread, for at most maxWait. */
-  private async retryWhileHeld<T>(open: () => Promise<T>): Promise<T> {
-    for (let waited = 0; ; waited += 250) {
-      try {
-        return await open();
-      } catch (cause) {
-        const busy = (cause as { code?: unknown }).code === heldByProcessCode || heldByProcess.test(message(cause));
-        if (!busy || waited >= maxWait) throw cause;
-      }
-      await this.host.pause(250);
-    }
-  }
-
   /** Loads the turns of a thread. shown: the entries from before; cards of the policy that followed them stay. */
   private async history(peer: Peer, thread: Thread, shown: Set<string>): Promise<void> {
-    let { turns } = thread;
-    if (turns.length === 0) {
-      try {
-        ({ thread: { turns } } = await peer.request<{ thread: Thread }>("thread/read", { threadId: thread.id, includeTurns: true }));
-      } catch (cause) {
-        this.observer.log(`thread/read: ${message(cause)}`); // fails for a thread without turns
-      }
-    }
+    const turns = await readTurns(peer, thread, (line) => this.observer.log(line));
     const stay = this.entries().filter((entry) => (entry.kind === "user" && entry.pending) || (entry.kind === "policy" && !shown.has(entry.id)));
     this.transcript.load(turns, stay, this.unfinished);
     this.unfinished = [];
@@ -438,9 +310,9 @@ export class Session {
 
   /** Lets Codex unload the thread that the chat leaves, and end its MCP servers. */
   private unsubscribe(): void {
-    const { child, threadId } = this;
-    if (!child || !threadId) return;
-    child.peer.request("thread/unsubscribe", { threadId }).catch((cause: unknown) => this.observer.log(`thread/unsubscribe: ${message(cause)}`));
+    const { threadId, connection: { peer } } = this;
+    if (!peer || !threadId) return;
+    peer.request("thread/unsubscribe", { threadId }).catch((cause: unknown) => this.observer.log(`thread/unsubscribe: ${message(cause)}`));
   }
 
   private setConversation(conversation: Conversation | undefined): void {
@@ -457,7 +329,7 @@ export class Session {
     const notification = parseNotification(method, params);
     switch (notification.type) {
       case "statusChanged":
-        void this.refreshGate();
+        void this.connection.refreshGate();
         return;
       case "resolved":
         this.pendingRequests.resolve(notification.id);
@@ -495,6 +367,9 @@ export class Session {
       case "turnCompleted":
         this.completed(notification.turnId, notification.status, notification.error);
         return;
+      case "turnDiff":
+        if (!this.completedTurns.has(notification.turnId)) this.turnCard.show(notification.turnId, notification.diff);
+        return;
       case "info":
         this.setInfo({ ...this.info, ...notification.info });
         return;
@@ -520,18 +395,12 @@ export class Session {
     void this.showChanges(this.threadId, turnId);
     this.observer.threadsChanged();
     this.observer.completed();
-    void this.refreshGate();
+    void this.connection.refreshGate();
   }
 
   /** Takes the snapshot after a turn, and shows what the turn changed if its thread is in the chat. */
   private async showChanges(threadId: string | undefined, turnId: string | undefined): Promise<void> {
-    if (threadId === undefined || turnId === undefined) return;
-    try {
-      const entry = await this.host.afterTurn?.(threadId, turnId);
-      if (entry && this.current === threadId) this.transcript.changes(entry);
-    } catch (cause) {
-      if (this.current === threadId) this.transcript.notice("warning", strings.changes.noRestorePoint(message(cause)));
-    }
+    if (threadId !== undefined && turnId !== undefined) await this.turnCard.end(threadId, turnId, () => this.current === threadId);
   }
 
   updateChanges(entry: ChangesEntry): void {
@@ -554,18 +423,13 @@ export class Session {
     return (this.patchChanges.get(itemId ?? "") ?? []).map((change) => change.path).join(", ");
   }
 
-  /** Returns the program that keeps an answer for longer than once. */
-  private get keeper(): Keeper {
-    return this.mode === "enforce" ? "bridge" : "codex";
-  }
-
   private request(method: string, params: unknown, id: Id): Promise<unknown> | undefined {
     if (method === "item/tool/call") {
       const { tool, arguments: input } = params as { tool: string; arguments: unknown };
       return this.host.callTool(tool, input);
     }
     const { itemId = "" } = (params ?? {}) as Partial<Item & { itemId: string }>;
-    return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.keeper);
+    return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.connection.keeper);
   }
 
   private setInfo(info: ThreadInfo): void {
@@ -578,17 +442,6 @@ export class Session {
     this.turnId = turnId;
     if (changed) this.observer.running(turnId !== undefined);
   }
-}
-
-/** An error of the start, with the buttons that help. */
-class StartError extends Error {
-  constructor(text: string, readonly actions: NoticeAction[]) {
-    super(text);
-  }
-}
-
-function message(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function reason(opened: ThreadResponse): string {

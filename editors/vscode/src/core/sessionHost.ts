@@ -50,8 +50,8 @@ export interface SessionHost {
   beforeTurn?(threadId: string, text: string): Promise<string>;
   /** A turn has begun, with the last snapshot before it. */
   turnBegan?(threadId: string, turnId: string): void;
-  /** Takes the snapshot after a turn. Returns the card of its changes. */
-  afterTurn?(threadId: string, turnId: string): Promise<ChangesEntry | undefined>;
+  /** Takes the snapshot after a turn. patched: the files of its patches. Returns the card of its changes; undefined without a snapshot. */
+  afterTurn?(threadId: string, turnId: string, patched: string[]): Promise<ChangesEntry | undefined>;
   newKey(): string;
   pause(ms: number): Promise<void>;
 }

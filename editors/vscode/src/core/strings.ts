@@ -324,6 +324,8 @@ export const workingTree = {
 // The changes of a turn
 export const changes = {
   title: (files: number): string => (files === 1 ? "1 file changed" : `${files} files changed`),
+  soFar: (files: number): string => `${changes.title(files)} so far`,
+  notRecorded: "There is no restore point, so that these files can't be undone here.",
   noRestorePoint: (why: string): string => `No restore point: ${why}`,
   tooSlow: (seconds: number): string => `the snapshot took longer than ${seconds} s`,
   noGit: "there is no git program on PATH",
@@ -340,12 +342,14 @@ export const changes = {
   openDiff: "Open Diff",
   keep: "Keep",
   undo: "Undo",
-  hunks: "Hunks …",
+  hunks: "Hunks",
+  moreHunks: (count: number): string => `Show ${plural(count, "more hunk")}`,
+  moreLines: (count: number): string => `… and ${plural(count, "more line")}: “Open Diff” has them`,
+  showAll: "Show All Changes",
+  allTitle: (turn: string): string => `Changes of “${turn}”`,
   actionOn: (action: string, path: string): string => `${action}: ${path}`,
   hunk: (line: number, removed: number, added: number): string => `Line ${line}: −${removed} +${added}`,
-  hunkPick: (path: string): string => `Hunks of ${path}`,
-  hunkAction: "Keep or undo this hunk",
-  noHunks: "This file is undone as a whole.",
+  hunkOf: (path: string, hunk: string): string => `${path}, ${hunk}`,
   kept: "kept",
   isUndone: "undone",
   diffTitle: (path: string): string => `${path}: the turn's changes`,
@@ -382,6 +386,10 @@ export const folder = {
   trust: "Manage Workspace Trust",
   none: "Codex works in a folder. Open a folder first.",
   open: "Open Folder",
+  pick: "Folder of the chat",
+  pickHint: "Codex works in this folder. A thread stays in its folder.",
+  is: (name: string): string => `Folder of the chat: ${name}`,
+  chat: (name: string, title: string): string => `${name}: ${title}`,
 };
 
 // Threads

@@ -112,6 +112,12 @@ export class Transcript {
     this.put(entry);
   }
 
+  /** Shows the changes of a turn at the end. old: their card so far. */
+  lastChanges(entry: ChangesEntry | undefined, old: ChangesEntry | undefined): void {
+    if (old && (old.id !== entry?.id || this.order.at(-1) !== old.id)) this.remove(old.id);
+    if (entry) this.put(entry);
+  }
+
   policy(card: PolicyCard): Entry {
     const entry: Entry = { kind: "policy", id: `policy-${++this.notices}`, ...card };
     this.put(entry);

@@ -1,6 +1,13 @@
 // The record of a turn: its snapshots, its changed files, and the plan of an undo.
+import type { Decided, TurnHunk } from "./entry";
 import type { State } from "./fileState";
-import { reverse, type Hunk } from "./merge";
+import { linesOf, reverse, type Hunk } from "./merge";
+import * as strings from "./strings";
+import { visibleValue } from "./text";
+
+/** The maximal number of lines of a hunk in the chat, and of the characters of each. */
+const maxLines = 40;
+const maxLen = 300;
 
 /** Two snapshots, the second one later. */
 export interface Record {
@@ -84,3 +91,23 @@ export function toStep(file: ChangedFile, hunk?: number): Step {
   const isPart = hunk !== undefined && file.before.kind === "file" && file.after.kind === "file";
   return { base: without(file), target: isPart ? without(file, hunk) : file.before, inseparable: file.inseparable };
 }
+
+/** Returns the first hunks of a file as text. state: of the file; kept: the hunks that the user kept. */
+export function toTurnHunks(file: ChangedFile, count: number, state: Decided, kept: ReadonlySet<number>): TurnHunk[] {
+  const [old, now] = [linesOf(file.before.data), linesOf(file.after.data)];
+  return (file.hunks ?? []).slice(0, count).map((hunk, i) => {
+    const lines = [...old.slice(hunk.before, hunk.before + hunk.removed).map((line) => ["-", line]), ...now.slice(hunk.after, hunk.after + hunk.added).map((line) => ["+", line])];
+    return {
+      title: strings.changes.hunk(hunk.after + 1, hunk.removed, hunk.added),
+      lines: lines.slice(0, maxLines).map(([mark = "", line = ""]) => mark + toText(line)), more: Math.max(0, lines.length - maxLines),
+      state: hunkState(i, state, file.undone, kept),
+    };
+  });
+}
+
+export function hunkState(hunk: number, file: Decided, undone: ReadonlySet<number>, kept: ReadonlySet<number>): Decided {
+  if (file === "undone" || undone.has(hunk)) return "undone";
+  return file === "kept" || kept.has(hunk) ? "kept" : "";
+}
+
+const toText = (line: string): string => visibleValue(Buffer.from(line, "latin1").toString().replace(/\n$/, "")).slice(0, maxLen);

@@ -24,8 +24,7 @@ import { TurnChanges } from "./changes";
 import { Composing, type ComposingHost } from "./composing";
 import { exists } from "./context";
 import { scheme } from "./diffs";
-import { find } from "./settings";
-import { blocked, folder } from "./folder";
+import { blocked, folderName, folders } from "./folder";
 import { ConversationStore } from "./conversationStore";
 import { handleMessage, pageState } from "./page";
 import { Requests } from "./requests";
@@ -53,12 +52,12 @@ export class App implements Front, ComposingHost {
   ) {
     this.store = new ConversationStore(context.storageUri?.fsPath);
     this.composing = new Composing(this, context.storageUri?.fsPath);
-    this.requests = new Requests(this, folder() ?? "");
+    this.requests = new Requests(this);
     const stores = context.globalStorageUri && vscode.Uri.joinPath(context.globalStorageUri, "checkpoints").fsPath;
     this.changes = new TurnChanges({
       isRunning: () => this.chats?.list.some((chat) => chat.session.isRunning) ?? false,
       update: (threadId, entry) => this.chats?.withThread(threadId)?.session.updateChanges(entry),
-    }, folder() ?? "", stores);
+    }, stores);
     this.chat = new Chat(context.extensionUri, {
       state: () => pageState(this),
       message: (message) => handleMessage(this, message),
@@ -68,6 +67,7 @@ export class App implements Front, ComposingHost {
     this.threadTree = new Threads(
       () => this.session?.list(this.archived) ?? Promise.resolve([]),
       () => this.session?.current,
+      () => folderName(this.folder),
       (line) => this.log(line),
     );
     context.subscriptions.push(
@@ -77,18 +77,18 @@ export class App implements Front, ComposingHost {
       vscode.window.registerWebviewViewProvider(Chat.id, this.chat),
       (this.threadTree.view = vscode.window.createTreeView("codexBridge.threads", { treeDataProvider: this.threadTree })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.startSession()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.startSession()),
     );
     this.startSession();
   }
 
   /** Creates the session if the folder allows one. It starts no program yet. */
   private startSession(): void {
-    const cwd = folder();
     const why = blocked();
-    if (why || cwd === undefined) {
-      this.gate(toGate({ state: "stopped", why: why?.text ?? "" }));
+    if (why) {
+      this.gate(toGate({ state: "stopped", why: why.text }));
     } else {
-      this.chats ??= new Chats(this, () => this.host(cwd), this.store.saved);
+      this.chats ??= new Chats(this, (cwd) => this.host(cwd), this.store.saved, folders());
       this.save(); // the page keeps drafts by the id of their chat
       this.gate(this.chats.current.session.gate);
     }
@@ -102,15 +102,15 @@ export class App implements Front, ComposingHost {
       version: String((this.context.extension.packageJSON as { version: string }).version),
       settings: settings.threads,
       start: (handlers) => {
-        const program = choose(settings.programs(), find);
+        const program = choose(settings.programs(), settings.find);
         this.log(`starting ${program.command} ${program.args.join(" ")} in ${cwd}`);
         return { program, child: start(program, cwd, handlers, (line) => this.log(line)) };
       },
       tools: () => (settings.editorTools() ? tools.definitions : []),
       callTool: (name, input) => tools.call(cwd, name, input),
-      beforeTurn: (threadId, text) => this.changes.beforeTurn(threadId, text),
+      beforeTurn: (threadId, text) => this.changes.beforeTurn(cwd, threadId, text),
       turnBegan: (threadId, turnId) => void this.changes.began(threadId, turnId),
-      afterTurn: (threadId, turnId) => this.changes.afterTurn(threadId, turnId),
+      afterTurn: (threadId, turnId, patched) => this.changes.afterTurn(threadId, turnId, patched),
       newKey: () => `vscode/${randomUUID()}`,
       pause: (ms) => sleep(ms),
     };
@@ -120,6 +120,11 @@ export class App implements Front, ComposingHost {
 
   get session(): Session | undefined {
     return this.current?.session;
+  }
+
+  /** The folder of the chat that is shown; "" if there is none. */
+  get folder(): string {
+    return this.current?.folder ?? "";
   }
 
   /** The chat that is shown. */
@@ -132,7 +137,7 @@ export class App implements Front, ComposingHost {
     const chat = this.current;
     if (!chat) return false;
     const attachments = chat.attachments.take();
-    const input = toInput(text, attachments, exists);
+    const input = toInput(text, attachments, (path) => exists(chat.folder, path));
     if (input.length === 0) return false;
     const chosen = chat.chosen;
     try {
@@ -252,7 +257,7 @@ export class App implements Front, ComposingHost {
     } catch (cause) {
       this.session?.showError(cause);
     }
-    if (this.session) await this.changes.warm().catch((cause: unknown) => this.log(`checkpoints: ${String(cause)}`));
+    if (this.session) await this.changes.warm(this.folder).catch((cause: unknown) => this.log(`checkpoints: ${String(cause)}`));
   }
 
   // Front
@@ -280,7 +285,7 @@ export class App implements Front, ComposingHost {
   }
 
   tabs(): PageState["tabs"] {
-    return this.chats?.list.map((chat) => chat.tab) ?? [];
+    return this.chats?.list.map((chat) => withFolder(chat)) ?? [];
   }
 
   showTabs(): void {
@@ -354,4 +359,10 @@ export class App implements Front, ComposingHost {
   log(line: string): void {
     this.output.info(line);
   }
+}
+
+/** Returns the tab of a chat, with the name of its folder if there are several. */
+function withFolder({ tab, folder }: OpenChat): PageState["tabs"][number] {
+  const name = folderName(folder);
+  return name === "" ? tab : { ...tab, title: strings.folder.chat(name, tab.title) };
 }

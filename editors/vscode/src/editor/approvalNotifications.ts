@@ -4,7 +4,6 @@ import type { Choice } from "../core/choice";
 import type { ServerRequest } from "../core/serverRequest";
 import { toNotification } from "../core/approvalNotification";
 import * as strings from "../core/strings";
-import { folder } from "./folder";
 
 export interface Answers {
   answer(id: string, choice: Choice): boolean;
@@ -17,20 +16,20 @@ export class ApprovalNotifications {
 
   constructor(private readonly answers: Answers) {}
 
-  /** Takes the pending requests. enabled: whether those without a notification get one. */
-  update(requests: ServerRequest[], enabled: boolean): void {
+  /** Takes the pending requests. folder: paths in it are relative. enabled: whether those without a notification get one. */
+  update(requests: ServerRequest[], folder: string, enabled: boolean): void {
     for (const id of this.shown) {
       if (!requests.some((request) => request.id === id)) this.shown.delete(id);
     }
     for (const request of requests) {
       if (!enabled || this.shown.has(request.id)) continue;
       this.shown.add(request.id);
-      void this.show(request);
+      void this.show(request, folder);
     }
   }
 
-  private async show(request: ServerRequest): Promise<void> {
-    const { text, choices } = toNotification(request, folder() ?? "");
+  private async show(request: ServerRequest, folder: string): Promise<void> {
+    const { text, choices } = toNotification(request, folder);
     const label = (choice: Choice): string => strings.choice(choice, request.keptMs);
     const more = request.kind === "patch" && request.leaves === "" ? strings.request.showDiff : strings.notification.openChat;
     const show = request.leaves === "" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;

@@ -43,6 +43,8 @@ export class OpenChat implements SessionObserver {
     readonly id: string,
     public threadTitle: string,
     conversation: Conversation | undefined,
+    /** The folder that Codex works in. */
+    public folder: string,
   ) {
     this.conversation = conversation;
     this.attachments = new Attachments(() => front.chipsChanged(this), (path) => front.deleteFile(path));
@@ -56,6 +58,19 @@ export class OpenChat implements SessionObserver {
   get tab(): ChatTab {
     const waiting = this.session.pendingRequests.list().length > 0;
     return { id: this.id, title: this.name, state: waiting ? "waiting" : this.session.isRunning ? "running" : "idle" };
+  }
+
+  /** Whether the chat has neither a thread nor a message. */
+  get isEmpty(): boolean {
+    return this.session.current === undefined && this.session.entries().length === 0 && this.attachments.chips().length === 0;
+  }
+
+  /** Gives an empty chat another folder, and so another program. */
+  async move(folder: string, host: SessionHost): Promise<void> {
+    const old = this.session;
+    this.folder = folder;
+    this.session = new Session(host, this, undefined);
+    await old.close();
   }
 
   /** Keeps the files of a sent message until its turn ends: Codex reads them when the turn takes the message. */
@@ -144,11 +159,15 @@ export class Chats {
 
   constructor(
     private readonly front: Front,
-    private readonly host: () => SessionHost,
+    private readonly host: (folder: string) => SessionHost,
     saved: SavedChats,
+    /** The folders of the window. A saved chat of another folder is left out. */
+    folders: string[],
   ) {
-    for (const { id, title, conversation } of saved.chats.slice(0, maxChats)) this.list.push(this.make(id, title, conversation));
-    if (this.list.length === 0) this.list.push(this.make(newId(), "", undefined));
+    for (const { id, title, conversation, folder = folders[0]! } of saved.chats.slice(0, maxChats)) {
+      if (folders.includes(folder)) this.list.push(this.make(id, title, conversation, folder));
+    }
+    if (this.list.length === 0) this.list.push(this.make(newId(), "", undefined, folders[0]!));
     this.shown = this.list.find((chat) => chat.id === saved.current) ?? this.list[0];
   }
 
@@ -157,13 +176,13 @@ export class Chats {
   }
 
   get saved(): SavedChats {
-    return { chats: this.list.map(({ id, threadTitle, conversation }) => ({ id, title: threadTitle, conversation })), current: this.current.id };
+    return { chats: this.list.map(({ id, threadTitle, conversation, folder }) => ({ id, title: threadTitle, conversation, folder })), current: this.current.id };
   }
 
-  /** Opens another chat and shows it. Throws if there are too many. */
-  add(conversation?: Conversation): OpenChat {
+  /** Opens another chat, by default in the folder of the shown one, and shows it. Throws if there are too many. */
+  add(conversation?: Conversation, folder = this.current.folder): OpenChat {
     if (this.list.length >= maxChats) throw new Error(strings.chats.limit(maxChats));
-    const chat = this.make(newId(), "", conversation);
+    const chat = this.make(newId(), "", conversation, folder);
     this.list.push(chat);
     this.select(chat);
     return chat;
@@ -176,12 +195,18 @@ export class Chats {
     this.front.save();
   }
 
+  /** Gives an empty chat another folder. */
+  async move(chat: OpenChat, folder: string): Promise<void> {
+    await chat.move(folder, this.host(folder));
+    if (chat === this.shown) this.select(chat);
+  }
+
   /** Closes a chat and stops its program. The last one is replaced by an empty one. */
   async close(chat: OpenChat): Promise<void> {
     const at = this.list.indexOf(chat);
     if (at < 0) return;
     this.list.splice(at, 1);
-    if (this.list.length === 0) this.list.push(this.make(newId(), "", undefined));
+    if (this.list.length === 0) this.list.push(this.make(newId(), "", undefined, chat.folder));
     if (this.shown === chat) this.shown = this.list[Math.max(0, at - 1)]!;
     this.select(this.current);
     await chat.close();
@@ -203,8 +228,8 @@ export class Chats {
     return all.flatMap((chat) => chat.session.pendingRequests.list().map((request) => ({ chat, request })));
   }
 
-  private make(id: string, title: string, conversation: Conversation | undefined): OpenChat {
-    return new OpenChat(this.front, (chat) => chat === this.shown, this.host(), id, title, conversation);
+  private make(id: string, title: string, conversation: Conversation | undefined, folder: string): OpenChat {
+    return new OpenChat(this.front, (chat) => chat === this.shown, this.host(folder), id, title, conversation, folder);
   }
 }
 

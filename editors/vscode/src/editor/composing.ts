@@ -104,18 +104,18 @@ export class Composing {
         void this.showPicker(message.kind, message.setting, message.value);
         return;
       case "checkFiles":
-        this.host.chat.send({ type: "files", paths: message.paths.filter((path) => resolveFile(path) !== undefined) });
+        this.host.chat.send({ type: "files", paths: message.paths.filter((path) => chat && resolveFile(path, chat.folder) !== undefined) });
         return;
       case "openFile":
-        void openFile(message.path, message.line, message.column);
+        if (chat) void openFile(message.path, message.line, message.column, chat.folder);
         return;
     }
   }
 
   private async suggest(query: string, number: number): Promise<void> {
-    const session = this.host.current?.session;
-    if (!session) return;
-    const suggestions = await suggestFiles(session, query, (line) => this.host.log(line));
+    const chat = this.host.current;
+    if (!chat) return;
+    const suggestions = await suggestFiles(chat, query, (line) => this.host.log(line));
     this.host.chat.send({ type: "suggestions", number, suggestions });
   }
 }

@@ -6,15 +6,13 @@ import { asMention } from "../core/attachments";
 import * as strings from "../core/strings";
 import { codeBlock, relativePath, visibleValue } from "../core/text";
 import { formatProblems } from "../core/toolOutput";
-import type { Session } from "../core/session";
 import type { Suggestion } from "../view/messages";
 import type { OpenChat } from "./chats";
-import { folder } from "./folder";
 
 const maxSuggestions = 20;
 
-/** Returns the name of a file for the model: relative to the folder of the conversation, or absolute. */
-const nameOf = (uri: vscode.Uri): string => relativePath(folder() ?? "", uri.fsPath);
+/** Returns the name of a file for the model: relative to the folder of the chat, or absolute. */
+const nameOf = ({ folder }: Pick<OpenChat, "folder">, uri: vscode.Uri): string => relativePath(folder, uri.fsPath);
 
 /** Adds the selection of the active editor, or its file if nothing is selected. Returns why it can't. */
 export function addSelection(chat: OpenChat): string | undefined {
@@ -22,7 +20,7 @@ export function addSelection(chat: OpenChat): string | undefined {
   if (!editor) return strings.context.noEditor;
   const { document, selection } = editor;
   if (selection.isEmpty) return addFile(chat, document.uri);
-  const file = document.uri.scheme === "file" ? nameOf(document.uri) : document.uri.toString();
+  const file = document.uri.scheme === "file" ? nameOf(chat, document.uri) : document.uri.toString();
   const [from, to] = [selection.start.line + 1, selection.end.character === 0 && selection.end.line > selection.start.line ? selection.end.line : selection.end.line + 1];
   const text = codeBlock(file, document.languageId, from, to, document.getText(selection));
   chat.attachments.add({ kind: "selection", label: visibleValue(strings.context.lines(file, from, to)), text, path: "" });
@@ -33,7 +31,7 @@ export function addSelection(chat: OpenChat): string | undefined {
 export function addProblems(chat: OpenChat): string | undefined {
   const document = vscode.window.activeTextEditor?.document;
   if (!document) return strings.context.noEditor;
-  const file = nameOf(document.uri);
+  const file = nameOf(chat, document.uri);
   const problems = vscode.languages.getDiagnostics(document.uri).map((d) => ({
     path: file, line: d.range.start.line, column: d.range.start.character, severity: d.severity, message: d.message, source: d.source ?? "",
   }));
@@ -46,7 +44,7 @@ export function addProblems(chat: OpenChat): string | undefined {
 /** Adds a file or folder. The model gets its name, and reads it when it needs it. Returns why it can't. */
 export function addFile(chat: OpenChat, uri: vscode.Uri): string | undefined {
   if (uri.scheme !== "file") return strings.context.notAFile;
-  const file = nameOf(uri);
+  const file = nameOf(chat, uri);
   chat.attachments.add({ kind: "file", label: visibleValue(file), text: asMention(file), path: "" });
   return undefined;
 }
@@ -76,11 +74,10 @@ async function chooseFiles(chat: OpenChat): Promise<string | undefined> {
   return (picked ?? []).map(({ uri }) => addFile(chat, uri)).find((why) => why !== undefined);
 }
 
-/** Reports whether a path, relative to the folder of the conversation or absolute, names a file or a folder. */
-export function exists(name: string): boolean {
-  const cwd = folder();
-  if (cwd === undefined || name.includes("\0") || /^[\\/]{2}/.test(name)) return false;
-  return statSync(path.resolve(cwd, name), { throwIfNoEntry: false }) !== undefined;
+/** Reports whether a path, relative to the folder of the chat or absolute, names a file or a folder. */
+export function exists(folder: string, name: string): boolean {
+  if (name.includes("\0") || /^[\\/]{2}/.test(name)) return false;
+  return statSync(path.resolve(folder, name), { throwIfNoEntry: false }) !== undefined;
 }
 
 interface Match {
@@ -89,14 +86,13 @@ interface Match {
 }
 
 /** Suggests files and folders for @query: those of Codex's search, which knows .gitignore, else those that VS Code finds. */
-export async function suggestFiles(session: Session, query: string, log: (line: string) => void): Promise<Suggestion[]> {
-  const cwd = folder();
-  if (cwd === undefined) return [];
+export async function suggestFiles(chat: Pick<OpenChat, "folder" | "session">, query: string, log: (line: string) => void): Promise<Suggestion[]> {
+  const cwd = chat.folder;
   let found: { path: string; isFolder: boolean }[] = [];
   if (query !== "") {
     try {
       // No cancellation token: with one, Codex 0.169.0 may end the newest of several searches.
-      const { files } = await session.call<{ files: Match[] }>("fuzzyFileSearch", { query, roots: [cwd], cancellationToken: null });
+      const { files } = await chat.session.call<{ files: Match[] }>("fuzzyFileSearch", { query, roots: [cwd], cancellationToken: null });
       // Codex finds the files of .git, too.
       found = files.filter((one) => !/(?:^|[\\/])\.git(?:[\\/]|$)/.test(one.path)).map((one) => ({ path: one.path, isFolder: one.match_type === "directory" }));
     } catch (cause) {
@@ -104,7 +100,7 @@ export async function suggestFiles(session: Session, query: string, log: (line: 
       found = await findFiles(cwd, query);
     }
   } else {
-    const open = vscode.window.tabGroups.all.flatMap((group) => group.tabs).flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [nameOf(tab.input.uri)] : []));
+    const open = vscode.window.tabGroups.all.flatMap((group) => group.tabs).flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [nameOf(chat, tab.input.uri)] : []));
     found = [...new Set(open)].map((name) => ({ path: name, isFolder: false }));
     if (found.length < maxSuggestions) found.push(...(await findFiles(cwd, "")).filter((one) => !open.includes(one.path)));
   }

@@ -8,6 +8,8 @@ export interface SavedChat {
   id: string;
   title: string;
   conversation: Conversation | undefined;
+  /** The folder of the chat; undefined: saved by a version with one folder. */
+  folder?: string;
 }
 
 export interface SavedChats {
@@ -53,6 +55,6 @@ function toConversation(raw: unknown): Conversation | undefined {
 }
 
 function toChat(raw: unknown): SavedChat[] {
-  const { id, title, conversation } = (raw ?? {}) as Partial<SavedChat>;
-  return typeof id === "string" ? [{ id, title: String(title ?? ""), conversation: toConversation(conversation) }] : [];
+  const { id, title, conversation, folder } = (raw ?? {}) as Partial<SavedChat>;
+  return typeof id === "string" ? [{ id, title: String(title ?? ""), conversation: toConversation(conversation), ...(typeof folder === "string" && { folder }) }] : [];
 }

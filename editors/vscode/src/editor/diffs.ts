@@ -12,18 +12,17 @@ export class Diffs implements vscode.TextDocumentContentProvider {
   private readonly shown = new Map<string, string[]>(); // request → keys of its documents
   private count = 0;
 
-  constructor(private readonly cwd: string) {}
-
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.texts.get(uri.query) ?? "";
   }
 
-  async show(request: string, changes: Change[]): Promise<void> {
+  /** cwd: the folder that relative paths belong to. */
+  async show(request: string, changes: Change[], cwd: string): Promise<void> {
     if (changes.length === 0) {
       void vscode.window.showInformationMessage(strings.request.noContent);
       return;
     }
-    const pairs = await Promise.all(changes.map(async (change) => this.pair(request, await this.compare(change))));
+    const pairs = await Promise.all(changes.map(async (change) => this.pair(request, cwd, await this.compare(change, cwd))));
     const [only] = pairs;
     if (pairs.length === 1 && only) {
       await vscode.commands.executeCommand("vscode.diff", only.left, only.right, only.title, { preview: true, preserveFocus: true });
@@ -57,8 +56,8 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     }
   }
 
-  private async compare(change: Change): Promise<DiffSides> {
-    const file = vscode.Uri.file(path.resolve(this.cwd, change.path));
+  private async compare(change: Change, cwd: string): Promise<DiffSides> {
+    const file = vscode.Uri.file(path.resolve(cwd, change.path));
     let current = "";
     try {
       current = new TextDecoder().decode(await vscode.workspace.fs.readFile(file));
@@ -68,13 +67,13 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     return toDiffSides(change, current);
   }
 
-  private pair(request: string, s: DiffSides): { left: vscode.Uri; right: vscode.Uri; title: string } {
+  private pair(request: string, cwd: string, s: DiffSides): { left: vscode.Uri; right: vscode.Uri; title: string } {
     const shown = vscode.workspace.asRelativePath(s.path);
     const moved = s.moved ? ` → ${vscode.workspace.asRelativePath(s.moved)}` : "";
     const note = s.doesNotApply ? strings.diff.doesNotApply : s.after === "" ? strings.diff.deleted : "";
     return {
-      left: this.document(request, s.path, s.before),
-      right: this.document(request, s.moved ?? s.path, s.after),
+      left: this.document(request, path.resolve(cwd, s.path), s.before),
+      right: this.document(request, path.resolve(cwd, s.moved ?? s.path), s.after),
       title: strings.diff.proposes(shown, moved, note),
     };
   }
@@ -83,6 +82,6 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     const key = String(++this.count);
     this.texts.set(key, text);
     this.shown.set(request, [...(this.shown.get(request) ?? []), key]);
-    return vscode.Uri.file(path.resolve(this.cwd, file)).with({ scheme, query: key });
+    return vscode.Uri.file(file).with({ scheme, query: key });
   }
 }

@@ -5,9 +5,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import * as strings from "../core/strings";
 import { visibleValue } from "../core/text";
-
-/** The local folders of the workspace. */
-const roots = (): string[] => (vscode.workspace.workspaceFolders ?? []).filter((one) => one.uri.scheme === "file").map((one) => one.uri.fsPath);
+import { folders } from "./folder";
 
 const isFile = (file: string): boolean => {
   try {
@@ -22,19 +20,19 @@ const isBelow = (root: string, file: string): boolean => {
   return relative !== "" && !path.isAbsolute(relative) && relative.split(path.sep)[0] !== "..";
 };
 
-/** Returns the file of a name; undefined if there is none. A relative name stays in its folder, also over links. */
-export function resolveFile(name: string): string | undefined {
+/** Returns the file of a name; undefined if there is none. A relative name stays in its folder, also over links; first is tried first. */
+export function resolveFile(name: string, first: string): string | undefined {
   if (name.length > 512 || visibleValue(name) !== name || /^[\\/]{2}/.test(name)) return undefined; // no network paths
   if (path.isAbsolute(name)) return isFile(name) ? path.normalize(name) : undefined;
-  for (const root of roots()) {
+  for (const root of [first, ...folders()]) {
     const file = path.resolve(root, name);
     if (isBelow(root, file) && isFile(file) && isBelow(realpathSync(root), realpathSync(file))) return file;
   }
   return undefined;
 }
 
-export async function openFile(name: string, line: number, column: number): Promise<void> {
-  const file = resolveFile(name);
+export async function openFile(name: string, line: number, column: number, first: string): Promise<void> {
+  const file = resolveFile(name, first);
   if (file === undefined) {
     void vscode.window.showInformationMessage(strings.link.missing(visibleValue(name)));
     return;

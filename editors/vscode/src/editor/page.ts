@@ -3,12 +3,27 @@ import * as vscode from "vscode";
 import { parseOrigin } from "../core/policy";
 import { noInfo } from "../core/threadInfo";
 import type { FromPage, PageState } from "../view/messages";
-import type { App } from "./app";
-import { closeChat, openChat, selectChat } from "./chatCommands";
-import { blocked, folder } from "./folder";
+import type { TurnChanges } from "./changes";
+import { type ChatsHost, chooseFolder, closeChat, newChat, selectChat } from "./chatCommands";
+import type { Composing } from "./composing";
+import { blocked, folderName } from "./folder";
 import { openPlace, openSettings } from "./policyCommands";
+import type { Requests } from "./requests";
 
-export function pageState(app: App): PageState {
+/** The part of the app that the page uses. */
+export interface PageHost extends ChatsHost {
+  readonly requests: Requests;
+  readonly composing: Composing;
+  readonly changes: TurnChanges;
+  readonly output: vscode.LogOutputChannel;
+  readonly folder: string;
+  readonly title: string;
+  tabs(): PageState["tabs"];
+  send(text: string): Promise<boolean>;
+  stop(): void;
+}
+
+export function pageState(app: PageHost): PageState {
   const chat = app.current;
   return {
     chat: chat?.id ?? "",
@@ -20,12 +35,13 @@ export function pageState(app: App): PageState {
     chosen: chat?.chosen ?? {},
     since: chat?.since ?? 0,
     title: app.title,
-    folder: folder() ?? "",
+    folder: app.folder,
+    folderName: folderName(app.folder),
     blocked: blocked(),
   };
 }
 
-export function handleMessage(app: App, message: FromPage): void {
+export function handleMessage(app: PageHost, message: FromPage): void {
   switch (message.type) {
     case "ready":
       return;
@@ -45,7 +61,7 @@ export function handleMessage(app: App, message: FromPage): void {
       void openPolicy(app, message.id, message.index);
       return;
     case "change":
-      void app.changes.act(message.id, message.index, message.action);
+      void app.changes.act(message.id, message.index, message.action, message.hunk);
       return;
     case "notice":
       void runNotice(app, message.id, message.index);
@@ -56,8 +72,11 @@ export function handleMessage(app: App, message: FromPage): void {
     case "command":
       void vscode.commands.executeCommand(`codexBridge.${message.name}`, ...(message.rest ? [message.rest] : []));
       return;
+    case "chooseFolder":
+      void chooseFolder(app);
+      return;
     case "newChat":
-      void openChat(app);
+      void newChat(app);
       return;
     case "tab": {
       const chat = app.chats?.list.find((one) => one.id === message.id);
@@ -79,17 +98,17 @@ export function handleMessage(app: App, message: FromPage): void {
 }
 
 /** Opens the file of a decision on a card. The page names the card, not the file. */
-async function openPolicy(app: App, id: string, index: number): Promise<void> {
-  const entry = app.session?.entries().find((one) => one.id === id);
+async function openPolicy(app: PageHost, id: string, index: number): Promise<void> {
+  const entry = app.current?.session.entries().find((one) => one.id === id);
   const place = entry?.kind === "policy" ? parseOrigin(entry.decisions[index]?.where ?? "") : undefined;
   if (place) await openPlace(place);
 }
 
-async function runNotice(app: App, id: string, index: number): Promise<void> {
-  const entry = app.session?.entries().find((one) => one.id === id);
+async function runNotice(app: PageHost, id: string, index: number): Promise<void> {
+  const entry = app.current?.session.entries().find((one) => one.id === id);
   const action = entry?.kind === "notice" ? entry.actions?.[index] : undefined;
   if (action === "settings") await openSettings();
   else if (action === "log") app.output.show();
-  else if (action === "restart") await app.session?.recover().then(() => app.chat.focus());
+  else if (action === "restart") await app.current?.session.recover().then(() => app.chat.focus());
   else if (action) await openPlace(action);
 }

@@ -8,20 +8,35 @@ import {
   type Check, commandQuestion, decisionRow, describeExplanation, type Explanation, type Grant, grantRow, type LoggedDecision, type Row, type RowAction, statusRows,
 } from "../core/status";
 import * as strings from "../core/strings";
-import type { App } from "./app";
-import { folder } from "./folder";
+import type { Status } from "../core/protocol";
+import type { Chat } from "../view/chat";
 import * as settings from "./settings";
+import type { StatusBar } from "./statusBar";
 
 const maxDecisions = 200;
 /** How long a command of the bridge may take, in milliseconds. */
 const timeout = 30_000;
 
-/** Runs a command of the bridge with its settings, and returns its output. doctor exits with 1 after it has found a problem. */
-function runBridge(args: string[]): Promise<string> {
+/** The part of the app that these commands use. */
+export interface PolicyHost {
+  readonly chat: Chat;
+  readonly status: StatusBar;
+  readonly output: vscode.LogOutputChannel;
+  readonly folder: string;
+  readonly threadId: string | undefined;
+  bridgeStatus(): Promise<Status | undefined>;
+  grants(): Promise<Grant[] | undefined>;
+  askBridge<T>(method: string, params: object): Promise<T>;
+  restart(): Promise<void>;
+  log(line: string): void;
+}
+
+/** Runs a command of the bridge in a folder with its settings, and returns its output. doctor exits with 1 after it has found a problem. */
+function runBridge(args: string[], cwd: string): Promise<string> {
   const program = choose(settings.programs(), settings.find);
   if (program.kind !== "bridge") return Promise.reject(new Error(strings.program.needsBridge));
   return new Promise((done, failed) => {
-    execFile(program.command, args, { cwd: folder(), env: { ...process.env, ...program.env }, timeout, maxBuffer: 64 << 20 }, (cause, stdout, stderr) => {
+    execFile(program.command, args, { cwd: cwd || undefined, env: { ...process.env, ...program.env }, timeout, maxBuffer: 64 << 20 }, (cause, stdout, stderr) => {
       if (cause && stdout.trim() === "") failed(new Error(stderr.trim().split("\n").at(-1) || cause.message));
       else done(stdout);
     });
@@ -45,7 +60,7 @@ export async function openSettings(): Promise<void> {
   else await vscode.commands.executeCommand("workbench.action.openSettings", query.query);
 }
 
-export async function showStatus(app: App): Promise<void> {
+export async function showStatus(app: PolicyHost): Promise<void> {
   const s = strings.status;
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { row?: Row; run?: RowAction }>();
   pick.title = s.title;
@@ -80,7 +95,7 @@ export async function showStatus(app: App): Promise<void> {
   draw(statusRows(app.status.gate, status, grants?.length, undefined));
   let checks: Check[] | undefined;
   try {
-    if (vscode.workspace.isTrusted) checks = JSON.parse(await runBridge(["doctor", "--json"])) as Check[];
+    if (vscode.workspace.isTrusted) checks = JSON.parse(await runBridge(["doctor", "--json"], app.folder)) as Check[];
   } catch (cause) {
     app.log(`doctor: ${message(cause)}`);
   }
@@ -90,14 +105,14 @@ export async function showStatus(app: App): Promise<void> {
   pick.placeholder = s.hint;
 }
 
-async function run(app: App, action: RowAction): Promise<void> {
+async function run(app: PolicyHost, action: RowAction): Promise<void> {
   switch (action) {
     case "chat":
       return app.chat.focus();
     case "grants":
       return showGrants(app);
     case "decisions":
-      return showDecisions();
+      return showDecisions(app);
     case "try":
       return tryCommand(app);
     case "settings":
@@ -110,7 +125,7 @@ async function run(app: App, action: RowAction): Promise<void> {
 }
 
 /** Lists the remembered approvals, and revokes the chosen ones. */
-export async function showGrants(app: App): Promise<void> {
+export async function showGrants(app: PolicyHost): Promise<void> {
   try {
     const { grants } = await app.askBridge<{ grants: Grant[] }>("bridge/grant/list", {});
     if (grants.length === 0) {
@@ -128,10 +143,10 @@ export async function showGrants(app: App): Promise<void> {
 }
 
 /** Lists the logged decisions, the newest first. Enter opens the file of the rule, if there is one. */
-export async function showDecisions(): Promise<void> {
+export async function showDecisions(app: PolicyHost): Promise<void> {
   let all: LoggedDecision[];
   try {
-    all = JSON.parse(await runBridge(["decisions", "list", "--json", `--limit=${maxDecisions}`])) as LoggedDecision[];
+    all = JSON.parse(await runBridge(["decisions", "list", "--json", `--limit=${maxDecisions}`], app.folder)) as LoggedDecision[];
   } catch (cause) {
     void vscode.window.showErrorMessage(escapeLinks(strings.decisions.failed(message(cause))));
     return;
@@ -152,8 +167,8 @@ export async function showDecisions(): Promise<void> {
 /** The code of an error about params, of a bridge that takes messages only. */
 const invalidParams = -32602;
 
-async function explain(app: App, command: string): Promise<Explanation> {
-  const [cwd, threadId] = [folder() ?? "", app.threadId];
+async function explain(app: PolicyHost, command: string): Promise<Explanation> {
+  const { folder: cwd, threadId } = app;
   try {
     return await app.askBridge<Explanation>("bridge/policy/explain", { command, cwd, ...(threadId && { threadId }) });
   } catch (cause) {
@@ -163,7 +178,7 @@ async function explain(app: App, command: string): Promise<Explanation> {
 }
 
 /** Asks the policy about a command, which does not run. */
-export async function tryCommand(app: App): Promise<void> {
+export async function tryCommand(app: PolicyHost): Promise<void> {
   const command = await vscode.window.showInputBox({ title: strings.attempt.title, prompt: strings.attempt.prompt, placeHolder: "git push", ignoreFocusOut: true });
   if (!command?.trim()) return;
   try {

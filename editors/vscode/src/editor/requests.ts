@@ -18,16 +18,12 @@ export interface RequestsHost {
 }
 
 export class Requests {
-  readonly diffs: Diffs;
+  readonly diffs = new Diffs();
   private readonly notifications: ApprovalNotifications;
   /** The id of the last request whose diff was opened, so that it opens once. */
   private openedPatch = "";
 
-  constructor(
-    private readonly host: RequestsHost,
-    folder: string,
-  ) {
-    this.diffs = new Diffs(folder);
+  constructor(private readonly host: RequestsHost) {
     this.notifications = new ApprovalNotifications({
       answer: (id, choice) => this.answer(id, choice),
       diff: (id) => void this.showDiff(id),
@@ -62,7 +58,7 @@ export class Requests {
   /** Shows the pending requests as notifications, also those that were in view before the chat was hidden. */
   notify(): void {
     const wanted = settings.notifications();
-    this.notifications.update(this.shown, wanted === "always" || (wanted === "whenHidden" && !this.host.chat.visible));
+    this.notifications.update(this.shown, this.host.chats?.current.folder ?? "", wanted === "always" || (wanted === "whenHidden" && !this.host.chat.visible));
   }
 
   answer(id: string, choice: Choice, values: Record<string, string> = {}): boolean {
@@ -88,6 +84,6 @@ export class Requests {
 
   async showDiff(id?: string): Promise<void> {
     const found = this.host.chats?.requests().find(({ request }) => (id === undefined ? request.kind === "patch" : request.id === id));
-    if (found) await this.diffs.show(found.request.id, found.chat.session.pendingRequests.changes(found.request.id));
+    if (found) await this.diffs.show(found.request.id, found.chat.session.pendingRequests.changes(found.request.id), found.chat.folder);
   }
 }

@@ -6,7 +6,6 @@ import * as strings from "../core/strings";
 import { relativeTime, visibleValue } from "../core/text";
 import type { App } from "./app";
 import { openChat } from "./chatCommands";
-import { folder } from "./folder";
 import { threadName } from "./threads";
 
 /** Waits for a pause in typing before a search, in milliseconds. */
@@ -31,7 +30,7 @@ export function searchThreads(app: App): void {
     let items: (vscode.QuickPickItem & { thread?: Thread })[];
     try {
       const { data } = await app.call<{ data: Found[] }>("thread/search", { searchTerm, limit: 100 });
-      const here = data.filter(({ thread }) => thread.cwd === folder());
+      const here = data.filter(({ thread }) => thread.cwd === app.folder);
       // A snippet need not contain the typed words as they are, so that VS Code must not filter.
       items = here.map(({ thread, snippet }) => ({
         label: threadName(thread), description: relativeTime(thread.updatedAt * 1000, Date.now()), detail: visibleValue(snippet).slice(0, 200), alwaysShow: true, thread,

@@ -12,23 +12,24 @@ interface Failure {
 export class Threads implements vscode.TreeDataProvider<Thread | Failure> {
   private readonly changed = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changed.event;
-  /** The view; it shows whether the threads are archived ones. */
+  /** The view; it shows the folder if there are several, and whether the threads are archived ones. */
   view: { description?: string } | undefined;
   private archived = false;
 
   constructor(
     private readonly list: () => Promise<Thread[]>,
     private readonly current: () => string | undefined,
+    private readonly folderName: () => string,
     private readonly log: (line: string) => void,
   ) {}
 
   refresh(): void {
+    if (this.view) this.view.description = [this.folderName(), this.archived ? strings.thread.archived : ""].filter(Boolean).join(" · ");
     this.changed.fire(undefined);
   }
 
   setArchived(archived: boolean): void {
     this.archived = archived;
-    if (this.view) this.view.description = archived ? strings.thread.archived : "";
     this.refresh();
   }
 

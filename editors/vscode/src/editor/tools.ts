@@ -3,9 +3,10 @@ import * as vscode from "vscode";
 import type { DynamicTool, ToolResult } from "../core/protocol";
 import { formatProblems, formatSymbols, resolveInFolders } from "../core/toolOutput";
 import { relativePath } from "../core/text";
+import { folders } from "./folder";
 
 /** Returns the local folders of the workspace, the conversation's first. */
-const foldersFrom = (cwd: string): string[] => [cwd, ...(vscode.workspace.workspaceFolders ?? []).filter((one) => one.uri.scheme === "file").map((one) => one.uri.fsPath)];
+const foldersFrom = (cwd: string): string[] => [cwd, ...folders()];
 
 const noParameters = { type: "object", properties: {}, additionalProperties: false };
 

@@ -3,7 +3,6 @@ import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import * as strings from "../core/strings";
 import { visibleValue } from "../core/text";
-import { folder } from "./folder";
 
 interface Changed {
   uri: vscode.Uri;
@@ -24,20 +23,19 @@ interface Repository {
   state: { HEAD?: { commit?: string }; indexChanges: Changed[]; workingTreeChanges: Changed[]; untrackedChanges?: Changed[] };
 }
 
-export async function showWorkingTree(log: (line: string) => void): Promise<void> {
-  const why = await show().catch((cause: unknown) => (cause instanceof Error ? cause.message : String(cause)));
+export async function showWorkingTree(folder: string, log: (line: string) => void): Promise<void> {
+  const why = await show(folder).catch((cause: unknown) => (cause instanceof Error ? cause.message : String(cause)));
   if (why === undefined) return;
   log(`diff: ${why}`);
   void vscode.window.showInformationMessage(escapeLinks(visibleValue(why)));
 }
 
 /** Returns why there is nothing to show. */
-async function show(): Promise<string | undefined> {
+async function show(folder: string): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<Git>("vscode.git");
-  const cwd = folder();
-  if (!extension || cwd === undefined) return strings.workingTree.noGit;
+  if (!extension || folder === "") return strings.workingTree.noGit;
   const git = (await extension.activate()).getAPI(1);
-  const root = vscode.Uri.file(cwd);
+  const root = vscode.Uri.file(folder);
   const repository = git.getRepository(root) ?? (await git.openRepository(root));
   if (!repository) return strings.workingTree.noRepository;
   await repository.status();

@@ -33,7 +33,7 @@ export interface Suggestion {
 
 export type PickerKind = "model" | "permissions";
 
-const changeActions = ["diff", "keep", "undo", "hunks", "restore"] as const;
+const changeActions = ["diff", "keep", "undo", "hunks", "all", "restore"] as const;
 export type ChangeAction = (typeof changeActions)[number];
 
 export interface PageState {
@@ -49,6 +49,8 @@ export interface PageState {
   since: number;
   title: string;
   folder: string;
+  /** The name of the folder; "" if the window has no other one. */
+  folderName: string;
   blocked: Blocked | null;
 }
 
@@ -77,7 +79,7 @@ export type FromPage =
   | { type: "answer"; id: string; choice: Choice; values: Values }
   | { type: "diff"; id: string }
   | { type: "openPolicy"; id: string; index: number }
-  | { type: "change"; id: string; index: number; action: ChangeAction }
+  | { type: "change"; id: string; index: number; action: ChangeAction; hunk: number | undefined }
   | { type: "notice"; id: string; index: number }
   | { type: "seen"; ids: string[] }
   | { type: "open"; href: string }
@@ -93,6 +95,7 @@ export type FromPage =
   | { type: "openFile"; path: string; line: number; column: number }
   | { type: "tab"; action: "select" | "close"; id: string }
   | { type: "newChat" }
+  | { type: "chooseFolder" }
   | { type: "unblock" };
 
 /** The maximal number of names of files in one message. */
@@ -113,6 +116,7 @@ export function parseMessage(raw: unknown): FromPage | undefined {
     case "unblock":
     case "addContext":
     case "newChat":
+    case "chooseFolder":
       return { type: m["type"] };
     case "send": {
       const message = text("text")?.trim();
@@ -171,9 +175,10 @@ export function parseMessage(raw: unknown): FromPage | undefined {
       return id === undefined || typeof index !== "number" ? undefined : { type: m["type"], id, index };
     }
     case "change": {
-      const [id, index] = [text("id"), m["index"]];
+      const [id, index, hunk] = [text("id"), m["index"], m["hunk"]];
       const action = changeActions.find((one) => one === m["action"]);
-      return id === undefined || action === undefined || typeof index !== "number" ? undefined : { type: "change", id, index, action };
+      if (id === undefined || action === undefined || typeof index !== "number" || (hunk !== undefined && typeof hunk !== "number")) return undefined;
+      return { type: "change", id, index, action, hunk };
     }
     case "seen": {
       const ids = m["ids"];

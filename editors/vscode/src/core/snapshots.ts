@@ -1,0 +1,198 @@
+// The private Git repository of a folder: its index and its snapshots, which are commits. The repository of the user is
+// never used.
+import { createHash, randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { chmod, copyFile, lstat, mkdir, open, readdir, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { State } from "./fileState";
+import { Git } from "./git";
+import { excludes } from "./ignore";
+import { put } from "./merge";
+import * as strings from "./strings";
+import type { Record } from "./turnRecord";
+
+const day = 24 * 3600 * 1000;
+const maxAge = 14 * day;
+const maxRefs = 200;
+const attributes = "* -text -filter -ident -working-tree-encoding -diff -merge\n";
+
+/** Returns a path of git, whose characters are bytes, as text. */
+export const utf8 = (path: string): string => Buffer.from(path, "latin1").toString();
+
+export class Snapshots {
+  readonly root: string;
+  readonly dir: string;
+  readonly git: Git;
+  private readonly name = randomBytes(6).toString("hex");
+  private readonly index: string;
+
+  /** parent: the folder of the repositories. Throws if folder can't have one. */
+  constructor(folder: string, private readonly parent: string) {
+    this.root = realpathSync(folder);
+    if (this.root === "/" || this.root === realpathSync(homedir())) throw new Error(strings.changes.homeFolder);
+    this.dir = join(parent, `${createHash("sha256").update(this.root).digest("hex").slice(0, 16)}.git`);
+    this.index = join(this.dir, `index.${this.name}`);
+    this.git = new Git(this.dir, this.root, this.index);
+  }
+
+  /** Makes the repository, and takes the index of an earlier process. */
+  async prepare(): Promise<void> {
+    for (const folder of [this.parent, this.dir]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await chmod(folder, 0o700);
+    }
+    if (!(await stat(join(this.dir, "HEAD")).catch(() => undefined))) await this.git.run(["init", "--quiet", "--bare", "--template="], "", { GIT_WORK_TREE: undefined, GIT_DEFAULT_HASH: "sha1" });
+    await mkdir(join(this.dir, "info"), { recursive: true });
+    await writeFile(join(this.dir, "info", "attributes"), attributes);
+    const old = await stat(join(this.dir, "index")).catch(() => undefined);
+    if (old) {
+      // The time stays: git compares a file that is not older than the index by content.
+      await copyFile(join(this.dir, "index"), this.index);
+      const seconds = Math.floor(old.mtimeMs / 1000);
+      await utimes(this.index, seconds, seconds);
+    }
+  }
+
+  /** Writes the patterns of ignored files. */
+  async writeExcludes(): Promise<void> {
+    const file = join(this.dir, "info", `exclude.${this.name}`);
+    await writeFile(file, excludes(this.root, await this.git.excludesFile(), this.dir));
+    await rename(file, join(this.dir, "info", "exclude"));
+  }
+
+  /**
+   * Brings the index up to date with the files. It has neither ignored files nor nested repositories. Returns the files
+   * that can't be read, and stay as they are in the index.
+   */
+  async updateIndex(): Promise<string[]> {
+    await unlink(`${this.index}.lock`).catch(() => undefined); // of a git that was killed
+    const gone: string[] = [];
+    const found: string[] = [];
+    for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) {
+      const info = await lstat(this.full(path)).catch(() => undefined);
+      (!info || info.isDirectory() ? gone : found).push(path);
+    }
+    for (const path of await this.git.items(["ls-files", "-z", "-o", "--exclude-standard"])) {
+      if (!path.endsWith("/")) found.push(path); // else a repository
+    }
+    const changed: string[] = [];
+    const unreadable: string[] = [];
+    for (const path of found) ((await this.isReadable(path)) ? changed : unreadable).push(path);
+    const input = (paths: string[]): Buffer => Buffer.from(paths.map((path) => `${path}\0`).join(""), "latin1");
+    if (gone.length > 0) await this.git.run(["update-index", "--force-remove", "-z", "--stdin"], input(gone));
+    if (changed.length > 0) await this.git.run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], input(changed));
+    return unreadable;
+  }
+
+  /** Reports whether git can read a file. One that is gone by now counts as readable. */
+  private async isReadable(path: string): Promise<boolean> {
+    const info = await lstat(this.full(path)).catch(() => undefined);
+    if (!info?.isFile()) return true;
+    try {
+      await (await open(this.full(path))).close();
+      return true;
+    } catch (cause) {
+      return (cause as NodeJS.ErrnoException).code === "ENOENT";
+    }
+  }
+
+  private full = (path: string): Buffer => Buffer.concat([Buffer.from(`${this.root}/`), Buffer.from(path, "latin1")]);
+
+  /** Commits the index. */
+  async commit(meta: object): Promise<string> {
+    const first = await this.git.try(["write-tree"]);
+    let tree = first.out.toString().trim();
+    if (first.code !== 0) {
+      await unlink(this.index); // objects of the index were lost: read all files again
+      await this.updateIndex();
+      tree = await this.git.line(["write-tree"]);
+    }
+    const commit = await this.commitTree(tree, meta);
+    await this.setRef(`refs/index/${this.name}`, commit); // the objects of the index stay
+    return commit;
+  }
+
+  private commitTree = (tree: string, meta: object): Promise<string> => this.git.line(["commit-tree", tree, "-F", "-"], JSON.stringify(meta));
+
+  setRef = (ref: string, commit: string): Promise<Buffer> => this.git.run(["update-ref", ref, commit]);
+
+  /** Returns what a commit records beside its files. */
+  async meta(commit: string): Promise<object> {
+    const text = await this.git.run(["cat-file", "commit", commit]);
+    return JSON.parse(text.subarray(text.indexOf("\n\n") + 2).toString()) as object;
+  }
+
+  /** Returns a commit with other states of some files. */
+  async overlay(commit: string, states: Map<string, State>, meta: object): Promise<string> {
+    const env = { GIT_INDEX_FILE: `${this.index}.overlay` };
+    await this.git.run(["read-tree", commit], "", env);
+    const lines: string[] = [];
+    for (const [path, state] of states) {
+      const mode = state.kind === "absent" ? "0" : state.kind === "link" ? "120000" : state.executable ? "100755" : "100644";
+      lines.push(`${mode} ${state.kind === "absent" ? "0".repeat(40) : await put(this.git, state.data)}\t${path}\0`);
+    }
+    if (lines.length > 0) await this.git.run(["update-index", "-z", "--index-info"], lines.join(""), env);
+    const tree = await this.git.line(["write-tree"], "", env);
+    await unlink(env.GIT_INDEX_FILE).catch(() => undefined);
+    return this.commitTree(tree, meta);
+  }
+
+  /** Returns the paths that a snapshot does not have. */
+  async outside(): Promise<Pick<Record, "outside" | "nested" | "empty">> {
+    const ignored = await this.git.items(["ls-files", "-z", "-o", "-i", "--directory", "--exclude-standard"]);
+    const others = (await this.git.items(["ls-files", "-z", "-o", "--directory", "--exclude-standard"])).filter((path) => path.endsWith("/"));
+    const nested: string[] = [];
+    for (const path of others) if (await lstat(Buffer.concat([this.full(path), Buffer.from(".git")])).catch(() => undefined)) nested.push(path);
+    const empty = others.filter((path) => !nested.includes(path));
+    return { outside: [...ignored, ...nested].map(utf8), nested: nested.map(utf8), empty: empty.map(utf8) };
+  }
+
+  /** Returns the contents of blobs. */
+  async contents(oids: string[]): Promise<Map<string, Buffer>> {
+    const contents = new Map<string, Buffer>();
+    if (oids.length === 0) return contents;
+    const out = await this.git.run(["cat-file", "--batch"], oids.map((oid) => `${oid}\n`).join(""));
+    let at = 0;
+    for (const oid of oids) {
+      const end = out.indexOf("\n", at);
+      const head = out.subarray(at, end).toString();
+      const size = /^\w+ \w+ (\d+)$/.exec(head)?.[1];
+      if (size === undefined) throw new Error(strings.changes.gitFailed("cat-file", head));
+      contents.set(oid, out.subarray(end + 1, end + 1 + Number(size)));
+      at = end + Number(size) + 2;
+    }
+    return contents;
+  }
+
+  /** Deletes old snapshots, and files that other processes have left. */
+  async clean(now: number): Promise<void> {
+    const lines = (await this.git.line(["for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)"])).split("\n");
+    const stays = new Map<string, boolean>();
+    const dead: string[] = [];
+    for (const line of lines) {
+      const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
+      if (time === undefined || ref === `refs/index/${this.name}`) continue;
+      const group = ref.replace(/\/(?:before|after)$/, "");
+      if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && stays.size < maxRefs);
+      if (!stays.get(group)) dead.push(`delete ${ref}\n`);
+    }
+    if (dead.length > 0) await this.git.run(["update-ref", "--stdin"], dead.join(""));
+    for (const name of await readdir(this.dir)) {
+      const isIndex = name.startsWith("index.") && !name.startsWith(`index.${this.name}`);
+      if (!isIndex && !name.startsWith("merge.")) continue; // of processes that were killed
+      const info = await stat(join(this.dir, name)).catch(() => undefined);
+      if (info && now - info.mtimeMs > (isIndex ? maxAge : day)) await rm(join(this.dir, name), { recursive: true, force: true });
+    }
+    const mark = join(this.dir, "cleaned");
+    const last = await stat(mark).catch(() => undefined);
+    if (last && now - last.mtimeMs < day) return;
+    await writeFile(mark, "");
+    await this.git.run(["gc", "--quiet", "--prune=1.day.ago"]); // another editor may be writing newer objects
+  }
+
+  /** Leaves the index to the next process. */
+  close(): Promise<void> {
+    return rename(this.index, join(this.dir, "index"));
+  }
+}
