@@ -138,9 +138,13 @@ func runSelected(ctx *kong.Context, in io.Reader, out *safeWriter, raw rawOutput
 		return c.Run(out)
 	case interface{ Run(rawOutput) error }:
 		return c.Run(raw)
-	case interface{ Run(io.Reader, io.Writer) error }:
+	case interface {
+		Run(io.Reader, io.Writer) error
+	}:
 		return c.Run(in, out)
-	case interface{ Run(io.Reader, rawOutput) error }:
+	case interface {
+		Run(io.Reader, rawOutput) error
+	}:
 		return c.Run(in, raw)
 	case interface {
 		Run(io.Writer, *kong.Kong) error
