@@ -79,7 +79,7 @@ func (w *markup) head(p *Page) {
 	if p.Name != "" {
 		w.add(", %s in %s", p.Name, p.Workspace)
 	}
-	w.add(". Began %s, lasted %s, %s events.</p>\n</header>\n", p.First.UTC().Format(time.RFC3339), formatDuration(p.Last.Sub(p.First)), p.Events)
+	w.add(". Began %s, lasted %s, %s events.</p>\n</header>\n", p.First.UTC().Format(time.RFC3339), formatDuration(p.Last.Sub(p.First)), strconv.Itoa(p.Events))
 }
 
 // filters writes the boxes that select rows, with the number of rows of each kind.
@@ -97,7 +97,7 @@ func (w *markup) filters(rows []*Row) {
 		if kind != "other" {
 			w.add(" checked")
 		}
-		w.add("> %s <small>%s</small></label>\n", kind, counts[kind])
+		w.add("> %s <small>%s</small></label>\n", kind, strconv.Itoa(counts[kind]))
 	}
 	w.add(`<label><input type="checkbox" id="blocked"> only what was stopped</label>
 <label>Search <input type="search" id="search" placeholder="press /"></label>
