@@ -2,14 +2,16 @@ package rollout
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
+
+	"golang.org/x/sync/semaphore"
 
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
@@ -44,17 +46,35 @@ type Call struct {
 // The model's provider writes the calls, and outputs besides. So nothing in the file shows that a
 // call has ended.
 func FindCall(codexHome, path, turn, callID string) Call {
-	text := searchText(callID)
-	if codexHome == "" || !filepath.IsAbs(path) || text == "" || turn == "" || searchText(turn) != turn {
+	if codexHome == "" || !filepath.IsAbs(path) || searchText(callID) == "" || turn == "" || searchText(turn) != turn {
 		return Call{}
 	}
-	reading.Lock()
-	defer reading.Unlock()
-	lines, head, ok := turnLines(codexHome, path, turn)
+	for size := int64(maxTail); size <= maxSettingsTail; size *= 4 {
+		if call, known := findInTail(codexHome, path, turn, callID, size); known {
+			return call
+		}
+	}
+	return Call{}
+}
+
+// reading bounds the bytes of files that all calls of FindCall have in memory. Hooks of parallel tool
+// calls read at the same time.
+var reading = semaphore.NewWeighted(maxSettingsTail)
+
+// findInTail is FindCall in the end of a file. It returns false if the turn may start before it.
+func findInTail(codexHome, path, turn, callID string, size int64) (call Call, known bool) {
+	_ = reading.Acquire(context.Background(), size) // it has no other end
+	defer reading.Release(size)
+	tail, head, err := readEnds(codexHome, path, size)
+	if err != nil {
+		return Call{}, true
+	}
+	whole := head == nil
+	lines, ok := turnLines(tail, turn, whole)
 	if !ok {
-		return Call{}
+		return Call{}, whole
 	}
-	var call Call
+	text := searchText(callID)
 	count, escalated := 0, false
 	for line := range bytes.Lines(lines.turn) {
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
@@ -68,11 +88,11 @@ func FindCall(codexHome, path, turn, callID string) Call {
 	}
 	switch {
 	case count == 1 && escalated:
-		return call
+		return call, true
 	case escalated:
-		return Call{Escalation: rules.Escalated}
+		return Call{Escalation: rules.Escalated}, true
 	case count != 1:
-		return Call{}
+		return Call{}, true
 	}
 	if call.Shell == "" {
 		call.Shell = shellName(defaultShell(lines.before, lines.turn, head, originalHead(codexHome, path)))
@@ -83,37 +103,25 @@ func FindCall(codexHome, path, turn, callID string) Call {
 	if call.Shell == "" {
 		call.Flags = ""
 	}
-	return call
+	return call, true
 }
-
-// reading is held while FindCall reads a file, so that only one is in memory.
-var reading sync.Mutex
 
 // turnText is the end of a file, split at the start of a turn.
 type turnText struct{ before, turn []byte }
 
-// turnLines returns the end of a file with all lines of a turn, and the start of the file, nil if
-// the end is all of it. It returns false if the turn starts too far from the end.
+// turnLines returns the end of a file from the first line of a turn, and what is before it. It returns
+// false if the turn does not start there. whole is whether the end is all of the file.
 //
 // Codex creates the id of a turn when the turn starts, so no earlier line can have it.
-func turnLines(codexHome, path, turn string) (lines turnText, head []byte, ok bool) {
-	for size := int64(maxTail); size <= maxSettingsTail; size *= 4 {
-		tail, head, err := readEnds(codexHome, path, size)
-		if err != nil {
-			return turnText{}, nil, false
+func turnLines(tail []byte, turn string, whole bool) (lines turnText, ok bool) {
+	at := 0
+	for line := range bytes.Lines(tail) {
+		if bytes.Contains(line, []byte(turn)) && (whole || startsTurn(line, turn)) {
+			return turnText{tail[:at], tail[at:]}, true
 		}
-		whole, at := head == nil, 0
-		for line := range bytes.Lines(tail) {
-			if bytes.Contains(line, []byte(turn)) && (whole || startsTurn(line, turn)) {
-				return turnText{tail[:at], tail[at:]}, head, true
-			}
-			at += len(line)
-		}
-		if whole {
-			return turnText{}, nil, false
-		}
+		at += len(line)
 	}
-	return turnText{}, nil, false
+	return turnText{}, false
 }
 
 // startsTurn reports whether a line is the first one of a turn.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/rules"
@@ -74,6 +75,30 @@ func TestFindCall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call is found while other files are read; not more than the bound is read at once.
+func TestFindCallReadsAtOnce(t *testing.T) {
+	home, path := write(t, started+call("exec_command", `{"cmd":"ls"}`))
+	other := int64(0)
+	for rollout.Reading.TryAcquire(rollout.MaxTail) {
+		other += rollout.MaxTail
+	}
+	if other < 2*rollout.MaxTail {
+		t.Fatalf("%d bytes may be read at once", other)
+	}
+	found := make(chan rules.Escalation, 1)
+	go func() { found <- rollout.FindCall(home, path, "turn_1", "call_1").Escalation }()
+	select {
+	case <-found:
+		t.Error("the bound is not kept")
+	case <-time.After(20 * time.Millisecond):
+	}
+	rollout.Reading.Release(rollout.MaxTail)
+	if got := <-found; got != sandboxed {
+		t.Errorf("got %d", got)
+	}
+	rollout.Reading.Release(other - rollout.MaxTail)
 }
 
 // Ids of any length and with any characters are found.

@@ -23,7 +23,7 @@ const (
 // that it has ever read, and of the others only those that all versions had. It may be used
 // concurrently.
 type Reader struct {
-	mu   sync.Mutex
+	mu   sync.RWMutex
 	sets map[string]entry // by folder
 }
 
@@ -45,8 +45,6 @@ func (s fileState) isUnchanged(o fileState) bool {
 // Read returns the rules of the files *.rules in the folders, in the order of their names. A
 // missing folder has no rules.
 func (r *Reader) Read(folders ...string) *Set {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	all := new(Set)
 	for _, folder := range folders {
 		one := r.readFolder(folder)
@@ -59,15 +57,20 @@ func (r *Reader) Read(folders ...string) *Set {
 }
 
 func (r *Reader) readFolder(folder string) *Set {
+	if set := r.readUnchanged(folder); set != nil { // hooks of parallel tool calls do not wait for each other
+		return set
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	files, err := list(folder)
 	if err != nil {
 		return &Set{Err: err}
 	}
 	known, ok := r.sets[folder]
-	if len(files) == 0 && !ok {
+	switch { // another call may have read the folder
+	case len(files) == 0 && !ok:
 		return new(Set)
-	}
-	if ok && slices.EqualFunc(known.files, files, fileState.isUnchanged) {
+	case ok && slices.EqualFunc(known.files, files, fileState.isUnchanged):
 		return known.set
 	}
 	set := new(Set)
@@ -87,6 +90,23 @@ func (r *Reader) readFolder(folder string) *Set {
 	}
 	r.sets[folder] = entry{files, set}
 	return set
+}
+
+// readUnchanged returns the rules of a folder in which no file has changed, else nil.
+func (r *Reader) readUnchanged(folder string) *Set {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	files, err := list(folder)
+	known, ok := r.sets[folder]
+	switch {
+	case err != nil:
+		return &Set{Err: err}
+	case len(files) == 0 && !ok:
+		return new(Set)
+	case ok && slices.EqualFunc(known.files, files, fileState.isUnchanged):
+		return known.set
+	}
+	return nil
 }
 
 // merge returns the rules that apply if either of two versions may be the effective one: all Allow

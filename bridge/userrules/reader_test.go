@@ -47,6 +47,22 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Calls for folders without a change do not wait for each other.
+func TestReadAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "own.rules"), []byte(`prefix_rule(pattern=["ls"], decision="allow")`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r userrules.Reader
+	if got := r.Read(dir); len(got.Rules) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	defer r.HoldRead()()
+	if got := r.Read(dir, filepath.Join(dir, "missing")); len(got.Rules) != 1 || got.Err != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Files are read in the order of their names, and again after a change.
 func TestReader(t *testing.T) {
 	dir := t.TempDir()

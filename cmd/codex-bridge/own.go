@@ -72,7 +72,7 @@ func isOwn(args []string) bool {
 
 func newParser(c *cli) (*kong.Kong, error) {
 	return kong.New(c, kong.Name("codex-bridge"), kong.Description(description), kong.ExplicitGroups(groups), kong.Help(printHelp),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, NoAppDescFormat: true, WrapUpperBound: maxColumns}))
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: maxColumns}))
 }
 
 // printHelp prints the help of kong, and the example of a command.
@@ -92,10 +92,68 @@ type helpCmd struct {
 
 // Run prints the help of a command, or of the program.
 func (c helpCmd) Run(app *kong.Kong) error {
-	if _, err := app.Parse(append(slices.Clone(c.Command), "--help")); err != nil {
+	ctx, err := traceArgs(app, append(slices.Clone(c.Command), "--help"))
+	if err != nil {
 		return &refusedArgs{plain(err.Error()) + "; \"codex-bridge help\" lists the commands"}
 	}
-	return nil
+	return ctx.PrintUsage(false)
+}
+
+// traceArgs returns the commands and flags of an argument list, before their values are set.
+func traceArgs(app *kong.Kong, args []string) (*kong.Context, error) {
+	ctx, err := kong.Trace(app, args)
+	if err == nil {
+		err = ctx.Error
+	}
+	return ctx, err
+}
+
+// parseArgs parses an argument list into cli, or returns done after printing a help.
+//
+// Kong.Parse and Context.Run would find methods by name. The linker then keeps all exported methods of all
+// types, which are a sixth of the program.
+func parseArgs(app *kong.Kong, args []string) (ctx *kong.Context, done bool, err error) {
+	if ctx, err = traceArgs(app, args); err != nil {
+		return nil, false, err
+	}
+	if slices.ContainsFunc(ctx.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag == app.Model.HelpFlag }) {
+		return ctx, true, ctx.PrintUsage(false)
+	}
+	if err := ctx.Reset(); err != nil {
+		return nil, false, err
+	}
+	if err := ctx.Resolve(); err != nil {
+		return nil, false, err
+	}
+	if _, err := ctx.Apply(); err != nil {
+		return nil, false, err
+	}
+	return ctx, false, ctx.Validate()
+}
+
+// runSelected runs the selected command of cli.
+func runSelected(ctx *kong.Context, in io.Reader, out *safeWriter, raw rawOutput) error {
+	switch c := ctx.Selected().Target.Interface().(type) {
+	case interface{ Run(io.Writer) error }:
+		return c.Run(out)
+	case interface{ Run(rawOutput) error }:
+		return c.Run(raw)
+	case interface {
+		Run(io.Reader, io.Writer) error
+	}:
+		return c.Run(in, out)
+	case interface {
+		Run(io.Reader, rawOutput) error
+	}:
+		return c.Run(in, raw)
+	case interface {
+		Run(io.Writer, *kong.Kong) error
+	}:
+		return c.Run(out, ctx.Kong)
+	case interface{ Run(*kong.Kong) error }:
+		return c.Run(ctx.Kong)
+	}
+	panic(ctx.Command() + " can't be run") // cli is declared wrongly
 }
 
 // runOwn runs a command of cli and returns the exit status.
@@ -105,19 +163,19 @@ func runOwn(args []string) int {
 	if err != nil {
 		panic(err) // cli is declared wrongly
 	}
-	ctx, err := parser.Parse(args)
+	ctx, done, err := parseArgs(parser, args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "codex-bridge: %s; see codex-bridge %s --help\n", plain(err.Error()), args[0])
 		return exitConfig
+	}
+	if done {
+		return 0
 	}
 	p := startWaiting(ctx.Selected().FullPath())
 	defer p.stop()
 	raw := p.writer(os.Stdout)
 	out := &safeWriter{w: raw}
-	ctx.BindTo(p.reader(os.Stdin), (*io.Reader)(nil))
-	ctx.BindTo(raw, (*rawOutput)(nil))
-	ctx.BindTo(out, (*io.Writer)(nil))
-	if err := errors.Join(ctx.Run(parser), out.flush()); err != nil {
+	if err := errors.Join(runSelected(ctx, p.reader(os.Stdin), out, raw), out.flush()); err != nil {
 		p.stop()
 		return report(err)
 	}

@@ -25,8 +25,6 @@ type Row struct {
 	key                      string
 }
 
-func (r *Row) at(first time.Time) string { return formatDuration(r.Start.Sub(first)) }
-
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
