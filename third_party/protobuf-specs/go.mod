@@ -1,3 +1,0 @@
-module github.com/sigstore/protobuf-specs
-
-go 1.26.0
