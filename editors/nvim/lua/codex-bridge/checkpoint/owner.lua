@@ -17,8 +17,8 @@ function M.is_alive(id)
   local ok, _, code = vim.uv.kill(tonumber(pid), 0)
   if ok ~= 0 and code ~= "EPERM" then
     return false
-  elseif server == "" then
-    return true
+  elseif server:sub(1, 1) ~= "/" then
+    return true -- no socket that this editor can find
   end
   local connected, channel = pcall(vim.fn.sockconnect, "pipe", server)
   if connected and channel > 0 then
