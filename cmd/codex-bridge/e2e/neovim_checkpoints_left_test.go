@@ -214,6 +214,18 @@ end, 0)`, names[i], rounds)
 		c.waitLua("all_done or #notices > 0")
 		c.checkLua("[]", "notices")
 	}
+	// A gc may delete the folder of a new object just before git writes it.
+	editors[0].lua(`work(function(store)
+  local program, script, ran = store.git.program, vim.fn.tempname(), vim.fn.tempname()
+  vim.fn.writefile({
+    "#!/bin/sh", "if mkdir " .. ran .. "; then echo 'error: unable to create temporary file: No such file or directory' >&2; exit 128; fi",
+    "exec " .. program .. ' "$@"',
+  }, script)
+  vim.fn.setfperm(script, "rwx------")
+  store.git.program = script
+  store:put("text")
+  store.git.program = program
+end)`)
 	for i, c := range editors {
 		c.checkLua(fmt.Sprint(rounds), fmt.Sprintf(`work(function(store)
   local list = store:list("refs/turns/" .. thread.id)
@@ -253,7 +265,8 @@ store.snapshot = function(self, message)
   return self:snapshot(message)
 end
 begin("late")`)
-	c.checkLua(`["No restore point: the snapshot took longer than 10 s"]`, "notices")
+	const notices = `["No restore point: the snapshot took longer than 10 s"]`
+	c.checkLua(notices, "notices")
 	w.put("file", "first turn\n")
 	c.lua(`continue()
 work(function() end) -- the snapshot is complete
@@ -261,6 +274,7 @@ changes.completed(thread.id, "late")`)
 	w.put("file", "mine\n")
 	c.turn(func() { w.put("file", "second turn\n") })
 	c.checkLua("1", `#select(2, await(function(done) changes.restore_points(thread, done) end))`)
+	c.checkLua(notices, "notices")
 	c.checkLua(`{"file":"restored"}`, "restore(1)")
 	if got := w.get("file"); got != "mine\n" {
 		t.Errorf("the file is %q", got)
