@@ -49,6 +49,7 @@ func TestNeovimChanges(t *testing.T) {
 			v.waitLua("vim.fn.getline(5) == 'five'")
 			v.typeKeys(":CodexChanges<CR>")
 			v.waitLua("changes_text():find('The turn is running', 1, true) and changes_text():find('+twenty-five', 1, true)")
+			v.checkContains(v.chatText(), "\n### 1 file changed\n\nM poem.txt  +2 -2\n")
 			v.typeKeys(":q<CR>")
 			v.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('poem.txt'))")
 			v.typeKeys("15GSmine<Esc>:write<CR>")
@@ -58,7 +59,11 @@ func TestNeovimChanges(t *testing.T) {
 			close(until)
 			v.waitTurns()
 			v.waitLua("#seen('CodexChanges') == 1")
-			v.checkContains(v.chatText(), "> 4 files changed: :CodexChanges shows, keeps or undoes the changes.")
+			chat := v.chatText()
+			v.checkContains(chat, "\n### 4 files changed\n\nA made.txt  +1 -0\n")
+			if strings.Contains(chat, "1 file changed") {
+				t.Errorf("the live changes are still in\n%s", chat)
+			}
 			v.typeKeys(":CodexChanges<CR>")
 			v.waitLua("changes_text():find('A made.txt  +1 -0', 1, true)")
 			v.recordScreen("changes")
@@ -106,6 +111,83 @@ func TestNeovimChanges(t *testing.T) {
 			v.waitLua("changes_text():find('A made.txt', 1, true) and changes_text():find('M poem.txt', 1, true)")
 		})
 	}
+}
+
+// While a turn runs, its changed files grow in the chat. Afterwards the chat has its files and hunks, with the keys of the
+// list of changes; a key on a change answers no approval.
+func TestNeovimChangesInChat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.put("poem.txt", numbered(40, nil))
+	w.put("old.txt", "old\n")
+	patch := func(text string) scripted.Reply {
+		return scripted.Reply{scripted.CustomCall{Tool: "apply_patch", Input: "*** Begin Patch\n" + text + "*** End Patch\n"}}
+	}
+	until := make(chan struct{})
+	w.model.Add(
+		scripted.Step{When: "change it", Reply: patch("*** Update File: poem.txt\n@@\n line 4\n-line 5\n+five\n line 6\n@@\n line 24\n-line 25\n+--- a/twenty-five\n line 26\n")},
+		scripted.Step{When: "Success", Reply: append(patch("*** Add File: sub/made.txt\n+one\n+two\n*** Delete File: old.txt\n"), scripted.Paused{Until: until})},
+	)
+	v := w.neovim("{ thread = { approvalPolicy = 'on-request', sandbox = 'workspace-write' } }")
+	v.lua(laterPicker + changesLua)
+	v.startText("change it")
+	v.waitLua("chat():find('### 1 file changed\\n\\nM poem.txt  +2 -2\\n', 1, true)")
+	v.waitScreen("until now")
+	close(until)
+	v.waitTurns()
+	v.waitLua("#seen('CodexChanges') == 1")
+	v.checkContains(v.chatText(), "### 3 files changed\n\nD old.txt  +0 -1\n  @@ -1,1 +1,0 @@\n  -old\nM poem.txt  +2 -2\n  @@ -5,1 +5,1 @@\n  -line 5\n  +five\n  @@ -25,1 +25,1 @@\n  -line 25\n  +--- a/twenty-five\nA sub/made.txt  +2 -0\n  @@")
+	v.waitScreen("▸ M poem.txt  +2 -2", "ga keep · gr undo")
+	v.recordScreen("in the chat")
+
+	// A closed fold is the whole file; inside of an open one the keys are about a hunk. The fold stays open.
+	at := func(text string) {
+		v.lua(`vim.api.nvim_set_current_win(vim.fn.bufwinid("codex://chat")) assert(vim.fn.search("\\V\\^" .. ..., "w") > 0)`, text)
+	}
+	at("A sub/made.txt  +2")
+	v.typeKeys("gr")
+	v.waitLua("noted('Undone: sub/made.txt')")
+	if _, err := os.Stat(w.path("sub")); err == nil {
+		t.Error("the folder of an undone file is still there")
+	}
+	at("M poem.txt  +2")
+	v.typeKeys("<CR>")
+	v.waitLua("vim.fn.foldclosed('.') == -1")
+	at("  -line 25")
+	v.typeKeys("gd")
+	v.waitScreen("after the undo", "poem.txt (now)")
+	v.typeKeys(":tabclose<CR>")
+	at("  -line 25")
+	v.typeKeys("gr")
+	v.waitLua("noted('Undone: poem.txt') and not chat():find('  -line 25', 1, true)")
+	if got := w.get("poem.txt"); got != numbered(40, map[int]string{5: "five\n"}) {
+		t.Errorf("after the undo of a hunk: %q", got)
+	}
+	at("  -line 5")
+	v.waitLua("vim.fn.foldclosed('.') == -1")
+
+	// While a card is on the screen, its keys don't answer it from a line of a change.
+	v.startText("ESCALATE: touch escalated")
+	v.waitScreen("Leaves the sandbox", "ga  Accept once")
+	at("  -line 5")
+	v.typeKeys("gr")
+	v.waitLua("noted('A turn is running')")
+	v.typeKeys("ga")
+	v.waitLua("not chat():find('M poem.txt  +', 1, true) and require('codex-bridge').about().pending_requests == 1")
+	v.typeKeys("Gga")
+	v.waitTurns()
+	v.waitLua("#seen('CodexChanges') == 2")
+	v.checkContains(v.chatText(), "### 1 file changed\n\nA escalated")
+	at("D old.txt  +0") // an older turn: :CodexRestore goes back to before it
+	v.typeKeys("gr")
+	v.waitLua("noted('There is no change on this line.')")
+	at("A escalated  +")
+	v.typeKeys("gr")
+	v.waitLua("noted('Undone: escalated')")
+	if w.workspaceHasFile("escalated") || w.workspaceHasFile("old.txt") {
+		t.Error("another file changed")
+	}
+	v.waitLua("chat():find('### 1 file changed\\n\\nThere are no changes to keep or undo.', 1, true)")
 }
 
 // Each chat has its own list of changes. A turn of one stops the undo of the other.
@@ -199,7 +281,7 @@ func TestNeovimChangesTooSlow(t *testing.T) {
 	v.checkContains(v.chatText(), "> No restore point: the snapshot took longer than 0 s\n")
 	v.lua(`require("codex-bridge.changes").limit_ms = 60000`)
 	v.runText("PATCH: two\ntext")
-	v.waitLua("chat():find('> 1 file changed: :CodexChanges', 1, true)")
+	v.waitLua("chat():find('### 1 file changed', 1, true)")
 	if got := w.get("one") + w.get("two"); got != "text\ntext\n" {
 		t.Errorf("the files are %q", got)
 	}

@@ -21,7 +21,8 @@ changes, stores, turns = require("codex-bridge.changes"), require("codex-bridge.
 thread = { id = "thread", cwd = vim.fn.getcwd() }
 notices = {}
 require("codex-bridge.session").of_thread = function()
-  return { chat = { notice = function(_, text) notices[#notices + 1] = text end } }
+  local chat = { notice = function(_, text) notices[#notices + 1] = text end }
+  return { chat = setmetatable(chat, { __index = function() return function() end end }) }
 end
 function await(f)
   local results

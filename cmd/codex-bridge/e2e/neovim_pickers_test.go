@@ -15,6 +15,15 @@ func TestNeovimLaterPickers(t *testing.T) {
 	v.checkContains(w.lastToolOutput(), `"perhaps"`)
 	v.checkContains(v.lua("return pickers"), `"kind":"codex-question"`, "Yes (Recommended)")
 
+	// A question shows its invisible characters, in a line. An empty secret is no answer.
+	v.lua(`vim.fn.inputsecret = function() return "" end
+local ask = require("codex-bridge.requests.user_input")
+choose = { "Yes" }
+ask.show({ params = { questions = { { id = "a", question = "Shall\226\128\174\n I?", options = { { label = "Yes\226\128\139" } } } } } }, function() end)
+ask.show({ params = { questions = { { id = "a", question = "Token?", isSecret = true } } } }, function(answer) secret = answer == nil and "none" end)`)
+	v.checkContains(v.lua("return pickers[#pickers]"), `"prompt":"Shall\\u{202e} I?"`, `"Yes\\u{200b}"`)
+	v.waitLua("secret == 'none'")
+
 	// The picker of a stopped turn is still open; its answer changes nothing.
 	v.lua(`vim.ui.select = function(items, options, done) late = function() done(items[1], 1) end end`)
 	v.startText("ASK: Really?")

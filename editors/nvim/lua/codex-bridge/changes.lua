@@ -9,6 +9,8 @@ local M = {}
 
 M.limit_ms = 10000 -- a message waits no longer for its snapshot
 
+local MAX_NAMES = 20
+
 local pending = {} -- by thread: the turn that is about to run or runs
 local completed = {} -- by thread: the id of the last completed turn
 local latest = {} -- by thread: the last turn with changes, { store, files, uncovered }
@@ -80,6 +82,19 @@ local function watch_saves()
   vim.api.nvim_create_autocmd("VimLeavePre", { group = group, callback = stores.close_all })
 end
 
+-- Names the files of an undo or restore that a killed editor has left. paths: those that are written, and those that are
+-- not.
+local function notice_interrupted(paths)
+  local function names(list)
+    local shown = vim.tbl_map(require("codex-bridge.requests.describe").value, vim.list_slice(list, 1, MAX_NAMES))
+    if #list > MAX_NAMES then
+      shown[#shown + 1] = S.more_names:format(#list - MAX_NAMES)
+    end
+    return #list == 0 and S.no_files or table.concat(shown, ", ")
+  end
+  require("codex-bridge.session").current().chat:notice(S.interrupted:format(names(paths[1]), names(paths[2])))
+end
+
 -- Takes the first snapshot of the current folder, so that later ones are quick.
 function M.warm()
   local store = config.current.checkpoints and open_store()
@@ -88,7 +103,12 @@ function M.warm()
     watch_saves()
     store:run(function()
       turns.end_left(store, store:snapshot(tostring(stores.now())))
-    end, function() end)
+      return vim.tbl_map(function(record)
+        return { turns.progress(store, record) }
+      end, turns.interrupted(store))
+    end, function(_, interrupted)
+      vim.tbl_map(notice_interrupted, interrupted or {})
+    end)
   end
 end
 
@@ -128,9 +148,9 @@ function M.before(thread, text, callback)
       store:write_excludes()
       local line = vim.fn.strcharpart(text:match("[^\n]*"), 0, 80)
       local commit = store:snapshot(("%d\n%s"):format(turn.time, line))
-      local outside = store:outside()
+      local records = not turn.failed and vim.list_extend(store:outside(), store:modes())
       if not turn.failed then -- in time
-        turn.before, turn.outside = commit, outside
+        turn.before, turn.records = commit, records
       end
     end
   end, function(err)
@@ -141,19 +161,15 @@ function M.before(thread, text, callback)
   end)
 end
 
-local function ref_of(turn)
-  return ("refs/turns/%s/%s"):format(stores.key(turn.thread), stores.key(turn.id))
-end
-
 -- Names the snapshot of a thread's new turn.
 function M.started(thread_id, turn_id)
   local turn = pending[thread_id]
   if turn and not turn.id then
-    turn.id = turn_id
+    turn.id, turn.name = turn_id, ("refs/turns/%s/%s"):format(stores.key(thread_id), stores.key(turn_id))
     if turn.before then
       turn.store:run(function(store)
-        store:set_ref(ref_of(turn) .. "/info", store:put(table.concat(vim.list_extend({ turns.owner() }, turn.outside), "\0")))
-        store:set_ref(ref_of(turn) .. "/before", turn.before)
+        store:set_ref(turn.name .. "/info", store:put(table.concat(vim.list_extend({ turns.owner() }, turn.records), "\0")))
+        store:set_ref(turn.name .. "/before", turn.before)
       end, function() end)
     end
   end
@@ -179,10 +195,10 @@ local function show_result(turn, changes)
   turn.files, turn.uncovered = changes.files, changes.uncovered
   if #changes.files > 0 then
     latest[turn.thread] = turn
-    local conversation = require("codex-bridge.session").of_thread(turn.thread)
-    if conversation then
-      conversation.chat:notice((#changes.files == 1 and S.one_file_changed or S.files_changed):format(#changes.files))
-    end
+  end
+  local conversation = require("codex-bridge.session").of_thread(turn.thread)
+  if conversation then
+    require("codex-bridge.changes.block").result(conversation.chat, turn)
   end
   require("codex-bridge.changes.list").refresh(turn.thread)
   require("codex-bridge.status").emit("Changes", { threadId = turn.thread, turnId = turn.id, files = #changes.files })
@@ -203,10 +219,11 @@ function M.completed(thread_id, turn_id)
   turn.is_over = true
   turn.store:run(function(store)
     local commit = store:snapshot(("%d\n"):format(turn.time))
-    local records = vim.list_extend(turn.outside, turns.saved_records(store, turn.before, turn.saves))
+    local records = vim.list_extend({ turns.owner() }, turn.records)
+    vim.list_extend(records, turns.saved_records(store, turn.before, turn.saves))
     turn.info, turn.after = store:put(table.concat(records, "\0")), commit
-    store:set_ref(ref_of(turn) .. "/info", turn.info)
-    store:set_ref(ref_of(turn) .. "/after", commit)
+    store:set_ref(turn.name .. "/info", turn.info)
+    store:set_ref(turn.name .. "/after", commit)
     return turns.files(store, turn)
   end, function(err, changes)
     if pending[thread_id] == turn then
@@ -273,6 +290,21 @@ function M.latest(thread, callback)
   end)
 end
 
+-- Shows the changes of a thread again, or without one: of all threads.
+function M.refresh(thread_id)
+  require("codex-bridge.changes.list").refresh(thread_id)
+  for _, conversation in ipairs(require("codex-bridge.session").all()) do
+    local thread = conversation.thread
+    if thread and (not thread_id or thread.id == thread_id) then
+      M.latest(thread, function(_, turn)
+        if turn then
+          require("codex-bridge.changes.block").refresh(conversation.chat, turn)
+        end
+      end)
+    end
+  end
+end
+
 -- Undoes a file of a turn, or one of its hunks; callback(err, plan).
 function M.undo(turn, file, hunk, callback)
   local busy = M.is_busy()
@@ -299,10 +331,10 @@ function M.restore_points(thread, callback)
   end)
 end
 
--- Plans the undo of records, the oldest first; callback(err, plans, uncovered).
-function M.plan(store, records, callback)
+-- Plans the undo of records, the oldest first; callback(err, plans, uncovered). forward: plans their completion.
+function M.plan(store, records, callback, forward)
   store:run(function()
-    return { turns.plans(store, records) }
+    return { turns.plans(store, records, forward) }
   end, function(err, result)
     callback(err, result and result[1], result and result[2])
   end)
@@ -321,11 +353,18 @@ local function update_lists(store, plans, undone)
       file.done = file.done or file.path == plan.path
     end
   end
-  require("codex-bridge.changes.list").refresh()
+  M.refresh()
+end
+
+-- Forgets that a killed editor has left an undo or restore; callback(err).
+function M.settle(store, record, callback)
+  store:run(function()
+    store:delete_refs(record.name, { "writing" })
+  end, callback)
 end
 
 -- Writes plans; callback(err). plans.thread: the id of the restored thread. undone: the record of the restore that the
--- plans undo.
+-- plans undo. plans.finished: the record of an interrupted one that the plans complete.
 function M.apply(store, plans, undone, callback)
   local busy = M.is_busy()
   if busy then
@@ -333,8 +372,10 @@ function M.apply(store, plans, undone, callback)
   end
   store:run(function()
     turns.apply(store, plans, undone and "undone" or "undo")
-    for _, side in ipairs(undone and { "before", "after", "info" } or {}) do
-      store.git:run({ "update-ref", "-d", undone.name .. "/" .. side })
+    if undone then
+      store:delete_refs(undone.name, { "before", "after", "info", "writing" })
+    elseif plans.finished then
+      store:delete_refs(plans.finished.name, { "writing" })
     end
   end, function(err)
     update_lists(store, plans, undone)
@@ -342,14 +383,22 @@ function M.apply(store, plans, undone, callback)
   end)
 end
 
--- Calls callback(err, record, store) with the last undo or restore of the current folder; nil if there is none.
+-- Calls callback(err, record, store) with the last undo or restore of the current folder; nil if there is none. One that a
+-- killed editor has left comes first; it has is_interrupted.
 function M.last_undo(folder, callback)
   local store, reason = open_store(folder)
   if not store then
     return callback(reason)
   end
   store:run(function()
-    local list = store:list("refs/undo")
+    local left = turns.interrupted(store)
+    if #left > 0 then
+      left[#left].is_interrupted = true
+      return left[#left]
+    end
+    local list = vim.tbl_filter(function(record)
+      return not record.writing -- else another editor writes it now
+    end, store:list("refs/undo"))
     return list[#list]
   end, function(err, record)
     callback(err, record, store)

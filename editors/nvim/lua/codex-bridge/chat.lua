@@ -9,6 +9,7 @@ local ui = require("codex-bridge.ui")
 local M = {}
 
 local ns = vim.api.nvim_create_namespace("codex-bridge.chat")
+local list_ns = vim.api.nvim_create_namespace("codex-bridge.chat.list")
 local FENCE = "````"
 local Chat = {}
 Chat.__index = Chat
@@ -49,6 +50,15 @@ function M.buffers()
   end, all)
 end
 
+-- Returns the chat of a buffer, or nil.
+function M.of_buffer(buf)
+  for _, chat in ipairs(all) do
+    if chat.buf == buf then
+      return chat
+    end
+  end
+end
+
 -- Returns the buffer, and creates it if necessary.
 function Chat:buffer()
   local is_new
@@ -57,6 +67,7 @@ function Chat:buffer()
     vim.bo[self.buf].undolevels, vim.bo[self.buf].modifiable = -1, false
     markdown.attach(self.buf)
     require("codex-bridge.links").map(self.buf)
+    require("codex-bridge.changes.block").map(self.buf)
     for _, name in ipairs({ "open_policy", "explain" }) do
       if config.current.keys[name] then
         vim.keymap.set("n", config.current.keys[name], function()
@@ -320,11 +331,98 @@ function Chat:set_state(id, text, highlight)
   end
 end
 
-local function fold(buf, block, window)
+-- Creates the folds of a block in a window: that of an output, and those of the items of a list. is_open has the keys
+-- of items whose folds are open.
+local function fold(buf, block, window, is_open)
   local row = row_of(buf, block)
   vim.api.nvim_win_call(window, function()
-    vim.cmd(("silent %d,%dfold"):format(row + 1, row + block.lines - 1))
+    if block.output then
+      vim.cmd(("silent %d,%dfold"):format(row + 1, row + block.lines - 1))
+    end
+    for _, item in ipairs(block.folds or {}) do
+      vim.cmd(("silent %d,%dfold"):format(row + 2 + item.first, row + 2 + item.last))
+      if is_open and is_open[item.key] then
+        vim.cmd(("silent %dfoldopen"):format(row + 2 + item.first))
+      end
+    end
   end)
+end
+
+-- Deletes the folds of a list in a window, and returns the keys of those that are open.
+local function delete_folds(buf, block, window)
+  local row, is_open = row_of(buf, block), {}
+  vim.api.nvim_win_call(window, function()
+    local view = vim.fn.winsaveview()
+    for _, item in ipairs(block.folds or {}) do
+      local line = row + 2 + item.first
+      is_open[item.key] = vim.fn.foldclosed(line) == -1
+      vim.api.nvim_win_set_cursor(window, { line, 0 })
+      vim.cmd("silent! normal! zd")
+    end
+    vim.fn.winrestview(view)
+  end)
+  return is_open
+end
+
+-- Replaces the body of a block by a list of the form of changes/lines.lua, with a fold for each item. The places of an
+-- older list are forgotten.
+function Chat:set_list(id, list)
+  local buf, is_open = self:buffer(), {}
+  local block = self.by_id[id]
+  if not block then
+    return -- the user has deleted the buffer
+  end
+  for _, window in ipairs(vim.fn.win_findbuf(buf)) do
+    is_open[window] = delete_folds(buf, block, window)
+  end
+  self:set_body(id, list.lines)
+  for other_id, other in pairs(self.by_id) do
+    if other.list and other ~= block then
+      other.list = nil
+      self:set_state(other_id, "")
+    end
+  end
+  block.list, block.folds = list, list.folds
+  local row = row_of(buf, block)
+  vim.api.nvim_buf_clear_namespace(buf, list_ns, row, row + block.lines)
+  for _, mark in ipairs(list.marks) do
+    local at = row + 1 + mark[1]
+    local line = vim.api.nvim_buf_get_lines(buf, at, at + 1, true)[1]
+    vim.api.nvim_buf_set_extmark(buf, list_ns, at, 0, { end_col = #line, hl_group = mark[2] })
+  end
+  for window, keys in pairs(is_open) do
+    fold(buf, block, window, keys)
+  end
+end
+
+-- Returns the place of a list under the cursor of the current window, and the list; nil if there is none.
+function Chat:place_under_cursor()
+  local closed = vim.fn.foldclosed(".")
+  local line = closed > 0 and closed or vim.api.nvim_win_get_cursor(0)[1]
+  for _, block in ipairs(self.blocks) do
+    if block.list then
+      return block.list.places[line - row_of(self:buffer(), block) - 2], block.list
+    end
+  end
+end
+
+-- Removes a block, if it is there.
+function Chat:remove(id)
+  local buf = self:buffer()
+  local block = self.by_id[id]
+  if not block then
+    return
+  end
+  self:flush()
+  local row = row_of(buf, block)
+  modify_and_follow(buf, function()
+    vim.api.nvim_buf_del_extmark(buf, ns, block.mark)
+    vim.api.nvim_buf_set_lines(buf, row, row + block.lines, true, {})
+  end)
+  self.by_id[id], self.by_mark[block.mark] = nil, nil
+  self.blocks = vim.tbl_filter(function(other)
+    return other ~= block
+  end, self.blocks)
 end
 
 -- Completes the blocks that are not complete, such as those of a stopped turn.
@@ -372,7 +470,7 @@ function Chat:create_folds(window)
     vim.cmd("silent! normal! zE")
   end)
   for _, block in ipairs(self.blocks) do
-    if block.output and block.done then
+    if not block.output or block.done then
       fold(buf, block, window)
     end
   end
@@ -400,6 +498,7 @@ function Chat:clear()
   local buf = self:buffer()
   reset_blocks(self)
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  vim.api.nvim_buf_clear_namespace(buf, list_ns, 0, -1)
   markdown.clear(buf)
   modify(buf, function()
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, {})

@@ -85,6 +85,7 @@ local notifications = {
     elseif p.turn.status == "interrupted" then
       self.chat:notice(S.stopped)
     end
+    require("codex-bridge.changes.block").ended(self.chat, p.turn.id)
     require("codex-bridge.reload").all()
     self:set_turn(nil)
     self:announce_end(p.turn.status)
@@ -103,8 +104,9 @@ local notifications = {
   ["item/commandExecution/outputDelta"] = function(self, p)
     self.chat:append(p.itemId, p.delta)
   end,
-  ["turn/diff/updated"] = function(_, p)
+  ["turn/diff/updated"] = function(self, p)
     changes.diff(p.threadId, p.diff)
+    require("codex-bridge.changes.block").live(self.chat, p.turnId, p.diff)
   end,
   ["turn/plan/updated"] = function(self, p)
     self.plan = p

@@ -7,7 +7,6 @@ local ui = require("codex-bridge.ui")
 local M = {}
 
 local ns = vim.api.nvim_create_namespace("codex-bridge.changes")
-local MAX_LINES = 40
 local buf, turn, places -- places: by line, { file, hunk }
 local thread
 
@@ -19,110 +18,24 @@ local function notify(text, level)
   vim.notify(text, level or vim.log.levels.INFO)
 end
 
-local function letter(file)
-  if file.before.kind == "absent" then
-    return "A"
-  elseif file.after.kind == "absent" then
-    return "D"
+local function live_list(running)
+  local list = { lines = { S.turn_runs }, places = {}, marks = { { 1, "Comment" } } }
+  for _, line in ipairs(vim.split(running.diff or "", "\n", { plain = true, trimempty = true })) do
+    list.lines[#list.lines + 1] = value(line)
   end
-  return file.before.kind == file.after.kind and "M" or "T"
-end
-
-local function head(file)
-  local parts = { letter(file) .. " " .. value(file.path) }
-  if file.hunks then
-    local added, removed = 0, 0
-    for _, hunk in ipairs(file.hunks) do
-      added, removed = added + hunk.added, removed + hunk.removed
-    end
-    parts[#parts + 1] = ("+%d -%d"):format(added, removed)
-  else
-    parts[#parts + 1] = S.sizes:format(#(file.before.data or ""), #(file.after.data or ""))
-  end
-  if file.before.kind == "file" and file.after.kind == "file" and file.before.executable ~= file.after.executable then
-    parts[#parts + 1] = file.after.executable and S.made_executable or S.made_not_executable
-  end
-  if file.saved then
-    parts[#parts + 1] = S.you_saved
-  end
-  return table.concat(parts, "  ")
-end
-
--- Adds the lines of a hunk: add(text, highlight).
-local function add_hunk(file, hunk, add)
-  local merge = require("codex-bridge.checkpoint.merge")
-  add(("  @@ -%d,%d +%d,%d @@"):format(hunk.before, hunk.removed, hunk.after, hunk.added), "Title")
-  local shown, more = 0, 0
-  local function add_lines(sign, highlight, text, first, count)
-    local lines = merge.lines_of(text)
-    for i = first, first + count - 1 do
-      shown = shown + 1
-      if shown <= MAX_LINES then
-        add("  " .. sign .. value((lines[i]:gsub("\n$", ""))), highlight)
-      else
-        more = more + 1
-      end
-    end
-  end
-  add_lines("-", "DiffDelete", file.before.data or "", hunk.before, hunk.removed)
-  add_lines("+", "DiffAdd", file.after.data or "", hunk.after, hunk.added)
-  if more > 0 then
-    add("  " .. S.more_lines:format(more), "Comment")
-  end
-end
-
--- Reports whether a file or hunk still needs a decision.
-local function is_open(file, hunk)
-  return not (file.done or hunk and (file.undone[hunk] or file.kept[hunk]))
+  return list
 end
 
 local function render()
-  local lines, marks = {}, {}
-  places = {}
-  local place
-  local function add(text, highlight)
-    lines[#lines + 1] = text
-    places[#lines] = place
-    if highlight then
-      marks[#marks + 1] = { #lines - 1, highlight }
-    end
-  end
   local running = changes.running(thread.id)
-  if running then
-    add(S.turn_runs, "Comment")
-    for _, line in ipairs(vim.split(running.diff or "", "\n", { plain = true, trimempty = true })) do
-      add(value(line))
-    end
-  else
-    for _, file in ipairs(turn and turn.files or {}) do
-      if is_open(file) then
-        place = { file = file }
-        add(head(file), "Directory")
-        for i, hunk in ipairs(file.hunks or {}) do
-          if is_open(file, i) then
-            place = { file = file, hunk = i }
-            add_hunk(file, hunk, add)
-          end
-        end
-      end
-    end
-    place = nil
-    if #lines == 0 then
-      add(S.none_to_undo)
-    end
-    if turn and turn.unfinished then
-      add(S.unfinished, "WarningMsg")
-    end
-    for _, path in ipairs(turn and turn.uncovered or {}) do
-      add(S.not_covered:format(value(path)), "Comment")
-    end
-  end
+  local list = running and live_list(running) or require("codex-bridge.changes.lines").of_turn(turn or { files = {} })
+  places = list.places
   vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, list.lines)
   vim.bo[buf].modifiable = false
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  for _, mark in ipairs(marks) do
-    vim.api.nvim_buf_set_extmark(buf, ns, mark[1], 0, { end_row = mark[1], end_col = #lines[mark[1] + 1], hl_group = mark[2] })
+  for _, mark in ipairs(list.marks) do
+    vim.api.nvim_buf_set_extmark(buf, ns, mark[1] - 1, 0, { end_row = mark[1] - 1, end_col = #list.lines[mark[1]], hl_group = mark[2] })
   end
 end
 
@@ -147,41 +60,6 @@ local function current_place()
   return place
 end
 
--- Marks a place as kept or undone, and removes it from the list.
-local function finish(place, list)
-  local file, hunk = place.file, place.hunk
-  if not hunk then
-    file.done = true
-  else
-    file[list][hunk] = true
-    local open = false
-    for i in ipairs(file.hunks) do
-      open = open or is_open(file, i)
-    end
-    file.done = not open
-  end
-  if vim.api.nvim_buf_is_valid(buf) then
-    render()
-  end
-end
-
-local function diff(place)
-  require("codex-bridge.changes.diff").open(turn, place.file, place.hunk)
-end
-
-local function undo(place)
-  changes.undo(turn, place.file, place.hunk, function(err, plan)
-    if err then
-      return notify(S.not_undone:format(value(place.file.path), err), vim.log.levels.WARN)
-    elseif plan.verdict == "conflict" or plan.verdict == "refused" then
-      notify(S.not_undone:format(value(place.file.path), plan.reason), vim.log.levels.WARN)
-      return plan.verdict == "conflict" and diff(place)
-    end
-    finish(place, "undone")
-    notify((plan.verdict == "merged" and S.undone_merged or S.undone):format(value(place.file.path)))
-  end)
-end
-
 local function move(by)
   return function()
     local line = vim.api.nvim_win_get_cursor(0)[1] + by
@@ -194,11 +72,11 @@ local function move(by)
   end
 end
 
-local function at_place(action)
+local function at_place(name)
   return function()
     local place = current_place()
     if place then
-      action(place)
+      require("codex-bridge.changes.actions")[name](turn, place)
     end
   end
 end
@@ -208,10 +86,10 @@ local function create_buffer()
   vim.bo[buf].filetype, vim.bo[buf].undolevels = "codex-changes", -1
   local keys = config.current.keys
   local actions = {
-    [keys.accept or ""] = at_place(function(place) finish(place, "kept") end),
-    [keys.decline or ""] = at_place(undo),
-    [keys.diff or ""] = at_place(diff),
-    ["<CR>"] = at_place(diff),
+    [keys.accept or ""] = at_place("accept"),
+    [keys.decline or ""] = at_place("decline"),
+    [keys.diff or ""] = at_place("diff"),
+    ["<CR>"] = at_place("diff"),
     [keys.next_file or ""] = move(1),
     [keys.previous_file or ""] = move(-1),
     q = function() vim.api.nvim_win_close(0, true) end,

@@ -79,21 +79,26 @@ local function preview(title, store, plans, uncovered, undone)
   map("q", close)
 end
 
-local function plan_and_preview(title, store, records, undone, thread_id)
+-- options: undone, the record that the plans undo; finished, the one that they complete; thread, the restored one.
+local function plan_and_preview(title, store, records, options)
   changes.plan(store, records, function(err, plans, uncovered)
     if err then
       warn(S.not_restored:format(err))
     elseif #plans == 0 then
       vim.notify(S.nothing_to_restore)
     else
-      plans.thread = thread_id
-      preview(title, store, plans, uncovered, undone)
+      plans.thread, plans.finished = options.thread, options.finished
+      preview(title, store, plans, uncovered, options.undone)
     end
-  end)
+  end, options.finished ~= nil)
+end
+
+local function date(record)
+  return os.date("%Y-%m-%d %H:%M:%S", math.floor(record.time / 1000))
 end
 
 local function label(point)
-  return os.date("%Y-%m-%d %H:%M:%S  ", math.floor(point.time / 1000)) .. value(point.text or "") .. (point.unfinished and "  " .. S.unfinished or "")
+  return date(point) .. "  " .. value(point.text or "") .. (point.unfinished and "  " .. S.unfinished or "")
 end
 
 -- Lets the user choose a turn of the current thread, and shows the preview.
@@ -120,9 +125,25 @@ function M.restore()
       end,
     }, function(i)
       if i then
-        plan_and_preview(S.restore_title:format(label(list[i])), store, vim.list_slice(list, i), nil, thread.id)
+        plan_and_preview(S.restore_title:format(label(list[i])), store, vim.list_slice(list, i), { thread = thread.id })
       end
     end)
+  end)
+end
+
+-- Lets the user finish an undo or restore that a killed editor has left, take it back, or leave the files as they are.
+local function settle(store, record)
+  local choices = { S.finish_restore, S.take_back, S.leave_files }
+  vim.ui.select(choices, { prompt = S.interrupted_prompt:format(date(record)), kind = "codex-restore" }, function(choice)
+    if choice == S.finish_restore then
+      plan_and_preview(S.finish_title:format(date(record)), store, { record }, { finished = record })
+    elseif choice == S.take_back then
+      plan_and_preview(S.unrestore_title:format(date(record)), store, { record }, { undone = record })
+    elseif choice == S.leave_files then
+      changes.settle(store, record, function(err)
+        vim.notify(err and S.not_restored:format(err) or S.left_files)
+      end)
+    end
   end)
 end
 
@@ -138,7 +159,10 @@ function M.unrestore()
     elseif not record then
       return vim.notify(S.nothing_to_unrestore)
     end
-    plan_and_preview(S.unrestore_title:format(os.date("%Y-%m-%d %H:%M:%S", math.floor(record.time / 1000))), store, { record }, record)
+    if record.is_interrupted then
+      return settle(store, record)
+    end
+    plan_and_preview(S.unrestore_title:format(date(record)), store, { record }, { undone = record })
   end)
 end
 

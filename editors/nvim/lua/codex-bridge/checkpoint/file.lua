@@ -2,6 +2,7 @@
 -- writes outside of the root, and never over a state that the caller has not seen.
 local buffer = require("codex-bridge.checkpoint.buffer")
 local merge = require("codex-bridge.checkpoint.merge")
+local owner = require("codex-bridge.checkpoint.owner")
 local S = require("codex-bridge.strings")
 
 local M = {}
@@ -106,9 +107,10 @@ local function make_parent(root, path)
   return folder
 end
 
--- Returns the permissions of a new state: those of the file before, with the executable bits of the target.
+-- Returns the permissions of a new state: those of the file before, else those of the target, with the executable bits of
+-- the target.
 local function permissions(old, target)
-  local mode = old and bit.band(old.mode, tonumber("777", 8)) or tonumber("666", 8)
+  local mode = bit.band(old and old.mode or target.mode or tonumber("666", 8), tonumber("777", 8))
   local executable = bit.band(mode, 64) ~= 0
   if target.executable and not executable then
     mode = bit.bor(mode, bit.rshift(bit.band(mode, tonumber("444", 8)), 2))
@@ -122,7 +124,8 @@ end
 local function replace(root, path, old, target)
   local parent = make_parent(root, path)
   local full = root .. "/" .. path
-  local temporary = ("%s/.codex-bridge-%s"):format(parent, vim.fn.sha256(vim.uv.hrtime() .. vim.base64.encode(assert(uv.random(16)))):sub(1, 24))
+  local random = vim.fn.sha256(vim.base64.encode(assert(uv.random(16)))):sub(1, 12)
+  local temporary = parent .. "/" .. owner.prefix(owner.id()) .. random
   local ok, err
   if target.kind == "link" then
     ok, err = uv.fs_symlink(target.data, temporary)
@@ -132,7 +135,7 @@ local function replace(root, path, old, target)
     if fd then
       local written
       written, err = uv.fs_write(fd, target.data, 0)
-      ok = written == #target.data and (not old or uv.fs_fchmod(fd, permissions(old, target))) and uv.fs_fsync(fd)
+      ok = written == #target.data and (not (old or target.mode) or uv.fs_fchmod(fd, permissions(old, target))) and uv.fs_fsync(fd)
       if ok and old then
         uv.fs_fchown(fd, old.uid, old.gid) -- fails unless the user may do so
       end
@@ -148,6 +151,16 @@ local function replace(root, path, old, target)
   end
   uv.fs_unlink(temporary)
   fail(err or S.no_parent)
+end
+
+-- Deletes the temporary files that a killed editor has left in the folder of a path.
+function M.remove_left(root, path, id)
+  local parent = real_parent(root, path)
+  for name in parent and vim.fs.dir(parent) or function() end do
+    if vim.startswith(name, owner.prefix(id)) then
+      uv.fs_unlink(parent .. "/" .. name)
+    end
+  end
 end
 
 -- Deletes a file, and the folders that are then empty, unless keeps[folder] says that they were there before.

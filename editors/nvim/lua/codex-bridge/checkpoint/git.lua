@@ -66,8 +66,7 @@ local function environment(env, other)
   return both
 end
 
--- Runs git and returns the result of vim.system. It never raises. env: other values of the environment.
-function Git:try(args, stdin, env)
+local function run_once(self, args, stdin, env)
   local co = assert(coroutine.running())
   local command = vim.list_extend(vim.list_extend({ self.program }, OPTIONS), args)
   local options = { cwd = self.root, env = environment(self.env, env), clear_env = true, stdin = stdin, timeout = 600000 }
@@ -75,6 +74,19 @@ function Git:try(args, stdin, env)
     assert(coroutine.resume(co, out))
   end))
   return ok and coroutine.yield() or { code = 127, stdout = "", stderr = tostring(problem) }
+end
+
+-- Runs git and returns the result of vim.system. It never raises. env: other values of the environment. It tries again if
+-- the gc of another editor has deleted the empty folder of a new object.
+function Git:try(args, stdin, env)
+  local out
+  for _ = 1, 5 do
+    out = run_once(self, args, stdin, env)
+    if out.code == 0 or not (out.stderr or ""):find("unable to create temporary file", 1, true) then
+      break
+    end
+  end
+  return out
 end
 
 -- Runs git and returns its output. It raises { text } if git fails.

@@ -92,6 +92,7 @@ function M.text(root, user_file, store)
       folder = folder .. "/" .. name
     end
   end
+  lines[#lines + 1] = ".codex-bridge-" .. ("[0-9a-f]"):rep(24) -- temporary files of a restore
   if vim.startswith(store, root .. "/") then -- the store never contains itself
     lines[#lines + 1] = "/" .. vim.fs.dirname(store):sub(#root + 2):gsub("[%*%?%[%]\\! ]", "\\%0") .. "/"
   end

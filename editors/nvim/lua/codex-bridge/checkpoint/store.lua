@@ -8,7 +8,8 @@ local M = {}
 local Store = { UNFINISHED = "unfinished" } -- the text of the snapshot after a turn that another process has ended
 Store.__index = Store
 
-local DAY = 24 * 3600
+local HOUR = 3600
+local DAY = 24 * HOUR
 local MAX_AGE, MAX_REFS = 14 * DAY, 200
 local ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
 
@@ -82,32 +83,55 @@ function Store:next()
   end)()
 end
 
--- Creates the repository. Another process may do so at the same time.
+-- Creates the repository, at once: another process may do the same, or use it already.
+function Store:create()
+  if vim.uv.fs_stat(self.dir .. "/HEAD") then
+    return
+  end
+  local function init(dir)
+    self.git:run({ "init", "--quiet", "--bare", "--template=", dir }, nil, { GIT_WORK_TREE = false, GIT_DIR = false })
+  end
+  local new = self.dir .. "." .. self.name
+  init(new)
+  if not vim.uv.fs_rename(new, self.dir) then
+    vim.fn.delete(new, "rf")
+  end
+  if not vim.uv.fs_stat(self.dir .. "/HEAD") then
+    init(self.dir) -- it is incomplete
+  end
+end
+
+-- Writes a file of the store, at once: a git of another process may read it.
+function Store:write(name, text)
+  local new = ("%s/%s.%s"):format(self.dir, name, self.name)
+  write(new, text)
+  assert(vim.uv.fs_rename(new, self.dir .. "/" .. name))
+end
+
 function Store:prepare()
   if self.prepared then
     return
   end
   vim.fn.mkdir(self.parent, "p", tonumber("700", 8))
   assert(vim.uv.fs_chmod(self.parent, tonumber("700", 8)))
-  vim.fn.mkdir(self.dir, "p", tonumber("700", 8))
+  self:create()
   assert(vim.uv.fs_chmod(self.dir, tonumber("700", 8)))
-  if not vim.uv.fs_stat(self.dir .. "/HEAD") then
-    self.git:run({ "init", "--quiet", "--bare", "--template=" }, nil, { GIT_WORK_TREE = false })
-  end
   vim.fn.mkdir(self.dir .. "/info", "p")
-  write(self.dir .. "/info/attributes", ATTRIBUTES)
+  self:write("info/attributes", ATTRIBUTES)
   self:write_excludes()
   self:copy_index()
+  local lock = self.dir .. "/packed-refs.lock"
+  local stat = vim.uv.fs_stat(lock)
+  if stat and os.time() - stat.mtime.sec > HOUR then
+    vim.uv.fs_unlink(lock) -- of a git that was killed
+  end
   self.prepared = true
 end
 
 -- Writes the user's ignore patterns. A turn has the same patterns before and after.
 function Store:write_excludes()
   self.user_file = self.user_file or self.git:user_setting("core.excludesFile") or ""
-  local text = require("codex-bridge.checkpoint.ignore").text(self.root, self.user_file ~= "" and self.user_file or nil, self.dir)
-  local new = self.dir .. "/info/exclude." .. self.name
-  write(new, text)
-  assert(vim.uv.fs_rename(new, self.dir .. "/info/exclude"))
+  self:write("info/exclude", require("codex-bridge.checkpoint.ignore").text(self.root, self.user_file ~= "" and self.user_file or nil, self.dir))
 end
 
 -- Begins with the index of the last process. Its time is kept, in whole seconds: git compares a file that is not older
@@ -181,6 +205,36 @@ function Store:set_ref(ref, oid)
   self.git:run({ "update-ref", ref, oid })
 end
 
+-- Deletes the sides of a snapshot. One that can't be deleted stays.
+function Store:delete_refs(name, sides)
+  for _, side in ipairs(sides) do
+    self.git:try({ "update-ref", "-d", name .. "/" .. side })
+  end
+end
+
+local function mode_of(state)
+  return state.kind == "link" and "120000" or state.executable and "100755" or "100644"
+end
+
+-- Returns a new commit: another one with the states of some files. states: a list of { path, state }; a file replaces a
+-- folder of its name.
+function Store:overlay(commit, states, message)
+  local env, lines = { GIT_INDEX_FILE = self.index .. ".overlay" }, {}
+  self.git:run({ "read-tree", commit }, nil, env)
+  for _, each in ipairs(states) do
+    local path, state = each[1], each[2]
+    if state.kind == "absent" then
+      lines[#lines + 1] = ("0 %s\t"):format(("0"):rep(40)) .. path .. "\0"
+    elseif state.kind == "file" or state.kind == "link" then
+      lines[#lines + 1] = ("%s %s\t"):format(mode_of(state), state.oid or self:put(state.data)) .. path .. "\0"
+    end
+  end
+  self.git:run({ "update-index", "--replace", "-z", "--index-info" }, table.concat(lines), env)
+  local tree = vim.trim(self.git:run({ "write-tree" }, nil, env))
+  vim.uv.fs_unlink(env.GIT_INDEX_FILE)
+  return vim.trim(self.git:run({ "commit-tree", tree, "-F", "-" }, message .. "\n"))
+end
+
 -- Stores a text as an object and returns its id.
 function Store:put(text)
   return vim.trim(self.git:run({ "hash-object", "-w", "--no-filters", "--stdin" }, text))
@@ -230,7 +284,49 @@ function Store:outside()
   return records
 end
 
--- Returns the snapshots below a ref, the oldest first: { name, time, text, before, after, info, unfinished }. Those
+-- Lets the editor handle its events.
+local function pause()
+  local co = assert(coroutine.running())
+  vim.defer_fn(function()
+    assert(coroutine.resume(co))
+  end, 1)
+  coroutine.yield()
+end
+
+-- Returns the permissions of the files of the snapshot, which git does not keep, as records for info: d those that most
+-- files have, with and without the executable bit, and m those of the others.
+function Store:modes()
+  local by_mode, default, records = {}, {}, {}
+  for i, path in ipairs(self.git:items({ "ls-files", "-z" })) do
+    local stat = vim.uv.fs_lstat(self.root .. "/" .. path)
+    if stat and stat.type == "file" then
+      local mode = bit.band(stat.mode, tonumber("777", 8))
+      by_mode[mode] = by_mode[mode] or {}
+      table.insert(by_mode[mode], path)
+    end
+    if i % 1000 == 0 then
+      pause()
+    end
+  end
+  for mode, paths in pairs(by_mode) do
+    local kind = bit.band(mode, 64)
+    if not default[kind] or #paths > #by_mode[default[kind]] then
+      default[kind] = mode
+    end
+  end
+  for mode, paths in pairs(by_mode) do
+    if default[bit.band(mode, 64)] == mode then
+      records[#records + 1] = ("d%o"):format(mode)
+    else
+      for _, path in ipairs(paths) do
+        records[#records + 1] = ("m%o %s"):format(mode, path)
+      end
+    end
+  end
+  return records
+end
+
+-- Returns the snapshots below a ref, the oldest first: { name, time, text, before, after, info, writing, unfinished }. Those
 -- without both sides are omitted; with left, only those without a side after are returned.
 function Store:list(prefix, left)
   local by_name, list = {}, {}
@@ -259,40 +355,67 @@ function Store:list(prefix, left)
   return list
 end
 
+-- Returns the part of a ref that is the same for all sides of a snapshot.
+local function group_of(ref)
+  return ref:match("^(refs/turns/.*)/%l+$") or ref:match("^(refs/und%l+/.*)/%l+$") or ref
+end
+
+-- Returns the refs of snapshots that are old, or too many. The refs of the indexes are not counted.
+function Store:old_refs()
+  local now, count, is_old = os.time(), 0, {}
+  local lines = vim.split(self.git:run({ "for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)" }), "\n", { trimempty = true })
+  for _, line in ipairs(lines) do
+    local time, ref = line:match("^(%d*) (.*)$")
+    local group = group_of(ref)
+    if time ~= "" and is_old[group] == nil then
+      local is_index = vim.startswith(ref, "refs/index/")
+      count = count + (is_index and 0 or 1)
+      is_old[group] = now - tonumber(time) > MAX_AGE or not is_index and count > MAX_REFS
+    end
+  end
+  return vim.tbl_filter(function(ref)
+    return is_old[group_of(ref)] and ref ~= "refs/index/" .. self.name
+  end, vim.tbl_map(function(line)
+    return line:match(" (.*)$")
+  end, lines))
+end
+
+-- Deletes what killed processes have left.
+function Store:clean_files()
+  local now = os.time()
+  for name in vim.fs.dir(self.dir) do
+    local path, is_index = self.dir .. "/" .. name, name:find("^index%.") ~= nil
+    local stat = (is_index or name:find("^merge%.")) and not name:find(self.name, 1, true) and vim.uv.fs_stat(path)
+    if stat and now - stat.mtime.sec > (is_index and MAX_AGE or DAY) then
+      vim.fn.delete(path, "rf")
+    end
+  end
+end
+
 -- Deletes old refs, and once a day the objects that no ref needs. Objects of the last day stay, since another editor
 -- may be writing them.
 function Store:clean()
-  local now, count, delete = os.time(), 0, {}
-  local lines = vim.split(self.git:run({ "for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)" }), "\n", { trimempty = true })
-  local dead = {}
-  for _, line in ipairs(lines) do
-    local time, ref = line:match("^(%d*) (.*)$")
-    local group = ref:match("^(refs/turns/.*)/%l+$") or ref:match("^(refs/und[%l]+/.*)/%l+$") or ref
-    if time ~= "" and dead[group] == nil then
-      count = count + 1
-      dead[group] = now - tonumber(time) > MAX_AGE or count > MAX_REFS
+  local refs = self:old_refs()
+  local delete = table.concat(vim.tbl_map(function(ref)
+    return ("delete %s\n"):format(ref)
+  end, refs))
+  if #refs > 0 and self.git:try({ "update-ref", "--stdin" }, delete).code ~= 0 then
+    for _, ref in ipairs(refs) do -- one of them is locked
+      self.git:try({ "update-ref", "-d", ref })
     end
   end
-  for _, line in ipairs(lines) do
-    local ref = line:match(" (.*)$")
-    local group = ref:match("^(refs/turns/.*)/%l+$") or ref:match("^(refs/und[%l]+/.*)/%l+$") or ref
-    if dead[group] and ref ~= "refs/index/" .. self.name then
-      delete[#delete + 1] = ("delete %s\n"):format(ref)
-    end
-  end
-  if #delete > 0 then
-    self.git:run({ "update-ref", "--stdin" }, table.concat(delete))
-  end
-  for name in vim.fs.dir(self.dir) do
-    local stat = name:find("^index%.") and not vim.startswith(name, "index." .. self.name) and vim.uv.fs_stat(self.dir .. "/" .. name)
-    if stat and now - stat.mtime.sec > MAX_AGE then
-      vim.uv.fs_unlink(self.dir .. "/" .. name)
-    end
-  end
+  self:clean_files()
   local last = vim.uv.fs_stat(self.dir .. "/cleaned")
-  if not last or now - last.mtime.sec > DAY then
-    write(self.dir .. "/cleaned", "")
-    self.git:run({ "gc", "--quiet", "--prune=1.day.ago" })
+  if last and os.time() - last.mtime.sec <= DAY or self.is_collecting then
+    return
+  end
+  write(self.dir .. "/cleaned", "")
+  if last then
+    self.is_collecting = true
+    coroutine.wrap(function() -- a message does not wait for it
+      self.git:try({ "gc", "--quiet", "--prune=1.day.ago" })
+      self.is_collecting = false
+    end)()
   end
 end
 

@@ -1,23 +1,32 @@
 -- The changes between two snapshots, and their undo. All functions but plan_state run in a coroutine of the store.
 local file = require("codex-bridge.checkpoint.file")
 local merge = require("codex-bridge.checkpoint.merge")
+local owner = require("codex-bridge.checkpoint.owner")
 local S = require("codex-bridge.strings")
 
 local M = {}
 
 M.MAX_TOTAL = 8 * file.MAX_SIZE -- of the contents of a turn; the files after that are not covered
 
-local KINDS = { i = "ignored", n = "nested", e = "empty", s = "saved", x = "inseparable", b = "before", a = "after", p = "process" }
+local KINDS = { i = "ignored", n = "nested", e = "empty", s = "saved", x = "inseparable", b = "before", a = "after", m = "mode", t = "target_mode", d = "default", p = "owner" }
 
--- Parses the records of an info object, see Store:outside. s: the user saved this file; x: and its changes can't be
--- told from those of the turn; b and a: another content before and after.
+-- Parses the records of an info object, see Store:outside and Store:modes. s: the user saved this file; x: and its changes
+-- can't be told from those of the turn; b and a: another content before and after; m and t: permissions before and after.
 local function parse_info(text)
-  local info = { ignored = {}, nested = {}, empty = {}, saved = {}, inseparable = {}, before = {}, after = {}, process = {} }
+  local info = { mode = {}, target_mode = {}, default = {} }
+  for _, kind in pairs(KINDS) do
+    info[kind] = info[kind] or {}
+  end
   for _, record in ipairs(vim.split(text, "\0", { plain = true, trimempty = true })) do
     local kind, value = KINDS[record:sub(1, 1)], record:sub(2)
+    local id, path = value:match("^(%x+) (.*)$")
     if kind == "before" or kind == "after" then
-      local oid, path = value:match("^(%x+) (.*)$")
-      info[kind][path] = oid
+      info[kind][path] = id
+    elseif kind == "mode" or kind == "target_mode" then
+      info[kind][path] = tonumber(id, 8)
+    elseif kind == "default" then
+      local mode = tonumber(value, 8)
+      info.default[bit.band(mode, 64) ~= 0] = mode
     elseif kind then
       info[kind][value] = true
     end
@@ -25,25 +34,20 @@ local function parse_info(text)
   return info
 end
 
--- Returns the record of the process in which a turn runs.
+-- Returns the record of the editor in which a turn runs.
 function M.owner()
-  return "p" .. vim.uv.os_getpid()
-end
-
-local function is_alive(pid)
-  local ok, _, code = vim.uv.kill(pid, 0)
-  return ok == 0 or code == "EPERM"
+  return "p" .. owner.id()
 end
 
 -- Gives the turns that a closed editor has left a snapshot after them. commit: the current files.
 function M.end_left(store, commit)
   for _, turn in ipairs(store:list("refs/turns", true)) do
     local info = parse_info(turn.info and store:read({ turn.info })[turn.info] or "")
-    local pid = tonumber((next(info.process)))
-    if not (pid and is_alive(pid)) then
+    local id = next(info.owner)
+    if not (id and owner.is_alive(id)) then
       local tree = commit .. "^{tree}"
       local after = vim.trim(store.git:run({ "commit-tree", tree, "-F", "-" }, ("%d\n%s\n"):format(turn.time, store.UNFINISHED)))
-      store:set_ref(turn.name .. "/after", after)
+      store.git:try({ "update-ref", turn.name .. "/after", after, ("0"):rep(40) }) -- unless it is there by now
     end
   end
 end
@@ -113,15 +117,19 @@ function M.files(store, record)
     end
   end
   local contents, files = store:read(oids), {}
-  local function state(side)
+  local function state(side, mode)
     if side[1] == "000000" then
       return merge.absent
     end
-    return { kind = side[1] == "120000" and "link" or "file", data = contents[side[2]], executable = side[1] == "100755" }
+    local executable = side[1] == "100755"
+    return {
+      kind = side[1] == "120000" and "link" or "file", data = contents[side[2]], executable = executable, oid = side[2],
+      mode = mode or info.default[executable],
+    }
   end
   for path, pair in pairs(sides) do
     local f = {
-      path = path, before = state(pair.before), after = state(pair.after), undone = {}, kept = {},
+      path = path, before = state(pair.before, info.mode[path]), after = state(pair.after, info.target_mode[path]), undone = {}, kept = {},
       saved = info.saved[path], inseparable = info.inseparable[path], empty = info.empty,
     }
     if not merge.is_same(f.before, f.after) then
@@ -159,6 +167,7 @@ end
 -- the user), "conflict" or "refused" with a reason. steps: the newest first.
 function M.plan(store, path, steps, empty)
   local seen = file.state(store.root, path)
+  seen.oid = merge.is_same(seen, steps[1].base) and steps[1].base.oid or nil
   local plan = { path = path, seen = seen, target = steps[#steps].target, empty = empty }
   local function fail(verdict, reason)
     plan.verdict, plan.reason = verdict, reason
@@ -183,14 +192,15 @@ function M.plan(store, path, steps, empty)
   return fail(merge.is_same(result, seen) and "same" or merge.is_same(result, plan.target) and "restored" or "merged")
 end
 
--- Returns the plans that undo the snapshots of records, the oldest first, and the paths that are not covered.
-function M.plans(store, records)
+-- Returns the plans that undo the snapshots of records, the oldest first, and the paths that are not covered. forward: the
+-- plans do the changes again.
+function M.plans(store, records, forward)
   local steps, empty, uncovered, plans = {}, {}, {}, {}
   for i = #records, 1, -1 do
     local changes = M.files(store, records[i])
     for _, f in ipairs(changes.files) do
       steps[f.path] = steps[f.path] or {}
-      table.insert(steps[f.path], M.step(f))
+      table.insert(steps[f.path], forward and { base = f.before, target = f.after } or M.step(f))
     end
     for _, path in ipairs(changes.uncovered) do
       uncovered[path] = true
@@ -222,44 +232,83 @@ local function ordered(plans)
   return list
 end
 
--- Writes plans, between two snapshots below refs/<name>. It raises, and writes nothing, without the first one. A plan
--- whose write fails gets the verdict "refused".
+-- Returns the records of info for plans: the permissions before and after, and the empty folders.
+local function info_of(list)
+  local info = {}
+  for _, plan in ipairs(list) do
+    if plan.seen.stat then
+      info[#info + 1] = ("m%o %s"):format(bit.band(plan.seen.stat.mode, tonumber("777", 8)), plan.path)
+    end
+    if plan.result.mode then
+      info[#info + 1] = ("t%o %s"):format(plan.result.mode, plan.path)
+    end
+  end
+  for folder in pairs(list[1].empty or {}) do
+    info[#info + 1] = "e" .. folder
+  end
+  return info
+end
+
+-- Returns the states of plans for Store:overlay. side: "seen" or "result".
+local function states_of(list, side)
+  return vim.tbl_map(function(plan)
+    return { plan.path, plan[side] }
+  end, list)
+end
+
+-- Writes plans, between two snapshots below refs/<name>. It raises, and writes nothing, without them. A plan whose write
+-- fails gets the verdict "refused". The snapshots are complete before the first write, so that nothing is lost if the
+-- editor is killed; until the last one, "writing" names the editor.
 function M.apply(store, plans, name)
   local list = ordered(plans)
   if #list == 0 then
     return
   end
   local time = require("codex-bridge.checkpoint.store").now()
-  local ref = ("refs/%s/%d-%s"):format(name, time, store.name)
-  store:set_ref(ref .. "/before", store:snapshot(("%d\n%s"):format(time, name)))
-  local info = {}
-  for _, plan in ipairs(list) do
-    if plan.seen.is_modified then
-      info[#info + 1] = ("b%s %s"):format(store:put(plan.seen.data), plan.path)
-    end
-  end
-  for folder in pairs(list[1].empty or {}) do
-    info[#info + 1] = "e" .. folder
-  end
-  local is_written = false
+  local ref, text = ("refs/%s/%d-%s"):format(name, time, store.name), ("%d\n%s"):format(time, name)
+  local before = store:overlay(store:snapshot(text), states_of(list, "seen"), text)
+  store:set_ref(ref .. "/writing", store:put(owner.id()))
+  store:set_ref(ref .. "/info", store:put(table.concat(info_of(list), "\0")))
+  store:set_ref(ref .. "/before", before)
+  store:set_ref(ref .. "/after", store:overlay(before, states_of(list, "result"), text))
+  local written = {}
   for _, plan in ipairs(list) do
     local ok, err = pcall(file.write, store.root, plan.path, plan.seen, plan.result, plan.empty)
-    if not ok then
+    if ok then
+      written[#written + 1] = plan
+    else
       plan.verdict, plan.reason = "refused", type(err) == "table" and err.text or tostring(err)
     end
-    is_written = is_written or ok
   end
-  if not is_written then
-    return store.git:run({ "update-ref", "-d", ref .. "/before" })
+  if #written == 0 then
+    return store:delete_refs(ref, { "before", "after", "info", "writing" })
+  elseif #written < #list then
+    pcall(function() -- the record with all of them is safe too
+      store:set_ref(ref .. "/after", store:overlay(before, states_of(written, "result"), text))
+    end)
   end
-  for _, plan in ipairs(list) do
-    if plan.seen.is_modified then
-      local data = plan.verdict ~= "refused" and plan.result.data or plan.seen.data
-      info[#info + 1] = ("a%s %s"):format(store:put(data), plan.path)
-    end
+  store:delete_refs(ref, { "writing" })
+end
+
+-- Returns the undos and restores that a killed editor has left, the oldest first.
+function M.interrupted(store)
+  return vim.tbl_filter(function(record)
+    local id = record.writing and store:read({ record.writing })[record.writing]
+    return id ~= nil and (id == owner.id() or not owner.is_alive(id)) -- this editor writes nothing now
+  end, vim.list_extend(store:list("refs/undo"), store:list("refs/undone")))
+end
+
+-- Returns the paths that an interrupted undo or restore has written, and those that it has not. It deletes the temporary
+-- files.
+function M.progress(store, record)
+  local written, missing = {}, {}
+  local id = store:read({ record.writing })[record.writing]
+  for _, f in ipairs(M.files(store, record).files) do
+    local list = merge.is_same(file.state(store.root, f.path), f.after) and written or missing
+    list[#list + 1] = f.path
+    file.remove_left(store.root, f.path, id)
   end
-  store:set_ref(ref .. "/after", store:snapshot(("%d\n%s"):format(time, name)))
-  store:set_ref(ref .. "/info", store:put(table.concat(info, "\0")))
+  return written, missing
 end
 
 -- Returns the records s, x and b for files that the user saved during a turn: the content before the turn, with what

@@ -206,7 +206,7 @@ end
 function Card:map_keys()
   self:each_key(function(buf, key, choice)
     vim.keymap.set("n", key, function()
-      if self:is_visible() then
+      if not require("codex-bridge.changes.block").act(choice.name) and self:is_visible() then
         self:finish(choice.value)
       end
     end, { buffer = buf, nowait = true, desc = S.state:format(choice.label) })
@@ -224,6 +224,7 @@ function Card:dismiss()
   self:each_key(function(buf, key)
     pcall(vim.keymap.del, "n", key, { buffer = buf })
   end)
+  vim.tbl_map(require("codex-bridge.changes.block").map, require("codex-bridge.chat").buffers())
   self:close_window()
   self:reveal_chat(0)
   if vim.api.nvim_buf_is_valid(self.buf) then

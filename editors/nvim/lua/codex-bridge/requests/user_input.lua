@@ -1,13 +1,21 @@
 -- item/tool/requestUserInput: the model asks questions.
+local describe = require("codex-bridge.requests.describe")
 local S = require("codex-bridge.strings")
 
 local M = {}
 
+-- Returns a text of the model as a line.
+local function line(text)
+  return (describe.visible(text):gsub("%s*\n%s*", " "))
+end
+
 local function input(q, callback)
+  local prompt = line(q.question) .. " "
   if q.isSecret then
-    return callback(vim.fn.inputsecret(q.question .. " "))
+    local ok, text = pcall(vim.fn.inputsecret, prompt) -- <C-c> raises an error, <Esc> gives no text
+    return callback(ok and text ~= "" and text or nil)
   end
-  vim.ui.input({ prompt = q.question .. " " }, callback)
+  vim.ui.input({ prompt = prompt }, callback)
 end
 
 local function choose(q, callback)
@@ -16,10 +24,10 @@ local function choose(q, callback)
     choices[#choices + 1] = { label = S.something_else }
   end
   vim.ui.select(choices, {
-    prompt = q.question,
+    prompt = line(q.question),
     kind = "codex-question",
     format_item = function(o)
-      return o.description and o.description ~= "" and ("%s: %s"):format(o.label, o.description) or o.label
+      return line(o.description and o.description ~= "" and ("%s: %s"):format(o.label, o.description) or o.label)
     end,
   }, function(choice)
     if choice and choice.label == S.something_else then
