@@ -54,6 +54,12 @@ func (r *Rule) about() string {
 	return " (" + strings.Join(about, ", ") + ")"
 }
 
+// IsException reports whether the rule allows something for an owner, under a ticket, or for a time. Each use of it is
+// logged.
+func (r *Rule) IsException() bool {
+	return r.Decision == "allow" && (r.Owner != "" || r.Ticket != "" || r.Until != "")
+}
+
 // ExpiredRules returns a line for each rule that is past its Until: its place, what it is about, and what
 // still holds of it.
 func (p *Policy) ExpiredRules(now time.Time) (lines []string) {

@@ -53,7 +53,7 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
-		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}}
+		return Decision{Verdict: Accept, Changes: append([]Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}, exceptionChanges(m)...)}
 	case m.Decision == rules.Ask:
 		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
 	}

@@ -85,6 +85,9 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 			d = p.decideAsk(t, st, m, line)
 			d.Verdict, d.AnswersSince = Pass, answersSince(m, st)
 			p.addApprovers(&d, t, st, m)
+			if !st.EscalationRequested { // or Codex asks, and the rules decide again
+				d.Exceptions = m.Exceptions
+			}
 			return d, m
 		}
 		d = p.refuseEscalation(method, at)

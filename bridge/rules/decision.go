@@ -68,15 +68,41 @@ type Match struct {
 	Approvers []string
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
+	// Exceptions are the rules with config.Rule.IsException that allow a part. Without them another rule may
+	// have decided about it.
+	Exceptions []Exception
 	// Why explains a match that the words of the rule do not explain: that the rule matched because
 	// something is unknown, or why no allow rule could apply.
 	Why string
 }
 
-// tighten replaces m by other if other is stricter. The approvers of both are needed, and a rule with
-// approvers is stricter than another ask rule.
+// Exception is the use of a rule with config.Rule.IsException for a part of a call.
+type Exception struct {
+	Rule *config.Rule
+	Part string // as Match.Part
+}
+
+// addExceptions adds the exceptions of another part, each rule once.
+func (m *Match) addExceptions(other []Exception) {
+	for _, one := range other {
+		if !slices.ContainsFunc(m.Exceptions, func(e Exception) bool { return e.Rule == one.Rule }) {
+			m.Exceptions = append(slices.Clip(m.Exceptions), one)
+		}
+	}
+}
+
+// setPart sets the part that the rule, and the exceptions so far, have matched.
+func (m *Match) setPart(text string) {
+	m.Part = text
+	for i := range m.Exceptions {
+		m.Exceptions[i].Part = text
+	}
+}
+
+// tighten replaces m by other if other is stricter. The approvers of both are needed, the exceptions of
+// both count, and a rule with approvers is stricter than another ask rule.
 func (m *Match) tighten(other Match) {
-	groups := m.Approvers
+	groups, exceptions := m.Approvers, m.Exceptions
 	if len(other.Approvers) > 0 {
 		groups = append(slices.Clone(groups), other.Approvers...)
 		slices.Sort(groups)
@@ -86,4 +112,8 @@ func (m *Match) tighten(other Match) {
 		*m = other
 	}
 	m.Approvers = groups
+	if added := other.Exceptions; len(exceptions)+len(added) > 0 {
+		m.Exceptions = exceptions
+		m.addExceptions(added)
+	}
 }
