@@ -122,7 +122,7 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs,
 
 // ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	d := rules.Dirs{Home: st.Home, Resolve: st.canonical, Lines: st.lines}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}

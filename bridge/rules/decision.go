@@ -52,6 +52,8 @@ type Dirs struct {
 	// Resolve returns the canonical form of an absolute path. If it is nil, no rule allows the file
 	// of a redirection.
 	Resolve func(path string) (string, error)
+	// Lines keeps the line that was read last, for further questions about it; nil: nothing is kept.
+	Lines *LineCache
 	// Follow resolves an absolute path as the kernel does: name by name, so that ".." behind a link
 	// is the folder above the link's target. After an error it may be any path. ChangedFiles uses it
 	// for folders; it may be nil.

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,32 @@ func TestVectorsAreLines(t *testing.T) {
 		a, b := s.Argv(argv, rules.Sandboxed, dirs), s.Shell(line, "bash", rules.Sandboxed, dirs)
 		if a.Decision != b.Decision && (rules.Outside(line) == "" || looseness(b.Decision) > looseness(a.Decision)) {
 			t.Fatalf("%q: as a vector %s, as a line %s", argv, printed(a), printed(b))
+		}
+	})
+}
+
+// A kept line is decided like one that is read again, whatever was asked about it, or about another line, before.
+func TestKeptLineIsDecidedAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sets := []*rules.Set{compile(t, drawLayers(t)...), compile(t, drawLayers(t)...)}
+		lines := rapid.SliceOfN(rapid.Custom(drawLine), 1, 2).Draw(t, "lines")
+		kept := new(rules.LineCache)
+		for range rapid.IntRange(2, 8).Draw(t, "questions") {
+			command, shell := rapid.SampledFrom(lines).Draw(t, "line"), rapid.SampledFrom([]string{"bash", "zsh", ""}).Draw(t, "shell")
+			fresh := dirs
+			fresh.Workspace = rapid.SampledFrom([]string{"", "/code/proj", "/code"}).Draw(t, "workspace")
+			fresh.Cwd = rapid.SampledFrom([]string{"/code/proj", "/code/proj/sub"}).Draw(t, "cwd")
+			fresh.Home = rapid.SampledFrom([]string{"", "/home/ada"}).Draw(t, "home")
+			again := fresh
+			again.Lines = kept
+			set, e := rapid.SampledFrom(sets).Draw(t, "set"), rapid.SampledFrom(escalations).Draw(t, "escalation")
+			if want, got := set.Shell(command, shell, e, fresh), set.Shell(command, shell, e, again); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q: %+v, not %+v", command, got, want)
+			}
+			files, any := rules.ChangedFiles(command, shell, fresh)
+			if got, gotAny := rules.ChangedFiles(command, shell, again); gotAny != any || !slices.Equal(got, files) {
+				t.Fatalf("%q changes %+v, not %+v", command, got, files)
+			}
 		}
 	})
 }
