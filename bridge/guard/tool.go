@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ type Ruling struct {
 
 // Approvers are the members of groups who must approve a call.
 type Approvers struct {
-	Groups []string
+	Groups []config.Quorum
 	Rule   string // the reason and the place of the rule
 	Leaves bool   // the call may leave the sandbox
 }
@@ -152,11 +151,7 @@ func (a *Approvers) with(d policy.Decision, state policy.State) *Approvers {
 		r := d.ApproversRule
 		a = &Approvers{Rule: strings.TrimSpace(r.Why() + " (" + r.Origin.String() + ")")}
 	}
-	for _, group := range d.Approvers {
-		if !slices.Contains(a.Groups, group) {
-			a.Groups = append(a.Groups, group)
-		}
-	}
+	a.Groups = config.MergeQuorums(a.Groups, d.Approvers)
 	a.Leaves = a.Leaves || d.LeavesSandbox || state.Escalation != rules.Sandboxed || state.EscalationRequested
 	return a
 }

@@ -54,9 +54,9 @@ type Decision struct {
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
-	// Approvers are the groups of which a member must approve the call besides the person. The rule is
-	// in ApproversRule.
-	Approvers     []string
+	// Approvers are the members of groups who must approve the call besides the person. The rule is in
+	// ApproversRule.
+	Approvers     []config.Quorum
 	ApproversRule *config.Rule
 	// Exceptions are the exceptions by which a tool call passes, to be logged if it runs. Those by which Codex
 	// may get an answer are in Changes.

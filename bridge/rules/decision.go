@@ -66,8 +66,8 @@ type Match struct {
 	// Rule is the rule that decided, with its reason and position; nil for None. It belongs to the
 	// Set and must not be changed.
 	Rule *config.Rule
-	// Approvers are the groups of which a member must approve, of all ask rules that match; sorted.
-	Approvers []string
+	// Approvers are the members of groups who must approve, of all ask rules that match; sorted.
+	Approvers []config.Quorum
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
 	// Exceptions are the rules with config.Rule.IsException that allow a part. Without them another rule may
@@ -104,12 +104,7 @@ func (m *Match) setPart(text string) {
 // tighten replaces m by other if other is stricter. The approvers of both are needed, the exceptions of
 // both count, and a rule with approvers is stricter than another ask rule.
 func (m *Match) tighten(other Match) {
-	groups, exceptions := m.Approvers, m.Exceptions
-	if len(other.Approvers) > 0 {
-		groups = append(slices.Clone(groups), other.Approvers...)
-		slices.Sort(groups)
-		groups = slices.Compact(groups)
-	}
+	groups, exceptions := config.MergeQuorums(m.Approvers, other.Approvers), m.Exceptions
 	if other.Decision > m.Decision || other.Decision == m.Decision && len(m.Approvers) == 0 && len(other.Approvers) > 0 {
 		*m = other
 	}

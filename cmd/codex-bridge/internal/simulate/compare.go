@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -258,7 +257,7 @@ type changeKey struct {
 func changeOf(from, to policy.Recomputed, starts time.Time) changeKey {
 	return changeKey{
 		from: from.Effect, to: to.Effect, starts: starts,
-		fromApprovers: strings.Join(from.Approvers, ", "), toApprovers: strings.Join(to.Approvers, ", "),
+		fromApprovers: config.JoinQuorums(from.Approvers, ", "), toApprovers: config.JoinQuorums(to.Approvers, ", "),
 	}
 }
 
