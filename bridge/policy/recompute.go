@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,11 +102,11 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 	input := f.Params
 	if t := f.Tool; t != nil {
 		r.call = &ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
-		fields := map[string]string{"server": t.Server}
+		member, text := "server", t.Server
 		if t.Command != nil {
-			fields = map[string]string{"command": *t.Command}
+			member, text = "command", *t.Command
 		}
-		input, _ = json.Marshal(fields) // texts can be encoded
+		input = []byte(`{"` + member + `":` + string(jsonString(text)) + "}")
 	}
 	doc, err := rpc.ParseValue(input)
 	if err != nil {

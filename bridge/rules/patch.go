@@ -102,19 +102,22 @@ const runAsPatchFlag = "--codex-run-as-apply-patch"
 // recordPatch records the files that a command changes by a patch. A patch that is not fully known
 // changes any file. A command with an unknown name counts as apply_patch if its line has a patch.
 func (r *reader) recordPatch(n *node, c readContext) {
-	texts := make([]string, 0, len(n.words))
+	name, runsAs := &n.words[0], c.stdin != nil && *c.stdin == runAsPatchFlag
+	for i := range n.words {
+		w := &n.words[i]
+		runsAs = runsAs || w.text == runAsPatchFlag || w.prefix == runAsPatchFlag || w.suffix == runAsPatchFlag
+	}
+	applies := name.kind == known && (name.key() == "apply_patch" || name.key() == "applypatch") || runsAs
+	if !applies && (name.kind == known || !r.line.hasPatch) {
+		return
+	}
+	var texts, files []string
 	for i := range n.words {
 		texts = append(texts, n.words[i].text, n.words[i].prefix, n.words[i].suffix)
 	}
 	if c.stdin != nil {
 		texts = append(texts, *c.stdin)
 	}
-	name, runsAs := &n.words[0], slices.Contains(texts, runAsPatchFlag)
-	applies := name.kind == known && (name.key() == "apply_patch" || name.key() == "applypatch") || runsAs
-	if !applies && (name.kind == known || !r.line.hasPatch) {
-		return
-	}
-	var files []string
 	for _, text := range texts {
 		files = append(files, PatchedFiles(text)...)
 	}

@@ -217,8 +217,8 @@ func TestKeptLineIsDecidedAlike(t *testing.T) {
 			if want, got := set.Shell(command, shell, e, fresh), set.Shell(command, shell, e, again); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q: %+v, not %+v", command, got, want)
 			}
-			files, any := rules.ChangedFiles(command, shell, fresh)
-			if got, gotAny := rules.ChangedFiles(command, shell, again); gotAny != any || !slices.Equal(got, files) {
+			files, anyFile := rules.ChangedFiles(command, shell, fresh)
+			if got, gotAny := rules.ChangedFiles(command, shell, again); gotAny != anyFile || !slices.Equal(got, files) {
 				t.Fatalf("%q changes %+v, not %+v", command, got, files)
 			}
 		}
