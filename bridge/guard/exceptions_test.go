@@ -2,10 +2,12 @@ package guard_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 )
 
 const exceptionPolicy = "[policy]\nsandbox = \"read-only\"\nescalation = \"ask\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\n" +
@@ -32,7 +34,12 @@ func TestUseOfAnExceptionIsLogged(t *testing.T) {
 			b.entries = nil
 			use := bash(t, test.command, w.StartFolder)
 			use.ID = test.call
+			var passed []string
+			g.OnPassed(func(d store.Decision) { passed = append(passed, d.Rule) })
 			r := g.Tool(t.Context(), "t1", "u", use, []byte("call"))
+			if rule := map[bool]string{true: "policy.rule"}[test.reason != ""]; !slices.Equal(passed, []string{rule}) {
+				t.Errorf("the trace gets %q", passed)
+			}
 			if r.Refusal != "" || r.Ask || len(b.entries) > 0 {
 				t.Fatalf("%+v, logged %+v", r, b.entries)
 			}

@@ -98,7 +98,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	if d.Verdict == policy.Pass {
 		asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
 		if !asks && len(exceptions) == 0 {
-			g.notifyPassed(p.Mode(), method, thread, turn, facts)
+			g.notifyPassed(p.Mode(), method, thread, turn, "", facts)
 			return Ruling{}
 		}
 		r := Ruling{Facts: facts(), Exceptions: exceptions}
@@ -107,6 +107,9 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 		if asks && d.Ask {
 			r.Ask, r.Why, r.Leaves, r.AnswersSince = true, d.AskReason, d.LeavesSandbox, since
+		}
+		if !asks {
+			g.notifyPassed(p.Mode(), method, thread, turn, "policy.rule", func() string { return r.Facts })
 		}
 		return r
 	}
