@@ -13,6 +13,10 @@ import (
 	"codex-bridge.example/bridge/policy"
 )
 
+// GCPercent is the debug.SetGCPercent for Compare in a program of its own: each record leaves much garbage, and the
+// results that are kept are few.
+const GCPercent = 200
+
 // maxExamples, maxGroups and maxUsers bound a report.
 const (
 	maxExamples = 3
