@@ -224,3 +224,16 @@ func TestKeptLineIsDecidedAlike(t *testing.T) {
 		}
 	})
 }
+
+// The folder of a kept line counts relative to the workspace of the question.
+func TestKeptLineInAnotherWorkspace(t *testing.T) {
+	set, kept := compile(t, []config.Rule{{Command: "./run.sh", Decision: "allow"}}), new(rules.LineCache)
+	for workspace, want := range map[string]rules.Decision{"/code/proj": rules.None, "/code/proj/sub": rules.Allow, "/other": rules.None} {
+		d := rules.Dirs{Workspace: workspace, Cwd: "/code/proj/sub", Lines: kept}
+		for range 2 {
+			if got := set.Shell("./run.sh", "bash", rules.Sandboxed, d).Decision; got != want {
+				t.Errorf("in %s: %v", workspace, got)
+			}
+		}
+	}
+}
