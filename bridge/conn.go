@@ -52,6 +52,19 @@ func (p *Conn) Call(ctx context.Context, method string, params any) (rpc.Value, 
 	}
 }
 
+// CallOnce is Call for a request without params whose result stays the same while Codex runs. All features
+// get the first result; after an error Codex is asked again.
+func (p *Conn) CallOnce(ctx context.Context, method string) (rpc.Value, error) {
+	if result, known := p.p.results.Load(method); known {
+		return result.(rpc.Value), nil
+	}
+	result, err := p.Call(ctx, method, struct{}{})
+	if err == nil {
+		p.p.results.Store(method, result)
+	}
+	return result, err
+}
+
 // CallAsClient sends Codex a request in the client's name, which the client has not sent in
 // this form. The request passes the later features as if the client had sent it, so they
 // apply their checks. The client does not see the response. If ctx ends, the request may

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"codex-bridge.example/bridge/codex"
@@ -78,6 +79,8 @@ type Proxy struct {
 	ready      chan struct{}
 	out        rpc.Sink
 	clientDone chan struct{} // closed at the end of the client's input
+
+	results sync.Map // of Conn.CallOnce, by method
 }
 
 // NewProxy returns a Proxy. It does not start Codex. The error is about a feature's routes.

@@ -327,7 +327,9 @@ type Rule struct {
 	Owner     string `toml:"owner"`
 	Ticket    string `toml:"ticket"`
 	Until     string `toml:"until"`     // an RFC 3339 date or time; after it, the rule no longer allows
-	Approvers string `toml:"approvers"` // the group of which one more person must approve; "" for none
+	Approvers string `toml:"approvers"` // the group of which other people must approve; "" for none
+	// ApproverCount is how many of them must approve; 0 for one.
+	ApproverCount int `toml:"approver_count"`
 
 	// Origin is the place in a file. RuleLayers groups rules by it.
 	Origin Origin `toml:"-"`

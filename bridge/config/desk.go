@@ -2,11 +2,53 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// maxApprovers is how many members of a group a rule can need. The store keeps 64 answers to a request.
+const maxApprovers = 16
+
+// Quorum is how many members of a group must approve.
+type Quorum struct {
+	Group string
+	Count int
+}
+
+// String returns the quorum as people read it: "release", or "2 of release".
+func (q Quorum) String() string {
+	if q.Count == 1 {
+		return q.Group
+	}
+	return fmt.Sprintf("%d of %s", q.Count, q.Group)
+}
+
+// Quorum returns who must approve, and false for a rule without approvers.
+func (r *Rule) Quorum() (Quorum, bool) {
+	return Quorum{r.Approvers, max(r.ApproverCount, 1)}, r.Approvers != ""
+}
+
+// MergeQuorums returns what a call needs that needs both lists, sorted by group: of each group the greater count.
+func MergeQuorums(a, b []Quorum) []Quorum {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(a, b Quorum) int { return cmp.Or(strings.Compare(a.Group, b.Group), b.Count-a.Count) })
+	return slices.CompactFunc(all, func(a, b Quorum) bool { return a.Group == b.Group })
+}
+
+// JoinQuorums returns quorums as people read them.
+func JoinQuorums(list []Quorum, separator string) string {
+	var texts []string
+	for _, q := range list {
+		texts = append(texts, q.String())
+	}
+	return strings.Join(texts, separator)
+}
 
 // finishDesk checks the rules with approvers. A hook that fails must not let their commands run.
 func (m *merger) finishDesk() {
@@ -14,6 +56,9 @@ func (m *merger) finishDesk() {
 	for i := range c.Policy.Rules {
 		r := &c.Policy.Rules[i]
 		if r.Approvers == "" {
+			if r.ApproverCount != 0 {
+				m.failAt(r.Origin, "policy.rule.approver_count", newError("the rule has no approvers", "name their group in approvers, or leave approver_count out"))
+			}
 			continue
 		}
 		group := Key("approvals", "desk", "groups", r.Approvers)
@@ -27,7 +72,7 @@ func (m *merger) finishDesk() {
 			fail("the rule has a path", "approvers are for commands; write another rule for the path")
 		case m.leftOut[group]:
 			m.warn(r.Origin, "policy.rule.approvers", newError(fmt.Sprintf(`"deny" holds: %s was left out`, group), ""))
-			r.Decision, r.Approvers = "deny", ""
+			r.Decision, r.Approvers, r.ApproverCount = "deny", "", 0
 		case !known:
 			fail(fmt.Sprintf("there is no group %q", r.Approvers), "add ["+group+"]")
 		case origin.Layer > r.Origin.Layer:

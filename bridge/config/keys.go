@@ -104,7 +104,8 @@ var specs = map[string]spec{
 	"policy.rule[].ticket":     {doc: "Where the rule was agreed; shown with its reason.", pattern: label, wants: "one line of up to 200 characters"},
 	"policy.rule[].until":      {doc: "Last day (UTC) or time: then an allow rule ends; deny and ask hold, but hide no later rule.", pattern: until, wants: `a date such as "2026-12-31", or a time such as "2026-12-31T18:00:00Z"`, check: checkUntil},
 
-	"policy.rule[].approvers": {doc: "Group of which another person must approve, besides you. For ask rules with a command and no path.", pattern: groupName, wants: "1 to 64 letters, digits, _, . or -"},
+	"policy.rule[].approvers":      {doc: "Group of which another person must approve, besides you. For ask rules with a command and no path.", pattern: groupName, wants: "1 to 64 letters, digits, _, . or -"},
+	"policy.rule[].approver_count": {doc: "How many of them must approve; one without it.", minimum: 1, maximum: maxApprovers},
 
 	"approvals":          {doc: "How the bridge remembers answers and waits for them."},
 	"approvals.remember": {doc: "How long the bridge keeps an answer that you gave for longer than once.", enum: []string{"off", "session", "always"}},

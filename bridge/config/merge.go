@@ -21,7 +21,7 @@ type merger struct {
 
 // apply merges one layer.
 func (m *merger) apply(l *layer) {
-	if l.layer.isBundle() {
+	if l.layer.IsBundle() {
 		m.cfg.bundles++
 	} else {
 		m.cfg.files = append(m.cfg.files, l.file)
@@ -45,9 +45,9 @@ func (m *merger) apply(l *layer) {
 		case l.layer == Workspace && !workspaceAllows(f.pattern):
 			m.fail(f, newError("a workspace file can't set this",
 				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
-		case l.layer.isBundle() && !bundleAllows(f.pattern):
+		case l.layer.IsBundle() && !bundleAllows(f.pattern):
 			m.fail(f, newError("a bundle can't set this", "set it in the managed file; a bundle holds policy, and names no programs, addresses or other bundles"))
-		case f.pattern == "compat.ignore_unknown" && l.layer != Managed && !l.layer.isBundle():
+		case f.pattern == "compat.ignore_unknown" && l.layer != Managed && !l.layer.IsBundle():
 			m.warn(f.origin, f.name, newError("ignored: only the managed file can set this", ""))
 		case strings.HasPrefix(f.pattern, "policy_source.") && m.cfg.origins["policy_source"].File != l.file:
 			m.warn(f.origin, f.name, newError("ignored, since "+m.holder("policy_source")+" names the policy source", "leave it out here"))

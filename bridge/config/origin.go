@@ -24,11 +24,11 @@ func (l Layer) String() string {
 	return [...]string{"default", "bundle", "managed", "bundle", "user", "workspace"}[l]
 }
 
-// isBundle reports whether the layer is a bundle.
-func (l Layer) isBundle() bool { return l == ManagedBundle || l == UserBundle }
+// IsBundle reports whether the layer is a bundle.
+func (l Layer) IsBundle() bool { return l == ManagedBundle || l == UserBundle }
 
 // governs reports whether the layer is the managed file or a bundle.
-func (l Layer) governs() bool { return l == Managed || l.isBundle() }
+func (l Layer) governs() bool { return l == Managed || l.IsBundle() }
 
 // Origin is the place that set a value.
 type Origin struct {
@@ -43,7 +43,7 @@ func (o Origin) String() string {
 	switch {
 	case o.Layer == BuiltIn:
 		return o.Layer.String()
-	case o.Layer.isBundle():
+	case o.Layer.IsBundle():
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
 	}
 	return fmt.Sprintf("%s %s:%d", o.Layer, o.File, o.Line)

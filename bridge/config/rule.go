@@ -43,7 +43,11 @@ func (r *Rule) Why() string {
 // about returns the members that stand beside the reason, in brackets after a space, or "".
 func (r *Rule) about() string {
 	var about []string
-	for _, field := range [...]struct{ name, text string }{{"approvers", r.Approvers}, {"owner", r.Owner}, {"ticket", r.Ticket}, {"until", r.Until}} {
+	approvers := ""
+	if q, ok := r.Quorum(); ok {
+		approvers = q.String()
+	}
+	for _, field := range [...]struct{ name, text string }{{"approvers", approvers}, {"owner", r.Owner}, {"ticket", r.Ticket}, {"until", r.Until}} {
 		if field.text != "" {
 			about = append(about, field.name+" "+field.text)
 		}
@@ -52,6 +56,12 @@ func (r *Rule) about() string {
 		return ""
 	}
 	return " (" + strings.Join(about, ", ") + ")"
+}
+
+// IsException reports whether the rule allows something for an owner, under a ticket, or for a time. Each use of it is
+// logged.
+func (r *Rule) IsException() bool {
+	return r.Decision == "allow" && (r.Owner != "" || r.Ticket != "" || r.Until != "")
 }
 
 // ExpiredRules returns a line for each rule that is past its Until: its place, what it is about, and what

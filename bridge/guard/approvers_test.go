@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 )
 
@@ -21,7 +22,7 @@ func TestCodexAsksAfterApproval(t *testing.T) {
 	use := bash(t, "make", w.StartFolder)
 	use.ID = "outside"
 	r := g.Tool(t.Context(), "t1", "u", use, []byte("call"))
-	if r.Refusal != "" || r.Approvers == nil || !reflect.DeepEqual(r.Approvers.Groups, []string{"release"}) || !r.Approvers.Leaves {
+	if r.Refusal != "" || r.Approvers == nil || !reflect.DeepEqual(r.Approvers.Groups, []config.Quorum{{Group: "release", Count: 1}}) || !r.Approvers.Leaves {
 		t.Fatalf("%+v", r)
 	}
 	n := 10
@@ -53,7 +54,7 @@ func TestApproversUnderAudit(t *testing.T) {
 	const text = "[policy]\nmode = \"audit\"\n[[policy.rule]]\ncommand = \"make\"\ndecision = \"ask\"\napprovers = \"release\"\n" +
 		"[approvals.desk.groups.release]\nkeys = [\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\"]\n"
 	_, g, w := withRollout(t, text, &book{}, "on-request")
-	if r := g.Tool(t.Context(), "t1", "u", bash(t, "make", w.StartFolder), []byte("call")); r != (guard.Ruling{}) {
+	if r := g.Tool(t.Context(), "t1", "u", bash(t, "make", w.StartFolder), []byte("call")); !reflect.DeepEqual(r, guard.Ruling{}) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -54,6 +55,9 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	g.logDecision(p.Mode(), call.Method, d)
 	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
+	if err == nil && d.Verdict != policy.Deny {
+		err = g.recordCommand(ctx, policies, call, state)
+	}
 	if p.Mode() == config.Enforce {
 		if err != nil && d.Err == nil {
 			d = policy.Decision{Verdict: policy.Deny, Err: err}
@@ -109,6 +113,15 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		})
 	}
 	return nil
+}
+
+// recordCommand logs the exceptions by which a command of the client passes.
+func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State) *rpc.Error {
+	var used []rules.Exception
+	for _, p := range policies {
+		used = policy.AddExceptions(used, p.CommandExceptions(call.Message, state))
+	}
+	return g.recordExceptions(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), used)
 }
 
 // unsubscribe handles thread/unsubscribe: the thread takes no more turns. Requests that open the

@@ -63,7 +63,7 @@ func (g *Guard) requiredPolicy(ctx context.Context, method string, p *policy.Pol
 }
 
 func (g *Guard) readRequirements(ctx context.Context) (*policy.Requirements, error) {
-	result, err := g.peer.Call(ctx, "configRequirements/read", struct{}{})
+	result, err := g.peer.CallOnce(ctx, "configRequirements/read")
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,16 +40,18 @@ type Ruling struct {
 	Why     string // the reason that the user is shown; may be ""
 	Leaves  bool   // the call would leave the sandbox
 	Shell   string // the shell of a command, with its flags if the call has them; "" if unknown
-	Facts   string // of the decision, for the log, if a person is asked
+	Facts   string // of the decision, for the log, if a person is asked or an exception counts
 	// AnswersSince is the time from which remembered answers count.
 	AnswersSince time.Time
 	// Approvers must approve the call besides the user; nil: there are none.
 	Approvers *Approvers
+	// Exceptions must be passed to RecordExceptions if the call runs.
+	Exceptions []rules.Exception
 }
 
-// Approvers are the groups of which a member each must approve a call.
+// Approvers are the members of groups who must approve a call.
 type Approvers struct {
-	Groups []string
+	Groups []config.Quorum
 	Rule   string // the reason and the place of the rule
 	Leaves bool   // the call may leave the sandbox
 }
@@ -73,6 +74,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	agentErr := g.agentRefusal(use, thread, turn)
 	var since time.Time
 	var approvers *Approvers
+	var exceptions []rules.Exception
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
@@ -80,6 +82,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		d := p.DecideTool(use, state)
 		since = later(since, d.AnswersSince)
 		approvers = approvers.with(d, state)
+		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
 		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
 		}
@@ -93,15 +96,22 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		return callFacts(policies, use, state)
 	}
 	if d.Verdict == policy.Pass {
-		if p.Mode() != config.Enforce || !d.Ask && approvers == nil {
-			g.notifyPassed(p.Mode(), method, thread, turn, facts)
+		asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
+		if !asks && len(exceptions) == 0 {
+			g.notifyPassed(p.Mode(), method, thread, turn, "", facts)
 			return Ruling{}
 		}
-		shell := strings.TrimSpace(use.Shell + " " + use.Flags)
-		if !d.Ask {
-			return Ruling{Approvers: approvers, Shell: shell, Facts: facts()}
+		r := Ruling{Facts: facts(), Exceptions: exceptions}
+		if asks {
+			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)
 		}
-		return Ruling{Ask: true, Approvers: approvers, Why: d.AskReason, Leaves: d.LeavesSandbox, Shell: shell, Facts: facts(), AnswersSince: since}
+		if asks && d.Ask {
+			r.Ask, r.Why, r.Leaves, r.AnswersSince = true, d.AskReason, d.LeavesSandbox, since
+		}
+		if !asks {
+			g.notifyPassed(p.Mode(), method, thread, turn, "policy.rule", func() string { return r.Facts })
+		}
+		return r
 	}
 	g.logDecision(p.Mode(), method, d)
 	// The denial applies even if it can't be logged.
@@ -113,6 +123,28 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	return Ruling{Refusal: d.Err.Message}
 }
 
+// RecordExceptions logs the exceptions of a ruling by which a tool call is about to run. It returns why it must not
+// run: they can't be logged.
+func (g *Guard) RecordExceptions(ctx context.Context, thread, turn string, call []byte, r Ruling) (refusal string) {
+	const method = "hook/preToolUse"
+	mode := g.policies(thread)[0].Mode()
+	err := g.recordExceptions(ctx, mode, subject{method: method, thread: thread, turn: turn, line: call, facts: r.Facts}, r.Exceptions)
+	if err == nil || mode != config.Enforce {
+		return ""
+	}
+	return err.Message
+}
+
+// recordExceptions logs the use of exceptions.
+func (g *Guard) recordExceptions(ctx context.Context, mode config.Mode, about subject, used []rules.Exception) *rpc.Error {
+	if len(used) == 0 || mode == config.Off {
+		return nil
+	}
+	d := policy.UseExceptions(used)
+	g.logDecision(mode, about.method, d)
+	return g.record(ctx, mode, about, d)
+}
+
 // with adds the approvers of a decision. A call stays in the sandbox only if the bridge is sure of that.
 func (a *Approvers) with(d policy.Decision, state policy.State) *Approvers {
 	if len(d.Approvers) == 0 {
@@ -122,11 +154,7 @@ func (a *Approvers) with(d policy.Decision, state policy.State) *Approvers {
 		r := d.ApproversRule
 		a = &Approvers{Rule: strings.TrimSpace(r.Why() + " (" + r.Origin.String() + ")")}
 	}
-	for _, group := range d.Approvers {
-		if !slices.Contains(a.Groups, group) {
-			a.Groups = append(a.Groups, group)
-		}
-	}
+	a.Groups = config.MergeQuorums(a.Groups, d.Approvers)
 	a.Leaves = a.Leaves || d.LeavesSandbox || state.Escalation != rules.Sandboxed || state.EscalationRequested
 	return a
 }

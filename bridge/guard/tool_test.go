@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func TestToolCallOfModel(t *testing.T) {
 				t.Errorf("the facts are %q", got.Facts)
 			}
 			got.Refusal, got.Facts = "", ""
-			if got != test.want {
+			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("the ruling is %+v", got)
 			}
 			if got := verdicts(b); got != test.logged {
@@ -147,7 +148,7 @@ func TestToolCallRunsUnderAudit(t *testing.T) {
 			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
 			got := g.Tool(t.Context(), "t9", "u", bash(t, "make", w.StartFolder), []byte("call"))
-			if (got == guard.Ruling{}) == g.Enforces() {
+			if reflect.DeepEqual(got, guard.Ruling{}) == g.Enforces() {
 				t.Errorf("the ruling is %+v", got)
 			}
 			if got := verdicts(b); got != test.logged || len(*notified) > 0 != g.Enforces() {
@@ -159,7 +160,7 @@ func TestToolCallRunsUnderAudit(t *testing.T) {
 	_, g, w := withRollout(t, asks, guard.NoRecord, "on-request")
 	use := bash(t, "make", w.StartFolder)
 	use.ID = "inside"
-	if got := g.Tool(t.Context(), "t1", "u", use, nil); (got != guard.Ruling{}) {
+	if got := g.Tool(t.Context(), "t1", "u", use, nil); !reflect.DeepEqual(got, guard.Ruling{}) {
 		t.Errorf("what a rule wants asked under audit: %+v", got)
 	}
 }

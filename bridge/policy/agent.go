@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -53,7 +54,7 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
-		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}}
+		return Decision{Verdict: Accept, Changes: append([]Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}, exceptionChanges(m)...)}
 	case m.Decision == rules.Ask:
 		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
 	}
@@ -94,10 +95,10 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	for _, m := range parts[1:] {
 		switch {
 		case m.Decision > strict.Decision && m.Decision != rules.Allow, strict.Decision == rules.Allow && m.Decision != rules.Allow:
-			m.Approvers = union(strict.Approvers, m.Approvers)
+			m.Approvers = config.MergeQuorums(strict.Approvers, m.Approvers)
 			strict = m // a request that is allowed in part is not allowed
 		default:
-			strict.Approvers = union(strict.Approvers, m.Approvers)
+			strict.Approvers = config.MergeQuorums(strict.Approvers, m.Approvers)
 		}
 	}
 	return strict

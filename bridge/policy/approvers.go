@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
@@ -41,7 +42,7 @@ func (p *Policy) addApprovers(d *Decision, t ToolCall, st State, m rules.Match) 
 		if len(other.Approvers) > 0 && d.ApproversRule == nil {
 			d.ApproversRule = other.Rule
 		}
-		m.Approvers = union(m.Approvers, other.Approvers)
+		m.Approvers = config.MergeQuorums(m.Approvers, other.Approvers)
 	}
 	if d.Approvers = m.Approvers; d.ApproversRule == nil {
 		d.ApproversRule = m.Rule
@@ -58,7 +59,7 @@ func (p *Policy) requestApprovers(method string, params rpc.Value, st State) (m 
 		if len(other.Approvers) > 0 && m.Rule == nil {
 			m.Rule = other.Rule
 		}
-		m.Approvers = union(m.Approvers, other.Approvers)
+		m.Approvers = config.MergeQuorums(m.Approvers, other.Approvers)
 	}
 	return m
 }
@@ -74,21 +75,6 @@ func CanBeApproved(method string, params rpc.Value) bool {
 	return method == "item/commandExecution/requestApproval"
 }
 
-// union returns the values of a and b in the order of both, each once.
-func union(a, b []string) []string {
-	out := a[:len(a):len(a)]
-next:
-	for _, one := range b {
-		for _, other := range out {
-			if one == other {
-				continue next
-			}
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
 // needsApproval reports whether Codex's question is about a command that no approver has approved.
 func (st State) needsApproval(m rules.Match, leaves bool) bool {
 	return len(m.Approvers) > 0 && (st.Approved == NotApproved || leaves && st.Approved != ApprovedOutside)
@@ -96,8 +82,21 @@ func (st State) needsApproval(m rules.Match, leaves bool) bool {
 
 // refuseUnapproved refuses a command that needs approvers, where the bridge can't ask them.
 func (p *Policy) refuseUnapproved(method string, m rules.Match, why string) Decision {
-	reason := strings.TrimSuffix(ruleReason(m), ".") + ": a member of " + strings.Join(m.Approvers, " and of ") + " must approve it, and " + why
+	reason := strings.TrimSuffix(ruleReason(m), ".") + ": " + membersText(m.Approvers) + " must approve it, and " + why
 	return Decision{Verdict: Deny, Answer: declineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleApprovers, Reason: reason, Origin: m.Rule.Origin.String(), Hint: "run it yourself, or ask again in a turn of Codex",
 	})}
+}
+
+// membersText returns quorums as the subject of a sentence.
+func membersText(list []config.Quorum) string {
+	var parts []string
+	for _, q := range list {
+		if q.Count == 1 {
+			parts = append(parts, "a member of "+q.Group)
+		} else {
+			parts = append(parts, fmt.Sprintf("%d members of %s", q.Count, q.Group))
+		}
+	}
+	return strings.Join(parts, " and ")
 }

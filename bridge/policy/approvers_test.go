@@ -48,7 +48,11 @@ func TestToolCallNeedsApprovers(t *testing.T) {
 			}
 			input := value(t, `{"command":"`+test.command+`"}`)
 			d := compile(t, twoPeople(test.mode)).DecideTool(policy.ToolCall{ID: "c", Name: "Bash", Input: input, Cwd: "/code/proj", Shell: "bash"}, st)
-			if d.Verdict != test.verdict || d.Ask != test.ask || !slices.Equal(d.Approvers, test.approvers) {
+			var approvers []string
+			for _, q := range d.Approvers {
+				approvers = append(approvers, q.String())
+			}
+			if d.Verdict != test.verdict || d.Ask != test.ask || !slices.Equal(approvers, test.approvers) {
 				t.Errorf("%s, asks %v, approvers %v", d.Verdict, d.Ask, d.Approvers)
 			}
 			if d.Approvers != nil && d.ApproversRule.Approvers != "release" {
@@ -95,6 +99,31 @@ func TestQuestionNeedsApprovers(t *testing.T) {
 	d := p.DecideRequest("execCommandApproval", value(t, `{"conversationId":"T","callId":"i","command":["deploy","x"],"cwd":"/code/proj","parsedCmd":[]}`), state())
 	if d.Verdict != policy.Deny {
 		t.Errorf("an older question: %s", d.Verdict)
+	}
+}
+
+// A refusal names how many must approve, and of two policies the one that needs fewer is looser.
+func TestCountOfApprovers(t *testing.T) {
+	within := func(count int) (*policy.Policy, policy.Decision) {
+		cfg := twoPeople(config.Enforce)
+		cfg.Rules = append(cfg.Rules, config.Rule{Command: "mkdir **", Decision: "ask", Approvers: "security"})
+		cfg.Rules[0].ApproverCount = count
+		p := compile(t, cfg)
+		command := "mkdir x; deploy x"
+		return p, p.DecideAgent("session/request_permission", policy.AgentRequest{Command: &command, Cwd: "/w", OwnBridge: true}, policy.State{Paths: plainPaths{}})
+	}
+	_, d := within(3)
+	if r := d.Refusal(); !strings.Contains(r.Reason, ": 3 members of release and a member of security must approve it") {
+		t.Errorf("%+v", r)
+	}
+	effect := func(count int, group string) policy.Recomputed {
+		return policy.Recomputed{Effect: policy.NeedsApprovers, Approvers: []config.Quorum{{Group: group, Count: count}}}
+	}
+	if two, one := effect(2, "release"), effect(1, "release"); !one.IsLooser(two) || two.IsLooser(one) || !two.IsTighter(one) || two.IsSame(one) {
+		t.Error("fewer approvers are not looser")
+	}
+	if two, other := effect(2, "release"), effect(3, "security"); !two.IsLooser(other) || !other.IsLooser(two) {
+		t.Error("another group is not looser")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -53,10 +54,13 @@ type Decision struct {
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
-	// Approvers are the groups of which a member must approve the call besides the person. The rule is
-	// in ApproversRule.
-	Approvers     []string
+	// Approvers are the members of groups who must approve the call besides the person. The rule is in
+	// ApproversRule.
+	Approvers     []config.Quorum
 	ApproversRule *config.Rule
+	// Exceptions are the exceptions by which a tool call passes, to be logged if it runs. Those by which Codex
+	// may get an answer are in Changes.
+	Exceptions []rules.Exception
 	// AnswersSince is the time from which remembered answers to that question count.
 	AnswersSince time.Time
 	// Gated reports whether the bridge asks in Codex's place in the thread from now on; nil if the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -256,7 +257,7 @@ func rawOrNull(v rpc.Value) []byte {
 // settings returns the values that give a thread its sandbox and approval policy. With others, the
 // thread of a recorded call would have other rights. Under audit it has those that the client wants.
 func (p *Policy) settings() string {
-	return fmt.Sprintf("%s %s %t %s %t", p.mode, strings.Join(p.approvals, ","), p.granular, p.maxLevel, p.gate)
+	return string(p.mode) + " " + strings.Join(p.approvals, ",") + " " + strconv.FormatBool(p.granular) + " " + p.maxLevel.String() + " " + strconv.FormatBool(p.gate)
 }
 
 // factsOf adds the facts of a state.

@@ -30,7 +30,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	}
 	text, _ := t.Input.Get("command").Text()
 	resolver := lineResolver{State: st}
-	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder}
+	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder, Lines: st.lines}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	roots := p.allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)

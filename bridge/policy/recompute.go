@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,15 +32,15 @@ func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 // Recomputed is the effect of a policy on recorded facts.
 type Recomputed struct {
 	Effect               Effect
-	Approvers            []string // the groups of NeedsApprovers, sorted
+	Approvers            []config.Quorum // of NeedsApprovers, sorted
 	Rule, Origin, Reason string
 	Unknown              string // why the effect can't be computed; "" if it is known
 }
 
 // IsLooser reports whether out allows anything that earlier does not. Another group of approvers may approve
-// what the earlier one would not.
+// what the earlier one would not, and fewer of them may, too.
 func (out Recomputed) IsLooser(earlier Recomputed) bool {
-	return out.Effect < earlier.Effect || out.Effect == earlier.Effect && !containsAll(out.Approvers, earlier.Approvers)
+	return out.Effect < earlier.Effect || out.Effect == earlier.Effect && !needsAll(out.Approvers, earlier.Approvers)
 }
 
 // IsTighter reports whether out is not looser than earlier, and stricter.
@@ -54,13 +53,16 @@ func (out Recomputed) IsSame(other Recomputed) bool {
 	return out.Unknown == other.Unknown && !out.IsLooser(other) && !other.IsLooser(out)
 }
 
-func containsAll(list, some []string) bool {
-	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(list, s) })
+// needsAll reports whether list needs all that some needs.
+func needsAll(list, some []config.Quorum) bool {
+	return !slices.ContainsFunc(some, func(s config.Quorum) bool {
+		return !slices.ContainsFunc(list, func(q config.Quorum) bool { return q.Group == s.Group && q.Count >= s.Count })
+	})
 }
 
 // needApprovers sets the effect to NeedsApprovers, by the rule of m.
 func (out *Recomputed) needApprovers(m rules.Match) {
-	out.Effect, out.Approvers = NeedsApprovers, slices.Sorted(slices.Values(m.Approvers))
+	out.Effect, out.Approvers = NeedsApprovers, m.Approvers
 	out.Rule, out.Origin, out.Reason = ruleApprovers, m.Rule.Origin.String(), ruleReason(m)
 }
 
@@ -85,7 +87,7 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 	r = &Replay{method: method, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
 	r.state = State{
 		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal,
-		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, Links: f.Links, Paths: r.paths,
+		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, Links: f.Links, Paths: r.paths, lines: new(rules.LineCache),
 	}
 	for _, path := range f.Temps {
 		r.state.Temps = append(r.state.Temps, TempFolder{Path: path})
@@ -100,11 +102,11 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 	input := f.Params
 	if t := f.Tool; t != nil {
 		r.call = &ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
-		fields := map[string]string{"server": t.Server}
+		member, text := "server", t.Server
 		if t.Command != nil {
-			fields = map[string]string{"command": *t.Command}
+			member, text = "command", *t.Command
 		}
-		input, _ = json.Marshal(fields) // texts can be encoded
+		input = []byte(`{"` + member + `":` + string(jsonString(text)) + "}")
 	}
 	doc, err := rpc.ParseValue(input)
 	if err != nil {

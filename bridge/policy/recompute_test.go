@@ -53,7 +53,7 @@ func stateAt(st policy.State, now time.Time) policy.State {
 func effectOf(p *policy.Policy, use policy.ToolCall, st policy.State) string {
 	a := p.ExplainTool(use, st)
 	if d := p.DecideTool(use, st); a.Decision != "deny" && len(d.Approvers) > 0 {
-		return fmt.Sprint("approvers ", slices.Sorted(slices.Values(d.Approvers)))
+		return fmt.Sprint("approvers ", d.Approvers)
 	}
 	return a.Decision
 }
@@ -235,7 +235,7 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 		}
 		params := jsonValue(t, request[1])
 		effect := func(p *policy.Policy) string {
-			var approvers []string
+			var approvers []config.Quorum
 			st := st
 			if request[0] == "item/commandExecution/requestApproval" {
 				raw, _ := json.Marshal(map[string]string{"command": text})
@@ -243,7 +243,7 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 				if d.Verdict == policy.Deny {
 					return "" // Codex does not ask
 				}
-				approvers = slices.Sorted(slices.Values(d.Approvers))
+				approvers = d.Approvers
 				if policy.CanBeApproved(request[0], params) {
 					if st.Approved = policy.ApprovedOutside; st.Escalation == rules.Sandboxed && !st.EscalationRequested && !d.LeavesSandbox {
 						st.Approved = policy.ApprovedInside

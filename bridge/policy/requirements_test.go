@@ -1,11 +1,13 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -95,6 +97,40 @@ func TestPolicyWithinRequirements(t *testing.T) {
 				t.Errorf("codex gets %s; want %s", d.Message, tt.want)
 			}
 		})
+	}
+}
+
+// A question that a requirement makes Codex ask is answered neither by an allow rule nor by a remembered answer. Other
+// questions are.
+func TestRequiredQuestionIsNotAnswered(t *testing.T) {
+	cfg := contract()
+	cfg.Escalation, cfg.Rules = "ask", []config.Rule{{Command: "touch **", Decision: "allow"}}
+	p := compile(t, cfg)
+	q, refusal := p.Within(parseRequirements(t, `null`, config.Rule{Tool: "shell", Command: "touch **", Decision: "ask"}), "thread/start")
+	if refusal != nil || q == nil {
+		t.Fatal(q, refusal)
+	}
+	for _, test := range []struct {
+		policy  *policy.Policy
+		command string
+		verdict policy.Verdict
+		since   bool // no remembered answer counts
+	}{
+		{p, "touch a", policy.Accept, false},
+		{q, "touch a", policy.Pass, true},
+		{q, "touch a && ls", policy.Pass, true},
+		{q, "ls", policy.Pass, false},
+	} {
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
+		params := value(t, `{"threadId":"T","turnId":"u","itemId":"i","startedAtMs":0,"command":"`+test.command+`","cwd":"/code/proj"}`)
+		if d := test.policy.DecideRequest("item/commandExecution/requestApproval", params, st); d.Verdict != test.verdict {
+			t.Errorf("%s: %s", test.command, d.Verdict)
+		}
+		if since := test.policy.AnswersSince("item/commandExecution/requestApproval", params, st); !since.IsZero() != test.since {
+			t.Errorf("%s: answers count since %v", test.command, since)
+		}
 	}
 }
 

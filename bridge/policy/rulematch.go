@@ -122,7 +122,7 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs,
 
 // ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	d := rules.Dirs{Home: st.Home, Resolve: st.canonical, Lines: st.lines}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}
@@ -189,29 +189,32 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 	if p.rules == nil {
 		return Decision{}, false
 	}
-	dirs := p.ruleDirs(st, m.Params)
-	var match rules.Match
-	if runsCommand(m.Method) && m.Truncated() { // Codex would read more words than the parser kept
+	if !runsCommand(m.Method) {
+		return Decision{}, false
+	}
+	if m.Truncated() { // Codex would read more words than the parser kept
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
 			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than the bridge reads", Hint: "send less",
 		})}, true
 	}
-	switch m.Method {
-	case "command/exec", "process/spawn":
-		match = p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs, st)
-	case "thread/shellCommand":
-		text, ok := m.Params.Get("command").Text()
-		if !ok {
-			text = unreadableLine
-		}
-		match = p.rulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
-	default:
-		return Decision{}, false
-	}
+	match := p.matchClientCommand(m, st)
 	if match.Decision != rules.Deny && match.Decision != rules.Ask {
 		return Decision{}, false
 	}
 	d := p.ruleRefusal(m.Method, match)
 	d.Answer = nil
 	return d, true
+}
+
+// matchClientCommand returns the rule for a command of the client, which runs outside the thread's sandbox.
+func (p *Policy) matchClientCommand(m *rpc.Message, st State) rules.Match {
+	dirs := p.ruleDirs(st, m.Params)
+	if m.Method != "thread/shellCommand" {
+		return p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs, st)
+	}
+	text, ok := m.Params.Get("command").Text()
+	if !ok {
+		text = unreadableLine
+	}
+	return p.rulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
 }

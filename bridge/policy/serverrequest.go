@@ -52,9 +52,9 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
-	return Decision{Verdict: Accept, Answer: yes, Changes: []Change{{
+	return Decision{Verdict: Accept, Answer: yes, Changes: append([]Change{{
 		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + clip(m.Part), Origin: m.Rule.Origin.String(), To: yes,
-	}}}
+	}}, exceptionChanges(m)...)}
 }
 
 // acceptResult returns the result that accepts once; nil if Codex does not offer it.

@@ -87,6 +87,8 @@ type State struct {
 	Repositories Repositories
 	// PolicyFiles may be nil; then no workspace policy file applies.
 	PolicyFiles PolicyFiles
+
+	lines *rules.LineCache // of the decision; nil: each question reads its line
 }
 
 // DefaultRoots returns the canonical writable roots of Codex's configuration; nil if unknown.

@@ -50,6 +50,9 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 	const method = "hook/preToolUse"
 	asks := p.canAsk(t, st.Thread)
+	if st.lines == nil {
+		st.lines = new(rules.LineCache)
+	}
 	if t.appliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
@@ -85,6 +88,9 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 			d = p.decideAsk(t, st, m, line)
 			d.Verdict, d.AnswersSince = Pass, answersSince(m, st)
 			p.addApprovers(&d, t, st, m)
+			if !st.EscalationRequested { // or Codex asks, and the rules decide again
+				d.Exceptions = m.Exceptions
+			}
 			return d, m
 		}
 		d = p.refuseEscalation(method, at)
@@ -150,7 +156,7 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 
 // matchToolAt returns the rule for a call inside or outside the sandbox.
 func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
-	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical, Lines: st.lines}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}

@@ -2,21 +2,25 @@ package rules_test
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
 )
 
-// Each part of a line, and each layer, adds its approvers. A rule with approvers is stricter than another
+// Each part of a line, and each layer, adds its approvers; of one group the greatest count holds. A rule with approvers is stricter than another
 // ask rule, and no question without approvers hides it.
 func TestApproversOfALine(t *testing.T) {
 	rule := func(command, decision, approvers string) config.Rule {
-		return config.Rule{Command: command, Decision: decision, Approvers: approvers}
+		group, counts, _ := strings.Cut(approvers, " ")
+		count, _ := strconv.Atoi(counts) // 0: none is written
+		return config.Rule{Command: command, Decision: decision, Approvers: group, ApproverCount: count}
 	}
 	set, err := rules.New([][]config.Rule{
 		{rule("mkdir **", "ask", ""), rule("deploy **", "ask", "release"), rule("rm **", "deny", ""), rule("make **", "allow", ""), rule("make **", "ask", "release")},
-		{rule("deploy prod", "ask", "security"), rule("sign **", "ask", "security")},
+		{rule("deploy prod", "ask", "security"), rule("sign **", "ask", "security"), rule("deploy all", "ask", "release 3"), rule("tag **", "ask", "release 2")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +41,9 @@ func TestApproversOfALine(t *testing.T) {
 		{"bash -c 'sign a'", rules.Sandboxed, rules.Ask, []string{"security"}},
 		{"$CMD test", rules.Sandboxed, rules.Deny, nil},
 		{"sign a; rm b", rules.Sandboxed, rules.Deny, nil},
+		{"deploy all", rules.Sandboxed, rules.Ask, []string{"3 of release"}},
+		{"deploy test; tag a", rules.Sandboxed, rules.Ask, []string{"2 of release"}},
+		{"tag a; deploy all; sign b", rules.Sandboxed, rules.Ask, []string{"3 of release", "security"}},
 		{"make all", rules.Sandboxed, rules.Allow, nil},
 		{"make all", rules.Escalated, rules.Ask, []string{"release"}},
 	} {
@@ -44,7 +51,11 @@ func TestApproversOfALine(t *testing.T) {
 		if m.Decision == rules.Deny {
 			m.Approvers = nil // they do not count
 		}
-		if m.Decision != test.decision || !slices.Equal(m.Approvers, test.approvers) {
+		var approvers []string
+		for _, q := range m.Approvers {
+			approvers = append(approvers, q.String())
+		}
+		if m.Decision != test.decision || !slices.Equal(approvers, test.approvers) {
 			t.Errorf("%s: %v by %v", test.line, m.Decision, m.Approvers)
 		}
 		if m.Approvers != nil && m.Rule.Approvers == "" {

@@ -52,6 +52,8 @@ type Dirs struct {
 	// Resolve returns the canonical form of an absolute path. If it is nil, no rule allows the file
 	// of a redirection.
 	Resolve func(path string) (string, error)
+	// Lines keeps the line that was read last, for further questions about it; nil: nothing is kept.
+	Lines *LineCache
 	// Follow resolves an absolute path as the kernel does: name by name, so that ".." behind a link
 	// is the folder above the link's target. After an error it may be any path. ChangedFiles uses it
 	// for folders; it may be nil.
@@ -64,26 +66,51 @@ type Match struct {
 	// Rule is the rule that decided, with its reason and position; nil for None. It belongs to the
 	// Set and must not be changed.
 	Rule *config.Rule
-	// Approvers are the groups of which a member must approve, of all ask rules that match; sorted.
-	Approvers []string
+	// Approvers are the members of groups who must approve, of all ask rules that match; sorted.
+	Approvers []config.Quorum
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
+	// Exceptions are the rules with config.Rule.IsException that allow a part. Without them another rule may
+	// have decided about it.
+	Exceptions []Exception
 	// Why explains a match that the words of the rule do not explain: that the rule matched because
 	// something is unknown, or why no allow rule could apply.
 	Why string
 }
 
-// tighten replaces m by other if other is stricter. The approvers of both are needed, and a rule with
-// approvers is stricter than another ask rule.
-func (m *Match) tighten(other Match) {
-	groups := m.Approvers
-	if len(other.Approvers) > 0 {
-		groups = append(slices.Clone(groups), other.Approvers...)
-		slices.Sort(groups)
-		groups = slices.Compact(groups)
+// Exception is the use of a rule with config.Rule.IsException for a part of a call.
+type Exception struct {
+	Rule *config.Rule
+	Part string // as Match.Part
+}
+
+// addExceptions adds the exceptions of another part, each rule once.
+func (m *Match) addExceptions(other []Exception) {
+	for _, one := range other {
+		if !slices.ContainsFunc(m.Exceptions, func(e Exception) bool { return e.Rule == one.Rule }) {
+			m.Exceptions = append(slices.Clip(m.Exceptions), one)
+		}
 	}
+}
+
+// setPart sets the part that the rule, and the exceptions so far, have matched.
+func (m *Match) setPart(text string) {
+	m.Part = text
+	for i := range m.Exceptions {
+		m.Exceptions[i].Part = text
+	}
+}
+
+// tighten replaces m by other if other is stricter. The approvers of both are needed, the exceptions of
+// both count, and a rule with approvers is stricter than another ask rule.
+func (m *Match) tighten(other Match) {
+	groups, exceptions := config.MergeQuorums(m.Approvers, other.Approvers), m.Exceptions
 	if other.Decision > m.Decision || other.Decision == m.Decision && len(m.Approvers) == 0 && len(other.Approvers) > 0 {
 		*m = other
 	}
 	m.Approvers = groups
+	if added := other.Exceptions; len(exceptions)+len(added) > 0 {
+		m.Exceptions = exceptions
+		m.addExceptions(added)
+	}
 }

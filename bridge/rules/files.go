@@ -35,12 +35,14 @@ func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 			if allowed.Rule == nil {
 				allowed = m
 			}
+			best.addExceptions(m.Exceptions)
 			continue
 		}
 		all = false
 		best.tighten(m)
 	}
 	if best.Decision == None && all {
+		allowed.Exceptions = best.Exceptions
 		return allowed
 	}
 	return best
@@ -64,7 +66,7 @@ func (s *Set) decideFile(file string, e Escalation, dirs Dirs) Match {
 	if m.Decision == None {
 		return m
 	}
-	m.Part = file
+	m.setPart(file)
 	if !canonical {
 		m.Why = "the path is not known, so a rule that could match decides"
 	}

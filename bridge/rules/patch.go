@@ -51,9 +51,29 @@ func namesApplyPatch(line string) bool {
 	return strings.Contains(unquoted, "apply_patch") || strings.Contains(unquoted, "applypatch") || strings.Contains(unquoted, runAsPatchFlag)
 }
 
-// readLine reads a command line for a shell. Codex takes a patch out of a line by its own reading of
-// the text, so the files that the text names count besides those that the shell passes on.
+// LineCache keeps the command line that was read last. Its zero value is empty. It belongs to one goroutine.
+type LineCache struct {
+	command, shell, cwd, home string
+	line                      *line // nil: none was read
+}
+
+// readLine reads a command line for a shell, or returns a copy of the line that dirs.Lines has.
 func readLine(command, shell string, dirs Dirs) *line {
+	c := dirs.Lines
+	if c == nil {
+		return readNewLine(command, shell, dirs)
+	}
+	if c.line == nil || c.command != command || c.shell != shell || c.cwd != dirs.Cwd || c.home != dirs.Home {
+		*c = LineCache{command, shell, dirs.Cwd, dirs.Home, readNewLine(command, shell, dirs)}
+	}
+	l := *c.line // what was read does not change any more
+	l.relFolder = newLine(dirs).relFolder
+	return &l
+}
+
+// readNewLine reads a command line for a shell. Codex takes a patch out of a line by its own reading of
+// the text, so the files that the text names count besides those that the shell passes on.
+func readNewLine(command, shell string, dirs Dirs) *line {
 	r := reader{line: newLine(dirs)}
 	r.line.hasPatch = strings.Contains(command, patchStart)
 	r.line.nodes = r.readText(command, readContext{shell: dialectOf(shell)})
@@ -82,19 +102,22 @@ const runAsPatchFlag = "--codex-run-as-apply-patch"
 // recordPatch records the files that a command changes by a patch. A patch that is not fully known
 // changes any file. A command with an unknown name counts as apply_patch if its line has a patch.
 func (r *reader) recordPatch(n *node, c readContext) {
-	texts := make([]string, 0, len(n.words))
+	name, runsAs := &n.words[0], c.stdin != nil && *c.stdin == runAsPatchFlag
+	for i := range n.words {
+		w := &n.words[i]
+		runsAs = runsAs || w.text == runAsPatchFlag || w.prefix == runAsPatchFlag || w.suffix == runAsPatchFlag
+	}
+	applies := name.kind == known && (name.key() == "apply_patch" || name.key() == "applypatch") || runsAs
+	if !applies && (name.kind == known || !r.line.hasPatch) {
+		return
+	}
+	var texts, files []string
 	for i := range n.words {
 		texts = append(texts, n.words[i].text, n.words[i].prefix, n.words[i].suffix)
 	}
 	if c.stdin != nil {
 		texts = append(texts, *c.stdin)
 	}
-	name, runsAs := &n.words[0], slices.Contains(texts, runAsPatchFlag)
-	applies := name.kind == known && (name.key() == "apply_patch" || name.key() == "applypatch") || runsAs
-	if !applies && (name.kind == known || !r.line.hasPatch) {
-		return
-	}
-	var files []string
 	for _, text := range texts {
 		files = append(files, PatchedFiles(text)...)
 	}

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -196,4 +197,43 @@ func TestVectorsAreLines(t *testing.T) {
 			t.Fatalf("%q: as a vector %s, as a line %s", argv, printed(a), printed(b))
 		}
 	})
+}
+
+// A kept line is decided like one that is read again, whatever was asked about it, or about another line, before.
+func TestKeptLineIsDecidedAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sets := []*rules.Set{compile(t, drawLayers(t)...), compile(t, drawLayers(t)...)}
+		lines := rapid.SliceOfN(rapid.Custom(drawLine), 1, 2).Draw(t, "lines")
+		kept := new(rules.LineCache)
+		for range rapid.IntRange(2, 8).Draw(t, "questions") {
+			command, shell := rapid.SampledFrom(lines).Draw(t, "line"), rapid.SampledFrom([]string{"bash", "zsh", ""}).Draw(t, "shell")
+			fresh := dirs
+			fresh.Workspace = rapid.SampledFrom([]string{"", "/code/proj", "/code"}).Draw(t, "workspace")
+			fresh.Cwd = rapid.SampledFrom([]string{"/code/proj", "/code/proj/sub"}).Draw(t, "cwd")
+			fresh.Home = rapid.SampledFrom([]string{"", "/home/ada"}).Draw(t, "home")
+			again := fresh
+			again.Lines = kept
+			set, e := rapid.SampledFrom(sets).Draw(t, "set"), rapid.SampledFrom(escalations).Draw(t, "escalation")
+			if want, got := set.Shell(command, shell, e, fresh), set.Shell(command, shell, e, again); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q: %+v, not %+v", command, got, want)
+			}
+			files, anyFile := rules.ChangedFiles(command, shell, fresh)
+			if got, gotAny := rules.ChangedFiles(command, shell, again); gotAny != anyFile || !slices.Equal(got, files) {
+				t.Fatalf("%q changes %+v, not %+v", command, got, files)
+			}
+		}
+	})
+}
+
+// The folder of a kept line counts relative to the workspace of the question.
+func TestKeptLineInAnotherWorkspace(t *testing.T) {
+	set, kept := compile(t, []config.Rule{{Command: "./run.sh", Decision: "allow"}}), new(rules.LineCache)
+	for workspace, want := range map[string]rules.Decision{"/code/proj": rules.None, "/code/proj/sub": rules.Allow, "/other": rules.None} {
+		d := rules.Dirs{Workspace: workspace, Cwd: "/code/proj/sub", Lines: kept}
+		for range 2 {
+			if got := set.Shell("./run.sh", "bash", rules.Sandboxed, d).Decision; got != want {
+				t.Errorf("in %s: %v", workspace, got)
+			}
+		}
+	}
 }

@@ -12,7 +12,7 @@ type rule struct {
 	source    *config.Rule
 	decision  Decision
 	ends      time.Time // zero: never
-	approvers []string
+	approvers []config.Quorum
 
 	// The rule applies to shell commands, file changes, redirections that write, and other tools. A
 	// tool without command and path applies to everything that the tool does.
@@ -31,8 +31,8 @@ type rule struct {
 // compile sets r to a rule of the configuration. The error is a *config.Error.
 func (r *rule) compile(source config.Rule) error {
 	r.source, r.ends = &source, source.Ends()
-	if source.Approvers != "" {
-		r.approvers = []string{source.Approvers}
+	if q, ok := source.Quorum(); ok {
+		r.approvers = []config.Quorum{q}
 	}
 	invalid := func(key, message, hint string) error {
 		return &config.Error{

@@ -110,7 +110,11 @@ func (l *layer) match(now time.Time, ids iter.Seq[int], match func(*rule) certai
 		if expired {
 			c = possibleMatch
 		}
-		best.tighten(Match{Decision: r.decision, Rule: r.source, Approvers: r.approvers})
+		found := Match{Decision: r.decision, Rule: r.source, Approvers: r.approvers}
+		if r.source.IsException() {
+			found.Exceptions = []Exception{{Rule: r.source}}
+		}
+		best.tighten(found)
 		if c == certainMatch || best.Decision == Deny {
 			return best
 		}

@@ -75,6 +75,7 @@ func (s *Set) decideLine(l *line, e Escalation, dirs Dirs) Match {
 			if allowed.Rule == nil {
 				allowed = v.Match
 			}
+			best.addExceptions(v.Exceptions)
 			continue
 		}
 		best.tighten(v.Match)
@@ -87,38 +88,44 @@ func (s *Set) decideLine(l *line, e Escalation, dirs Dirs) Match {
 		if !w.read {
 			best.tighten(s.decideWrite(l, w, e, dirs))
 		}
-		if unwritable == "" && all && !s.allowsAccess(l, w, e, dirs) {
-			unwritable = w.text
+		if unwritable == "" && all {
+			m := s.matchAccess(l, w, e, dirs)
+			if best.addExceptions(m.Exceptions); m.Decision != Allow {
+				unwritable = w.text
+			}
 		}
 	}
 	switch {
 	case best.Decision != None:
-		return best
 	case refused != "":
-		return Match{Why: "nothing here can be allowed: " + refused}
+		best.Why = "nothing here can be allowed: " + refused
 	case all && unwritable != "":
-		return Match{Part: unwritable, Why: "no rule allows this file"}
+		best.Part, best.Why = unwritable, "no rule allows this file"
 	case all && allowed.Rule != nil:
+		allowed.Exceptions = best.Exceptions
 		return allowed
 	}
-	return Match{}
+	return best
 }
 
-// allowsAccess reports whether rules allow the file of a redirection. Outside the sandbox no rule
+// matchAccess returns the rule that allows the file of a redirection. Outside the sandbox no rule
 // does, because a link could replace the file.
-func (s *Set) allowsAccess(l *line, w fileAccess, e Escalation, dirs Dirs) bool {
+func (s *Set) matchAccess(l *line, w fileAccess, e Escalation, dirs Dirs) Match {
 	if e != Sandboxed || w.target.kind != known || hasParent(w.target.text) || dirs.Resolve == nil {
-		return false
+		return Match{}
 	}
 	file := w.target.text
 	if !filepath.IsAbs(file) {
 		if l.changesFolder || dirs.Cwd == "" {
-			return false
+			return Match{}
 		}
 		file = filepath.Join(dirs.Cwd, file)
 	}
 	file, err := dirs.Resolve(file)
-	return err == nil && s.Files([]Change{{Path: file}}, e, dirs).Decision == Allow
+	if err != nil {
+		return Match{}
+	}
+	return s.Files([]Change{{Path: file}}, e, dirs)
 }
 
 // verdict is the decision on a command and the commands that it runs.
@@ -135,7 +142,7 @@ func (s *Set) decideNode(l *line, n *node, text string, e Escalation) verdict {
 		text = n.text
 	}
 	v := verdict{Match: s.decideOwnWords(l, n, e), opaque: n.opaque != ""}
-	v.Part = text
+	v.setPart(text)
 	if v.Decision > Allow {
 		v.Why = matchReason(n)
 	}
@@ -150,13 +157,17 @@ func (s *Set) decideNode(l *line, n *node, text string, e Escalation) verdict {
 		v.opaque = v.opaque || k.opaque
 		if k.Decision > Allow {
 			v.tighten(k.Match)
-		} else if k.Decision == Allow && first.Rule == nil {
+			continue
+		}
+		v.addExceptions(k.Exceptions)
+		if k.Decision == Allow && first.Rule == nil {
 			first = k.Match
 		}
 	}
 	if v.Decision > Allow {
 		return v
 	}
+	used := v.Exceptions
 	v.Match = Match{}
 	switch {
 	case v.opaque:
@@ -165,6 +176,7 @@ func (s *Set) decideNode(l *line, n *node, text string, e Escalation) verdict {
 	case n.transparent && all && n.unsafeAssignment == "":
 		v.Match, v.allowed = first, true
 	}
+	v.Exceptions = used
 	return v
 }
 

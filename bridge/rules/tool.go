@@ -196,7 +196,7 @@ func flatName(name string) string { return strings.ReplaceAll(name, "/", "_") }
 func (s *Set) decideTool(name string, match func(r *rule) certainty) Match {
 	m := s.decide(Sandboxed, func(l *layer) iter.Seq[int] { return slices.Values(l.tools) }, match)
 	if m.Decision != None {
-		m.Part = name
+		m.setPart(name)
 	}
 	return m
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/term"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/desk"
 )
@@ -69,7 +69,7 @@ func (c listApprovalsCmd) Run(out io.Writer) error {
 		if r.Problem != "" {
 			command = r.Problem
 		}
-		rows.row(plain(r.ID), r.Expires.Format(time.RFC3339), plain(strings.Join(r.Groups, ", ")), plain(command), plain(r.Cwd), plain(sandbox), plain(r.Rule), plain(r.Client))
+		rows.row(plain(r.ID), r.Expires.Format(time.RFC3339), plain(config.JoinQuorums(r.Quorums(), ", ")), plain(command), plain(r.Cwd), plain(sandbox), plain(r.Rule), plain(r.Client))
 	}
 	return rows.writeTo(out)
 }
@@ -157,6 +157,9 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 		return err
 	}
 	done := "signed; the bridge runs the command if your key is in the group"
+	if len(r.Counts) > 0 {
+		done = "signed; the bridge runs the command when " + plain(config.JoinQuorums(r.Quorums(), " and ")) + " have approved it"
+	}
 	if c.Decline {
 		done = "signed; the bridge refuses the command if your key is in the group"
 	}

@@ -23,6 +23,7 @@ type ruleStatus struct {
 	Until     string `json:"until,omitempty"`
 	Expired   bool   `json:"expired,omitempty"`
 	Approvers string `json:"approvers,omitempty"`
+	Count     int    `json:"approverCount,omitempty"`
 	Origin    string `json:"origin"`
 }
 
@@ -31,7 +32,7 @@ type ruleStatus struct {
 func configurationStatus(cfg *config.Config) any {
 	list := make([]ruleStatus, 0, len(cfg.Policy.Rules))
 	for _, r := range cfg.Policy.Rules[:min(len(cfg.Policy.Rules), maxStatusRules)] {
-		list = append(list, ruleStatus{r.Tool, r.Command, r.Path, r.Escalated, r.Decision, r.Why(), r.Owner, r.Ticket, r.Until, r.IsExpired(time.Now()), r.Approvers, r.Origin.String()})
+		list = append(list, ruleStatus{r.Tool, r.Command, r.Path, r.Escalated, r.Decision, r.Why(), r.Owner, r.Ticket, r.Until, r.IsExpired(time.Now()), r.Approvers, r.ApproverCount, r.Origin.String()})
 	}
 	files := cfg.Files()
 	if files == nil {

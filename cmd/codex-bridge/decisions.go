@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/relay/fleet"
 	"codex-bridge.example/relay/siem"
 )
 
@@ -33,21 +34,28 @@ type listDecisionsCmd struct {
 	Verdict string   `help:"Only decisions with a verdict, such as deny or rewrite."`
 	Limit   int      `help:"The number of decisions, the newest; 0 for all." default:"50"`
 	JSON    bool     `help:"Print JSON." name:"json"`
+
+	Fleet  bool        `help:"List the fleet log and not the local one, in the order of time."`
+	Source fleetSource `arg:"" optional:"" help:"With --fleet: a database (postgres://…) or a file with an export, in place of fleet.url."`
 }
 
 func (c listDecisionsCmd) Run(out io.Writer) error {
-	if c.Limit < 0 {
+	filter := store.Filter{Since: c.Since.Time, Thread: c.Thread, Method: c.Method, Verdict: c.Verdict, Limit: c.Limit}
+	switch {
+	case c.Limit < 0:
 		return fmt.Errorf("--limit=%d: a number from 0", c.Limit)
+	case c.Fleet:
+		return c.listFleet(out, filter)
+	case c.Source != "":
+		return usageError("a source is for --fleet")
 	}
-	all := []store.Entry{}
+	all := []listedDecision{}
 	err := readState(func(ctx context.Context, s *store.Store) error {
-		for e, err := range s.Decisions(ctx, store.Filter{
-			Since: c.Since.Time, Thread: c.Thread, Method: c.Method, Verdict: c.Verdict, Limit: c.Limit,
-		}) {
+		for e, err := range s.Decisions(ctx, filter) {
 			if err != nil {
 				return err
 			}
-			all = append(all, e)
+			all = append(all, listedDecision{Entry: e})
 		}
 		return nil
 	})
@@ -63,22 +71,33 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 		return nil
 	case err != nil:
 		return err
-	case len(all) == 0:
-		fmt.Fprintln(out, "no matches")
-		return nil
 	}
 	return writeTable(out, all)
 }
 
+// listedDecision is an entry of the local log, or of the fleet log.
+type listedDecision struct {
+	store.Entry
+	found *fleet.Found // nil: of the local log
+}
+
+// line returns the entry as a line of JSON.
+func (d *listedDecision) line() ([]byte, error) {
+	if d.found != nil {
+		return d.found.Line(), nil
+	}
+	return d.Line()
+}
+
 // writeArray writes the entries as one JSON array. It keeps the escapes of the hashed
 // lines, which encoding/json would change.
-func writeArray(out io.Writer, all []store.Entry) error {
+func writeArray(out io.Writer, all []listedDecision) error {
 	p := &printer{w: out}
 	if len(all) == 0 {
 		p.line("[]")
 	}
 	for i, e := range all {
-		line, err := e.Line()
+		line, err := e.line()
 		if err != nil {
 			return err
 		}
@@ -94,17 +113,30 @@ func writeArray(out io.Writer, all []store.Entry) error {
 	return p.err
 }
 
-// writeTable writes two lines for each entry: the second has its rule and reason.
-func writeTable(out io.Writer, all []store.Entry) error {
+// writeTable writes two lines for each entry: the second has its rule and reason. Entries of the fleet log are
+// listed with their machine and chain.
+func writeTable(out io.Writer, all []listedDecision) error {
 	const indent = "    "
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(out, "no matches")
+		return err
+	}
 	var rows table
-	rows.row("NO", "TIME", "VERDICT", "METHOD", "THREAD")
+	columns := []string{"NO", "TIME", "VERDICT", "METHOD", "THREAD"}
+	if all[0].found != nil {
+		columns = append(columns, "MACHINE", "CHAIN")
+	}
+	rows.row(columns...)
 	for _, e := range all {
 		verdict := e.Verdict
 		if e.Mode == string(config.Audit) {
 			verdict += " (audit)"
 		}
-		rows.row(strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method), plain(e.Thread))
+		cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method), plain(e.Thread)}
+		if e.found != nil {
+			cells = append(cells, plain(e.found.Machine()), e.found.Chain[:8])
+		}
+		rows.row(cells...)
 		reason := e.Rule
 		if e.Origin != "" {
 			reason += " (" + e.Origin + ")"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -61,10 +62,11 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 	}
 	sum := sha256.Sum256(call.ToolInput)
 	asked := desk.Request{
-		Groups: r.Approvers.Groups, Rule: r.Approvers.Rule, Client: h.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
+		Rule: r.Approvers.Rule, Client: h.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
 		Command: use.Summary(), Input: hex.EncodeToString(sum[:]), Cwd: call.Cwd, Shell: r.Shell,
 		Sandbox: h.guard.Sandbox(call.Thread(), call.TurnID), Outside: r.Approvers.Leaves, Facts: r.Facts,
 	}
+	asked.Need(r.Approvers.Groups)
 	if err := h.desk.Ask(ctx, asked); err != nil {
 		reason := "no second person has approved this command: " + err.Error()
 		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
@@ -74,20 +76,28 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 	return hook.Answer{}
 }
 
+// countWord returns a count in a sentence.
+func countWord(n int) string {
+	if n == 1 {
+		return "one"
+	}
+	return strconv.Itoa(n)
+}
+
 // examineDesk reports whether the commands of rules with approvers can be approved.
 func examineDesk(cfg *config.Config) (all []finding) {
-	d, seen := cfg.Approvals.Desk, make(map[string]bool)
+	d, seen := cfg.Approvals.Desk, make(map[config.Quorum]bool)
 	for _, rule := range cfg.Policy.Rules {
-		name := rule.Approvers
-		if name == "" || seen[name] {
+		need, ok := rule.Quorum()
+		if !ok || seen[need] {
 			continue
 		}
-		seen[name] = true
-		if err := desk.Check(d, name); err != nil {
-			all = append(all, finding{"approvers", broken, err.Error(), "until then commands that need " + name + " are refused"})
+		seen[need] = true
+		if err := desk.Check(d, need); err != nil {
+			all = append(all, finding{"approvers", broken, err.Error(), "until then commands that need " + need.String() + " are refused"})
 			continue
 		}
-		all = append(all, finding{"approvers", fine, fmt.Sprintf("%s: one of %s must approve within %s", name, count(len(d.Groups[name].Keys), "key"), d.Timeout), ""})
+		all = append(all, finding{"approvers", fine, fmt.Sprintf("%s: %s of %s must approve within %s", need.Group, countWord(need.Count), count(len(d.Groups[need.Group].Keys), "key"), d.Timeout), ""})
 	}
 	if d.Webhook != "" && os.Getenv(d.Secret) == "" {
 		all = append(all, finding{"approvers", warn, "the webhook gets no request: the environment variable " + d.Secret + " is not set", "set it where the editor starts the bridge"})

@@ -202,33 +202,40 @@ func (c shipDecisionsCmd) Run(out io.Writer) error {
 // fleetSource is an argument with a fleet log: the address of a database, or a file with an export.
 type fleetSource string
 
-// open returns the entries and the heads of a fleet log. The caller calls end.
-func (f fleetSource) open(ctx context.Context) (entries, heads iter.Seq2[fleet.Entry, error], end func(), err error) {
+// database returns the fleet log in a database; nil if it is a file.
+func (f fleetSource) database() (*fleet.Database, error) {
 	address, key := string(f), "the address"
 	if f == "" {
 		cfg, err := loadConfig()
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		address, key = cfg.Fleet.URL, "fleet.url"
 	}
 	switch {
 	case address == "":
-		return nil, nil, nil, errors.New("fleet.url is not set; name a file with an export, or the address of a database")
+		return nil, errors.New("fleet.url is not set; name a file with an export, or the address of a database")
 	case strings.HasPrefix(address, "http"):
-		return nil, nil, nil, errors.New("the fleet log is an endpoint for OTLP logs, which can't be read; name a file with its records' bodies")
+		return nil, errors.New("the fleet log is an endpoint for OTLP logs, which can't be read; name a file with its records' bodies")
 	case strings.HasPrefix(address, "postgres://"), strings.HasPrefix(address, "postgresql://"):
-		d, err := fleet.NewDatabase(address, key)
-		if err != nil {
-			return nil, nil, nil, err
-		}
+		return fleet.NewDatabase(address, key)
+	}
+	return nil, nil
+}
+
+// open returns the entries and the heads of a fleet log. The caller calls end.
+func (f fleetSource) open(ctx context.Context) (entries, heads iter.Seq2[fleet.Entry, error], end func(), err error) {
+	switch d, err := f.database(); {
+	case err != nil:
+		return nil, nil, nil, err
+	case d != nil:
 		return d.Entries(ctx), d.Heads(ctx), d.Close, nil
 	}
-	file, err := os.Open(address)
+	file, err := os.Open(string(f))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	entries = fleet.ReadEntries(file, address)
+	entries = fleet.ReadEntries(file, string(f))
 	return entries, entries, func() { _ = file.Close() }, nil
 }
 
@@ -279,6 +286,45 @@ func verifyFleet(out io.Writer, source fleetSource, file string, asJSON bool) er
 		fmt.Fprintf(out, "all %d chains of the checkpoint of %s are there\n", noted.Chains, noted.Time.Format(time.RFC3339))
 	}
 	return nil
+}
+
+// listFleet lists the entries of a fleet log that a filter selects.
+func (c listDecisionsCmd) listFleet(out io.Writer, filter store.Filter) error {
+	found, end, err := c.Source.find(context.Background(), filter)
+	if err != nil {
+		return err
+	}
+	defer end()
+	all := []listedDecision{}
+	for one, err := range found {
+		if err != nil {
+			return err
+		}
+		entry, err := one.Entry.Entry()
+		if err != nil {
+			return fmt.Errorf("chain %s: %w", one.Chain, err)
+		}
+		all = append(all, listedDecision{entry, &one})
+	}
+	if c.JSON {
+		return writeArray(out, all)
+	}
+	return writeTable(out, all)
+}
+
+// find returns the entries of a fleet log that a filter selects. The caller calls end.
+func (f fleetSource) find(ctx context.Context, filter store.Filter) (found iter.Seq2[fleet.Found, error], end func(), err error) {
+	switch d, err := f.database(); {
+	case err != nil:
+		return nil, nil, err
+	case d != nil:
+		return d.Find(ctx, filter), d.Close, nil
+	}
+	entries, _, end, err := f.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return fleet.Find(entries, filter), end, nil
 }
 
 // exportFleet prints the entries of a fleet log.

@@ -230,6 +230,11 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	}
 	r := h.guard.Tool(ctx, call.Thread(), call.TurnID, use, call.Payload)
 	ruling := handlers.Ruling{Refusal: r.Refusal}
+	if len(r.Exceptions) > 0 {
+		ruling.Passed = func(ctx context.Context, call *hook.Call) string {
+			return h.guard.RecordExceptions(ctx, call.Thread(), call.TurnID, call.Payload, r)
+		}
+	}
 	if r.Ask || r.Approvers != nil {
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
 			if r.Ask {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ func (c simulateCmd) Run(out io.Writer) error {
 	} else if c.Managed || c.Bundle || c.FailOn != "" {
 		return &refusedArgs{"--managed, --bundle and --fail-on need --candidate FILE"}
 	}
+	debug.SetGCPercent(simulate.GCPercent)
 	var report *simulate.Report
 	err = readRecords(cfg, c.Since.Time, func(all func() iter.Seq2[simulate.Record, error]) (err error) {
 		report, err = simulate.Compare(all(), current, candidate, time.Now())

@@ -33,7 +33,7 @@ func (c suggestCmd) Run(out io.Writer) error {
 	var s *simulate.Suggestions
 	err = readRecords(cfg, c.Since.Time, func(all func() iter.Seq2[simulate.Record, error]) (err error) {
 		s, err = simulate.Suggest(all, func(r *simulate.Record) bool { return c.Thread == "" || r.Thread == c.Thread },
-			current, func(rules []config.Rule) (*policy.Policy, error) { return withUserRules(cfg, files.User, rules) }, time.Now(), c.Max)
+			current, suggestPlaces(cfg, files.User), time.Now(), c.Max)
 		return err
 	})
 	if err != nil {
@@ -42,21 +42,39 @@ func (c suggestCmd) Run(out io.Writer) error {
 	return c.print(out, s)
 }
 
-// withUserRules returns the policy of a configuration with rules before those of the user's file.
-func withUserRules(cfg *config.Config, user string, add []config.Rule) (*policy.Policy, error) {
-	section := cfg.Policy
-	at := slices.IndexFunc(section.Rules, func(r config.Rule) bool { return r.Origin.Layer >= config.User })
+// bundlePlace is the name of the place for rules of a bundle.
+const bundlePlace = "the bundle"
+
+// suggestPlaces returns the user's file, and then each bundle that has rules.
+func suggestPlaces(cfg *config.Config, user string) []simulate.Place {
+	all := cfg.Policy.Rules
+	at := slices.IndexFunc(all, func(r config.Rule) bool { return r.Origin.Layer >= config.User })
 	if at < 0 {
-		at = len(section.Rules)
-	} else if section.Rules[at].Origin.Layer == config.User {
-		user = section.Rules[at].Origin.File
+		at = len(all)
+	} else if all[at].Origin.Layer == config.User {
+		user = all[at].Origin.File
 	}
-	added := slices.Clone(add)
-	for i := range added {
-		added[i].Origin = config.Origin{Layer: config.User, File: user, Line: 1, Column: 1}
+	places := []simulate.Place{{Name: "the user's file", With: withRulesAt(cfg, at, config.Origin{Layer: config.User, File: user})}}
+	for i, r := range all {
+		if layer := r.Origin.Layer; layer.IsBundle() && (i == 0 || all[i-1].Origin.Layer != layer) {
+			places = append(places, simulate.Place{Name: bundlePlace, With: withRulesAt(cfg, i, r.Origin)})
+		}
 	}
-	section.Rules = slices.Concat(section.Rules[:at], added, section.Rules[at:])
-	return policy.New(section, cfg.Place)
+	return places
+}
+
+// withRulesAt returns a function for the policy of a configuration with rules before the one at an index, as rules
+// of a file.
+func withRulesAt(cfg *config.Config, at int, file config.Origin) func([]config.Rule) (*policy.Policy, error) {
+	return func(add []config.Rule) (*policy.Policy, error) {
+		section := cfg.Policy
+		added := slices.Clone(add)
+		for i := range added {
+			added[i].Origin = config.Origin{Layer: file.Layer, File: file.File, Line: 1, Column: 1}
+		}
+		section.Rules = slices.Concat(section.Rules[:at], added, section.Rules[at:])
+		return policy.New(section, cfg.Place)
+	}
 }
 
 func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
@@ -64,7 +82,7 @@ func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
 	if len(s.Proposals) == 0 {
 		w.line("# no rule to propose")
 	} else {
-		w.line("# Proposals from denials. Nothing is applied: judge each, give it a reason, and put it before the rules of your file.")
+		w.line("# Proposals from denials. Nothing is applied: judge each, give it a reason, and put it before the rules of your file, or of the bundle.")
 	}
 	for _, p := range s.Proposals {
 		e := p.Example
@@ -86,6 +104,9 @@ func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
 			for _, o := range p.OtherExamples {
 				w.line("#   %s, %s: %s", o.Time.Format(time.RFC3339), oneLine(o.User), oneLine(o.What))
 			}
+		}
+		if p.Place == bundlePlace {
+			w.line("# For policy.toml in the folder of the bundle, which you then publish again:")
 		}
 		for _, r := range p.Rules {
 			w.line("[[policy.rule]]\ntool = %s", tomlText(r.Tool))

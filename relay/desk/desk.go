@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,14 +56,14 @@ func New(o Options) *Desk {
 	return &Desk{o}
 }
 
-// Ask returns nil if a member of each group has approved the request in time. It sets the id, the times
+// Ask returns nil if enough members of each group have approved the request in time. It sets the id, the times
 // and the runner of the request. The error says for people why the command must not run.
 func (d *Desk) Ask(ctx context.Context, r Request) error {
 	cfg := d.options.Config()
 	r.ID = strings.ToLower(rand.Text())
 	r.Created = d.options.Now().UTC().Truncate(time.Second)
 	r.Expires = r.Created.Add(time.Duration(cfg.Timeout))
-	if _, err := membersOf(cfg, r.Groups); err != nil {
+	if _, err := membersOf(cfg, r.Quorums()); err != nil {
 		return err
 	}
 	runner, err := parseKeys(cfg.Runner)
@@ -88,7 +89,7 @@ func (d *Desk) Ask(ctx context.Context, r Request) error {
 			d.options.Log.Warn("an answered request stays in the list", "id", r.ID, "error", err)
 		}
 	}()
-	d.options.Log.Info("a command waits for approvers", "id", r.ID, "groups", r.Groups, "until", r.Expires)
+	d.options.Log.Info("a command waits for approvers", "id", r.ID, "groups", config.JoinQuorums(r.Quorums(), ", "), "until", r.Expires)
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout), errSilence)
 	var posting sync.WaitGroup
 	defer posting.Wait()
@@ -110,7 +111,8 @@ const endTimeout = 10 * time.Second
 
 var errSilence = errors.New("no approver has answered in time")
 
-// collect waits until a member of each group has approved. It returns who has.
+// collect waits until enough members of each group have approved. It returns who has. A key counts once for a group,
+// however often its answer comes.
 func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, err error) {
 	for seen := 0; ; d.options.Wait(ctx) {
 		list, err := s.DeskAnswers(ctx, r.ID)
@@ -123,11 +125,11 @@ func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, 
 		if !d.options.Now().Before(r.Expires) {
 			return "", errSilence
 		}
-		members, err := membersOf(d.options.Config(), r.Groups) // the configuration may have lost a key since
+		members, err := membersOf(d.options.Config(), r.Quorums()) // the configuration may have lost a key since
 		if err != nil {
 			return "", err
 		}
-		approved := make(map[string]string) // by group: the fingerprint of the key
+		approved := make(map[string][]string) // by group: the fingerprints of the keys
 		for i, a := range list {
 			groups, key, err := members.check(r, a)
 			switch {
@@ -138,23 +140,27 @@ func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, 
 				return "", fmt.Errorf("an approver, %s, has declined", key)
 			}
 			for _, name := range groups {
-				approved[name] = key
+				if !slices.Contains(approved[name], key) {
+					approved[name] = append(approved[name], key)
+				}
 			}
 		}
 		seen = len(list)
-		if len(approved) == len(r.Groups) {
-			var by []string
-			for _, name := range r.Groups {
-				by = append(by, name+": "+approved[name])
+		var by []string
+		for _, q := range r.Quorums() {
+			if len(approved[q.Group]) >= q.Count {
+				by = append(by, q.Group+": "+strings.Join(approved[q.Group], " and "))
 			}
+		}
+		if len(by) == len(r.Groups) {
 			return "approved by " + strings.Join(by, ", ") + "; request " + r.ID, nil
 		}
 	}
 }
 
-// Check returns why no member of the groups could approve; nil if one can.
-func Check(cfg config.Desk, groups ...string) error {
-	_, err := membersOf(cfg, groups)
+// Check returns why a group has too few members who could approve; nil if it has enough.
+func Check(cfg config.Desk, need config.Quorum) error {
+	_, err := membersOf(cfg, []config.Quorum{need})
 	return err
 }
 
@@ -162,7 +168,7 @@ func Check(cfg config.Desk, groups ...string) error {
 type members map[string]keySet
 
 // membersOf returns the members of groups without the person who runs the bridge.
-func membersOf(cfg config.Desk, groups []string) (members, error) {
+func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
 	runner, err := parseKeys(cfg.Runner)
 	if err != nil {
 		return nil, fmt.Errorf("approvals.desk.runner: %w", err)
@@ -174,7 +180,8 @@ func membersOf(cfg config.Desk, groups []string) (members, error) {
 		return nil, errors.New("the request has no group")
 	}
 	all := make(members)
-	for _, name := range groups {
+	for _, need := range groups {
+		name := need.Group
 		set, err := parseKeys(cfg.Groups[name].Keys)
 		if err != nil {
 			return nil, fmt.Errorf("approvals.desk.groups.%s: %w", name, err)
@@ -182,6 +189,9 @@ func membersOf(cfg config.Desk, groups []string) (members, error) {
 		maps.DeleteFunc(set, func(key string, _ ssh.PublicKey) bool { _, own := runner[key]; return own })
 		if len(set) == 0 {
 			return nil, fmt.Errorf("the group %q has no member beside the person who runs the bridge", name)
+		}
+		if len(set) < need.Count {
+			return nil, fmt.Errorf("%d members of the group %q must approve, and it has %d beside the person who runs the bridge", need.Count, name, len(set))
 		}
 		all[name] = set
 	}

@@ -274,6 +274,48 @@ func TestEachGroupApproves(t *testing.T) {
 	}), "has declined")
 }
 
+// A rule can need several members of a group. Each key counts once, however often it signs, and never that of the
+// person who runs the bridge. One decline is enough.
+func TestCountOfApprovers(t *testing.T) {
+	for name, test := range map[string]struct {
+		by   func(w *world) []person
+		want string
+	}{
+		"two":                       {func(w *world) []person { return []person{w.ada, w.grace} }, ""},
+		"one":                       {func(w *world) []person { return []person{w.ada} }, "the turn has ended"},
+		"one twice":                 {func(w *world) []person { return []person{w.ada, w.ada} }, "the turn has ended"},
+		"one and the runner":        {func(w *world) []person { return []person{w.ada, w.runner} }, "the turn has ended"},
+		"one and a stranger":        {func(w *world) []person { return []person{w.ada, w.unknown} }, "the turn has ended"},
+		"one, twice, and the other": {func(w *world) []person { return []person{w.grace, w.grace, w.ada} }, ""},
+	} {
+		w := newWorld(t)
+		two := push
+		two.Groups = nil
+		two.Need([]config.Quorum{{Group: "pair", Count: 2}})
+		w.cfg.Groups["pair"] = config.Group{Keys: []string{w.ada.public(), w.grace.public(), w.ada.public(), w.runner.public()}}
+		var steps []func()
+		for i := range test.by(w) {
+			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, desk.Approve)) })
+		}
+		w.check(name, w.ask(two, steps...), test.want)
+		if test.want == "" && !strings.Contains(w.accepted[0], w.ada.fingerprint()) || len(w.accepted) > 0 && !strings.Contains(w.accepted[0], " and ") {
+			t.Errorf("%s: logged %q", name, w.accepted)
+		}
+	}
+	w := newWorld(t)
+	two := push
+	two.Counts = map[string]int{"release": 2}
+	w.check("too few members", w.ask(two), `2 members of the group "release" must approve, and it has 1 beside the person who runs the bridge`)
+	w.cfg.Groups["release"] = config.Group{Keys: []string{w.ada.public(), w.grace.public()}}
+	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, desk.Approve)) }, func() { w.put(w.grace.answer(t, w.request, desk.Decline)) }), "has declined")
+	w.check("an approval of fewer", w.ask(two, func() {
+		fewer := w.request
+		fewer.Counts = nil
+		w.put(w.ada.answer(t, fewer, desk.Approve))
+		w.put(w.grace.answer(t, w.request, desk.Approve))
+	}), "the turn has ended")
+}
+
 // Each failure is a no, before a request is shown to an approver if possible.
 func TestFailures(t *testing.T) {
 	approves := func(w *world) func() {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
+
+	"codex-bridge.example/bridge/config"
 )
 
 // Request is what a second person approves: one call of a command. Its JSON form is signed.
@@ -19,20 +21,22 @@ type Request struct {
 	ID      string    `json:"id"` // random, of this request only
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
-	Groups  []string  `json:"groups"` // a member of each must approve
-	Rule    string    `json:"rule"`   // the reason and the place of the rule
-	Runner  []string  `json:"runner"` // fingerprints of the keys of the person who runs the bridge
-	Client  string    `json:"client"`
-	Thread  string    `json:"thread"`
-	Turn    string    `json:"turn"`
-	Item    string    `json:"item"` // the id of the call
-	Command string    `json:"command"`
-	Input   string    `json:"inputSha256"` // of the tool's whole input, as Codex sent it
-	Cwd     string    `json:"cwd"`
-	Shell   string    `json:"shell"`   // "": unknown
-	Sandbox string    `json:"sandbox"` // what the sandbox of the turn allows
-	Outside bool      `json:"mayLeaveSandbox"`
-	Facts   string    `json:"-"` // of the decision to ask, for the decision log only
+	Groups  []string  `json:"groups"` // a member of each must approve, or as many as Counts has
+	// Counts has the groups of which more than one member must approve.
+	Counts  map[string]int `json:"counts,omitempty"`
+	Rule    string         `json:"rule"`   // the reason and the place of the rule
+	Runner  []string       `json:"runner"` // fingerprints of the keys of the person who runs the bridge
+	Client  string         `json:"client"`
+	Thread  string         `json:"thread"`
+	Turn    string         `json:"turn"`
+	Item    string         `json:"item"` // the id of the call
+	Command string         `json:"command"`
+	Input   string         `json:"inputSha256"` // of the tool's whole input, as Codex sent it
+	Cwd     string         `json:"cwd"`
+	Shell   string         `json:"shell"`   // "": unknown
+	Sandbox string         `json:"sandbox"` // what the sandbox of the turn allows
+	Outside bool           `json:"mayLeaveSandbox"`
+	Facts   string         `json:"-"` // of the decision to ask, for the decision log only
 }
 
 // Decision is an approver's answer.
@@ -54,6 +58,27 @@ func (r Request) Statement(d Decision) (string, error) {
 		return "", err
 	}
 	return "codex-bridge approval, version 1\ndecision: " + string(d) + "\n" + body, nil
+}
+
+// Need sets who must approve the request.
+func (r *Request) Need(list []config.Quorum) {
+	for _, q := range list {
+		r.Groups = append(r.Groups, q.Group)
+		if q.Count > 1 {
+			if r.Counts == nil {
+				r.Counts = make(map[string]int)
+			}
+			r.Counts[q.Group] = q.Count
+		}
+	}
+}
+
+// Quorums returns who must approve the request.
+func (r *Request) Quorums() (list []config.Quorum) {
+	for _, name := range r.Groups {
+		list = append(list, config.Quorum{Group: name, Count: max(r.Counts[name], 1)})
+	}
+	return list
 }
 
 // encode returns the request as JSON, which has the same text for equal requests only.

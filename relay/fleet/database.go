@@ -162,30 +162,31 @@ func (d *Database) Heads(ctx context.Context) iter.Seq2[Entry, error] {
 }
 
 // query returns the rows of a query. Only a part of them is in memory.
-func query(ctx context.Context, d *Database, text string, columns func(*Entry) []any) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func query[T any](ctx context.Context, d *Database, text string, columns func(*T) []any, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		if err := d.connect(ctx); err != nil {
-			yield(Entry{}, d.describe(err))
+			yield(none, d.describe(err))
 			return
 		}
-		rows, err := d.conn.Query(ctx, text)
+		rows, err := d.conn.Query(ctx, text, args...)
 		if err != nil {
-			yield(Entry{}, d.describe(err))
+			yield(none, d.describe(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var e Entry
-			if err := rows.Scan(columns(&e)...); err != nil {
-				yield(Entry{}, d.describe(err))
+			var row T
+			if err := rows.Scan(columns(&row)...); err != nil {
+				yield(none, d.describe(err))
 				return
 			}
-			if !yield(e, nil) {
+			if !yield(row, nil) {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(Entry{}, d.describe(err))
+			yield(none, d.describe(err))
 		}
 	}
 }

@@ -151,6 +151,24 @@ func TestDatabaseKeepsEachDecisionOnce(t *testing.T) {
 	}
 }
 
+// The database finds what an export does, with the machine and account of the chain.
+func TestFindInTheDatabase(t *testing.T) {
+	d, _ := newDatabase(t)
+	for chain, all := range decisions() {
+		if _, err := d.Send(t.Context(), fleet.Batch{Chain: chain, Sender: fleet.Sender{Host: "laptop", User: "ada"}, After: store.NoHead, Entries: all}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range filters {
+		checkFound(t, test.filter, test.count, d.Find(t.Context(), test.filter))
+	}
+	for f, err := range d.Find(t.Context(), store.Filter{}) {
+		if err != nil || f.Machine() != "ada@laptop" {
+			t.Errorf("%q, %v", f.Machine(), err)
+		}
+	}
+}
+
 // The database itself refuses what does not continue a chain, from any client.
 func TestDatabaseRefusesOtherEntries(t *testing.T) {
 	d, url := newDatabase(t)

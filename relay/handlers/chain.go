@@ -35,24 +35,20 @@ func (c *Chain) SetConfig(h config.Hooks) { c.hooks.Store(&h) }
 // Answer returns the answer to one run of a hook. It returns when ctx ends at the latest.
 func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	h := c.hooks.Load()
-	v, person := c.decide(ctx, h, call)
-	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && person == nil && len(c.steps(h, call.Event)) > 0 {
-		if now, denied := c.applyRules(ctx, withInput(call, v.Input)); denied { // they may have changed while a handler ran
-			v = now
-		} else {
-			person = now.person
-		}
+	v := c.decide(ctx, h, call)
+	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && v.ruling.Person == nil && len(c.steps(h, call.Event)) > 0 {
+		v = c.applyRulesAgain(ctx, call, v) // they may have changed while a handler ran
 	}
-	if person != nil {
-		v = c.askPerson(ctx, withInput(call, v.Input), v, person)
-		if v.Decision != hook.Deny { // the rules may have changed in the meantime
-			if now, denied := c.applyRules(ctx, withInput(call, v.Input)); denied {
-				v = now
-			}
+	if person := v.ruling.Person; person != nil {
+		if v = c.askPerson(ctx, withInput(call, v.Input), v, person); v.Decision != hook.Deny {
+			v = c.applyRulesAgain(ctx, call, v)
 		}
 	}
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny {
 		v = c.confine(ctx, withInput(call, v.Input), v)
+	}
+	if passed := v.ruling.Passed; passed != nil && call.Event == hook.PreToolUse && v.Decision != hook.Deny {
+		v = c.enforcePassed(ctx, withInput(call, v.Input), v, passed)
 	}
 	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permitsAllow(ctx, call) {
 		v = verdict{}
@@ -60,37 +56,32 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	return v.Answer
 }
 
-// decide consults everyone but the person. It returns the function that asks the person, if
-// that is needed.
-func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) (v verdict, person func(context.Context, *hook.Call) hook.Answer) {
+// decide consults everyone but the person.
+func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	if call.Event.Name() == "" {
-		return verdict{}, nil
+		return verdict{}
 	}
 	if h.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(h.Timeout))
 		defer cancel()
 	}
+	var v verdict
 	if call.Event.Decides() {
-		v, denied := c.applyRules(ctx, call)
-		if denied {
-			return v, nil
+		var denied bool
+		if v, denied = c.applyRules(ctx, call); denied {
+			return v
 		}
-		person = v.person
 	}
 	switch call.Event {
 	case hook.PreToolUse:
-		v = c.preToolUse(ctx, h, call, person)
-		if v.Decision == hook.Deny {
-			return v, nil
-		}
-		return v, v.person
+		return c.preToolUse(ctx, h, call, v)
 	case hook.PermissionRequest:
-		return c.permissionRequest(ctx, h, call), nil
+		return c.permissionRequest(ctx, h, call)
 	case hook.PostToolUse:
-		return c.postToolUse(ctx, h, call), nil
+		return c.postToolUse(ctx, h, call)
 	default:
-		return c.stop(ctx, h, call), nil
+		return c.stop(ctx, h, call)
 	}
 }
 
@@ -106,8 +97,7 @@ func (c *Chain) askPerson(ctx context.Context, call *hook.Call, passed verdict, 
 	return passed
 }
 
-func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call, person func(context.Context, *hook.Call) hook.Answer) verdict {
-	last := verdict{person: person}
+func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call, last verdict) verdict {
 	for _, s := range c.steps(h, call.Event) {
 		op, err := s.call(ctx, call)
 		if err == nil && op.Decision != hook.Deny && op.Input != nil {
@@ -119,7 +109,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.name)
 					return v
 				}
-				last = verdict{Answer: hook.Answer{Input: op.Input}, person: v.person}
+				last = verdict{Answer: hook.Answer{Input: op.Input}, ruling: v.ruling}
 			}
 		}
 		switch {
@@ -222,7 +212,32 @@ func (c *Chain) applyRules(ctx context.Context, call *hook.Call) (verdict, bool)
 	if _, v, denied := c.enforce(ctx, call, s); denied {
 		return v, true
 	}
-	return verdict{person: ruling.Person}, false
+	return verdict{ruling: ruling}, false
+}
+
+// applyRulesAgain applies the rules to a call that has passed with a verdict, as they are now.
+func (c *Chain) applyRulesAgain(ctx context.Context, call *hook.Call, passed verdict) verdict {
+	now, denied := c.applyRules(ctx, withInput(call, passed.Input))
+	if denied {
+		return now
+	}
+	passed.ruling = now.ruling
+	return passed
+}
+
+// enforcePassed calls Ruling.Passed for a call that nothing denied.
+func (c *Chain) enforcePassed(ctx context.Context, call *hook.Call, last verdict, passed func(context.Context, *hook.Call) string) verdict {
+	s := step{name: "the bridge's policy"}
+	s.run = func(ctx context.Context, call *hook.Call) (op opinion, err error) {
+		if op.Reason = passed(ctx, call); op.Reason != "" {
+			op.Decision = hook.Deny
+		}
+		return op, nil
+	}
+	if _, v, denied := c.enforce(ctx, call, s); denied {
+		return v
+	}
+	return last
 }
 
 // confine applies Options.Confine to a call that nothing denied.
@@ -280,10 +295,10 @@ type opinion struct {
 	retry *retry
 }
 
-// verdict is the answer of the chain. If person is set, that function decides instead.
+// verdict is the answer of the chain so far, with the last ruling of policy.
 type verdict struct {
 	hook.Answer
-	person func(context.Context, *hook.Call) hook.Answer // Ruling.Person
+	ruling Ruling
 }
 
 // steps returns the handlers of an event and the client, in order.

@@ -79,6 +79,63 @@ func TestAnswersInOrder(t *testing.T) {
 	}
 }
 
+// Passed is called once, for the input that runs, and only if nothing has denied the call. It may deny it.
+func TestPassedIsCalledForCallsThatRun(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		handlers [][]string
+		person   string // the decision of a person; "": there is none
+		confine  string // why the call is denied at last
+		refusal  string // of Passed
+		want     []string
+		decision hook.Decision
+	}{
+		{"nothing denies", nil, "", "", "", []string{`{"command":"make"}`}, ""},
+		{"a handler passes", [][]string{{"print", ""}}, "", "", "", []string{`{"command":"make"}`}, ""},
+		{"a handler rewrites", [][]string{{"print", `{"input":{"command":"b"}}`}}, "", "", "", []string{`{"command":"b"}`}, ""},
+		{"a handler denies", [][]string{{"exit", "2", "handler"}}, "", "", "", nil, hook.Deny},
+		{"a person accepts", [][]string{{"print", ""}}, "accept", "", "", []string{`{"command":"make"}`}, ""},
+		{"a person denies", nil, "deny", "", "", nil, hook.Deny},
+		{"it can't be confined", nil, "", "no", "", nil, hook.Deny},
+		{"it denies", nil, "", "", "not logged", []string{`{"command":"make"}`}, hook.Deny},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var all []config.Handler
+			for _, how := range test.handlers {
+				all = append(all, command(hook.PreToolUse, how...))
+			}
+			var passed []string
+			c := newChain(handlers.Options{
+				Hooks: hooks(all...),
+				Rules: func(context.Context, *hook.Call) (r handlers.Ruling) {
+					if test.person != "" {
+						r.Person = func(context.Context, *hook.Call) (a hook.Answer) {
+							if test.person == "deny" {
+								a.Decision = hook.Deny
+							}
+							return a
+						}
+					}
+					r.Passed = func(_ context.Context, call *hook.Call) string {
+						passed = append(passed, string(call.ToolInput))
+						return test.refusal
+					}
+					return r
+				},
+				Confine: func(context.Context, *hook.Call) (json.RawMessage, string) { return nil, test.confine },
+			})
+			a := c.Answer(t.Context(), call(t, hook.PreToolUse, nil))
+			if diff := cmp.Diff(test.want, passed); diff != "" || a.Decision != test.decision {
+				t.Errorf("%+v, passed %q", a, passed)
+			}
+			if test.refusal != "" && a.Reason != test.refusal {
+				t.Errorf("the reason is %q", a.Reason)
+			}
+		})
+	}
+}
+
 // The next step gets the rewritten input. The rest of the payload is unchanged.
 func TestNextStepGetsRewrittenInput(t *testing.T) {
 	var seen map[string]any

@@ -15,7 +15,7 @@ func (f *Feature) requirementsFault(ctx context.Context) string {
 	known := f.unavailable
 	f.mu.Unlock()
 	if known == nil {
-		result, err := f.peer.Call(ctx, "configRequirements/read", struct{}{})
+		result, err := f.peer.CallOnce(ctx, "configRequirements/read")
 		if err != nil {
 			return fmt.Sprintf("codex's requirements can't be read: %v", err)
 		}

@@ -23,7 +23,7 @@ func (w *writer) writeDecision(at time.Time, d store.Decision) {
 }
 
 func (w *writer) writePassed(at time.Time, d store.Decision) {
-	raw, err := w.redactor.JSON(w.marshal(Passed{Method: d.Method, Client: d.Client, Mode: d.Mode, Facts: d.Facts, Sum: store.Sum([]byte(d.Facts))}))
+	raw, err := w.redactor.JSON(w.marshal(Passed{Method: d.Method, Client: d.Client, Mode: d.Mode, Facts: d.Facts, Sum: store.Sum([]byte(d.Facts)), Logged: d.Rule != ""}))
 	if err != nil {
 		w.Log.Error("cannot trace a passed call", "error", err)
 		return

@@ -66,6 +66,8 @@ type Passed struct {
 	Facts  string `json:"facts"` // policy.Facts as JSON
 	// Sum is the SHA-256 of Facts before secrets were removed.
 	Sum string `json:"factsSum"`
+	// Logged reports that an exception allows the call, so that the decision log has it, too.
+	Logged bool `json:"logged,omitempty"`
 }
 
 // Intact reports whether Facts has no secret.

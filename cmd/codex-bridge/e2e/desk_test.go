@@ -103,6 +103,36 @@ func (a *acceptingEditor) signElsewhere(key string) {
 	}
 }
 
+// A rule can need two of a group. The first approval starts nothing, and its approver's second one neither.
+func TestTwoApprovers(t *testing.T) {
+	t.Parallel()
+	keys := t.TempDir()
+	runner, _ := sshKey(t, keys, "runner")
+	grace, graceKey := sshKey(t, keys, "grace")
+	ada, adaKey := sshKey(t, keys, "ada")
+	config := strings.Replace(deskConfig(runner, grace, "5m"), `approvers = "release"`, "approvers = \"release\"\napprover_count = 2", 1)
+	w := newWorld(t, options{config: strings.Replace(config, "keys = [", fmt.Sprintf("keys = [%q, ", ada), 1)})
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := a.startTurn(thread, "RUN: mkdir made")
+	for range 2 {
+		if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "when 2 of release have approved it") {
+			t.Errorf("the first approver sees %s", out)
+		}
+	}
+	if out, _, _ := w.runCommand("approvals", "list"); !strings.Contains(out, "2 of release") {
+		t.Errorf("the list is %s", out)
+	}
+	a.checkAbsent("made")
+	a.answerDesk("--approve", adaKey)
+	a.waitTurn(thread, turn, mark)
+	a.checkPresent("made")
+	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, "approved by release: SHA256:") != 1 || !strings.Contains(log, " and SHA256:") {
+		t.Errorf("the log has %s", log)
+	}
+	a.closeAndWait()
+}
+
 // A command of a rule with approvers waits for the client and for a second person, never the one who runs
 // the bridge. Without a rule it needs neither.
 func TestSecondPersonApproves(t *testing.T) {

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,8 @@ reason = "Folders are for people."
 owner = "platform"
 `
 
-// An exception counts until its end. After it the denial holds, and names who answers for it.
+// An exception counts until its end, and each use of it is logged. After it the denial holds, and names who
+// answers for it.
 func TestExpiredRuleAllowsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: expiredConfig})
@@ -46,4 +48,13 @@ func TestExpiredRuleAllowsNothing(t *testing.T) {
 	a.closeAndWait()
 	a.checkPresent("new")
 	a.checkAbsent("old")
+	out, problems, status := w.runCommand("decisions", "list", "--json", "--verdict", "accept")
+	var log []struct{ Method, Rule, Reason, Thread, Turn string }
+	if err := json.Unmarshal([]byte(out), &log); status != 0 || err != nil {
+		t.Fatalf("decisions list: status %d, %s, %v", status, problems, err)
+	}
+	if len(log) != 1 || log[0].Method != "hook/preToolUse" || log[0].Rule != "policy.rule" || log[0].Reason != "a rule says allow (until 9999-12-31): mkdir new" ||
+		log[0].Thread != thread || log[0].Turn == "" {
+		t.Errorf("the log of accepted calls is %+v", log)
+	}
 }

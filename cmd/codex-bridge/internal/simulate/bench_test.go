@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func BenchmarkCompare(b *testing.B) {
 	if os.Getenv("CODEX_BRIDGE_WIDE") != "" {
 		count = 1_000_000
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(simulate.GCPercent)) // as policy simulate does
 	current := compile(b, section(ruleLines, []string{"ask npm **"}))
 	candidate := compile(b, section(append([]string{"deny git log **", "allow curl **"}, ruleLines[1:]...), []string{"ask npm **"}))
 	for name, different := range map[string]int{"repeated": min(5000, count), "different": count} {

@@ -7,12 +7,15 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 )
+
+// GCPercent is the debug.SetGCPercent for Compare in a program of its own: each record leaves much garbage, and the
+// results that are kept are few.
+const GCPercent = 200
 
 // maxExamples, maxGroups and maxUsers bound a report.
 const (
@@ -258,7 +261,7 @@ type changeKey struct {
 func changeOf(from, to policy.Recomputed, starts time.Time) changeKey {
 	return changeKey{
 		from: from.Effect, to: to.Effect, starts: starts,
-		fromApprovers: strings.Join(from.Approvers, ", "), toApprovers: strings.Join(to.Approvers, ", "),
+		fromApprovers: config.JoinQuorums(from.Approvers, ", "), toApprovers: config.JoinQuorums(to.Approvers, ", "),
 	}
 }
 

@@ -55,7 +55,7 @@ func Passed(file trace.File, since func(trace.Event) bool) iter.Seq2[Record, err
 				other++
 			case trace.CallPassed:
 				recorded = true
-				if !yield(passed(file, e), nil) {
+				if r, logged := passed(file, e); !logged && !yield(r, nil) {
 					return
 				}
 			}
@@ -71,8 +71,9 @@ func Passed(file trace.File, since func(trace.Event) bool) iter.Seq2[Record, err
 	}
 }
 
-func passed(file trace.File, e trace.Event) Record {
-	r := Record{Trace: file.Name}
+// passed returns the record of an event, and whether the decision log has it.
+func passed(file trace.File, e trace.Event) (r Record, logged bool) {
+	r = Record{Trace: file.Name}
 	r.Seq, r.Time, r.Thread, r.Turn, r.Verdict = e.Seq, e.Time, e.ThreadID, e.TurnID, string(policy.Pass)
 	var p trace.Passed
 	switch err := json.Unmarshal(e.Data, &p); {
@@ -82,7 +83,7 @@ func passed(file trace.File, e trace.Event) Record {
 		r.Unknown = "it has a value that looks like a secret, which is not recorded"
 	}
 	r.Method, r.Client, r.Mode, r.Facts = p.Method, p.Client, p.Mode, p.Facts
-	return r
+	return r, p.Logged
 }
 
 // isContinued reports whether a record continues the one before, which has the inputs.

@@ -324,7 +324,7 @@ func TestApprovers(t *testing.T) {
 		t.Errorf("two answers: %+v", r)
 	}
 	cfg := section([]string{"ask git ** approvers:a"})
-	if s := suggest(t, cfg, 0, []simulate.Record{declined}); len(s.Proposals) != 0 || len(s.NotProposed) != 1 || s.NotProposed[0].Reason != "a second person must approve it" {
+	if s := suggest(t, cfg, []int{0}, []simulate.Record{declined}); len(s.Proposals) != 0 || len(s.NotProposed) != 1 || s.NotProposed[0].Reason != "a second person must approve it" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -357,19 +357,23 @@ func TestSecondQuestionIsNoRepeat(t *testing.T) {
 	}
 }
 
-// suggest returns the suggestions from records, with rules put before the one at index at.
-func suggest(t *testing.T, cfg config.Policy, at int, all []simulate.Record) *simulate.Suggestions {
+// suggest returns the suggestions from records, for places before the rules at some indexes.
+func suggest(t *testing.T, cfg config.Policy, at []int, all []simulate.Record) *simulate.Suggestions {
 	t.Helper()
-	s, err := simulate.Suggest(func() iter.Seq2[simulate.Record, error] { return sequence(all) }, func(*simulate.Record) bool { return true }, compile(t, cfg),
-		func(add []config.Rule) (*policy.Policy, error) {
+	var places []simulate.Place
+	for _, i := range at {
+		places = append(places, simulate.Place{Name: "file " + cfg.Rules[i].Origin.File, With: func(add []config.Rule) (*policy.Policy, error) {
 			with := cfg
 			add = slices.Clone(add)
-			for i := range add {
-				add[i].Origin = cfg.Rules[at].Origin
+			for j := range add {
+				add[j].Origin = cfg.Rules[i].Origin
 			}
-			with.Rules = slices.Concat(cfg.Rules[:at], add, cfg.Rules[at:])
+			with.Rules = slices.Concat(cfg.Rules[:i], add, cfg.Rules[i:])
 			return policy.New(with, nil)
-		}, today, 10)
+		}})
+	}
+	s, err := simulate.Suggest(func() iter.Seq2[simulate.Record, error] { return sequence(all) }, func(*simulate.Record) bool { return true },
+		compile(t, cfg), places, today, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +406,7 @@ func TestSuggest(t *testing.T) {
 	add("apply_patch", "*** Begin Patch\n*** Add File: /etc/a\n+x\n*** End Patch\n")
 	add("lookup", "x")
 	all = append(all, simulate.Record{Entry: store.Entry{Decision: store.Decision{Method: "turn/start", Verdict: "deny"}}})
-	s := suggest(t, cfg, 0, all)
+	s := suggest(t, cfg, []int{0}, all)
 	var got []string
 	for _, p := range s.Proposals {
 		text := fmt.Sprint(p.Denials)
@@ -436,11 +440,32 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// A managed file's rule can't be lifted by the user's.
-func TestSuggestNothingAgainstAnotherFile(t *testing.T) {
-	cfg := section([]string{"deny git push **"}, []string{"allow make"})
-	s := suggest(t, cfg, 1, []simulate.Record{call(t, compile(t, cfg), 1, "Bash", "git push")})
-	if len(s.Proposals) != 0 || len(s.NotProposed) != 1 || !strings.Contains(s.NotProposed[0].Reason, "managed 0:1 counts, too") {
-		t.Errorf("%+v", s)
+// A managed file's rule can't be lifted by the user's. The first place at which a rule allows the call counts, and a
+// call that rules of two places deny has no proposal.
+func TestSuggestForTheFileThatDenies(t *testing.T) {
+	cfg := section([]string{"deny git push **", "deny rm **"}, []string{"allow make", "deny rm **", "deny npm **"})
+	current := compile(t, cfg)
+	for _, test := range []struct {
+		command string
+		at      []int
+		place   string
+		why     string
+	}{
+		{"git push", []int{2}, "", "no rule of file 1 can allow it: policy.rule of managed 0:1 counts, too"},
+		{"git push", []int{2, 0}, "file 0", ""},
+		{"npm", []int{2, 0}, "file 1", ""},
+		{"rm a", []int{2, 0}, "", "no rule of file 1 can allow it: policy.rule of managed 0:2 counts, too"},
+	} {
+		s := suggest(t, cfg, test.at, []simulate.Record{call(t, current, 1, "Bash", test.command)})
+		place, why := "", ""
+		for _, p := range s.Proposals {
+			place += p.Place
+		}
+		for _, n := range s.NotProposed {
+			why += n.Reason
+		}
+		if place != test.place || why != test.why {
+			t.Errorf("%s at %v: %+v, %q", test.command, test.at, s, why)
+		}
 	}
 }

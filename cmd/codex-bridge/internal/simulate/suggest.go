@@ -17,9 +17,17 @@ import (
 // maxDenials bounds the distinct denials that Suggest keeps.
 const maxDenials = 10_000
 
+// Place is a file to which rules can be added.
+type Place struct {
+	Name string // with an article
+	// With returns the current policy with rules before the others of the file.
+	With func([]config.Rule) (*policy.Policy, error)
+}
+
 // Proposal is the smallest set of rules that would have allowed a call that was denied.
 type Proposal struct {
 	Rules   []config.Rule
+	Place   string   // the name of the file to which they are to be added
 	Denials int64    // recorded denials that they would have allowed
 	Users   []*Count // of these denials
 	By      policy.Recomputed
@@ -41,16 +49,16 @@ type Suggestions struct {
 	NotChecked  int64       // records of which it is not known whether the rules would allow them
 }
 
-// Suggest proposes rules for the denials that selected reports. withRules returns the current policy
-// with rules before its others, which count as they do at now. all returns the records, once for the denials and once for what else the
-// rules would allow. It returns at most maximum proposals.
+// Suggest proposes rules for the denials that selected reports, as the rules count at now: for the first of places
+// whose rules would allow a call. all returns the records, once for the denials and once for what else the rules
+// would allow. It returns at most maximum proposals.
 //
 // It proposes nothing for a call that leaves the sandbox or may, that another key than a rule denies, that needs approvers,
 // or whose command line is outside the grammar of package rules.
 func Suggest(all func() iter.Seq2[Record, error], selected func(*Record) bool, current *policy.Policy,
-	withRules func([]config.Rule) (*policy.Policy, error), now time.Time, maximum int,
+	places []Place, now time.Time, maximum int,
 ) (*Suggestions, error) {
-	s := &suggester{current: current, withRules: withRules, now: now, found: make(map[string]*Proposal), reasons: make(map[string]int64)}
+	s := &suggester{current: current, places: places, now: now, found: make(map[string]*Proposal), reasons: make(map[string]int64)}
 	var repeated repeats
 	err := inOrder(all(), always(func(r *Record) judged {
 		if r.Verdict != string(policy.Deny) || !selected(r) {
@@ -114,11 +122,11 @@ func always[T any](compute func(*Record) T) func() func(*Record) T {
 }
 
 type suggester struct {
-	current   *policy.Policy
-	withRules func([]config.Rule) (*policy.Policy, error)
-	now       time.Time
-	found     map[string]*Proposal
-	reasons   map[string]int64
+	current *policy.Policy
+	places  []Place
+	now     time.Time
+	found   map[string]*Proposal
+	reasons map[string]int64
 }
 
 func (s *suggester) addDenial(j *judged) {
@@ -147,26 +155,38 @@ func (s *suggester) addDenial(j *judged) {
 			refuse("there are too many distinct denials; choose fewer with --since or --thread")
 			return
 		}
-		list, why := s.exactRules(&j.decision)
-		var with *policy.Policy
-		if why == "" {
-			list, with, why = s.smallest(j, list)
-		}
-		if why != "" {
+		var why string
+		if p, why = s.propose(j); why != "" {
 			refuse(why)
 			return
 		}
-		p = &Proposal{Rules: list, By: j.current, Example: j.example(j.current.Reason), policy: with, key: key, users: make(map[string]int64)}
+		p.By, p.Example, p.key, p.users = j.current, j.example(j.current.Reason), key, make(map[string]int64)
 		s.found[key] = p
 	}
 	p.Denials++
 	addReason(p.users, j.user())
 }
 
+// propose returns the smallest rules for a denial, or why there are none.
+func (s *suggester) propose(j *judged) (*Proposal, string) {
+	exact, why := s.exactRules(&j.decision)
+	if why != "" {
+		return nil, why
+	}
+	for _, place := range s.places {
+		list, with, not := s.smallest(j, exact, place)
+		if not == "" {
+			return &Proposal{Rules: list, Place: place.Name, policy: with}, ""
+		}
+		why = cmp.Or(why, not)
+	}
+	return nil, why
+}
+
 // smallest returns those of the rules without which the call is not allowed, and the policy with them.
-func (s *suggester) smallest(j *judged, list []config.Rule) ([]config.Rule, *policy.Policy, string) {
+func (s *suggester) smallest(j *judged, list []config.Rule, place Place) ([]config.Rule, *policy.Policy, string) {
 	allows := func(list []config.Rule) (*policy.Policy, string) {
-		p, err := s.withRules(list)
+		p, err := place.With(list)
 		if err != nil {
 			return nil, "the rule would not be valid: " + err.Error()
 		}
@@ -175,7 +195,7 @@ func (s *suggester) smallest(j *judged, list []config.Rule) ([]config.Rule, *pol
 		case e.Unknown != "":
 			return nil, e.Unknown
 		case e.Effect != policy.Allows:
-			return nil, "no rule of the user's file can allow it: " + e.Rule + " of " + cmp.Or(e.Origin, "the built-in policy") + " counts, too"
+			return nil, "no rule of " + place.Name + " can allow it: " + e.Rule + " of " + cmp.Or(e.Origin, "the built-in policy") + " counts, too"
 		}
 		return p, ""
 	}
