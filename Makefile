@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test e2e-vscode e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo test e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -70,18 +70,21 @@ demo: ## a conversation through the real codex, offline; ALL=1: with all scenes
 	@$(MAKE) -j2 --no-print-directory setup build
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo $(if $(ALL),--all)
 
-# The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. -v and the filter show
-# each end-to-end test as it ends. The scenes in VS Code often wait, so they run beside the others, which give way.
+# The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. The scenes in VS Code
+# often wait, so a few tests run beside them; more would slow them down and fail by their limits of time.
 test: setup postgres ## all tests, those against the real codex and in real editors too
 	go test -vet=off -timeout 18m $$(go list ./... | grep -vxF -e "$$(go list $(E2E))")
 	go -C $(PEERS) test -vet=off ./...
 	$(MAKE) laws portable editors CHECKS=5000 PORTABLE_E2E=
-	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-others
+	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-neovim
+	$(MAKE) --no-print-directory e2e-others
 
 e2e-vscode:
 	$(E2E_TEST) -run '^TestVSCode$$'
+e2e-neovim:
+	nice -n 5 $(E2E_TEST) -parallel 2 -run '^TestNeovim' -skip '$(VARIANTS)|$(CONTROLS)'
 e2e-others:
-	nice -n 5 $(E2E_TEST) -skip '^TestVSCode$$|$(VARIANTS)|$(CONTROLS)'
+	$(E2E_TEST) -skip '^(TestVSCode$$|TestNeovim)|$(VARIANTS)|$(CONTROLS)'
 
 # Up to three tests that fail are tried once more, alone, and the summary names them: a failure that does
 # not come again is a defect too, but not one of the change at hand.
