@@ -111,7 +111,10 @@ editor< {"id":4,"error":{"code":-32010,"message":"no"}}
 }
 
 // ending answers b/wait when Codex has sent b/end.
-type ending struct{ ended chan struct{} }
+type ending struct {
+	ended    chan struct{}
+	readOnly bool
+}
 
 func (e ending) Routes() []bridge.Route {
 	return []bridge.Route{
@@ -124,7 +127,7 @@ func (e ending) Routes() []bridge.Route {
 			})
 			return nil
 		}},
-		{From: bridge.Codex, Method: "b/end", Why: "t", HandleServer: func(context.Context, *bridge.ServerMessage) {
+		{From: bridge.Codex, Method: "b/end", Why: "t", ReadOnly: e.readOnly, HandleServer: func(context.Context, *bridge.ServerMessage) {
 			e.ended <- struct{}{}
 			time.Sleep(time.Millisecond) // time for another goroutine to overtake
 		}},
@@ -133,8 +136,10 @@ func (e ending) Routes() []bridge.Route {
 
 // A reply that is caused by a message of Codex comes after that message.
 func TestAsyncReplyComesAfterDelivery(t *testing.T) {
-	c := bridgetest.Start(t, ending{make(chan struct{})})
-	for range 20 {
+	handled, read := ending{ended: make(chan struct{})}, ending{ended: make(chan struct{}), readOnly: true}
+	conversations := []*bridgetest.Conversation{bridgetest.Start(t, handled), bridgetest.Start(t, read)}
+	for n := range 40 {
+		c := conversations[n%2]
 		c.Play("behind", `
 editor> {"id":1,"method":"b/wait"}
 editor> {"id":9,"method":"b/other"}

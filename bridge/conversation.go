@@ -21,8 +21,8 @@ type conversation struct {
 
 	asyncRequests taskGroup // ClientMessage.HandleAsync
 	fallbacks     taskGroup // replies to server requests that were not answered in time
-	delivering    bool      // a message of Codex is being handled or written to the client
-	deliveries    uint64    // number of messages of Codex handled
+	delivering    bool      // messages of Codex are being handled or written to the client
+	deliveries    uint64    // number of calls of endDelivery
 }
 
 const (
@@ -77,6 +77,14 @@ func (c *conversation) beginDelivery() {
 	c.delivering = true
 }
 
+// beginReading is beginDelivery for a message that is only read. It does not wait, since earlier
+// messages may not be written yet.
+func (c *conversation) beginReading() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.delivering = true
+}
+
 func (c *conversation) endDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +93,7 @@ func (c *conversation) endDelivery() {
 	c.changed.Broadcast()
 }
 
-// awaitDelivery waits until the current message of Codex, if any, has been handled.
+// awaitDelivery waits until the current messages of Codex, if any, have been handled.
 func (c *conversation) awaitDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

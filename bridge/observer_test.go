@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"codex-bridge.example/bridge"
@@ -98,5 +99,51 @@ editor< `+long+`
 	defer heard.mu.Unlock()
 	if diff := cmp.Diff(want, heard.told); diff != "" {
 		t.Errorf("-want +got\n%.4000s", diff)
+	}
+}
+
+// A notification that is only read is forwarded. The Observer sees it before the feature reads it. If
+// another feature handles it, it is not forwarded, and both features get it.
+func TestReadOnlyRoute(t *testing.T) {
+	heard := &fakeObserver{}
+	var handles atomic.Bool
+	note := func(who string) func(context.Context, *bridge.ServerMessage) {
+		return func(_ context.Context, s *bridge.ServerMessage) { heard.note(who, string(s.Line)) }
+	}
+	c := bridgetest.StartObserved(t, heard, feature{
+		{From: bridge.Codex, Method: "both", HandleServer: note("handles"), When: handles.Load},
+	}, feature{
+		{From: bridge.Codex, Method: "both", HandleServer: note("reads"), ReadOnly: true},
+	}, feature{
+		{From: bridge.Codex, Method: "both", HandleServer: note("also reads"), ReadOnly: true, Match: func(line []byte) bool { return strings.Contains(string(line), "also") }},
+		{From: bridge.Codex, Method: "match", HandleServer: note("reads"), ReadOnly: true, Match: func(line []byte) bool { return strings.Contains(string(line), "also") }},
+	})
+	c.Play("forwarded", `
+editor> {"method":"hello"}
+codex<  {"method":"hello"}
+codex>  {"method":"both","params":1}
+editor< {"method":"both","params":1}
+codex>  {"method":"match","params":1}
+editor< {"method":"match","params":1}
+codex>  {"method":"match","params":"also"}
+editor< {"method":"match","params":"also"}
+`)
+	handles.Store(true)
+	c.Play("handled", `
+codex>  {"method":"both","params":2}
+editor< {"method":"both","params":2}
+`)
+	want := []string{
+		`client says {"method":"hello"}`, `codex gets {"method":"hello"}`,
+		`passed {"method":"both","params":1}`, `reads {"method":"both","params":1}`, `also reads {"method":"both","params":1}`,
+		`passed {"method":"match","params":1}`,
+		`passed {"method":"match","params":"also"}`, `reads {"method":"match","params":"also"}`,
+		`codex says {"method":"both","params":2}`, `handles {"method":"both","params":2}`, `reads {"method":"both","params":2}`,
+		`also reads {"method":"both","params":2}`, `client gets {"method":"both","params":2}`,
+	}
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	if diff := cmp.Diff(want, heard.told); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }

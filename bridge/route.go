@@ -43,6 +43,10 @@ type Route struct {
 	// Required reports whether the client must not opt out of the notification; nil means
 	// Options.Enforces. It is called when the client sends initialize.
 	Required func() bool
+	// ReadOnly states that HandleServer only reads notifications: it sets nothing in the
+	// ServerMessage and keeps nothing of it, except a Clone. A notification that only such routes
+	// want is written together with those around it, soon after the handlers.
+	ReadOnly bool
 	// Match reports by the bytes of a notification of Codex whether the feature wants it; nil
 	// means true. It must be fast and not allocate.
 	Match func(line []byte) bool

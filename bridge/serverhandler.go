@@ -32,16 +32,35 @@ func (t *serverHandler) WantsMethod(method []byte, request bool) bool {
 	return false
 }
 
-// WantsLine implements rpc.LineFilter.
-func (t *serverHandler) WantsLine(method, line []byte) bool {
+// WantsLine implements rpc.LineHandler.
+func (t *serverHandler) WantsLine(method, line []byte) rpc.Want {
 	named := t.p.routes[Codex].named[string(method)] // does not allocate
+	want := rpc.Forward
 	for i := range named {
-		if named[i].isWanted() && (named[i].Match == nil || named[i].Match(line)) {
-			return true
+		if !named[i].isWanted() || named[i].Match != nil && !named[i].Match(line) {
+			continue
+		}
+		if !named[i].ReadOnly {
+			return rpc.ToHandler
+		}
+		want = rpc.ReadOnly
+	}
+	return want
+}
+
+// Read implements rpc.LineHandler.
+func (t *serverHandler) Read(e *rpc.Envelope) {
+	t.p.state.beginReading()
+	msg := &ServerMessage{Envelope: e, Line: e.Root().Raw(), p: t.p}
+	for _, route := range t.p.routes[Codex].named[e.Method] {
+		if route.ReadOnly {
+			route.HandleServer(t.ctx, msg)
 		}
 	}
-	return false
 }
+
+// Written implements rpc.LineHandler.
+func (t *serverHandler) Written() { t.p.state.endDelivery() }
 
 // MayWantResponse implements rpc.Filter.
 func (t *serverHandler) MayWantResponse() bool { return t.p.state.mayWantResponse() }

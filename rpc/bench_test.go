@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -100,6 +101,59 @@ func BenchmarkPump(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(lines*b.N), "ns/line")
+		})
+	}
+}
+
+// selecting handles or reads each turn/completed, as a bridge with a feature does.
+type selecting struct {
+	mapFilter
+	want rpc.Want
+	sink rpc.Sink
+}
+
+func (s selecting) WantsLine([]byte, []byte) rpc.Want { return s.want }
+func (selecting) Read(*rpc.Envelope)                  {}
+func (selecting) Written()                            {}
+
+func (s selecting) Handle(line []byte) {
+	if _, err := rpc.ParseEnvelope(line); err == nil {
+		s.sink.WriteMessage(line)
+	}
+}
+
+// Each hundredth notification is for a feature. Writes are system calls.
+func BenchmarkPumpSelected(b *testing.B) {
+	const lines = 4000
+	var text bytes.Buffer
+	for i := range lines {
+		method := "item/agentMessage/delta"
+		if i%100 == 99 {
+			method = "turn/completed"
+		}
+		fmt.Fprintf(&text, `{"method":"%s","params":{"threadId":"01a1fb64-bf16-7433-afd1-f74813a2f120","turnId":"01a1fb64-bf29-7e02-8995-6f3dd20bb1dd","itemId":"msg_%d","delta":"some more words, to"},"emittedAtMs":1795219046162}`+"\n", method, i)
+	}
+	for _, of := range []struct {
+		name string
+		want rpc.Want
+	}{{"forwarded", rpc.Forward}, {"read", rpc.ReadOnly}, {"handled", rpc.ToHandler}} {
+		b.Run(of.name, func(b *testing.B) {
+			null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer null.Close()
+			s := selecting{someWanted, of.want, rpc.NewLineSink(null)}
+			p := rpc.NewPump(s.sink, s, s, 64*mib)
+			in := bytes.NewReader(nil)
+			b.SetBytes(int64(text.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				in.Reset(text.Bytes())
+				if err := p.Run(in); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

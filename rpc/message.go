@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 )
 
@@ -149,28 +150,40 @@ type Envelope struct {
 	Doc
 	ID     ID
 	Method string
+
+	reused bool // the next message overwrites the nodes
 }
 
 // ParseEnvelope parses a whole line from Codex, with its members in any order.
 func ParseEnvelope(line []byte) (*Envelope, error) {
-	var p parser
-	p.reset(line, true, 1<<20)
-	p.maxNodes = maxCodexNodes
-	if err := p.parse(); err != nil {
+	e := new(Envelope)
+	if err := e.parse(new(parser), line); err != nil {
 		return nil, err
 	}
-	e := &Envelope{Doc: p.doc}
-	root := e.Root()
-	e.Method, _ = root.Get("method").Text()
-	e.ID, _ = ParseID(root.Get("id"))
 	return e, nil
 }
 
-// Clone returns a copy that does not alias the line it was parsed from.
+// parse parses a line. The Envelope is valid until the next use of the parser.
+func (e *Envelope) parse(p *parser, line []byte) error {
+	p.reset(line, true, 1<<20)
+	p.maxNodes = maxCodexNodes
+	if err := p.parse(); err != nil {
+		return err
+	}
+	*e = Envelope{Doc: p.doc}
+	root := e.Root()
+	e.Method, _ = root.Get("method").Text()
+	e.ID, _ = ParseID(root.Get("id"))
+	return nil
+}
+
+// Clone returns a copy that does not alias the line and the memory that it was parsed with.
 func (e *Envelope) Clone() *Envelope {
 	c := *e
-	c.text = bytes.Clone(e.text)
-	c.ID = e.ID.Clone()
+	c.text, c.ID = bytes.Clone(e.text), e.ID.Clone()
+	if e.reused {
+		c.nodes, c.reused = slices.Clone(e.nodes), false
+	}
 	return &c
 }
 

@@ -19,11 +19,28 @@ type Filter interface {
 	MayWantResponse() bool
 }
 
-// LineFilter is a Filter that also selects single notifications by their content.
-// WantsLine is called with the whole line of a notification that WantsMethod selects. The
-// rules of Filter apply to it.
-type LineFilter interface {
-	WantsLine(method, line []byte) bool
+// Want is the treatment of a notification.
+type Want uint8
+
+// The treatments.
+const (
+	Forward   Want = iota // the client gets the line
+	ReadOnly              // the client gets the line, and LineHandler.Read gets the message before
+	ToHandler             // only the Handler gets the line
+)
+
+// LineHandler is a Filter that also decides single notifications by their content, and can read
+// forwarded ones.
+type LineHandler interface {
+	// WantsLine is called with the whole line of a notification that WantsMethod selects. The
+	// rules of Filter apply to it.
+	WantsLine(method, line []byte) Want
+	// Read gets a notification for which WantsLine returns ReadOnly. The call is in order with
+	// those of the Handler and the Observer, which has seen the line. The client gets the line
+	// soon afterwards, with the lines around it. The message is valid during the call; Clone keeps it.
+	Read(e *Envelope)
+	// Written is called after the write of lines that Read got.
+	Written()
 }
 
 // Handler handles the lines that a Filter selects, in order: earlier lines have been
@@ -61,16 +78,19 @@ const (
 // them. A line longer than the buffer is written in parts, so memory does not depend on
 // its length. A Pump must not be used concurrently.
 type Pump struct {
-	out        Sink
-	filter     Filter
-	lineFilter LineFilter // nil if the Filter is not one
-	handler    Handler
-	observer   Observer // may be nil
-	max        int
+	out         Sink
+	filter      Filter
+	lineHandler LineHandler // nil if the Filter is not one
+	handler     Handler
+	observer    Observer // may be nil
+	max         int
 
 	buf     []byte
 	r, w    int // buf[r:w] is read and not forwarded yet
 	scanned int // bytes from r that are known to have no line end
+
+	parser parser // of read
+	read   Envelope
 
 	// lastForwarded is the start of the last forwarded notification, up to the byte where
 	// a request would differ: for a stream of deltas one comparison decides each line. It is
@@ -85,8 +105,8 @@ type Pump struct {
 // memory as a whole: one for the Handler and, if out is not a Streamer, any line. If filter
 // is nil all lines are forwarded.
 func NewPump(out Sink, filter Filter, handler Handler, maxLine int) *Pump {
-	lineFilter, _ := filter.(LineFilter)
-	return &Pump{out: out, filter: filter, lineFilter: lineFilter, handler: handler, max: maxLine,
+	lineHandler, _ := filter.(LineHandler)
+	return &Pump{out: out, filter: filter, lineHandler: lineHandler, handler: handler, max: maxLine,
 		buf: make([]byte, firstPumpBuffer), lastForwarded: make([]byte, 0, 128)}
 }
 
@@ -161,9 +181,17 @@ func (p *Pump) forwardUnended(line []byte) {
 	}
 }
 
+// lineRun is a series of whole lines in the buffer that one write forwards.
+type lineRun struct {
+	start    int
+	observed int  // the end of the lines that the Observer has seen
+	count    int  // lines after observed
+	read     bool // LineHandler.Read got one of them
+}
+
 // processLines forwards or handles the whole lines in the buffer.
 func (p *Pump) processLines() {
-	run, count := p.r, 0
+	run := lineRun{start: p.r, observed: p.r}
 	for p.r < p.w {
 		end := bytes.IndexByte(p.buf[p.r+p.scanned:p.w], '\n')
 		if end < 0 {
@@ -172,39 +200,76 @@ func (p *Pump) processLines() {
 		}
 		end += p.scanned
 		p.scanned = 0
-		line := p.buf[p.r : p.r+end]
-		if p.isForwarded(line, true) {
-			p.r += end + 1
-			count++
-			continue
+		line, next := p.buf[p.r:p.r+end], p.r+end+1
+		want := p.want(line, true)
+		if want == ReadOnly && !p.readLine(&run, line) {
+			want = ToHandler
 		}
-		if run < p.r {
-			p.forward(p.buf[run:p.r], count)
+		switch want {
+		case Forward:
+			run.count++
+		case ToHandler:
+			p.forwardRun(run)
+			p.handler.Handle(line)
+			p.forgetForwarded()
+			run = lineRun{start: next, observed: next}
 		}
-		p.handler.Handle(line)
-		p.forgetForwarded()
-		p.r += end + 1
-		run, count = p.r, 0
+		p.r = next
 	}
-	if run < p.r {
-		p.forward(p.buf[run:p.r], count)
+	p.forwardRun(run)
+}
+
+// readLine passes a line, which the run then ends with, to the LineHandler. It returns false if the
+// line is not a notification.
+func (p *Pump) readLine(run *lineRun, line []byte) bool {
+	if p.read.parse(&p.parser, line) != nil || p.read.ID.IsValid() {
+		return false
+	}
+	if p.observer != nil {
+		end := p.r + len(line) + 1
+		p.observer.ForwardedLines(p.buf[run.observed:end], run.count+1)
+		run.observed, run.count = end, 0
+	}
+	run.read, p.read.reused = true, true
+	p.lineHandler.Read(&p.read)
+	p.forgetForwarded()
+	return true
+}
+
+// forwardRun writes the lines of a run, which ends at p.r.
+func (p *Pump) forwardRun(run lineRun) {
+	if run.start == p.r {
+		return
+	}
+	if p.observer != nil && run.observed < p.r {
+		p.observer.ForwardedLines(p.buf[run.observed:p.r], run.count)
+	}
+	p.out.WriteLines(p.buf[run.start:p.r])
+	if run.read {
+		p.lineHandler.Written()
 	}
 }
 
 // forgetForwarded makes the Filter decide the next notification again.
 func (p *Pump) forgetForwarded() { p.lastForwarded = p.lastForwarded[:0] }
 
-// isForwarded decides by the start of a line. If that is not enough and whole is true, it
+// isForwarded reports whether a line that is not in a run is forwarded.
+func (p *Pump) isForwarded(line []byte, whole bool) bool { return p.want(line, whole) == Forward }
+
+// want decides by the start of a line. If that is not enough and whole is true, it
 // parses the line.
-func (p *Pump) isForwarded(line []byte, whole bool) bool {
+func (p *Pump) want(line []byte, whole bool) Want {
 	if p.filter == nil || (len(p.lastForwarded) > 0 && bytes.HasPrefix(line, p.lastForwarded)) {
-		return true
+		return Forward
 	}
 	g := sniff(line)
 	switch {
 	case g.method != nil:
 		if p.filter.WantsMethod(g.method, g.id != nil) {
-			return whole && g.id == nil && p.lineFilter != nil && !p.lineFilter.WantsLine(g.method, line)
+			if whole && g.id == nil && p.lineHandler != nil {
+				return p.lineHandler.WantsLine(g.method, line)
+			}
+			return ToHandler
 		}
 		// cap(g.method) reaches to the end of line's backing array, so the difference of
 		// the capacities is the offset of the method.
@@ -212,13 +277,20 @@ func (p *Pump) isForwarded(line []byte, whole bool) bool {
 		if g.id == nil && upTo <= len(line) {
 			p.lastForwarded = append(p.lastForwarded[:0], line[:upTo]...)
 		}
-		return true
+		return Forward
 	case g.id != nil:
-		return !p.filter.MayWantResponse() || !p.filter.WantsResponse(responseKey(g.id))
+		return toHandlerIf(p.filter.MayWantResponse() && p.filter.WantsResponse(responseKey(g.id)))
 	case whole:
-		return p.isParsedForwarded(line)
+		return toHandlerIf(!p.isParsedForwarded(line))
 	}
-	return false
+	return ToHandler
+}
+
+func toHandlerIf(handled bool) Want {
+	if handled {
+		return ToHandler
+	}
+	return Forward
 }
 
 // isParsedForwarded decides a line in an unusual form. A line that can't be parsed is

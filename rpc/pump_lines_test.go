@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,12 +12,28 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// lineFilter is a fakeHandler that wants lines by their content.
-type lineFilter struct{ fakeHandler }
+// lineHandler is a fakeHandler that wants lines by their content.
+type lineHandler struct{ fakeHandler }
 
-func (r *lineFilter) WantsLine(method, line []byte) bool {
-	return string(method) == "w" && bytes.Contains(line, []byte("yes"))
+func (r *lineHandler) WantsLine(method, line []byte) rpc.Want {
+	switch {
+	case string(method) != "w":
+	case bytes.Contains(line, []byte("yes")):
+		return rpc.ToHandler
+	case bytes.Contains(line, []byte("read")):
+		return rpc.ReadOnly
+	}
+	return rpc.Forward
 }
+
+func (r *lineHandler) Read(e *rpc.Envelope) { r.note("read ", e.Root().Raw()) }
+func (r *lineHandler) Written()             { r.note("written", nil) }
+
+// ForwardedLines and ForwardedPart implement rpc.Observer.
+func (r *lineHandler) ForwardedLines(lines []byte, count int) {
+	r.note(fmt.Sprintf("observed %d ", count), lines)
+}
+func (r *lineHandler) ForwardedPart([]byte, bool) {}
 
 // Of one method some notifications are wanted and others forwarded, in order. A forwarded one does
 // not decide the next. Requests are always wanted.
@@ -44,11 +61,74 @@ func TestPumpLines(t *testing.T) {
 			want = append(want, "> "+l.line+"\n")
 		}
 	}
-	r := &lineFilter{fakeHandler{methods: []string{"w"}}}
+	r := &lineHandler{fakeHandler{methods: []string{"w"}}}
 	if err := rpc.NewPump(rpc.NewLineSink(r), r, r, 4*mib).Run(strings.NewReader(in.String())); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, r.joined()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A notification that is only read is forwarded in one write with its neighbours. The Observer and
+// the reader get all in order, before the write. A handled line comes after the write.
+func TestPumpReadsForwardedLines(t *testing.T) {
+	a, read, yes := `{"method":"a"}`+"\n", `{"method":"w","params":"read"}`, `{"method":"w","params":"yes"}`
+	request, faulty := `{"method":"w","params":"read","id":1}`, `{"method":"w","params":"read"`
+	long := `{"method":"w","params":"read` + strings.Repeat("x", 2*rpc.PumpBufferSize) + `"}`
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"among others", a + a + read + "\n" + a + read + "\n" + a, []string{
+			"observed 3 " + a + a + read + "\n", "read " + read, "observed 2 " + a + read + "\n", "read " + read, "observed 1 " + a,
+			"> " + a + a + read + "\n" + a + read + "\n" + a, "written",
+		}},
+		{"at the end of a run", a + read + "\n" + yes + "\n" + a, []string{
+			"observed 2 " + a + read + "\n", "read " + read, "> " + a + read + "\n", "written", "handle " + yes, "observed 1 " + a, "> " + a,
+		}},
+		{"first", read + "\n", []string{"observed 1 " + read + "\n", "read " + read, "> " + read + "\n", "written"}},
+		{"a request after all", a + request + "\n", []string{"observed 1 " + a, "> " + a, "handle " + request}},
+		{"not JSON", faulty + "\n", []string{"handle " + faulty}},
+		{"without a line end", read, []string{"handle " + read}},
+		{"longer than the buffer", long + "\n", []string{"handle " + long}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &lineHandler{fakeHandler{methods: []string{"w"}}}
+			p := rpc.NewPump(rpc.NewLineSink(r), r, r, 4*mib)
+			p.Observe(r)
+			if err := p.Run(strings.NewReader(test.text)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, r.events); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+// keeper keeps the messages that it reads.
+type keeper struct {
+	mapFilter
+	kept []*rpc.Envelope
+}
+
+func (*keeper) WantsLine([]byte, []byte) rpc.Want { return rpc.ReadOnly }
+func (k *keeper) Read(e *rpc.Envelope)            { k.kept = append(k.kept, e.Clone()) }
+func (*keeper) Written()                          {}
+
+// The Pump reuses the memory of a message, but not that of a Clone.
+func TestReadMessageCanBeKept(t *testing.T) {
+	k := &keeper{mapFilter: mapFilter{methods: map[string]bool{"w": true}}}
+	text := `{"method":"w","params":{"a":[1,2,3]}}` + "\n" + `{"method":"w","params":{"text":"another"}}` + "\n"
+	if err := rpc.NewPump(rpc.NewLineSink(io.Discard), k, k, mib).Run(strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range k.kept {
+		got = append(got, fmt.Sprintf("%s %d %s", e.Method, e.Root().Get("params").Get("a").Len(), e.Root().Get("params").Get("text").Raw()))
+	}
+	if diff := cmp.Diff([]string{"w 3 ", `w 0 "another"`}, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

@@ -29,10 +29,10 @@ func NewQueue[T any](count int, bytes int) *Queue[T] {
 	return &Queue[T]{maxBytes: int64(bytes), queue: make(chan entry[T], count), quit: make(chan struct{})}
 }
 
-// Fits reports whether a value of size bytes fits. If not, it counts count values as
+// Fits reports whether a value of size bytes has room now. If not, it counts count values as
 // dropped, so the caller need not build the value.
 func (q *Queue[T]) Fits(size, count int) bool {
-	if q.queuedBytes.Load()+int64(size) <= q.maxBytes {
+	if len(q.queue) < cap(q.queue) && q.queuedBytes.Load()+int64(size) <= q.maxBytes {
 		return true
 	}
 	q.Drop(count)

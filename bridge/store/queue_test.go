@@ -27,7 +27,9 @@ func TestQueueDropsBeyondItsLimits(t *testing.T) {
 	put("123456") // too many bytes
 	put("a")
 	put("b")
-	put("c") // too many values
+	if q.Fits(1, 1) { // too many values
+		t.Error("a fourth value fits")
+	}
 	if !q.IsDropping() || q.Dropped() != 2 {
 		t.Errorf("dropping %t, lost %d", q.IsDropping(), q.Dropped())
 	}

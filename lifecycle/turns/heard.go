@@ -27,7 +27,7 @@ var needed = append([]string{resolved, "thread/settings/updated"}, turn.EventMet
 // heard returns the routes of Codex's notifications.
 func (f *Feature) heard() (routes []bridge.Route) {
 	for _, method := range needed {
-		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, HandleServer: f.said, Required: f.offered.Load}
+		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, HandleServer: f.said, ReadOnly: true, Required: f.offered.Load}
 		switch method {
 		case delta:
 			r.When = func() bool { return f.collecting.Load() > 0 }

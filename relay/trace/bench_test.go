@@ -25,3 +25,18 @@ func BenchmarkForwarded(b *testing.B) {
 		b.Fatal(r.Dropped(), "were lost")
 	}
 }
+
+// BenchmarkForwardedWhileFull passes deltas one by one, faster than they are written.
+func BenchmarkForwardedWhileFull(b *testing.B) {
+	line := []byte(`{"method":"item/agentMessage/delta","params":{"threadId":"t1","turnId":"u1","itemId":"msg","delta":"some more words, to"},"emittedAtMs":1790000000000}` + "\n")
+	r, _ := recorder(b, trace.Limits{File: 1 << 40})
+	for r.Dropped() == 0 {
+		r.ForwardedLines(line, 1)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.ForwardedLines(line, 1)
+	}
+	b.StopTimer()
+	r.Close()
+}

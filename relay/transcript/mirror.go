@@ -16,7 +16,10 @@ const (
 	defaultMemory = 16 << 20 // bytes of them
 	maxItems      = 1 << 20  // turns of a thread, items of a turn
 	maxBatch      = 64       // messages in one transaction
-	closeTimeout  = 3 * time.Second
+	// batchDelay is how long the first message of a batch waits for others. Codex completes several
+	// items at about the same time, and a transaction costs more than the records in it.
+	batchDelay   = 50 * time.Millisecond
+	closeTimeout = 3 * time.Second
 )
 
 // Options configure a Mirror.
@@ -91,7 +94,7 @@ func (m *Mirror) enqueue(h message, line []byte) {
 func (m *Mirror) run() {
 	defer close(m.done)
 	for {
-		h, dropped, ok := m.queue.Next()
+		h, dropped, ok := m.next()
 		batch := m.addGap(nil, dropped)
 		for n := 1; ok; n++ {
 			batch = append(batch, m.records(h)...)
@@ -113,6 +116,24 @@ func (m *Mirror) run() {
 			return
 		}
 	}
+}
+
+// next waits for a message, and then for others to follow. It does not wait for those if
+// messages are queued already.
+func (m *Mirror) next() (h message, dropped int64, ok bool) {
+	if h, dropped, ok = m.queue.TryNext(); ok {
+		return h, dropped, true
+	}
+	h, more, ok := m.queue.Next()
+	if ok {
+		timer := time.NewTimer(batchDelay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-m.queue.Closed():
+		}
+	}
+	return h, dropped + more, ok
 }
 
 // addGap appends a record of n dropped messages.

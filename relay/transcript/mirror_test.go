@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codex-bridge.example/bridge"
@@ -29,12 +30,12 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fixture is a store and its log.
 type fixture struct {
-	t   *testing.T
+	t   testing.TB
 	s   *store.Store
 	log bytes.Buffer // read it only after Close
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +117,39 @@ func sendMessages(t *testing.T, m *transcript.Mirror, n int) {
 		if route.Method == e.Method {
 			route.HandleServer(t.Context(), &bridge.ServerMessage{Envelope: e, Line: line})
 		}
+	}
+}
+
+// Messages that come one after the other are stored together, also at the end.
+func TestRecordsAreStoredInBatches(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var stored atomic.Int64
+			w := &fixture{t: t}
+			m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) {
+				stored.Add(1)
+				return nil, errors.New("no store")
+			}})
+			synctest.Wait() // it waits for a message
+			sendMessages(t, m, 1)
+			synctest.Wait()
+			sendMessages(t, m, 2)
+			synctest.Wait()
+			if stored.Load() > 0 {
+				t.Error("a message was stored alone")
+			}
+			if !closes {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if stored.Load() == 0 {
+					t.Error("nothing was stored after a second")
+				}
+			}
+			m.Close()
+			if log := w.log.String(); !strings.Contains(log, "records=2") {
+				t.Errorf("the log has\n%s", log)
+			}
+		})
 	}
 }
 

@@ -66,9 +66,9 @@ func (m *Mirror) Routes() []bridge.Route {
 		{From: bridge.Client, Method: "thread/start", Why: why, HandleClient: opened},
 		{From: bridge.Client, Method: "thread/resume", Why: why, HandleClient: opened},
 		{From: bridge.Client, Method: "thread/fork", Why: why, HandleClient: opened},
-		{From: bridge.Codex, Method: itemCompleted, Why: why, HandleServer: m.handleItem, Required: always},
-		{From: bridge.Codex, Method: planUpdated, Why: why, HandleServer: m.handleItem, Required: always},
-		{From: bridge.Codex, Method: itemStarted, Why: why, HandleServer: m.handleItem, Match: isCompaction, Required: always},
+		{From: bridge.Codex, Method: itemCompleted, Why: why, HandleServer: m.handleItem, ReadOnly: true, Required: always},
+		{From: bridge.Codex, Method: planUpdated, Why: why, HandleServer: m.handleItem, ReadOnly: true, Required: always},
+		{From: bridge.Codex, Method: itemStarted, Why: why, HandleServer: m.handleItem, ReadOnly: true, Match: isCompaction, Required: always},
 	}
 }
 
