@@ -1,6 +1,6 @@
 // The store of checkpoints, with a real git.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Checkpoint } from "../src/core/checkpoint";
 import { excludes } from "../src/core/ignore";
-import { DiskFiles, type State } from "../src/core/fileState";
+import { DiskFiles, type Files, type State } from "../src/core/fileState";
+import { ownId, temporaryPrefix } from "../src/core/owner";
 import type { Plans, Record } from "../src/core/turnRecord";
 
 interface Folder {
@@ -247,6 +248,112 @@ test("an unsaved text is what is merged, and what the undo of the undo brings ba
   assert.equal(buffer, codex.replace("line 18\n", "mine 18\n"));
 });
 
+/** Returns the files of a folder. write replaces the writes of some paths. */
+function filesWith(root: string, write: (path: string) => Promise<void> | undefined): Files {
+  const disk = new DiskFiles(root);
+  return { read: (path) => disk.read(path), write: (path, ...rest) => write(path) ?? disk.write(path, ...rest) };
+}
+
+/** A process with the id of this one, which ended before it began. */
+const closed = `${process.pid} 1`;
+
+/** Restores a record in a window that is closed at the write of a file. */
+async function closeDuringRestore({ root, parent }: Folder, record: Record, at: string, owner = closed): Promise<void> {
+  await new Promise<void>((done, failed) => {
+    const never = (): Promise<void> => {
+      done();
+      return new Promise(() => undefined);
+    };
+    const store = new Checkpoint(root, parent, (real) => filesWith(real, (path) => (path === at ? never() : undefined)), owner);
+    store.planRecords([record]).then((plans) => store.apply(plans)).catch(failed);
+  });
+}
+
+const openAgain = ({ root, parent }: Folder): Checkpoint => new Checkpoint(root, parent, (real) => new DiskFiles(real));
+const withLines = (count: number, lines: { [line: number]: string }): string => Array.from({ length: count }, (_, i) => `${lines[i + 1] ?? `line ${i + 1}`}\n`).join("");
+
+for (const isFinished of [true, false]) {
+  test(`a restore of a closed window is ${isFinished ? "finished" : "taken back"}, and the user's edits stay`, async () => {
+    const folder = newFolder();
+    const { root, write, read, turn } = folder;
+    const text = (...lines: { [line: number]: string }[]): string => withLines(40, Object.assign({}, ...lines));
+    const [codex, mine] = [{ 10: "codex" }, { 30: "mine" }];
+    for (const name of ["a", "b", "c", "d"]) write(name, text());
+    write("gone", "gone\n");
+    const record = await turn(() => {
+      for (const name of ["a", "b", "c", "d"]) write(name, text(codex));
+      rmSync(join(root, "gone"));
+      write("made", "made\n");
+    });
+    await closeDuringRestore(folder, record, "b");
+    const temporary = temporaryPrefix(closed) + "0123456789ab";
+    write(temporary, "half");
+    assert.deepEqual([read("a"), read("b"), existsSync(join(root, "made"))], [text(), text(codex), false]);
+    write("a", text(mine));
+    write("b", text(codex, mine));
+    write("d", text({ 10: "mine" }));
+    write("other", "mine\n");
+
+    const store = openAgain(folder);
+    assert.deepEqual(await store.undos(), []);
+    const [left, ...more] = await store.warm();
+    assert.deepEqual([left!.written, left!.missing, more], [["made"], ["a", "b", "c", "d", "gone"], []]);
+    assert.equal(existsSync(join(root, temporary)), false);
+    const undone = { a: text(mine), b: text(mine), c: text(), d: text({ 10: "mine" }), gone: "gone\n", other: "mine\n" };
+    const done = { a: text(codex, mine), b: text(codex, mine), c: text(codex), d: text({ 10: "mine" }), made: "made\n", other: "mine\n" };
+    const all = (): object => Object.fromEntries(readdirSync(root).map((name) => [name, read(name)]));
+    const plans = isFinished ? await store.planFinish(left!.record) : await store.planRecords([left!.record]);
+    assert.equal(plans.plans.find(({ path }) => path === "d")!.verdict, "conflict");
+    if (isFinished) {
+      await store.finish(plans, left!.record);
+      assert.deepEqual(all(), undone);
+      const undos = await store.undos();
+      assert.deepEqual(undos.map(({ ref }) => ref), [left!.record.ref], "it is one restore");
+      await store.apply(await store.planRecords(undos), undos[0]);
+    } else {
+      await store.apply(plans, left!.record);
+    }
+    assert.deepEqual(all(), done);
+    assert.deepEqual(await store.interrupted(), []);
+  });
+}
+
+test("the files of an interrupted restore can stay, and a restore that is being written is not interrupted", async () => {
+  const folder = newFolder();
+  const { write, read, turn } = folder;
+  write("a.txt", "old\n");
+  const record = await turn(() => write("a.txt", "codex\n"));
+  await closeDuringRestore(folder, record, "a.txt");
+  const store = openAgain(folder);
+  const [left] = await store.interrupted();
+  await store.settle(left!);
+  assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length, read("a.txt")], [0, 1, "codex\n"]);
+  await closeDuringRestore(folder, record, "a.txt", ownId);
+  assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length], [0, 1]);
+});
+
+test("the record of a restore has only what it wrote", async () => {
+  const { root, parent, write, read, turn } = newFolder();
+  for (const name of ["a.txt", "b.txt", "c.txt"]) write(name, "old\n");
+  const record = await turn(() => ["a.txt", "b.txt"].forEach((name) => write(name, "codex\n")));
+  const store = new Checkpoint(root, parent, (real) => filesWith(real, (path) => {
+    write("c.txt", "of another program\n");
+    return path === "b.txt" ? Promise.reject(new Error("refused")) : undefined;
+  }));
+  const undo = await store.apply(await store.planRecords([record]));
+  assert.deepEqual((await store.changes(undo!)).files.map(({ path }) => path), ["a.txt"]);
+  assert.deepEqual([read("a.txt"), read("b.txt")], ["old\n", "codex\n"]);
+  const none = await store.apply(await store.planRecords([record])); // only b.txt, which is refused again
+  assert.deepEqual([none, (await store.undos()).length], [undefined, 1]);
+});
+
+test("no snapshot has a temporary file", async () => {
+  const { store, write, turn } = newFolder();
+  write(".gitignore", "!*\n!.*\n");
+  const record = await turn(() => ["", "sub/"].forEach((folder) => write(`${folder}${temporaryPrefix(closed)}0123456789ab`, "half")));
+  assert.deepEqual((await store.changes(record)).files, []);
+});
+
 test("the store is private, survives a restart, and forgets old snapshots", async () => {
   const { root, store, parent, write, turn } = newFolder();
   write("a.txt", "old\n");
@@ -328,9 +435,8 @@ test("a turn of a closed window is ended by the next one, and its changes are un
   const other = new Checkpoint(root, parent, (real) => new DiskFiles(real));
   await other.warm();
   assert.deepEqual(await other.turns("thread"), [], "this window may still run the turn");
-  const gone = spawnSync(process.execPath, ["-e", ""]).pid;
   const snapshots = store["snapshots"];
-  const meta = { ...(await snapshots.meta(before)), pid: gone };
+  const meta = { ...(await snapshots.meta(before)), owner: closed };
   await store.begin("thread", "turn", await snapshots.overlay(before, new Map(), meta));
   await other.warm();
   const [record] = await other.turns("thread");

@@ -1,8 +1,9 @@
 // The states of files in a folder, and their atomic writes. A write never leaves the folder, and never replaces a state
 // that the caller has not seen.
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, open, readFile, readlink, realpath, rename, rmdir, symlink, unlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ownId, temporaryPrefix } from "./owner";
 import * as strings from "./strings";
 
 export interface State {
@@ -31,13 +32,25 @@ export interface Files {
 /** Reports whether a path may be written: relative, and not in the folder of a repository. */
 export const isValid = (path: string): boolean => path.split("/").every((name) => !["", ".", "..", ".git"].includes(name.toLowerCase()));
 
+async function hasRealParent(root: string, path: string): Promise<boolean> {
+  const parent = dirname(join(root, path));
+  return (await realpath(parent).catch(() => "")) === parent;
+}
+
+/** Deletes the temporary files that a process has left in the folder of a path. */
+export async function removeLeft(root: string, path: string, id: string): Promise<void> {
+  if (!(await hasRealParent(root, path))) return;
+  const folder = dirname(join(root, path));
+  for (const name of await readdir(folder)) if (name.startsWith(temporaryPrefix(id))) await unlink(join(folder, name)).catch(() => undefined);
+}
+
 export class DiskFiles implements Files {
   /** root: a real path. */
   constructor(readonly root: string) {}
 
   async read(path: string): Promise<State> {
     const full = join(this.root, path);
-    if (!(await this.hasRealParent(path))) return absent;
+    if (!(await hasRealParent(this.root, path))) return absent;
     const info = await lstat(full).catch(() => undefined);
     if (!info) return absent;
     if (info.isDirectory()) return plain("folder");
@@ -62,11 +75,6 @@ export class DiskFiles implements Files {
     else await this.replace(path, now, target);
   }
 
-  private async hasRealParent(path: string): Promise<boolean> {
-    const parent = dirname(join(this.root, path));
-    return (await realpath(parent).catch(() => "")) === parent;
-  }
-
   private async delete(path: string, keeps: ReadonlySet<string>): Promise<void> {
     await unlink(join(this.root, path));
     for (let folder = dirname(path); folder !== "." && !keeps.has(`${folder}/`); folder = dirname(folder)) {
@@ -82,7 +90,7 @@ export class DiskFiles implements Files {
       await mkdir(folder).catch(() => undefined);
       if (!(await lstat(folder).catch(() => undefined))?.isDirectory()) throw new Error(strings.changes.noParent);
     }
-    const temporary = join(dirname(full), `.codex-bridge-${randomBytes(12).toString("hex")}`);
+    const temporary = join(dirname(full), temporaryPrefix(ownId) + randomBytes(6).toString("hex"));
     try {
       if (target.kind === "link") {
         await symlink(target.data, temporary);
@@ -99,7 +107,7 @@ export class DiskFiles implements Files {
         if (old !== undefined) await chmod(temporary, mode);
       }
       // The content that was merged must still be there, and a folder that became a link must not lead outside.
-      if (!(await this.hasRealParent(path))) throw new Error(strings.changes.noParent);
+      if (!(await hasRealParent(this.root, path))) throw new Error(strings.changes.noParent);
       if (!isSame(await this.read(path), now)) throw new Error(strings.changes.changedMeanwhile);
       await rename(temporary, full);
     } catch (cause) {

@@ -9,6 +9,7 @@ import type { State } from "./fileState";
 import { Git } from "./git";
 import { excludes } from "./ignore";
 import { put } from "./merge";
+import { isTemporary } from "./owner";
 import * as strings from "./strings";
 import type { Record } from "./turnRecord";
 
@@ -71,10 +72,10 @@ export class Snapshots {
     const found: string[] = [];
     for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) {
       const info = await lstat(this.full(path)).catch(() => undefined);
-      (!info || info.isDirectory() ? gone : found).push(path);
+      (!info || info.isDirectory() || isTemporary(path) ? gone : found).push(path);
     }
     for (const path of await this.git.items(["ls-files", "-z", "-o", "--exclude-standard"])) {
-      if (!path.endsWith("/")) found.push(path); // else a repository
+      if (!path.endsWith("/") && !isTemporary(path)) found.push(path); // else a repository
     }
     const changed: string[] = [];
     const unreadable: string[] = [];
@@ -115,6 +116,11 @@ export class Snapshots {
 
   private commitTree = (tree: string, meta: object): Promise<string> => this.git.line(["commit-tree", tree, "-F", "-"], JSON.stringify(meta));
 
+  /** Deletes refs. One that can't be deleted stays. */
+  async deleteRefs(refs: string[]): Promise<void> {
+    for (const ref of refs) await this.git.try(["update-ref", "-d", ref]);
+  }
+
   setRef = (ref: string, commit: string): Promise<Buffer> => this.git.run(["update-ref", ref, commit]);
 
   /** Returns what a commit records beside its files. */
@@ -123,16 +129,17 @@ export class Snapshots {
     return JSON.parse(text.subarray(text.indexOf("\n\n") + 2).toString()) as object;
   }
 
-  /** Returns a commit with other states of some files. */
+  /** Returns a commit with other states of some files. A file replaces a folder of its name. */
   async overlay(commit: string, states: Map<string, State>, meta: object): Promise<string> {
     const env = { GIT_INDEX_FILE: `${this.index}.overlay` };
     await this.git.run(["read-tree", commit], "", env);
     const lines: string[] = [];
     for (const [path, state] of states) {
+      if (state.kind === "folder") continue; // its files are in the commit
       const mode = state.kind === "absent" ? "0" : state.kind === "link" ? "120000" : state.executable ? "100755" : "100644";
       lines.push(`${mode} ${state.kind === "absent" ? "0".repeat(40) : await put(this.git, state.data)}\t${path}\0`);
     }
-    if (lines.length > 0) await this.git.run(["update-index", "-z", "--index-info"], lines.join(""), env);
+    if (lines.length > 0) await this.git.run(["update-index", "--replace", "-z", "--index-info"], lines.join(""), env);
     const tree = await this.git.line(["write-tree"], "", env);
     await unlink(env.GIT_INDEX_FILE).catch(() => undefined);
     return this.commitTree(tree, meta);
@@ -173,7 +180,7 @@ export class Snapshots {
     for (const line of lines) {
       const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
       if (time === undefined || ref === `refs/index/${this.name}`) continue;
-      const group = ref.replace(/\/(?:before|after)$/, "");
+      const group = ref.replace(/\/(?:before|after|writing)$/, "");
       if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && stays.size < maxRefs);
       if (!stays.get(group)) dead.push(`delete ${ref}\n`);
     }

@@ -29,6 +29,21 @@ export interface Record {
   inseparable: string[];
   /** The window closed during the turn. So the changes have all until the next window opened, also the user's. */
   unfinished: boolean;
+  /** The id of the process that runs the turn, or writes the undo or restore. */
+  owner: string;
+  /** An undo or restore that is not complete. */
+  writing: boolean;
+}
+
+export const emptyRecord: Omit<Record, "ref" | "before" | "after"> = {
+  time: 0, text: "", outside: [], nested: [], unreadable: [], empty: [], saved: [], inseparable: [], unfinished: false, owner: "", writing: false,
+};
+
+/** An undo or restore that a closed window has left incomplete. missing: the paths that are not written, or changed since. */
+export interface Interrupted {
+  record: Record;
+  written: string[];
+  missing: string[];
 }
 
 export interface ChangedFile {
