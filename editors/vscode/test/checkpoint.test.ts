@@ -90,6 +90,36 @@ test("a restore brings back bytes, modes, links, deleted and created files, and 
   assert.equal((await store.turns("thread"))[0]?.text, "a message");
 });
 
+test("deleted files come back with their permissions, whatever the umask, also after a restart", async () => {
+  const folder = newFolder();
+  const { root, store, write, turn } = folder;
+  const modes: { [name: string]: number } = { plain: 0o664, "also plain": 0o664, secret: 0o600, "read-only": 0o444, tool: 0o775, "own tool": 0o700, "sub/secret": 0o640 };
+  const path = (name: string): string => join(root, name);
+  for (const [name, mode] of Object.entries(modes)) {
+    write(name, `${name}\n`);
+    chmodSync(path(name), mode);
+  }
+  const found = (): object => Object.fromEntries(Object.keys(modes).map((name) => [name, statSync(path(name)).mode & 0o777]));
+  const record = await turn(() => {
+    for (const name of Object.keys(modes)) rmSync(path(name));
+    write("new", "new\n");
+    chmodSync(path("new"), 0o640);
+  });
+  const umask = process.umask(0o077);
+  try {
+    await store.apply(await store.planRecords([record]));
+    assert.deepEqual(found(), modes);
+    const next = openAgain(folder);
+    const [undo] = await next.undos();
+    const again = await next.apply(await next.planRecords([undo!]), undo);
+    assert.equal(statSync(path("new")).mode & 0o777, 0o640);
+    await next.apply(await next.planRecords([again!]), again);
+    assert.deepEqual(found(), modes);
+  } finally {
+    process.umask(umask);
+  }
+});
+
 test("no program of the workspace's configuration runs, and no attribute changes bytes", async () => {
   const { root, store, write, turn, parent } = newFolder();
   const mark = join(parent, "..", "ran");

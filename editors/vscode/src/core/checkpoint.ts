@@ -87,7 +87,7 @@ export class Checkpoint {
     return this.enqueue(async () => {
       await this.snapshots.writeExcludes(); // a turn has the same patterns before and after
       const unreadable = await this.snapshots.updateIndex();
-      return this.snapshots.commit({ time: Date.now(), text: text.split("\n")[0]!.slice(0, 80), owner: this.owner, ...(await this.snapshots.outside()), unreadable: unreadable.map(utf8) });
+      return this.snapshots.commit({ time: Date.now(), text: text.split("\n")[0]!.slice(0, 80), owner: this.owner, ...(await this.snapshots.outside()), ...(await this.snapshots.modes()), unreadable: unreadable.map(utf8) });
     });
   }
 
@@ -208,11 +208,16 @@ export class Checkpoint {
     }
     const exists = ([mode]: [string, string]): boolean => !/^0+$/.test(mode);
     const contents = await this.snapshots.contents(found.flatMap(({ sides }) => sides.filter(exists).map(([, oid]) => oid)));
-    const state = (side: [string, string]): State =>
-      exists(side) ? { kind: side[0] === "120000" ? "link" : "file", data: contents.get(side[1])!, executable: side[0] === "100755" } : absent;
+    const state = (side: [string, string], known: number | undefined): State => {
+      if (!exists(side)) return absent;
+      const executable = side[0] === "100755";
+      const mode = known ?? record.usualModes[executable ? 1 : 0] ?? undefined;
+      return { kind: side[0] === "120000" ? "link" : "file", data: contents.get(side[1])!, executable, ...(mode !== undefined && { mode }) };
+    };
+    const [modes, newModes] = [new Map(record.modes), new Map(record.newModes)];
     const files: ChangedFile[] = [];
     for (const { path, sides } of found) {
-      const [before, after] = [state(sides[0]!), state(sides[1]!)];
+      const [before, after] = [state(sides[0]!, modes.get(path)), state(sides[1]!, newModes.get(path))];
       const isText = before.kind !== "link" && after.kind !== "link";
       files.push({
         path, before, after, saved: record.saved.includes(path), inseparable: record.inseparable.includes(path), undone: new Set(),
@@ -320,7 +325,8 @@ export class Checkpoint {
     const states = (side: "seen" | "result", of: Plan[]): Map<string, State> => new Map(of.map((plan) => [plan.path, plan[side]]));
     const time = Date.now();
     const ref = `refs/undo/${time}-${randomBytes(4).toString("hex")}`;
-    const meta = { time, owner: this.owner, empty: [...keeps] };
+    const modes = (side: "seen" | "result"): Record["modes"] => list.flatMap(({ path, [side]: { mode } }): Record["modes"] => (mode === undefined ? [] : [[path, mode]]));
+    const meta = { time, owner: this.owner, empty: [...keeps], modes: modes("seen"), newModes: modes("result") };
     await this.snapshots.updateIndex();
     const before = await this.snapshots.overlay(await this.snapshots.commit({}), states("seen", list), meta);
     const after = await this.snapshots.overlay(before, states("result", list), meta);

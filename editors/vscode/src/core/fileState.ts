@@ -11,6 +11,8 @@ export interface State {
   /** The content of a file, or the target of a link. */
   data: Buffer;
   executable: boolean;
+  /** The permissions of a file; undefined: not known. */
+  mode?: number;
   /** The content is in an editor, and not saved. */
   unsaved?: boolean;
 }
@@ -21,6 +23,8 @@ const plain = (kind: State["kind"]): State => ({ kind, data: none, executable: f
 export const absent = plain("absent");
 
 export const isSame = (a: State, b: State): boolean => a.kind === b.kind && a.executable === b.executable && a.data.equals(b.data);
+
+export const isExecutable = (mode: number): boolean => (mode & 0o100) !== 0;
 
 /** Reads and writes the files of a folder. */
 export interface Files {
@@ -56,7 +60,7 @@ export class DiskFiles implements Files {
     if (info.isDirectory()) return plain("folder");
     try {
       if (info.isSymbolicLink()) return { kind: "link", data: await readlink(full, { encoding: "buffer" }), executable: false };
-      if (info.isFile()) return { kind: "file", data: await readFile(full), executable: (info.mode & 0o100) !== 0 };
+      if (info.isFile()) return { kind: "file", data: await readFile(full), executable: isExecutable(info.mode), mode: info.mode & 0o777 };
     } catch {
       // can't be read
     }
@@ -95,8 +99,8 @@ export class DiskFiles implements Files {
       if (target.kind === "link") {
         await symlink(target.data, temporary);
       } else {
-        const old = now.kind === "file" ? (await lstat(full)).mode & 0o777 : undefined;
-        const mode = permissions(old ?? 0o666, target.executable);
+        const known = now.mode ?? target.mode;
+        const mode = permissions(known ?? 0o666, target.executable);
         const file = await open(temporary, "wx", mode);
         try {
           await file.writeFile(target.data);
@@ -104,7 +108,7 @@ export class DiskFiles implements Files {
         } finally {
           await file.close();
         }
-        if (old !== undefined) await chmod(temporary, mode);
+        if (known !== undefined) await chmod(temporary, mode); // also what the umask forbids
       }
       // The content that was merged must still be there, and a folder that became a link must not lead outside.
       if (!(await hasRealParent(this.root, path))) throw new Error(strings.changes.noParent);
@@ -118,7 +122,6 @@ export class DiskFiles implements Files {
 }
 
 function permissions(mode: number, executable: boolean): number {
-  const is = (mode & 0o100) !== 0;
-  if (executable && !is) return mode | ((mode & 0o444) >> 2);
+  if (executable && !isExecutable(mode)) return mode | ((mode & 0o444) >> 2);
   return executable ? mode : mode & 0o666;
 }

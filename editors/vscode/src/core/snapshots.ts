@@ -5,13 +5,13 @@ import { realpathSync } from "node:fs";
 import { chmod, copyFile, lstat, mkdir, open, readdir, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { State } from "./fileState";
+import { isExecutable, type State } from "./fileState";
 import { Git } from "./git";
 import { excludes } from "./ignore";
 import { put } from "./merge";
 import { isTemporary } from "./owner";
 import * as strings from "./strings";
-import type { Record } from "./turnRecord";
+import type { Modes, Record } from "./turnRecord";
 
 const day = 24 * 3600 * 1000;
 const maxAge = 14 * day;
@@ -153,6 +153,26 @@ export class Snapshots {
     for (const path of others) if (await lstat(Buffer.concat([this.full(path), Buffer.from(".git")])).catch(() => undefined)) nested.push(path);
     const empty = others.filter((path) => !nested.includes(path));
     return { outside: [...ignored, ...nested].map(utf8), nested: nested.map(utf8), empty: empty.map(utf8) };
+  }
+
+  /** Returns the permissions of the files of the index. */
+  async modes(): Promise<Modes> {
+    const byMode = new Map<number, string[]>();
+    const paths = await this.git.items(["ls-files", "-z"]);
+    for (let at = 0; at < paths.length; at += 500) {
+      await Promise.all(paths.slice(at, at + 500).map(async (path) => {
+        const info = await lstat(this.full(path)).catch(() => undefined);
+        const mode = (info?.mode ?? 0) & 0o777;
+        if (!info?.isFile()) return;
+        const same = byMode.get(mode) ?? [];
+        same.push(path);
+        byMode.set(mode, same);
+      }));
+    }
+    const frequent = [...byMode].sort((a, b) => b[1].length - a[1].length).map(([mode]) => mode);
+    const usualModes: Modes["usualModes"] = [frequent.find((mode) => !isExecutable(mode)) ?? null, frequent.find(isExecutable) ?? null];
+    const others = [...byMode].filter(([mode]) => !usualModes.includes(mode));
+    return { modes: others.flatMap(([mode, of]) => of.map((path): [string, number] => [utf8(path), mode])), usualModes };
   }
 
   /** Returns the contents of blobs. */
