@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { Checkpoint } from "../src/core/checkpoint";
 import { excludes } from "../src/core/ignore";
@@ -396,6 +396,22 @@ test("the store is private, survives a restart, and forgets old snapshots", asyn
   assert.equal((await next.turns("thread")).length, 1);
   await next.warm(Date.now() + 15 * 24 * 3600 * 1000);
   assert.equal((await next.turns("thread")).length, 0);
+});
+
+test("several windows create a store at once, and one that is incomplete is created again", async () => {
+  const folder = newFolder();
+  const { parent, store, write } = folder;
+  write("a.txt", "old\n");
+  const windows = [store, ...Array.from({ length: 4 }, () => openAgain(folder))];
+  await Promise.all(windows.map(async (window, i) => window.begin("thread", `t${i}`, await window.before(""))));
+  const refs = execFileSync("git", ["--git-dir", store.dir, "for-each-ref", "--format=%(refname)", "refs/turns"]).toString();
+  assert.equal(refs.trim().split("\n").length, windows.length);
+  assert.deepEqual(readdirSync(parent), [basename(store.dir)], "nothing is left beside it");
+  rmSync(store.dir, { recursive: true });
+  mkdirSync(join(store.dir, "info"), { recursive: true });
+  const next = openAgain(folder);
+  await next.after("thread", "turn", await next.before(""));
+  assert.equal((await next.turns("thread")).length, 1);
 });
 
 test("random edits that do not overlap are never lost, and an undo without edits is exact", async () => {

@@ -13,7 +13,8 @@ import { isTemporary } from "./owner";
 import * as strings from "./strings";
 import type { Modes, Record } from "./turnRecord";
 
-const day = 24 * 3600 * 1000;
+const hour = 3600 * 1000;
+const day = 24 * hour;
 const maxAge = 14 * day;
 const maxRefs = 200;
 const attributes = "* -text -filter -ident -working-tree-encoding -diff -merge\n";
@@ -39,13 +40,13 @@ export class Snapshots {
 
   /** Makes the repository, and takes the index of an earlier process. */
   async prepare(): Promise<void> {
-    for (const folder of [this.parent, this.dir]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await chmod(folder, 0o700);
-    }
-    if (!(await stat(join(this.dir, "HEAD")).catch(() => undefined))) await this.git.run(["init", "--quiet", "--bare", "--template="], "", { GIT_WORK_TREE: undefined, GIT_DEFAULT_HASH: "sha1" });
+    await mkdir(this.parent, { recursive: true, mode: 0o700 });
+    await chmod(this.parent, 0o700);
+    await this.create();
+    await chmod(this.dir, 0o700);
     await mkdir(join(this.dir, "info"), { recursive: true });
-    await writeFile(join(this.dir, "info", "attributes"), attributes);
+    await this.write("info/attributes", attributes);
+    await this.removeLock();
     const old = await stat(join(this.dir, "index")).catch(() => undefined);
     if (old) {
       // The time stays: git compares a file that is not older than the index by content.
@@ -55,11 +56,34 @@ export class Snapshots {
     }
   }
 
+  /** Creates the repository in one step: another process may do the same, or use it already. */
+  private async create(): Promise<void> {
+    const exists = async (): Promise<boolean> => (await stat(join(this.dir, "HEAD")).catch(() => undefined)) !== undefined;
+    const init = (dir: string): Promise<Buffer> => this.git.run(["init", "--quiet", "--bare", "--template=", dir], "", { GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_DEFAULT_HASH: "sha1" });
+    if (await exists()) return;
+    const made = `${this.dir}.${this.name}`;
+    await init(made);
+    await rename(made, this.dir).catch(() => rm(made, { recursive: true }));
+    if (!(await exists())) await init(this.dir); // it is incomplete
+  }
+
+  /** Writes a file of the store in one step: a git of another process may read it. */
+  private async write(name: string, text: string): Promise<void> {
+    const file = join(this.dir, `${name}.${this.name}`);
+    await writeFile(file, text);
+    await rename(file, join(this.dir, name));
+  }
+
+  /** Deletes the lock of a git that was killed. */
+  private async removeLock(): Promise<void> {
+    const lock = join(this.dir, "packed-refs.lock");
+    const info = await stat(lock).catch(() => undefined);
+    if (info && Date.now() - info.mtimeMs > hour) await unlink(lock).catch(() => undefined);
+  }
+
   /** Writes the patterns of ignored files. */
   async writeExcludes(): Promise<void> {
-    const file = join(this.dir, "info", `exclude.${this.name}`);
-    await writeFile(file, excludes(this.root, await this.git.excludesFile(), this.dir));
-    await rename(file, join(this.dir, "info", "exclude"));
+    await this.write("info/exclude", excludes(this.root, await this.git.excludesFile(), this.dir));
   }
 
   /**
