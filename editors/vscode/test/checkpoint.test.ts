@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
@@ -412,6 +412,47 @@ test("several windows create a store at once, and one that is incomplete is crea
   const next = openAgain(folder);
   await next.after("thread", "turn", await next.before(""));
   assert.equal((await next.turns("thread")).length, 1);
+});
+
+test("many windows, a locked ref and killed programs displace no snapshot, and stop no work", async () => {
+  const folder = newFolder();
+  const { store, write, turn } = folder;
+  write("a.txt", "old\n");
+  for (const id of ["t1", "t2"]) await turn(() => write("a.txt", id), id);
+  const git = (args: string[], input = ""): string => execFileSync("git", ["--git-dir", store.dir, ...args], { input }).toString().trim();
+  const commit = git(["rev-parse", "refs/turns/thread/t2/after"]);
+  git(["update-ref", "--stdin"], Array.from({ length: 300 }, (_, i) => `create refs/index/${i} ${commit}\n`).join(""));
+  const lock = join(store.dir, "packed-refs.lock");
+  writeFileSync(lock, "");
+  utimesSync(lock, 1, 1);
+  const next = openAgain(folder);
+  await next.warm();
+  assert.equal(existsSync(lock), false);
+  assert.equal((await next.turns("thread")).length, 2);
+  writeFileSync(join(store.dir, "refs", "turns", "thread", "t1", "before.lock"), "");
+  const { git: program } = next["snapshots"];
+  const run = program.try.bind(program);
+  program.try = (args, ...rest) => (args[0] === "gc" ? new Promise(() => undefined) : run(args, ...rest)); // the next step does not wait for it
+  await next.warm(Date.now() + 15 * 24 * 3600 * 1000);
+  assert.equal(git(["for-each-ref", "--format=%(refname)", "refs/turns"]), "refs/turns/thread/t1/before");
+  assert.equal(git(["for-each-ref", "refs/index"]).split("\n").length, 1);
+});
+
+test("git is run again if the gc of another window deletes the folder of a new object", async () => {
+  const { root, parent, write } = newFolder();
+  write("a.txt", "old\n");
+  const bin = mkdtempSync(join(tmpdir(), "bin-"));
+  const real = execFileSync("sh", ["-c", "command -v git"]).toString().trim();
+  const script = `#!/bin/sh\ncase "$*" in *commit-tree*) if mkdir ${bin}/ran 2>/dev/null; then echo "error: unable to create temporary file: No such file or directory" >&2; exit 128; fi;; esac\nexec ${real} "$@"\n`;
+  writeFileSync(join(bin, "git"), script, { mode: 0o755 });
+  const path = process.env["PATH"];
+  process.env["PATH"] = `${bin}:${path}`;
+  try {
+    await new Checkpoint(root, parent, (real) => new DiskFiles(real)).before("");
+  } finally {
+    process.env["PATH"] = path;
+  }
+  assert.ok(existsSync(join(bin, "ran")));
 });
 
 test("random edits that do not overlap are never lost, and an undo without edits is exact", async () => {

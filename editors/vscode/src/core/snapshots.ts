@@ -218,28 +218,42 @@ export class Snapshots {
 
   /** Deletes old snapshots, and files that other processes have left. */
   async clean(now: number): Promise<void> {
-    const lines = (await this.git.line(["for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)"])).split("\n");
-    const stays = new Map<string, boolean>();
-    const dead: string[] = [];
-    for (const line of lines) {
-      const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
-      if (time === undefined || ref === `refs/index/${this.name}`) continue;
-      const group = ref.replace(/\/(?:before|after|writing)$/, "");
-      if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && stays.size < maxRefs);
-      if (!stays.get(group)) dead.push(`delete ${ref}\n`);
-    }
-    if (dead.length > 0) await this.git.run(["update-ref", "--stdin"], dead.join(""));
-    for (const name of await readdir(this.dir)) {
-      const isIndex = name.startsWith("index.") && !name.startsWith(`index.${this.name}`);
-      if (!isIndex && !name.startsWith("merge.")) continue; // of processes that were killed
-      const info = await stat(join(this.dir, name)).catch(() => undefined);
-      if (info && now - info.mtimeMs > (isIndex ? maxAge : day)) await rm(join(this.dir, name), { recursive: true, force: true });
-    }
+    const refs = await this.oldRefs(now);
+    const { code } = await this.git.try(["update-ref", "--stdin"], refs.map((ref) => `delete ${ref}\n`).join(""));
+    if (code !== 0) await this.deleteRefs(refs); // one of them is locked
+    await this.cleanFiles(now);
     const mark = join(this.dir, "cleaned");
     const last = await stat(mark).catch(() => undefined);
     if (last && now - last.mtimeMs < day) return;
     await writeFile(mark, "");
-    await this.git.run(["gc", "--quiet", "--prune=1.day.ago"]); // another editor may be writing newer objects
+    // Another editor may be writing newer objects. A message does not wait for it.
+    if (last) void this.git.try(["gc", "--quiet", "--prune=1.day.ago"]);
+  }
+
+  /** Returns the refs of snapshots that are old, or too many. Those of the indexes do not count. */
+  private async oldRefs(now: number): Promise<string[]> {
+    const old: string[] = [];
+    const stays = new Map<string, boolean>();
+    let count = 0;
+    for (const line of (await this.git.line(["for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)"])).split("\n")) {
+      const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
+      if (time === undefined || ref === `refs/index/${this.name}`) continue;
+      const group = ref.replace(/\/(?:before|after|writing)$/, "");
+      const isIndex = ref.startsWith("refs/index/");
+      if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && (isIndex || ++count <= maxRefs));
+      if (!stays.get(group)) old.push(ref);
+    }
+    return old;
+  }
+
+  /** Deletes the files of processes that were killed. */
+  private async cleanFiles(now: number): Promise<void> {
+    for (const name of await readdir(this.dir)) {
+      const isIndex = name.startsWith("index.") && !name.startsWith(`index.${this.name}`);
+      if (!isIndex && !name.startsWith("merge.")) continue;
+      const info = await stat(join(this.dir, name)).catch(() => undefined);
+      if (info && now - info.mtimeMs > (isIndex ? maxAge : day)) await rm(join(this.dir, name), { recursive: true, force: true });
+    }
   }
 
   /** Leaves the index to the next process. */
