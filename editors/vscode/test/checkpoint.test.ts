@@ -532,6 +532,27 @@ test("a turn of a closed window is ended by the next one, and its changes are un
   assert.equal(read("a.txt"), numbered(9));
 });
 
+test("a turn that its own window ends meanwhile keeps that end", async () => {
+  const { root, store, parent, write } = newFolder();
+  write("a.txt", "old\n");
+  const before = await store.before("a message");
+  const snapshots = store["snapshots"];
+  await store.begin("thread", "turn", await snapshots.overlay(before, new Map(), { ...(await snapshots.meta(before)), owner: closed }));
+  write("a.txt", "codex\n");
+  const other = new Checkpoint(root, parent, (real) => new DiskFiles(real));
+  const others = other["snapshots"];
+  const overlay = others.overlay.bind(others);
+  let own: Record | undefined;
+  others.overlay = async (...args) => {
+    own ??= await store.after("thread", "turn", before);
+    write("a.txt", "later\n");
+    return overlay(...args);
+  };
+  await other.warm();
+  const [record] = await other.turns("thread");
+  assert.deepEqual([record!.after, record!.unfinished], [own!.after, false]);
+});
+
 test("patterns of folders above the folder count", () => {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "top-")));
   const root = join(top, "packages", "app");
