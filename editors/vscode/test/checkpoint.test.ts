@@ -356,7 +356,7 @@ test("the files of an interrupted restore can stay, and a restore that is being 
   await closeDuringRestore(folder, record, "a.txt");
   const store = openAgain(folder);
   const [left] = await store.interrupted();
-  await store.settle(left!);
+  await store.settle(left!.record);
   assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length, read("a.txt")], [0, 1, "codex\n"]);
   await closeDuringRestore(folder, record, "a.txt", ownId);
   assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length], [0, 1]);
@@ -542,15 +542,15 @@ test("a turn that its own window ends meanwhile keeps that end", async () => {
   const other = new Checkpoint(root, parent, (real) => new DiskFiles(real));
   const others = other["snapshots"];
   const overlay = others.overlay.bind(others);
-  let own: Record | undefined;
+  const ends: Record[] = [];
   others.overlay = async (...args) => {
-    own ??= await store.after("thread", "turn", before);
+    if (ends.length === 0) ends.push(await store.after("thread", "turn", before));
     write("a.txt", "later\n");
     return overlay(...args);
   };
   await other.warm();
   const [record] = await other.turns("thread");
-  assert.deepEqual([record!.after, record!.unfinished], [own!.after, false]);
+  assert.deepEqual([record!.after, record!.unfinished], [ends[0]!.after, false]);
 });
 
 test("patterns of folders above the folder count", () => {

@@ -76,9 +76,7 @@ export class Checkpoint {
       await this.snapshots.updateIndex();
       await this.endLeftTurns(await this.snapshots.commit({ time: now }));
       await this.snapshots.clean(now);
-      const interrupted: Interrupted[] = [];
-      for (const record of await this.leftRecords()) interrupted.push(await this.progress(record));
-      return interrupted;
+      return this.leftRecords();
     });
   }
 
@@ -145,15 +143,17 @@ export class Checkpoint {
   /** Returns the complete undos and restores, the oldest first. */
   undos = (): Promise<Record[]> => this.enqueue(async () => (await this.records("refs/undo")).filter((record) => !record.writing));
 
-  /** Returns the undos and restores that a closed window has left incomplete, the oldest first. */
-  interrupted = (): Promise<Record[]> => this.enqueue(() => this.leftRecords());
+  /** Returns the undos and restores that a closed window has left incomplete, the oldest first. It deletes their temporary files. */
+  interrupted = (): Promise<Interrupted[]> => this.enqueue(() => this.leftRecords());
 
-  private async leftRecords(): Promise<Record[]> {
+  private async leftRecords(): Promise<Interrupted[]> {
     const isWritten = ({ ref, owner }: Record): boolean => (owner === ownId ? beingWritten.has(ref) : isAlive(owner));
-    return (await this.records("refs/undo")).filter((record) => record.writing && !isWritten(record));
+    const left = (await this.records("refs/undo")).filter((record) => record.writing && !isWritten(record));
+    const interrupted: Interrupted[] = [];
+    for (const record of left) interrupted.push(await this.progress(record));
+    return interrupted;
   }
 
-  /** Returns the paths that an interrupted undo or restore has written, and the others. It deletes its temporary files. */
   private async progress(record: Record): Promise<Interrupted> {
     const [written, missing]: [string[], string[]] = [[], []];
     for (const { path, after } of (await this.compare(record)).files) {

@@ -45,7 +45,7 @@ async function hasRealParent(root: string, path: string): Promise<boolean> {
 export async function removeLeft(root: string, path: string, id: string): Promise<void> {
   if (!(await hasRealParent(root, path))) return;
   const folder = dirname(join(root, path));
-  for (const name of await readdir(folder)) if (name.startsWith(temporaryPrefix(id))) await unlink(join(folder, name)).catch(() => undefined);
+  for (const name of await readdir(folder).catch(() => [])) if (name.startsWith(temporaryPrefix(id))) await unlink(join(folder, name)).catch(() => undefined);
 }
 
 export class DiskFiles implements Files {

@@ -219,8 +219,8 @@ export class Snapshots {
   /** Deletes old snapshots, and files that other processes have left. */
   async clean(now: number): Promise<void> {
     const refs = await this.oldRefs(now);
-    const { code } = await this.git.try(["update-ref", "--stdin"], refs.map((ref) => `delete ${ref}\n`).join(""));
-    if (code !== 0) await this.deleteRefs(refs); // one of them is locked
+    const isDone = refs.length === 0 || (await this.git.try(["update-ref", "--stdin"], refs.map((ref) => `delete ${ref}\n`).join(""))).code === 0;
+    if (!isDone) await this.deleteRefs(refs); // one of them is locked
     await this.cleanFiles(now);
     const mark = join(this.dir, "cleaned");
     const last = await stat(mark).catch(() => undefined);

@@ -332,8 +332,8 @@ export class TurnChanges implements vscode.Disposable {
       const left = (await store.interrupted()).at(-1);
       if (left) {
         const { finish, takeBack, leave, undoRestore } = strings.changes;
-        const choice = await vscode.window.showQuickPick([finish, takeBack, leave], { title: undoRestore });
-        return choice === undefined ? undefined : this.settle(folder, left, choice);
+        const choice = await vscode.window.showQuickPick([finish, takeBack, leave], { title: undoRestore, placeHolder: toText(left) });
+        return choice === undefined ? undefined : this.settle(folder, left.record, choice);
       }
       const last = (await store.undos()).at(-1);
       if (!last) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo);
@@ -359,17 +359,16 @@ export class TurnChanges implements vscode.Disposable {
     });
   }
 
-  private async askInterrupted(folder: string, { record, written, missing }: Interrupted): Promise<void> {
-    const { interrupted, finish, takeBack, leave } = strings.changes;
-    const text = interrupted(written.map(visibleValue), missing.map(visibleValue));
-    const choice = await vscode.window.showWarningMessage(escapeLinks(text), finish, takeBack, leave);
-    if (choice !== undefined) await this.guarded(() => this.settle(folder, record, choice));
+  private async askInterrupted(folder: string, interrupted: Interrupted): Promise<void> {
+    const { finish, takeBack, leave } = strings.changes;
+    const choice = await vscode.window.showWarningMessage(escapeLinks(toText(interrupted)), finish, takeBack, leave);
+    if (choice !== undefined) await this.guarded(() => this.settle(folder, interrupted.record, choice));
   }
 
   /** Finishes an interrupted restore, takes it back, or leaves the files as they are. */
   private async settle(folder: string, record: Record, choice: string): Promise<void> {
     const store = this.store(folder);
-    const isLeft = (await store.interrupted()).some(({ ref }) => ref === record.ref);
+    const isLeft = (await store.interrupted()).some((one) => one.record.ref === record.ref);
     if (!isLeft) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo); // by another window
     if (choice === strings.changes.leave) {
       await store.settle(record);
@@ -422,6 +421,8 @@ export class TurnChanges implements vscode.Disposable {
 }
 
 const isDone = (plan: Plan): boolean => plan.verdict === "restored" || plan.verdict === "merged";
+
+const toText = ({ written, missing }: Interrupted): string => strings.changes.interrupted(written.map(visibleValue), missing.map(visibleValue));
 
 function toTurnFile(file: ChangedFile): TurnFile {
   const sum = (side: "added" | "removed"): number => (file.hunks ?? []).reduce((all, hunk) => all + hunk[side], 0);
