@@ -147,6 +147,22 @@ test("no program of the workspace's configuration runs, and no attribute changes
   assert.equal(existsSync(mark), false);
 });
 
+test("a folder that became a link to one with the same names comes back", async () => {
+  const { root, store, write, turn } = newFolder();
+  write("top/dir/file", "old\n");
+  const before = tree(root);
+  const outside = mkdtempSync(join(tmpdir(), "outside-"));
+  mkdirSync(join(outside, "dir"));
+  writeFileSync(join(outside, "dir", "file"), "codex\n");
+  const record = await turn(() => {
+    rmSync(join(root, "top"), { recursive: true });
+    symlinkSync(outside, join(root, "top"));
+  });
+  await store.apply(await store.planRecords([record]));
+  assert.deepEqual(tree(root), before);
+  assert.equal(readFileSync(join(outside, "dir", "file"), "utf8"), "codex\n");
+});
+
 test("ignored files and nested repositories are not stored, and named", async () => {
   const { root, store, write, turn } = newFolder();
   write(".gitignore", "node_modules/\n*.log\n");
@@ -421,7 +437,7 @@ test("many windows, a locked ref and killed programs displace no snapshot, and s
   for (const id of ["t1", "t2"]) await turn(() => write("a.txt", id), id);
   const git = (args: string[], input = ""): string => execFileSync("git", ["--git-dir", store.dir, ...args], { input }).toString().trim();
   const commit = git(["rev-parse", "refs/turns/thread/t2/after"]);
-  git(["update-ref", "--stdin"], Array.from({ length: 300 }, (_, i) => `create refs/index/${i} ${commit}\n`).join(""));
+  git(["update-ref", "--stdin"], Array.from({ length: 220 }, (_, i) => `create refs/index/${i} ${commit}\n`).join(""));
   const lock = join(store.dir, "packed-refs.lock");
   writeFileSync(lock, "");
   utimesSync(lock, 1, 1);

@@ -94,10 +94,7 @@ export class Snapshots {
     await unlink(`${this.index}.lock`).catch(() => undefined); // of a git that was killed
     const gone: string[] = [];
     const found: string[] = [];
-    for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) {
-      const info = await lstat(this.full(path)).catch(() => undefined);
-      (!info || info.isDirectory() || isTemporary(path) ? gone : found).push(path);
-    }
+    for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) (isTemporary(path) || (await this.isGone(path)) ? gone : found).push(path);
     for (const path of await this.git.items(["ls-files", "-z", "-o", "--exclude-standard"])) {
       if (!path.endsWith("/") && !isTemporary(path)) found.push(path); // else a repository
     }
@@ -108,6 +105,17 @@ export class Snapshots {
     if (gone.length > 0) await this.git.run(["update-index", "--force-remove", "-z", "--stdin"], input(gone));
     if (changed.length > 0) await this.git.run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], input(changed));
     return unreadable;
+  }
+
+  /** Reports whether a file of the index is no longer there: it has another kind, or its folder is a link now. */
+  private async isGone(path: string): Promise<boolean> {
+    const info = await lstat(this.full(path)).catch(() => undefined);
+    if (!info?.isFile() && !info?.isSymbolicLink()) return true;
+    for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) {
+      const folder = await lstat(this.full(path.slice(0, at))).catch(() => undefined);
+      if (!folder?.isDirectory()) return true;
+    }
+    return false;
   }
 
   /** Reports whether git can read a file. One that is gone by now counts as readable. */
