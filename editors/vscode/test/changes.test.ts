@@ -5,13 +5,16 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, write
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Checkpoint } from "../src/core/checkpoint";
 import type { ChangesEntry } from "../src/core/entry";
+import { DiskFiles } from "../src/core/fileState";
 import { TurnChanges } from "../src/editor/changes";
 import { calls, EndOfLine, Position, type Range, state, Uri, workspace } from "./fakeVscode";
 
 beforeEach(() => {
   calls.length = 0;
-  Object.assign(state, { picks: [], answer: undefined });
+  Object.assign(state, { picks: [], answer: undefined, button: undefined });
   workspace.textDocuments = [];
 });
 
@@ -268,6 +271,70 @@ test("a turn that the window leaves is recorded when it begins", async () => {
   const [store] = readdirSync(parent);
   const refs = execFileSync("git", ["for-each-ref", "--format=%(refname)"], { env: { ...process.env, GIT_DIR: join(parent, store!) } }).toString();
   assert.match(refs, /^refs\/turns\/thread\/turn\/before$/m);
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + 60_000; !condition(); await sleep(10)) assert.ok(Date.now() < end, calls.join("\n"));
+}
+
+/** Leaves a restore of a.txt and b.txt incomplete, as a closed window does. b.txt is not restored. */
+async function leaveRestore(): Promise<{ root: string; parent: string; texts(): string[] }> {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const parent = mkdtempSync(join(tmpdir(), "stores-"));
+  const names = ["a.txt", "b.txt"].map((name) => join(root, name));
+  const write = (text: string): void => names.forEach((name) => writeFileSync(name, text));
+  await new Promise<void>((done, failed) => {
+    const disk = new DiskFiles(root);
+    const stop = (): Promise<void> => {
+      done();
+      return new Promise(() => undefined);
+    };
+    const store = new Checkpoint(root, parent, () => ({ read: (path) => disk.read(path), write: (path, ...rest) => (path === "b.txt" ? stop() : disk.write(path, ...rest)) }), `${process.pid} 1`);
+    const work = async (): Promise<void> => {
+      write(lines());
+      const before = await store.before("");
+      write(lines({ 3: "codex 3" }));
+      await store.apply(await store.planRecords([await store.after("thread", "turn", before)]));
+    };
+    work().catch(failed);
+  });
+  return { root, parent, texts: () => names.map((name) => readFileSync(name, "utf8")) };
+}
+
+const incomplete = "warning | VS Code was closed while it restored files. Restored: a.txt. Not restored, or edited since: b.txt. | Finish It | Take It Back | Leave the Files";
+const codexLines = lines({ 3: "codex 3" });
+
+for (const [button, want, title] of [
+  ["Finish It", [lines(), lines()], "Finish the Restore"],
+  ["Take It Back", [codexLines, codexLines], "Undo the Restore"],
+] as const) {
+  test(`the next window asks about an incomplete restore: ${button}`, async () => {
+    const { root, parent, texts } = await leaveRestore();
+    Object.assign(state, { picks: ["Restore"], answer: "Restore", button });
+    const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, parent);
+    await changes.warm(root);
+    await until(() => calls.includes("information | Restored: 1; not restored: 0."));
+    assert.equal(calls[0], incomplete);
+    assert.ok(calls.includes(`warning | ${title} | Restore`), calls.join("\n"));
+    assert.deepEqual(texts(), want);
+    calls.length = 0;
+    await new TurnChanges({ isRunning: () => false, update: () => undefined }, parent).warm(root);
+    assert.deepEqual(calls, []);
+  });
+}
+
+test("an incomplete restore without an answer comes before the last undo, and its files can stay", async () => {
+  const { root, parent, texts } = await leaveRestore();
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, parent);
+  await changes.warm(root);
+  assert.deepEqual(calls, [incomplete]);
+  state.picks = ["Leave the Files"];
+  await changes.undoRestore(root);
+  assert.deepEqual(calls.slice(1), ["pick | Finish It | Take It Back | Leave the Files", "information | The files stay as they are."]);
+  assert.deepEqual(texts(), [lines(), codexLines]);
+  Object.assign(state, { picks: ["Restore"], answer: "Restore" });
+  await changes.undoRestore(root);
+  assert.deepEqual(texts(), [codexLines, codexLines], "it is an undo as others");
 });
 
 test("nothing is undone while a turn runs", async () => {

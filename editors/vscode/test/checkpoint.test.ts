@@ -1,14 +1,15 @@
 // The store of checkpoints, with a real git.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { Checkpoint } from "../src/core/checkpoint";
 import { excludes } from "../src/core/ignore";
-import { DiskFiles, type State } from "../src/core/fileState";
+import { DiskFiles, type Files, type State } from "../src/core/fileState";
+import { ownId, temporaryPrefix } from "../src/core/owner";
 import type { Plans, Record } from "../src/core/turnRecord";
 
 interface Folder {
@@ -89,6 +90,36 @@ test("a restore brings back bytes, modes, links, deleted and created files, and 
   assert.equal((await store.turns("thread"))[0]?.text, "a message");
 });
 
+test("deleted files come back with their permissions, whatever the umask, also after a restart", async () => {
+  const folder = newFolder();
+  const { root, store, write, turn } = folder;
+  const modes: { [name: string]: number } = { plain: 0o664, "also plain": 0o664, secret: 0o600, "read-only": 0o444, tool: 0o775, "own tool": 0o700, "sub/secret": 0o640 };
+  const path = (name: string): string => join(root, name);
+  for (const [name, mode] of Object.entries(modes)) {
+    write(name, `${name}\n`);
+    chmodSync(path(name), mode);
+  }
+  const found = (): object => Object.fromEntries(Object.keys(modes).map((name) => [name, statSync(path(name)).mode & 0o777]));
+  const record = await turn(() => {
+    for (const name of Object.keys(modes)) rmSync(path(name));
+    write("new", "new\n");
+    chmodSync(path("new"), 0o640);
+  });
+  const umask = process.umask(0o077);
+  try {
+    await store.apply(await store.planRecords([record]));
+    assert.deepEqual(found(), modes);
+    const next = openAgain(folder);
+    const [undo] = await next.undos();
+    const again = await next.apply(await next.planRecords([undo!]), undo);
+    assert.equal(statSync(path("new")).mode & 0o777, 0o640);
+    await next.apply(await next.planRecords([again!]), again);
+    assert.deepEqual(found(), modes);
+  } finally {
+    process.umask(umask);
+  }
+});
+
 test("no program of the workspace's configuration runs, and no attribute changes bytes", async () => {
   const { root, store, write, turn, parent } = newFolder();
   const mark = join(parent, "..", "ran");
@@ -114,6 +145,22 @@ test("no program of the workspace's configuration runs, and no attribute changes
   assert.deepEqual(tree(root), before);
   assert.deepEqual(tree(join(root, ".git")), own, "the user's repository is not touched");
   assert.equal(existsSync(mark), false);
+});
+
+test("a folder that became a link to one with the same names comes back", async () => {
+  const { root, store, write, turn } = newFolder();
+  write("top/dir/file", "old\n");
+  const before = tree(root);
+  const outside = mkdtempSync(join(tmpdir(), "outside-"));
+  mkdirSync(join(outside, "dir"));
+  writeFileSync(join(outside, "dir", "file"), "codex\n");
+  const record = await turn(() => {
+    rmSync(join(root, "top"), { recursive: true });
+    symlinkSync(outside, join(root, "top"));
+  });
+  await store.apply(await store.planRecords([record]));
+  assert.deepEqual(tree(root), before);
+  assert.equal(readFileSync(join(outside, "dir", "file"), "utf8"), "codex\n");
 });
 
 test("ignored files and nested repositories are not stored, and named", async () => {
@@ -247,6 +294,112 @@ test("an unsaved text is what is merged, and what the undo of the undo brings ba
   assert.equal(buffer, codex.replace("line 18\n", "mine 18\n"));
 });
 
+/** Returns the files of a folder. write replaces the writes of some paths. */
+function filesWith(root: string, write: (path: string) => Promise<void> | undefined): Files {
+  const disk = new DiskFiles(root);
+  return { read: (path) => disk.read(path), write: (path, ...rest) => write(path) ?? disk.write(path, ...rest) };
+}
+
+/** A process with the id of this one, which ended before it began. */
+const closed = `${process.pid} 1`;
+
+/** Restores a record in a window that is closed at the write of a file. */
+async function closeDuringRestore({ root, parent }: Folder, record: Record, at: string, owner = closed): Promise<void> {
+  await new Promise<void>((done, failed) => {
+    const never = (): Promise<void> => {
+      done();
+      return new Promise(() => undefined);
+    };
+    const store = new Checkpoint(root, parent, (real) => filesWith(real, (path) => (path === at ? never() : undefined)), owner);
+    store.planRecords([record]).then((plans) => store.apply(plans)).catch(failed);
+  });
+}
+
+const openAgain = ({ root, parent }: Folder): Checkpoint => new Checkpoint(root, parent, (real) => new DiskFiles(real));
+const withLines = (count: number, lines: { [line: number]: string }): string => Array.from({ length: count }, (_, i) => `${lines[i + 1] ?? `line ${i + 1}`}\n`).join("");
+
+for (const isFinished of [true, false]) {
+  test(`a restore of a closed window is ${isFinished ? "finished" : "taken back"}, and the user's edits stay`, async () => {
+    const folder = newFolder();
+    const { root, write, read, turn } = folder;
+    const text = (...lines: { [line: number]: string }[]): string => withLines(40, Object.assign({}, ...lines));
+    const [codex, mine] = [{ 10: "codex" }, { 30: "mine" }];
+    for (const name of ["a", "b", "c", "d"]) write(name, text());
+    write("gone", "gone\n");
+    const record = await turn(() => {
+      for (const name of ["a", "b", "c", "d"]) write(name, text(codex));
+      rmSync(join(root, "gone"));
+      write("made", "made\n");
+    });
+    await closeDuringRestore(folder, record, "b");
+    const temporary = temporaryPrefix(closed) + "0123456789ab";
+    write(temporary, "half");
+    assert.deepEqual([read("a"), read("b"), existsSync(join(root, "made"))], [text(), text(codex), false]);
+    write("a", text(mine));
+    write("b", text(codex, mine));
+    write("d", text({ 10: "mine" }));
+    write("other", "mine\n");
+
+    const store = openAgain(folder);
+    assert.deepEqual(await store.undos(), []);
+    const [left, ...more] = await store.warm();
+    assert.deepEqual([left!.written, left!.missing, more], [["made"], ["a", "b", "c", "d", "gone"], []]);
+    assert.equal(existsSync(join(root, temporary)), false);
+    const undone = { a: text(mine), b: text(mine), c: text(), d: text({ 10: "mine" }), gone: "gone\n", other: "mine\n" };
+    const done = { a: text(codex, mine), b: text(codex, mine), c: text(codex), d: text({ 10: "mine" }), made: "made\n", other: "mine\n" };
+    const all = (): object => Object.fromEntries(readdirSync(root).map((name) => [name, read(name)]));
+    const plans = isFinished ? await store.planFinish(left!.record) : await store.planRecords([left!.record]);
+    assert.equal(plans.plans.find(({ path }) => path === "d")!.verdict, "conflict");
+    if (isFinished) {
+      await store.finish(plans, left!.record);
+      assert.deepEqual(all(), undone);
+      const undos = await store.undos();
+      assert.deepEqual(undos.map(({ ref }) => ref), [left!.record.ref], "it is one restore");
+      await store.apply(await store.planRecords(undos), undos[0]);
+    } else {
+      await store.apply(plans, left!.record);
+    }
+    assert.deepEqual(all(), done);
+    assert.deepEqual(await store.interrupted(), []);
+  });
+}
+
+test("the files of an interrupted restore can stay, and a restore that is being written is not interrupted", async () => {
+  const folder = newFolder();
+  const { write, read, turn } = folder;
+  write("a.txt", "old\n");
+  const record = await turn(() => write("a.txt", "codex\n"));
+  await closeDuringRestore(folder, record, "a.txt");
+  const store = openAgain(folder);
+  const [left] = await store.interrupted();
+  await store.settle(left!.record);
+  assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length, read("a.txt")], [0, 1, "codex\n"]);
+  await closeDuringRestore(folder, record, "a.txt", ownId);
+  assert.deepEqual([(await store.interrupted()).length, (await store.undos()).length], [0, 1]);
+});
+
+test("the record of a restore has only what it wrote", async () => {
+  const { root, parent, write, read, turn } = newFolder();
+  for (const name of ["a.txt", "b.txt", "c.txt"]) write(name, "old\n");
+  const record = await turn(() => ["a.txt", "b.txt"].forEach((name) => write(name, "codex\n")));
+  const store = new Checkpoint(root, parent, (real) => filesWith(real, (path) => {
+    write("c.txt", "of another program\n");
+    return path === "b.txt" ? Promise.reject(new Error("refused")) : undefined;
+  }));
+  const undo = await store.apply(await store.planRecords([record]));
+  assert.deepEqual((await store.changes(undo!)).files.map(({ path }) => path), ["a.txt"]);
+  assert.deepEqual([read("a.txt"), read("b.txt")], ["old\n", "codex\n"]);
+  const none = await store.apply(await store.planRecords([record])); // only b.txt, which is refused again
+  assert.deepEqual([none, (await store.undos()).length], [undefined, 1]);
+});
+
+test("no snapshot has a temporary file", async () => {
+  const { store, write, turn } = newFolder();
+  write(".gitignore", "!*\n!.*\n");
+  const record = await turn(() => ["", "sub/"].forEach((folder) => write(`${folder}${temporaryPrefix(closed)}0123456789ab`, "half")));
+  assert.deepEqual((await store.changes(record)).files, []);
+});
+
 test("the store is private, survives a restart, and forgets old snapshots", async () => {
   const { root, store, parent, write, turn } = newFolder();
   write("a.txt", "old\n");
@@ -259,6 +412,63 @@ test("the store is private, survives a restart, and forgets old snapshots", asyn
   assert.equal((await next.turns("thread")).length, 1);
   await next.warm(Date.now() + 15 * 24 * 3600 * 1000);
   assert.equal((await next.turns("thread")).length, 0);
+});
+
+test("several windows create a store at once, and one that is incomplete is created again", async () => {
+  const folder = newFolder();
+  const { parent, store, write } = folder;
+  write("a.txt", "old\n");
+  const windows = [store, ...Array.from({ length: 4 }, () => openAgain(folder))];
+  await Promise.all(windows.map(async (window, i) => window.begin("thread", `t${i}`, await window.before(""))));
+  const refs = execFileSync("git", ["--git-dir", store.dir, "for-each-ref", "--format=%(refname)", "refs/turns"]).toString();
+  assert.equal(refs.trim().split("\n").length, windows.length);
+  assert.deepEqual(readdirSync(parent), [basename(store.dir)], "nothing is left beside it");
+  rmSync(store.dir, { recursive: true });
+  mkdirSync(join(store.dir, "info"), { recursive: true });
+  const next = openAgain(folder);
+  await next.after("thread", "turn", await next.before(""));
+  assert.equal((await next.turns("thread")).length, 1);
+});
+
+test("many windows, a locked ref and killed programs displace no snapshot, and stop no work", async () => {
+  const folder = newFolder();
+  const { store, write, turn } = folder;
+  write("a.txt", "old\n");
+  for (const id of ["t1", "t2"]) await turn(() => write("a.txt", id), id);
+  const git = (args: string[], input = ""): string => execFileSync("git", ["--git-dir", store.dir, ...args], { input }).toString().trim();
+  const commit = git(["rev-parse", "refs/turns/thread/t2/after"]);
+  git(["update-ref", "--stdin"], Array.from({ length: 220 }, (_, i) => `create refs/index/${i} ${commit}\n`).join(""));
+  const lock = join(store.dir, "packed-refs.lock");
+  writeFileSync(lock, "");
+  utimesSync(lock, 1, 1);
+  const next = openAgain(folder);
+  await next.warm();
+  assert.equal(existsSync(lock), false);
+  assert.equal((await next.turns("thread")).length, 2);
+  writeFileSync(join(store.dir, "refs", "turns", "thread", "t1", "before.lock"), "");
+  const { git: program } = next["snapshots"];
+  const run = program.try.bind(program);
+  program.try = (args, ...rest) => (args[0] === "gc" ? new Promise(() => undefined) : run(args, ...rest)); // the next step does not wait for it
+  await next.warm(Date.now() + 15 * 24 * 3600 * 1000);
+  assert.equal(git(["for-each-ref", "--format=%(refname)", "refs/turns"]), "refs/turns/thread/t1/before");
+  assert.equal(git(["for-each-ref", "refs/index"]).split("\n").length, 1);
+});
+
+test("git is run again if the gc of another window deletes the folder of a new object", async () => {
+  const { root, parent, write } = newFolder();
+  write("a.txt", "old\n");
+  const bin = mkdtempSync(join(tmpdir(), "bin-"));
+  const real = execFileSync("sh", ["-c", "command -v git"]).toString().trim();
+  const script = `#!/bin/sh\ncase "$*" in *commit-tree*) if mkdir ${bin}/ran 2>/dev/null; then echo "error: unable to create temporary file: No such file or directory" >&2; exit 128; fi;; esac\nexec ${real} "$@"\n`;
+  writeFileSync(join(bin, "git"), script, { mode: 0o755 });
+  const path = process.env["PATH"];
+  process.env["PATH"] = `${bin}:${path}`;
+  try {
+    await new Checkpoint(root, parent, (real) => new DiskFiles(real)).before("");
+  } finally {
+    process.env["PATH"] = path;
+  }
+  assert.ok(existsSync(join(bin, "ran")));
 });
 
 test("random edits that do not overlap are never lost, and an undo without edits is exact", async () => {
@@ -328,15 +538,35 @@ test("a turn of a closed window is ended by the next one, and its changes are un
   const other = new Checkpoint(root, parent, (real) => new DiskFiles(real));
   await other.warm();
   assert.deepEqual(await other.turns("thread"), [], "this window may still run the turn");
-  const gone = spawnSync(process.execPath, ["-e", ""]).pid;
   const snapshots = store["snapshots"];
-  const meta = { ...(await snapshots.meta(before)), pid: gone };
+  const meta = { ...(await snapshots.meta(before)), owner: closed };
   await store.begin("thread", "turn", await snapshots.overlay(before, new Map(), meta));
   await other.warm();
   const [record] = await other.turns("thread");
   assert.deepEqual([record!.text, record!.unfinished], ["a message", true]);
   await other.apply(await other.planRecords([record!]));
   assert.equal(read("a.txt"), numbered(9));
+});
+
+test("a turn that its own window ends meanwhile keeps that end", async () => {
+  const { root, store, parent, write } = newFolder();
+  write("a.txt", "old\n");
+  const before = await store.before("a message");
+  const snapshots = store["snapshots"];
+  await store.begin("thread", "turn", await snapshots.overlay(before, new Map(), { ...(await snapshots.meta(before)), owner: closed }));
+  write("a.txt", "codex\n");
+  const other = new Checkpoint(root, parent, (real) => new DiskFiles(real));
+  const others = other["snapshots"];
+  const overlay = others.overlay.bind(others);
+  const ends: Record[] = [];
+  others.overlay = async (...args) => {
+    if (ends.length === 0) ends.push(await store.after("thread", "turn", before));
+    write("a.txt", "later\n");
+    return overlay(...args);
+  };
+  await other.warm();
+  const [record] = await other.turns("thread");
+  assert.deepEqual([record!.after, record!.unfinished], [ends[0]!.after, false]);
 });
 
 test("patterns of folders above the folder count", () => {

@@ -59,6 +59,8 @@ export const state = {
   picks: [] as string[],
   /** Answers the modal questions. */
   answer: undefined as string | undefined,
+  /** Chooses a button of the other warnings. */
+  button: undefined as string | undefined,
   foundFiles: [] as string[],
 };
 /** The calls of the code, such as "warning Codex: …" or "command codexBridge.chat.focus". */
@@ -130,7 +132,7 @@ export const window = {
   showInformationMessage: (text: string, ...buttons: string[]) => record(["information", text, ...buttons].join(" | ")),
   showWarningMessage: async (text: string, ...buttons: (string | object)[]) => {
     await record(["warning", text, ...buttons.filter((one) => typeof one === "string")].join(" | "));
-    return buttons.some((one) => typeof one === "object") ? state.answer : undefined;
+    return buttons.some((one) => typeof one === "object") ? state.answer : buttons.find((one) => one === state.button);
   },
   showErrorMessage: (text: string) => record(`error ${text}`),
   showTextDocument: (uri: Uri, options: { selection?: Range }) => record(`open ${uri.fsPath}${options.selection ? `:${options.selection.start.line + 1}` : ""}`),

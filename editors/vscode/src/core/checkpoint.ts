@@ -3,35 +3,38 @@
 import { createHash, randomBytes } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { absent, isSame, isValid, type Files, type State } from "./fileState";
+import { absent, isSame, isValid, removeLeft, type Files, type State } from "./fileState";
 import type { Git } from "./git";
 import { findHunks, merge, mergeText } from "./merge";
+import { isAlive, ownId } from "./owner";
 import { Snapshots, utf8 } from "./snapshots";
 import * as strings from "./strings";
-import { toStep, type ChangedFile, type Changes, type Plan, type Plans, type Record, type Save, type Step, type Verdict } from "./turnRecord";
+import { emptyRecord, toStep, type ChangedFile, type Changes, type Interrupted, type Plan, type Plans, type Record, type Save, type Step, type Verdict } from "./turnRecord";
 
 /** Returns an id as a component of a ref. */
 export const refKey = (id: string): string => (/^[A-Za-z0-9][\w-]{0,99}$/.test(id) ? id : createHash("sha256").update(id).digest("hex"));
 
+/** The commits of a record. writing: it is being written, or the window was closed. */
+interface Sides {
+  before?: string;
+  after?: string;
+  writing?: string;
+}
+
+const sidesOf = (ref: string): string[] => ["before", "after", "writing"].map((side) => `${ref}/${side}`);
+
 const turnRef = (threadId: string, turnId: string): string => `refs/turns/${refKey(threadId)}/${refKey(turnId)}`;
 
-/** Reports whether a process runs. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
+/** The undos and restores that this process writes now. */
+const beingWritten = new Set<string>();
 
 export class Checkpoint {
   private readonly snapshots: Snapshots;
   private queue: Promise<unknown> = Promise.resolve();
   private ready: Promise<void> | undefined;
 
-  /** parent: the folder of the stores. Throws if folder can't have a store. */
-  constructor(folder: string, parent: string, private readonly toFiles: (root: string) => Files) {
+  /** parent: the folder of the stores. owner: the id of the process. Throws if folder can't have a store. */
+  constructor(folder: string, parent: string, private readonly toFiles: (root: string) => Files, private readonly owner = ownId) {
     this.snapshots = new Snapshots(folder, parent);
   }
 
@@ -63,13 +66,17 @@ export class Checkpoint {
 
   // Snapshots
 
-  /** Takes a first snapshot, so that later ones are quick, ends the turns of closed windows, and deletes old snapshots. */
-  warm(now = Date.now()): Promise<void> {
+  /**
+   * Takes a first snapshot, so that later ones are quick, ends the turns of closed windows, and deletes old snapshots.
+   * Returns the undos and restores that a closed window has left incomplete.
+   */
+  warm(now = Date.now()): Promise<Interrupted[]> {
     return this.enqueue(async () => {
       await this.snapshots.writeExcludes();
       await this.snapshots.updateIndex();
       await this.endLeftTurns(await this.snapshots.commit({ time: now }));
       await this.snapshots.clean(now);
+      return this.leftRecords();
     });
   }
 
@@ -78,7 +85,7 @@ export class Checkpoint {
     return this.enqueue(async () => {
       await this.snapshots.writeExcludes(); // a turn has the same patterns before and after
       const unreadable = await this.snapshots.updateIndex();
-      return this.snapshots.commit({ time: Date.now(), text: text.split("\n")[0]!.slice(0, 80), pid: process.pid, ...(await this.snapshots.outside()), unreadable: unreadable.map(utf8) });
+      return this.snapshots.commit({ time: Date.now(), text: text.split("\n")[0]!.slice(0, 80), owner: this.owner, ...(await this.snapshots.outside()), ...(await this.snapshots.modes()), unreadable: unreadable.map(utf8) });
     });
   }
 
@@ -87,15 +94,14 @@ export class Checkpoint {
     return this.enqueue(() => this.snapshots.setRef(`${turnRef(threadId, turnId)}/before`, before));
   }
 
-  /** Gives the turns that a closed window has left a snapshot after them. */
+  /** Gives the turns that a closed window has left a snapshot after them, unless they have one by then. */
   private async endLeftTurns(after: string): Promise<void> {
-    const sides = await this.sides("refs/turns");
-    for (const [ref, { before, after: has }] of sides) {
+    for (const [ref, { before, after: has }] of await this.sides("refs/turns")) {
       if (before === undefined || has !== undefined) continue;
       const meta = await this.snapshots.meta(before);
-      if ("pid" in meta && isAlive(Number(meta.pid))) continue;
-      await this.snapshots.setRef(`${ref}/before`, await this.snapshots.overlay(before, new Map(), { ...meta, unfinished: true }));
-      await this.snapshots.setRef(`${ref}/after`, after);
+      if ("owner" in meta && isAlive(String(meta.owner))) continue;
+      const unfinished = await this.snapshots.overlay(before, new Map(), { ...meta, unfinished: true });
+      await this.git.try(["update-ref", "--stdin"], `update ${ref}/before ${unfinished} ${before}\ncreate ${ref}/after ${after}\n`);
     }
   }
 
@@ -134,14 +140,40 @@ export class Checkpoint {
   /** Returns the turns of a thread, the oldest first. */
   turns = (threadId: string): Promise<Record[]> => this.enqueue(() => this.records(`refs/turns/${refKey(threadId)}`));
 
-  /** Returns the undos and restores, the oldest first. */
-  undos = (): Promise<Record[]> => this.enqueue(() => this.records("refs/undo"));
+  /** Returns the complete undos and restores, the oldest first. */
+  undos = (): Promise<Record[]> => this.enqueue(async () => (await this.records("refs/undo")).filter((record) => !record.writing));
+
+  /** Returns the undos and restores that a closed window has left incomplete, the oldest first. It deletes their temporary files. */
+  interrupted = (): Promise<Interrupted[]> => this.enqueue(() => this.leftRecords());
+
+  private async leftRecords(): Promise<Interrupted[]> {
+    const isWritten = ({ ref, owner }: Record): boolean => (owner === ownId ? beingWritten.has(ref) : isAlive(owner));
+    const left = (await this.records("refs/undo")).filter((record) => record.writing && !isWritten(record));
+    const interrupted: Interrupted[] = [];
+    for (const record of left) interrupted.push(await this.progress(record));
+    return interrupted;
+  }
+
+  private async progress(record: Record): Promise<Interrupted> {
+    const [written, missing]: [string[], string[]] = [[], []];
+    for (const { path, after } of (await this.compare(record)).files) {
+      (isSame(await this.read(path), after) ? written : missing).push(path);
+      await removeLeft(this.root, path, record.owner);
+    }
+    return { record, written, missing };
+  }
+
+  /** Leaves the files of an interrupted undo or restore as they are. */
+  settle = (record: Record): Promise<void> => this.enqueue(() => this.snapshots.deleteRefs([`${record.ref}/writing`]));
+
+  /** Deletes a record. */
+  forget = (record: Record): Promise<void> => this.enqueue(() => this.snapshots.deleteRefs(sidesOf(record.ref)));
 
   /** Returns the snapshots of the records below a prefix. */
-  private async sides(prefix: string): Promise<Map<string, { before?: string; after?: string }>> {
-    const refs = new Map<string, { before?: string; after?: string }>();
+  private async sides(prefix: string): Promise<Map<string, Sides>> {
+    const refs = new Map<string, Sides>();
     for (const line of (await this.git.line(["for-each-ref", "--format=%(objectname) %(refname)", prefix])).split("\n")) {
-      const [, oid, ref, side] = /^(\w+) (.*)\/(before|after)$/.exec(line) ?? [];
+      const [, oid, ref, side] = /^(\w+) (.*)\/(before|after|writing)$/.exec(line) ?? [];
       if (ref !== undefined) refs.set(ref, { ...refs.get(ref), [side!]: oid });
     }
     return refs;
@@ -149,9 +181,9 @@ export class Checkpoint {
 
   private async records(prefix: string): Promise<Record[]> {
     const records: Record[] = [];
-    for (const [ref, { before, after }] of await this.sides(prefix)) {
+    for (const [ref, { before, after, writing }] of await this.sides(prefix)) {
       if (before === undefined || after === undefined) continue;
-      records.push({ time: 0, text: "", outside: [], nested: [], unreadable: [], empty: [], saved: [], inseparable: [], unfinished: false, ...(await this.snapshots.meta(before)), ref, before, after });
+      records.push({ ...emptyRecord, ...(await this.snapshots.meta(before)), ref, before, after, writing: writing !== undefined });
     }
     return records.sort((a, b) => a.time - b.time);
   }
@@ -176,11 +208,16 @@ export class Checkpoint {
     }
     const exists = ([mode]: [string, string]): boolean => !/^0+$/.test(mode);
     const contents = await this.snapshots.contents(found.flatMap(({ sides }) => sides.filter(exists).map(([, oid]) => oid)));
-    const state = (side: [string, string]): State =>
-      exists(side) ? { kind: side[0] === "120000" ? "link" : "file", data: contents.get(side[1])!, executable: side[0] === "100755" } : absent;
+    const state = (side: [string, string], known: number | undefined): State => {
+      if (!exists(side)) return absent;
+      const executable = side[0] === "100755";
+      const mode = known ?? record.usualModes[executable ? 1 : 0] ?? undefined;
+      return { kind: side[0] === "120000" ? "link" : "file", data: contents.get(side[1])!, executable, ...(mode !== undefined && { mode }) };
+    };
+    const [modes, newModes] = [new Map(record.modes), new Map(record.newModes)];
     const files: ChangedFile[] = [];
     for (const { path, sides } of found) {
-      const [before, after] = [state(sides[0]!), state(sides[1]!)];
+      const [before, after] = [state(sides[0]!, modes.get(path)), state(sides[1]!, newModes.get(path))];
       const isText = before.kind !== "link" && after.kind !== "link";
       files.push({
         path, before, after, saved: record.saved.includes(path), inseparable: record.inseparable.includes(path), undone: new Set(),
@@ -245,35 +282,81 @@ export class Checkpoint {
     return { path, seen, result, verdict, reason: "" };
   }
 
-  /**
-   * Writes plans, between two snapshots. It throws and writes nothing without the first one. A plan whose write fails is
-   * refused. Returns the record of the undo, if something was to be written.
-   */
-  apply({ plans, keeps }: Plans, undoOf?: Record): Promise<Record | undefined> {
+  /** Plans the completion of an interrupted undo or restore. */
+  planFinish(record: Record): Promise<Plans> {
     return this.enqueue(async () => {
-      const isDeletion = (plan: Plan): number => (plan.result.kind === "absent" ? 0 : 1);
-      // Deletions come first, so that a file can replace a folder.
-      const list = plans.filter(({ verdict }) => verdict === "restored" || verdict === "merged").sort((a, b) => isDeletion(a) - isDeletion(b));
-      if (list.length === 0) return undefined;
-      const unsaved = (side: (plan: Plan) => State): Map<string, State> => new Map(list.filter((plan) => plan.seen.unsaved).map((plan) => [plan.path, side(plan)]));
-      const time = Date.now();
-      const ref = `refs/undo/${time}-${randomBytes(4).toString("hex")}`;
-      const meta = { time, empty: [...keeps] };
-      await this.snapshots.updateIndex();
-      await this.snapshots.setRef(`${ref}/before`, await this.snapshots.overlay(await this.snapshots.commit({}), unsaved((plan) => plan.seen), meta));
-      const files = this.toFiles(this.root);
-      for (const plan of list) {
-        try {
-          await files.write(plan.path, plan.seen, plan.result, keeps);
-        } catch (cause) {
-          Object.assign(plan, { verdict: "refused", reason: (cause as Error).message, result: plan.seen });
-        }
-      }
-      await this.snapshots.updateIndex();
-      await this.snapshots.setRef(`${ref}/after`, await this.snapshots.overlay(await this.snapshots.commit({}), unsaved((plan) => plan.result), meta));
-      for (const side of undoOf ? ["before", "after"] : []) await this.git.run(["update-ref", "-d", `${undoOf!.ref}/${side}`]);
+      const { files, uncovered } = await this.compare(record);
+      const plans: Plan[] = [];
+      for (const { path, before, after } of files) plans.push(await this.plan(path, [{ base: before, target: after, inseparable: false }]));
+      return { plans, uncovered, keeps: new Set(record.empty) };
+    });
+  }
+
+  /**
+   * Writes plans, between two snapshots. It throws and writes nothing without them. A plan whose write fails is refused.
+   * undoOf: the record that the plans undo. Returns the record of the undo, if something was written.
+   */
+  apply(plans: Plans, undoOf?: Record): Promise<Record | undefined> {
+    return this.enqueue(async () => {
+      const ref = await this.writePlans(plans);
+      if (ref === undefined) return undefined;
+      if (undoOf) await this.snapshots.deleteRefs(sidesOf(undoOf.ref));
       return (await this.records(ref))[0];
     });
+  }
+
+  /** Writes the plans that complete an interrupted record. The record then has them too. */
+  finish(plans: Plans, record: Record): Promise<void> {
+    return this.enqueue(async () => {
+      const ref = await this.writePlans(plans);
+      if (ref !== undefined) await this.snapshots.deleteRefs([...sidesOf(ref), `${record.ref}/writing`]);
+    });
+  }
+
+  /**
+   * Returns the ref of the new record, if something was written. Both snapshots are complete before the first write, so
+   * that nothing is lost if the window is closed. They have only the files of the plans: other programs may write too.
+   */
+  private async writePlans({ plans, keeps }: Plans): Promise<string | undefined> {
+    const isDeletion = (plan: Plan): number => (plan.result.kind === "absent" ? 0 : 1);
+    // Deletions come first, so that a file can replace a folder.
+    const list = plans.filter(({ verdict }) => verdict === "restored" || verdict === "merged").sort((a, b) => isDeletion(a) - isDeletion(b));
+    if (list.length === 0) return undefined;
+    const states = (side: "seen" | "result", of: Plan[]): Map<string, State> => new Map(of.map((plan) => [plan.path, plan[side]]));
+    const time = Date.now();
+    const ref = `refs/undo/${time}-${randomBytes(4).toString("hex")}`;
+    const modes = (side: "seen" | "result"): Record["modes"] => list.flatMap(({ path, [side]: { mode } }): Record["modes"] => (mode === undefined ? [] : [[path, mode]]));
+    const meta = { time, owner: this.owner, empty: [...keeps], modes: modes("seen"), newModes: modes("result") };
+    await this.snapshots.updateIndex();
+    const before = await this.snapshots.overlay(await this.snapshots.commit({}), states("seen", list), meta);
+    const after = await this.snapshots.overlay(before, states("result", list), meta);
+    beingWritten.add(ref);
+    try {
+      await this.git.run(["update-ref", "--stdin"], [before, after, before].map((commit, i) => `create ${sidesOf(ref)[i]!} ${commit}\n`).join(""));
+      const written = await this.writeFiles(list, keeps);
+      if (written.length === 0) return void (await this.snapshots.deleteRefs(sidesOf(ref)));
+      // The record with all of them is safe too.
+      if (written.length < list.length) await this.snapshots.overlay(before, states("result", written), meta).then((commit) => this.snapshots.setRef(`${ref}/after`, commit)).catch(() => undefined);
+      await this.snapshots.deleteRefs([`${ref}/writing`]);
+      return ref;
+    } finally {
+      beingWritten.delete(ref);
+    }
+  }
+
+  /** Returns the plans that were written. */
+  private async writeFiles(plans: Plan[], keeps: ReadonlySet<string>): Promise<Plan[]> {
+    const files = this.toFiles(this.root);
+    const written: Plan[] = [];
+    for (const plan of plans) {
+      try {
+        await files.write(plan.path, plan.seen, plan.result, keeps);
+        written.push(plan);
+      } catch (cause) {
+        Object.assign(plan, { verdict: "refused", reason: (cause as Error).message, result: plan.seen });
+      }
+    }
+    return written;
   }
 
   /** Leaves the index to the next process. */

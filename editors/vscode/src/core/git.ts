@@ -10,6 +10,8 @@ const options = [
   "-c", "core.autocrlf=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0", "--literal-pathspecs",
 ];
 
+const maxTries = 5;
+
 export interface GitResult {
   code: number;
   out: Buffer;
@@ -55,8 +57,14 @@ export class Git {
     };
   }
 
-  /** Runs git. It does not throw for an exit code. */
-  try(args: string[], input: Buffer | string = "", env: NodeJS.ProcessEnv = {}): Promise<GitResult> {
+  /** Runs git. It does not throw for an exit code. It tries again if the gc of another window deletes the empty folder of a new object. */
+  async try(args: string[], input: Buffer | string = "", env: NodeJS.ProcessEnv = {}): Promise<GitResult> {
+    let result = await this.tryOnce(args, input, env);
+    for (let i = 1; i < maxTries && result.code !== 0 && result.error.includes("unable to create temporary file"); i++) result = await this.tryOnce(args, input, env);
+    return result;
+  }
+
+  private tryOnce(args: string[], input: Buffer | string, env: NodeJS.ProcessEnv): Promise<GitResult> {
     return new Promise((done) => {
       const out: Buffer[] = [];
       let error = "";

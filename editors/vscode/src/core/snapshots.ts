@@ -5,14 +5,16 @@ import { realpathSync } from "node:fs";
 import { chmod, copyFile, lstat, mkdir, open, readdir, rename, rm, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { State } from "./fileState";
+import { isExecutable, type State } from "./fileState";
 import { Git } from "./git";
 import { excludes } from "./ignore";
 import { put } from "./merge";
+import { isTemporary } from "./owner";
 import * as strings from "./strings";
-import type { Record } from "./turnRecord";
+import type { Modes, Record } from "./turnRecord";
 
-const day = 24 * 3600 * 1000;
+const hour = 3600 * 1000;
+const day = 24 * hour;
 const maxAge = 14 * day;
 const maxRefs = 200;
 const attributes = "* -text -filter -ident -working-tree-encoding -diff -merge\n";
@@ -38,13 +40,13 @@ export class Snapshots {
 
   /** Makes the repository, and takes the index of an earlier process. */
   async prepare(): Promise<void> {
-    for (const folder of [this.parent, this.dir]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await chmod(folder, 0o700);
-    }
-    if (!(await stat(join(this.dir, "HEAD")).catch(() => undefined))) await this.git.run(["init", "--quiet", "--bare", "--template="], "", { GIT_WORK_TREE: undefined, GIT_DEFAULT_HASH: "sha1" });
+    await mkdir(this.parent, { recursive: true, mode: 0o700 });
+    await chmod(this.parent, 0o700);
+    await this.create();
+    await chmod(this.dir, 0o700);
     await mkdir(join(this.dir, "info"), { recursive: true });
-    await writeFile(join(this.dir, "info", "attributes"), attributes);
+    await this.write("info/attributes", attributes);
+    await this.removeLock();
     const old = await stat(join(this.dir, "index")).catch(() => undefined);
     if (old) {
       // The time stays: git compares a file that is not older than the index by content.
@@ -54,11 +56,34 @@ export class Snapshots {
     }
   }
 
+  /** Creates the repository in one step: another process may do the same, or use it already. */
+  private async create(): Promise<void> {
+    const exists = async (): Promise<boolean> => (await stat(join(this.dir, "HEAD")).catch(() => undefined)) !== undefined;
+    const init = (dir: string): Promise<Buffer> => this.git.run(["init", "--quiet", "--bare", "--template=", dir], "", { GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_DEFAULT_HASH: "sha1" });
+    if (await exists()) return;
+    const made = `${this.dir}.${this.name}`;
+    await init(made);
+    await rename(made, this.dir).catch(() => rm(made, { recursive: true }));
+    if (!(await exists())) await init(this.dir); // it is incomplete
+  }
+
+  /** Writes a file of the store in one step: a git of another process may read it. */
+  private async write(name: string, text: string): Promise<void> {
+    const file = join(this.dir, `${name}.${this.name}`);
+    await writeFile(file, text);
+    await rename(file, join(this.dir, name));
+  }
+
+  /** Deletes the lock of a git that was killed. */
+  private async removeLock(): Promise<void> {
+    const lock = join(this.dir, "packed-refs.lock");
+    const info = await stat(lock).catch(() => undefined);
+    if (info && Date.now() - info.mtimeMs > hour) await unlink(lock).catch(() => undefined);
+  }
+
   /** Writes the patterns of ignored files. */
   async writeExcludes(): Promise<void> {
-    const file = join(this.dir, "info", `exclude.${this.name}`);
-    await writeFile(file, excludes(this.root, await this.git.excludesFile(), this.dir));
-    await rename(file, join(this.dir, "info", "exclude"));
+    await this.write("info/exclude", excludes(this.root, await this.git.excludesFile(), this.dir));
   }
 
   /**
@@ -69,12 +94,9 @@ export class Snapshots {
     await unlink(`${this.index}.lock`).catch(() => undefined); // of a git that was killed
     const gone: string[] = [];
     const found: string[] = [];
-    for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) {
-      const info = await lstat(this.full(path)).catch(() => undefined);
-      (!info || info.isDirectory() ? gone : found).push(path);
-    }
+    for (const path of new Set(await this.git.items(["ls-files", "-z", "-m", "-d"]))) (isTemporary(path) || (await this.isGone(path)) ? gone : found).push(path);
     for (const path of await this.git.items(["ls-files", "-z", "-o", "--exclude-standard"])) {
-      if (!path.endsWith("/")) found.push(path); // else a repository
+      if (!path.endsWith("/") && !isTemporary(path)) found.push(path); // else a repository
     }
     const changed: string[] = [];
     const unreadable: string[] = [];
@@ -83,6 +105,17 @@ export class Snapshots {
     if (gone.length > 0) await this.git.run(["update-index", "--force-remove", "-z", "--stdin"], input(gone));
     if (changed.length > 0) await this.git.run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], input(changed));
     return unreadable;
+  }
+
+  /** Reports whether a file of the index is no longer there: it has another kind, or its folder is a link now. */
+  private async isGone(path: string): Promise<boolean> {
+    const info = await lstat(this.full(path)).catch(() => undefined);
+    if (!info?.isFile() && !info?.isSymbolicLink()) return true;
+    for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) {
+      const folder = await lstat(this.full(path.slice(0, at))).catch(() => undefined);
+      if (!folder?.isDirectory()) return true;
+    }
+    return false;
   }
 
   /** Reports whether git can read a file. One that is gone by now counts as readable. */
@@ -115,6 +148,11 @@ export class Snapshots {
 
   private commitTree = (tree: string, meta: object): Promise<string> => this.git.line(["commit-tree", tree, "-F", "-"], JSON.stringify(meta));
 
+  /** Deletes refs. One that can't be deleted stays. */
+  async deleteRefs(refs: string[]): Promise<void> {
+    for (const ref of refs) await this.git.try(["update-ref", "-d", ref]);
+  }
+
   setRef = (ref: string, commit: string): Promise<Buffer> => this.git.run(["update-ref", ref, commit]);
 
   /** Returns what a commit records beside its files. */
@@ -123,16 +161,17 @@ export class Snapshots {
     return JSON.parse(text.subarray(text.indexOf("\n\n") + 2).toString()) as object;
   }
 
-  /** Returns a commit with other states of some files. */
+  /** Returns a commit with other states of some files. A file replaces a folder of its name. */
   async overlay(commit: string, states: Map<string, State>, meta: object): Promise<string> {
     const env = { GIT_INDEX_FILE: `${this.index}.overlay` };
     await this.git.run(["read-tree", commit], "", env);
     const lines: string[] = [];
     for (const [path, state] of states) {
+      if (state.kind === "folder") continue; // its files are in the commit
       const mode = state.kind === "absent" ? "0" : state.kind === "link" ? "120000" : state.executable ? "100755" : "100644";
       lines.push(`${mode} ${state.kind === "absent" ? "0".repeat(40) : await put(this.git, state.data)}\t${path}\0`);
     }
-    if (lines.length > 0) await this.git.run(["update-index", "-z", "--index-info"], lines.join(""), env);
+    if (lines.length > 0) await this.git.run(["update-index", "--replace", "-z", "--index-info"], lines.join(""), env);
     const tree = await this.git.line(["write-tree"], "", env);
     await unlink(env.GIT_INDEX_FILE).catch(() => undefined);
     return this.commitTree(tree, meta);
@@ -146,6 +185,26 @@ export class Snapshots {
     for (const path of others) if (await lstat(Buffer.concat([this.full(path), Buffer.from(".git")])).catch(() => undefined)) nested.push(path);
     const empty = others.filter((path) => !nested.includes(path));
     return { outside: [...ignored, ...nested].map(utf8), nested: nested.map(utf8), empty: empty.map(utf8) };
+  }
+
+  /** Returns the permissions of the files of the index. */
+  async modes(): Promise<Modes> {
+    const byMode = new Map<number, string[]>();
+    const paths = await this.git.items(["ls-files", "-z"]);
+    for (let at = 0; at < paths.length; at += 500) {
+      await Promise.all(paths.slice(at, at + 500).map(async (path) => {
+        const info = await lstat(this.full(path)).catch(() => undefined);
+        const mode = (info?.mode ?? 0) & 0o777;
+        if (!info?.isFile()) return;
+        const same = byMode.get(mode) ?? [];
+        same.push(path);
+        byMode.set(mode, same);
+      }));
+    }
+    const frequent = [...byMode].sort((a, b) => b[1].length - a[1].length).map(([mode]) => mode);
+    const usualModes: Modes["usualModes"] = [frequent.find((mode) => !isExecutable(mode)) ?? null, frequent.find(isExecutable) ?? null];
+    const others = [...byMode].filter(([mode]) => !usualModes.includes(mode));
+    return { modes: others.flatMap(([mode, of]) => of.map((path): [string, number] => [utf8(path), mode])), usualModes };
   }
 
   /** Returns the contents of blobs. */
@@ -167,28 +226,42 @@ export class Snapshots {
 
   /** Deletes old snapshots, and files that other processes have left. */
   async clean(now: number): Promise<void> {
-    const lines = (await this.git.line(["for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)"])).split("\n");
-    const stays = new Map<string, boolean>();
-    const dead: string[] = [];
-    for (const line of lines) {
-      const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
-      if (time === undefined || ref === `refs/index/${this.name}`) continue;
-      const group = ref.replace(/\/(?:before|after)$/, "");
-      if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && stays.size < maxRefs);
-      if (!stays.get(group)) dead.push(`delete ${ref}\n`);
-    }
-    if (dead.length > 0) await this.git.run(["update-ref", "--stdin"], dead.join(""));
-    for (const name of await readdir(this.dir)) {
-      const isIndex = name.startsWith("index.") && !name.startsWith(`index.${this.name}`);
-      if (!isIndex && !name.startsWith("merge.")) continue; // of processes that were killed
-      const info = await stat(join(this.dir, name)).catch(() => undefined);
-      if (info && now - info.mtimeMs > (isIndex ? maxAge : day)) await rm(join(this.dir, name), { recursive: true, force: true });
-    }
+    const refs = await this.oldRefs(now);
+    const isDone = refs.length === 0 || (await this.git.try(["update-ref", "--stdin"], refs.map((ref) => `delete ${ref}\n`).join(""))).code === 0;
+    if (!isDone) await this.deleteRefs(refs); // one of them is locked
+    await this.cleanFiles(now);
     const mark = join(this.dir, "cleaned");
     const last = await stat(mark).catch(() => undefined);
     if (last && now - last.mtimeMs < day) return;
     await writeFile(mark, "");
-    await this.git.run(["gc", "--quiet", "--prune=1.day.ago"]); // another editor may be writing newer objects
+    // Another editor may be writing newer objects. A message does not wait for it.
+    if (last) void this.git.try(["gc", "--quiet", "--prune=1.day.ago"]);
+  }
+
+  /** Returns the refs of snapshots that are old, or too many. Those of the indexes do not count. */
+  private async oldRefs(now: number): Promise<string[]> {
+    const old: string[] = [];
+    const stays = new Map<string, boolean>();
+    let count = 0;
+    for (const line of (await this.git.line(["for-each-ref", "--sort=-creatordate", "--format=%(creatordate:unix) %(refname)"])).split("\n")) {
+      const [, time, ref = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
+      if (time === undefined || ref === `refs/index/${this.name}`) continue;
+      const group = ref.replace(/\/(?:before|after|writing)$/, "");
+      const isIndex = ref.startsWith("refs/index/");
+      if (!stays.has(group)) stays.set(group, now - Number(time) * 1000 <= maxAge && (isIndex || ++count <= maxRefs));
+      if (!stays.get(group)) old.push(ref);
+    }
+    return old;
+  }
+
+  /** Deletes the files of processes that were killed. */
+  private async cleanFiles(now: number): Promise<void> {
+    for (const name of await readdir(this.dir)) {
+      const isIndex = name.startsWith("index.") && !name.startsWith(`index.${this.name}`);
+      if (!isIndex && !name.startsWith("merge.")) continue;
+      const info = await stat(join(this.dir, name)).catch(() => undefined);
+      if (info && now - info.mtimeMs > (isIndex ? maxAge : day)) await rm(join(this.dir, name), { recursive: true, force: true });
+    }
   }
 
   /** Leaves the index to the next process. */

@@ -321,6 +321,9 @@ export const workingTree = {
   none: "The working tree has no changes.",
 };
 
+const maxNames = 20;
+const someNames = (names: string[]): string => [...names.slice(0, maxNames), ...(names.length > maxNames ? [`${names.length - maxNames} more`] : [])].join(", ") || "none";
+
 // The changes of a turn
 export const changes = {
   title: (files: number): string => (files === 1 ? "1 file changed" : `${files} files changed`),
@@ -375,6 +378,13 @@ export const changes = {
   restoreButton: "Restore",
   restored: (done: number, not: number): string => `Restored: ${done}; not restored: ${not}.`,
   undoRestore: "Undo the Restore",
+  interrupted: (written: string[], missing: string[]): string =>
+    `VS Code was closed while it restored files. Restored: ${someNames(written)}. Not restored, or edited since: ${someNames(missing)}.`,
+  finish: "Finish It",
+  finishTitle: "Finish the Restore",
+  takeBack: "Take It Back",
+  leave: "Leave the Files",
+  left: "The files stay as they are.",
   nothingToRestore: "No file needs a restore.",
   nothingToUndo: "There is no undo or restore to undo.",
   noRestorePoints: "This thread has no restore points.",

@@ -9,8 +9,16 @@ import { visibleValue } from "./text";
 const maxLines = 40;
 const maxLen = 300;
 
+/** Permissions of files, which git does not keep. */
+export interface Modes {
+  /** Of the files before, which differ from the usual ones. */
+  modes: [path: string, mode: number][];
+  /** Of most files before, without and with the executable bit; null: there is none. */
+  usualModes: [mode: number | null, mode: number | null];
+}
+
 /** Two snapshots, the second one later. */
-export interface Record {
+export interface Record extends Modes {
   ref: string;
   time: number;
   /** The first line of the message. */
@@ -29,6 +37,23 @@ export interface Record {
   inseparable: string[];
   /** The window closed during the turn. So the changes have all until the next window opened, also the user's. */
   unfinished: boolean;
+  /** The permissions of the files after an undo or restore. */
+  newModes: [path: string, mode: number][];
+  /** The id of the process that runs the turn, or writes the undo or restore. */
+  owner: string;
+  /** An undo or restore that is not complete. */
+  writing: boolean;
+}
+
+export const emptyRecord: Omit<Record, "ref" | "before" | "after"> = {
+  time: 0, text: "", outside: [], nested: [], unreadable: [], empty: [], saved: [], inseparable: [], unfinished: false, modes: [], usualModes: [null, null], newModes: [], owner: "", writing: false,
+};
+
+/** An undo or restore that a closed window has left incomplete. missing: the paths that are not written, or changed since. */
+export interface Interrupted {
+  record: Record;
+  written: string[];
+  missing: string[];
 }
 
 export interface ChangedFile {

@@ -9,7 +9,7 @@ import { isSame } from "../core/fileState";
 import { isBelow } from "../core/git";
 import * as strings from "../core/strings";
 import { relativeTime, visibleValue } from "../core/text";
-import { hunkState, toTurnHunks, type ChangedFile, type Plan, type Plans, type Record, type Save } from "../core/turnRecord";
+import { hunkState, toTurnHunks, type ChangedFile, type Interrupted, type Plan, type Plans, type Record, type Save } from "../core/turnRecord";
 import type { ChangeAction } from "../view/messages";
 import { EditorFiles } from "./editorFiles";
 import { changeScheme, TurnDiffs } from "./turnDiffs";
@@ -60,6 +60,8 @@ export class TurnChanges implements vscode.Disposable {
   private loaded: Turn[] = [];
   private readonly undos = new Map<string, Undo>(); // by the ref of its record
   private readonly warned = new Set<string>();
+  /** The folders whose first snapshot is taken. */
+  private readonly warmed = new Set<string>();
   private readonly diffs = new TurnDiffs();
   /** Undos are done one after the other: each is planned with the result of the one before. */
   private undoing: Promise<unknown> = Promise.resolve();
@@ -106,9 +108,16 @@ export class TurnChanges implements vscode.Disposable {
     }
   }
 
-  /** Takes the first snapshot, so that later ones are quick. */
+  /** Takes the first snapshot, so that later ones are quick, and asks about the restores that a closed window has left. */
   async warm(folder: string): Promise<void> {
-    if (this.parent !== undefined && !this.stores.has(folder)) await this.store(folder).warm();
+    if (this.parent === undefined || this.warmed.has(folder)) return;
+    this.warmed.add(folder);
+    try {
+      for (const interrupted of await this.store(folder).warm()) void this.askInterrupted(folder, interrupted);
+    } catch (cause) {
+      this.warmed.delete(folder);
+      throw cause;
+    }
   }
 
   /** Takes the snapshot before a turn. Returns why there is none, once for each thread and reason. */
@@ -305,7 +314,7 @@ export class TurnChanges implements vscode.Disposable {
       const records = (await this.store(folder).turns(threadId)).filter((one) => one.time >= record.time);
       const plans = await this.store(folder).planRecords(records);
       if (!(await this.confirm(folder, plans, strings.changes.restore))) return;
-      if (!(await this.write(folder, plans))) return;
+      await this.write(plans, () => this.store(folder).apply(plans));
       for (const turn of this.turns.values()) {
         if (turn.threadId !== threadId || turn.record.time < record.time) continue;
         for (const plan of plans.plans) {
@@ -319,10 +328,18 @@ export class TurnChanges implements vscode.Disposable {
   /** Undoes the last undo or restore in a folder. */
   async undoRestore(folder: string): Promise<void> {
     await this.guarded(async () => {
-      const last = (await this.store(folder).undos()).at(-1);
+      const store = this.store(folder);
+      const left = (await store.interrupted()).at(-1);
+      if (left) {
+        const { finish, takeBack, leave, undoRestore } = strings.changes;
+        const choice = await vscode.window.showQuickPick([finish, takeBack, leave], { title: undoRestore, placeHolder: toText(left) });
+        return choice === undefined ? undefined : this.settle(folder, left.record, choice);
+      }
+      const last = (await store.undos()).at(-1);
       if (!last) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo);
-      const plans = await this.store(folder).planRecords([last]);
-      if (!(await this.confirm(folder, plans, strings.changes.undoRestore)) || !(await this.write(folder, plans, last))) return;
+      const plans = await store.planRecords([last]);
+      if (!(await this.confirm(folder, plans, strings.changes.undoRestore))) return;
+      await this.write(plans, () => store.apply(plans, last));
       const back = new Set(plans.plans.filter(isDone).map((plan) => plan.path));
       const undo = this.undos.get(last.ref);
       if (undo) {
@@ -340,6 +357,28 @@ export class TurnChanges implements vscode.Disposable {
         });
       }
     });
+  }
+
+  private async askInterrupted(folder: string, interrupted: Interrupted): Promise<void> {
+    const { finish, takeBack, leave } = strings.changes;
+    const choice = await vscode.window.showWarningMessage(escapeLinks(toText(interrupted)), finish, takeBack, leave);
+    if (choice !== undefined) await this.guarded(() => this.settle(folder, interrupted.record, choice));
+  }
+
+  /** Finishes an interrupted restore, takes it back, or leaves the files as they are. */
+  private async settle(folder: string, record: Record, choice: string): Promise<void> {
+    const store = this.store(folder);
+    const isLeft = (await store.interrupted()).some((one) => one.record.ref === record.ref);
+    if (!isLeft) return void vscode.window.showInformationMessage(strings.changes.nothingToUndo); // by another window
+    if (choice === strings.changes.leave) {
+      await store.settle(record);
+      return void vscode.window.showInformationMessage(strings.changes.left);
+    }
+    const isFinish = choice === strings.changes.finish;
+    const plans = isFinish ? await store.planFinish(record) : await store.planRecords([record]);
+    if (plans.plans.every(({ verdict }) => verdict === "same")) await (isFinish ? store.settle(record) : store.forget(record));
+    if (!(await this.confirm(folder, plans, isFinish ? strings.changes.finishTitle : strings.changes.undoRestore))) return;
+    await this.write(plans, () => (isFinish ? store.finish(plans, record) : store.apply(plans, record)));
   }
 
   /** Shows what a restore does to each file, and asks. A chosen file is shown as a diff. */
@@ -361,12 +400,12 @@ export class TurnChanges implements vscode.Disposable {
     return answer === strings.changes.restoreButton;
   }
 
-  private async write(folder: string, plans: Plans, undoOf?: Record): Promise<boolean> {
+  /** Writes plans by apply. Throws while a turn runs. */
+  private async write(plans: Plans, apply: () => Promise<unknown>): Promise<void> {
     if (this.host.isRunning()) throw new Error(strings.changes.whileRunning); // it may have started during the question
-    await this.store(folder).apply(plans, undoOf);
+    await apply();
     const not = plans.plans.filter((plan) => !isDone(plan) && plan.verdict !== "same").length;
     void vscode.window.showInformationMessage(strings.changes.restored(plans.plans.filter(isDone).length, not));
-    return true;
   }
 
   /** Does something that writes, unless a turn runs. Shows why it can't. */
@@ -382,6 +421,8 @@ export class TurnChanges implements vscode.Disposable {
 }
 
 const isDone = (plan: Plan): boolean => plan.verdict === "restored" || plan.verdict === "merged";
+
+const toText = ({ written, missing }: Interrupted): string => strings.changes.interrupted(written.map(visibleValue), missing.map(visibleValue));
 
 function toTurnFile(file: ChangedFile): TurnFile {
   const sum = (side: "added" | "removed"): number => (file.hunks ?? []).reduce((all, hunk) => all + hunk[side], 0);

@@ -21,7 +21,7 @@ export class EditorFiles implements Files {
     if (!document || (disk.kind !== "file" && disk.kind !== "absent")) return disk;
     const text = disk.data.toString();
     if (!Buffer.from(text).equals(disk.data)) return { ...disk, kind: "special" }; // not UTF-8: the bytes of the editor are not known
-    return { kind: "file", data: Buffer.from((text.startsWith(bom) ? bom : "") + document.getText()), executable: disk.executable, unsaved: true };
+    return { ...disk, kind: "file", data: Buffer.from((text.startsWith(bom) ? bom : "") + document.getText()), unsaved: true };
   }
 
   async write(path: string, seen: State, target: State, keeps: ReadonlySet<string>): Promise<void> {
