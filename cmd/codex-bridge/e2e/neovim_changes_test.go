@@ -47,10 +47,12 @@ func TestNeovimChanges(t *testing.T) {
 			v.startText("change it")
 			// Until now: the patch. The user edits the same file.
 			v.waitLua("vim.fn.getline(5) == 'five'")
+			v.lua("function prompt_height() return vim.fn.winheight(vim.fn.bufwinid('codex://prompt')) end; height = prompt_height()")
 			v.typeKeys(":CodexChanges<CR>")
 			v.waitLua("changes_text():find('The turn is running', 1, true) and changes_text():find('+twenty-five', 1, true)")
 			v.checkContains(v.chatText(), "\n### 1 file changed\n\nM poem.txt  +2 -2\n")
 			v.typeKeys(":q<CR>")
+			v.waitLua("prompt_height() == height") // Neovim would give it the room of the list
 			v.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('poem.txt'))")
 			v.typeKeys("15GSmine<Esc>:write<CR>")
 			v.waitLua("not vim.bo.modified")

@@ -26,6 +26,33 @@ function M.show_text(name, lines, filetype)
   vim.wo[0][0].wrap = false
 end
 
+-- Shows a buffer in a new window at the bottom, and returns the window. When it closes, windows of a fixed height get
+-- their height back; Neovim would give its room to the one above.
+function M.split_below(buf)
+  local heights = {}
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.wo[window].winfixheight then
+      heights[window] = vim.api.nvim_win_get_height(window)
+    end
+  end
+  vim.cmd("botright split")
+  local below = vim.api.nvim_get_current_win()
+  vim.wo[below][0].winfixheight = false
+  vim.api.nvim_win_set_buf(below, buf)
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(below),
+    once = true,
+    callback = vim.schedule_wrap(function()
+      for window, height in pairs(heights) do
+        if vim.api.nvim_win_is_valid(window) then
+          vim.api.nvim_win_set_height(window, height)
+        end
+      end
+    end),
+  })
+  return below
+end
+
 -- Returns text, truncated with "…" if it is wider than width columns.
 function M.truncate(text, width)
   if vim.fn.strdisplaywidth(text) <= width then

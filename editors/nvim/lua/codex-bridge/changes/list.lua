@@ -117,8 +117,7 @@ function M.open()
     if window ~= -1 then
       vim.api.nvim_set_current_win(window)
     else
-      vim.cmd("botright split")
-      vim.api.nvim_win_set_buf(0, buf)
+      ui.split_below(buf)
     end
     local keys, o = config.current.keys, vim.wo[0][0]
     o.wrap, o.number, o.relativenumber = false, false, false

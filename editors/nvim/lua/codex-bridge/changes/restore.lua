@@ -47,9 +47,7 @@ local function preview(title, store, plans, uncovered, undone)
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable, vim.bo[buf].filetype, vim.bo[buf].bufhidden = false, "codex-restore", "wipe"
-  vim.cmd("botright split")
-  vim.api.nvim_win_set_buf(0, buf)
-  local window, keys = vim.api.nvim_get_current_win(), config.current.keys
+  local window, keys = ui.split_below(buf), config.current.keys
   vim.wo[window][0].winbar = ui.escape(S.restore_keys:format(keys.accept or "<CR>", keys.diff or "-"))
   local function close()
     if vim.api.nvim_win_is_valid(window) then

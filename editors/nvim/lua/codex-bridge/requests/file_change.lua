@@ -29,7 +29,7 @@ function M.card(p, changes)
     rows[#rows + 1] = { S.reason, reason }
   end
   local lines = require("codex-bridge.diff").lines(changes)
-  if #lines > MAX_LINES then
+  if #lines > MAX_LINES + 1 then -- the place of one line would hold that line
     local more = #lines - MAX_LINES
     lines = vim.list_extend(vim.list_slice(lines, 1, MAX_LINES), { S.more_lines:format(more) })
   end
