@@ -109,7 +109,7 @@ func findInTail(codexHome, path, turn, callID string, size int64) (call Call, kn
 // turnText is the end of a file, split at the start of a turn.
 type turnText struct{ before, turn []byte }
 
-// turnLines returns the end of a file from the first line of a turn, and what is before it. It returns
+// turnLines splits the end of a file at the first line of a turn. It returns
 // false if the turn does not start there. whole is whether the end is all of the file.
 //
 // Codex creates the id of a turn when the turn starts, so no earlier line can have it.

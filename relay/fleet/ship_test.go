@@ -163,8 +163,8 @@ func startShipper(open func(context.Context) (fleet.Log, error), sink fleet.Sink
 	return fleet.Start(fleet.Options{Open: open, Sink: sink, Sender: sender, Log: slog.New(slog.NewTextHandler(&logged, nil))}), &logged
 }
 
-// A shipper sends what was left, and soon what comes after a quiet time. It gathers more, and sends the rest at its
-// end.
+// A shipper sends the entries of earlier processes, and soon the first entry after a quiet time. It gathers later
+// entries, and sends the rest at its end.
 func TestShipperGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, sink := newLocalLog(), newMemorySink()
