@@ -152,7 +152,11 @@ func (s *Server) waitReady(ctx context.Context, tool string) (peer, string, erro
 				return s.peer, tool, nil
 			}
 		case Failed:
-			if s.ctx.Err() != nil || !s.wasReady || kicked != 0 && s.attempts >= kicked {
+			if s.ctx.Err() != nil || kicked != 0 && s.attempts >= kicked {
+				defer s.mu.Unlock()
+				return nil, "", s.lastErr
+			}
+			if !s.wasReady {
 				defer s.mu.Unlock()
 				s.requestStart()
 				return nil, "", s.lastErr
