@@ -73,7 +73,7 @@ demo: ## a conversation through the real codex, offline; ALL=1: with all scenes
 # The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. The scenes in VS Code
 # often wait, so a few tests run beside them; more would slow them down and fail by their limits of time.
 test: setup postgres ## all tests, those against the real codex and in real editors too
-	go test -vet=off -timeout 18m $$(go list ./... | grep -vxF -e "$$(go list $(E2E))")
+	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
 	go -C $(PEERS) test -vet=off ./...
 	$(MAKE) laws portable editors CHECKS=5000 PORTABLE_E2E=
 	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-neovim
@@ -87,9 +87,10 @@ e2e-others:
 	$(E2E_TEST) -skip '^(TestVSCode$$|TestNeovim)|$(VARIANTS)|$(CONTROLS)'
 
 # Up to three tests that fail are tried once more, alone, and the summary names them: a failure that does
-# not come again is a defect too, but not one of the change at hand.
-E2E_TEST := go run gotest.tools/gotestsum@v1.13.0 --format testname --rerun-fails=1 --rerun-fails-max-failures=3 \
-	--rerun-fails-run-root-test --packages $(E2E) -- -vet=off -timeout 25m
+# not come again is a defect too, but not one of the change at hand. The arguments: a format, packages.
+gotestsum = go run gotest.tools/gotestsum@v1.13.0 --format $(1) --rerun-fails=1 --rerun-fails-max-failures=3 \
+	--rerun-fails-run-root-test --packages "$(2)" -- -vet=off
+E2E_TEST = $(call gotestsum,testname,$(E2E)) -timeout 25m
 
 # These show what Codex alone does, with the same attacks and in the conversations that each release must
 # pass. They change with the release of Codex, and with the attacks: `make e2e` has them. go test takes the
