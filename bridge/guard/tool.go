@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -121,6 +122,16 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	}
 	g.notifyCall(method, thread, turn, use, d)
 	return Ruling{Refusal: d.Err.Message}
+}
+
+// Asks names the people that must be asked, and whether it is about a call that leaves the sandbox.
+func (r Ruling) Asks() string {
+	var groups []config.Quorum
+	leaves := r.Leaves
+	if r.Approvers != nil {
+		groups, leaves = r.Approvers.Groups, leaves || r.Approvers.Leaves
+	}
+	return fmt.Sprintf("user: %t, groups: %v, outside the sandbox: %t", r.Ask, groups, leaves)
 }
 
 // RecordExceptions logs the exceptions of a ruling by which a tool call is about to run. It returns why it must not

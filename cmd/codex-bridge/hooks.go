@@ -236,6 +236,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 		}
 	}
 	if r.Ask || r.Approvers != nil {
+		ruling.Asks = r.Asks()
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
 			if r.Ask {
 				why := gate.Reason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Since: r.AnswersSince, Facts: r.Facts}

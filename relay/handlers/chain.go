@@ -39,10 +39,8 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && v.ruling.Person == nil && len(c.steps(h, call.Event)) > 0 {
 		v = c.applyRulesAgain(ctx, call, v) // they may have changed while a handler ran
 	}
-	if person := v.ruling.Person; person != nil {
-		if v = c.askPerson(ctx, withInput(call, v.Input), v, person); v.Decision != hook.Deny {
-			v = c.applyRulesAgain(ctx, call, v)
-		}
+	if v.Decision != hook.Deny {
+		v = c.askPeople(ctx, call, v)
 	}
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny {
 		v = c.confine(ctx, withInput(call, v.Input), v)
@@ -83,6 +81,21 @@ func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) ve
 	default:
 		return c.stop(ctx, h, call)
 	}
+}
+
+// askPeople asks the person that the rules want to be asked. The rules may change meanwhile: those that want
+// more are asked, too.
+func (c *Chain) askPeople(ctx context.Context, call *hook.Call, v verdict) verdict {
+	for v.ruling.Person != nil {
+		asks := v.ruling.Asks
+		if v = c.askPerson(ctx, withInput(call, v.Input), v, v.ruling.Person); v.Decision == hook.Deny {
+			return v
+		}
+		if v = c.applyRulesAgain(ctx, call, v); v.Decision == hook.Deny || v.ruling.Asks == asks {
+			return v
+		}
+	}
+	return v
 }
 
 // askPerson asks a person whether a call that nothing else denied may run.

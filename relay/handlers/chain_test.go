@@ -345,3 +345,44 @@ func TestRulesThatComeWhileAHandlerRuns(t *testing.T) {
 		})
 	}
 }
+
+// Whoever the rules want to be asked after an answer is asked, too, and the rules deny what they then deny.
+func TestRulesThatComeWhileAPersonIsAsked(t *testing.T) {
+	for name, test := range map[string]struct {
+		rules  []string // of each time: who must be asked, or "deny"
+		asked  []string
+		denies string // who says no
+		want   hook.Decision
+	}{
+		"the same":          {rules: []string{"user", "user"}, asked: []string{"user"}},
+		"another":           {rules: []string{"user", "release", "release"}, asked: []string{"user", "release"}},
+		"another, a no":     {rules: []string{"user", "release"}, asked: []string{"user", "release"}, denies: "release", want: hook.Deny},
+		"no one any longer": {rules: []string{"user", ""}, asked: []string{"user"}},
+		"a denial":          {rules: []string{"user", "deny"}, asked: []string{"user"}, want: hook.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			times := 0
+			c := newChain(handlers.Options{Rules: func(context.Context, *hook.Call) handlers.Ruling {
+				who := test.rules[min(times, len(test.rules)-1)]
+				times++
+				switch who {
+				case "":
+					return handlers.Ruling{}
+				case "deny":
+					return handlers.Ruling{Refusal: "a new rule"}
+				}
+				return handlers.Ruling{Asks: who, Person: func(context.Context, *hook.Call) hook.Answer {
+					if asked = append(asked, who); who == test.denies {
+						return hook.Answer{Decision: hook.Deny, Reason: "no"}
+					}
+					return hook.Answer{}
+				}}
+			}})
+			got := c.Answer(t.Context(), call(t, hook.PreToolUse, nil))
+			if diff := cmp.Diff(test.asked, asked); diff != "" || got.Decision != test.want {
+				t.Errorf("%+v, -want +got\n%s", got, diff)
+			}
+		})
+	}
+}

@@ -40,6 +40,8 @@ type Ruling struct {
 	// Person asks a person after all other steps; nil: no person is asked. Only a denial
 	// counts. hooks.timeout does not apply.
 	Person func(context.Context, *hook.Call) hook.Answer
+	// Asks names the people that Person asks. If the rules want others after its answer, these are asked as well.
+	Asks string
 	// Passed is called last, when nothing has denied the call; nil: nothing is to be done then. It returns
 	// the reason for a denial.
 	Passed func(context.Context, *hook.Call) (refusal string)

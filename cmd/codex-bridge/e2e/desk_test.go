@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/cmd/internal/editor"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
@@ -130,6 +131,36 @@ func TestTwoApprovers(t *testing.T) {
 	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, "approved by release: SHA256:") != 1 || !strings.Contains(log, " and SHA256:") {
 		t.Errorf("the log has %s", log)
 	}
+	a.closeAndWait()
+}
+
+// The rules of the moment count also after an approval: those that need one more person meanwhile get it.
+func TestSecondApproverIsNeededMeanwhile(t *testing.T) {
+	t.Parallel()
+	keys := t.TempDir()
+	runner, _ := sshKey(t, keys, "runner")
+	grace, graceKey := sshKey(t, keys, "grace")
+	ada, adaKey := sshKey(t, keys, "ada")
+	one := strings.Replace(deskConfig(runner, grace, "5m"), "keys = [", fmt.Sprintf("keys = [%q, ", ada), 1)
+	a := newWorld(t, options{config: one}).newUninitializedEditor(false, proxyArgv...)
+	a.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := a.startTurn(thread, "RUN: mkdir made")
+	a.waitUntil("a request for a second person", func() bool { return len(a.waiting()) == 1 })
+	first := a.waiting()[0].ID
+	reloaded := a.Mark()
+	a.write("config.toml", strings.Replace(one, `approvers = "release"`, "approvers = \"release\"\napprover_count = 2", 1))
+	a.waitFor(reloaded, "bridge/config/changed", func(m editor.Message) bool { return m.Param("error") == "" })
+	a.answerDesk("--approve", graceKey)
+	a.waitUntil("a request for two people", func() bool {
+		all := a.waiting()
+		return len(all) == 1 && all[0].ID != first
+	})
+	a.checkAbsent("made")
+	a.answerDesk("--approve", graceKey)
+	a.answerDesk("--approve", adaKey)
+	a.waitTurn(thread, turn, mark)
+	a.checkPresent("made")
 	a.closeAndWait()
 }
 
