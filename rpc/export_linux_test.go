@@ -14,6 +14,7 @@ type JoinCalls struct {
 	Log       []string      // "tee", "splice" and "write N", in order
 	NoSplice  func() bool   // reports whether the next splice fails
 	BehindTee func(nth int) // called after each tee
+	Pause     func()        // called in place of a pause after a burst
 	tees      int
 }
 
@@ -27,6 +28,11 @@ func RecordCalls(j io.Reader) (calls *JoinCalls, ok bool) {
 	calls = &JoinCalls{}
 	both.from, both.to = recordedConn{both.from, calls, "tee"}, recordedConn{both.to, calls, "splice"}
 	both.out = recordedWriter{both.out, calls}
+	both.pause = func() {
+		if calls.Pause != nil {
+			calls.Pause()
+		}
+	}
 	return calls, true
 }
 
@@ -61,3 +67,9 @@ func (w recordedWriter) Write(b []byte) (int, error) {
 
 // JoinBulk is the shortest run that Join forwards without a copy.
 const JoinBulk = minSplice
+
+// Sizes of bursts.
+const (
+	JoinBurstLines = burstLines
+	JoinBurstSize  = burstSize
+)

@@ -132,6 +132,34 @@ func (l *joinedPair) wantCalls(what string, want ...string) {
 	l.calls.Log = nil
 }
 
+// Behind a read of many short lines, the next read gathers the bytes that arrive during a pause.
+func TestJoinPausesBehindABurst(t *testing.T) {
+	l := newJoinedPair(t)
+	late := ""
+	l.calls.Pause = func() {
+		late = "late\n"
+		l.send(late)
+	}
+	lines := func(n int) string { return strings.Repeat("a short line\n", n) }
+	for _, step := range []struct {
+		text  string
+		pause bool // before the read of text
+	}{
+		{text: lines(rpc.JoinBurstLines)},
+		{text: lines(rpc.JoinBurstLines - 2), pause: true},
+		{text: strings.Repeat("a long line ", 1000) + "\n" + lines(rpc.JoinBurstLines)},
+		{text: l.text(rpc.JoinBurstSize)},
+		{text: lines(1)},
+	} {
+		late = ""
+		l.send(step.text)
+		n, err := l.in.Read(l.buf)
+		if got := string(l.buf[:n]); err != nil || got != step.text+late || (late != "") != step.pause {
+			t.Errorf("read %.100q, %v; want %.100q, with a pause before: %v", got, err, step.text, step.pause)
+		}
+	}
+}
+
 // warm forwards one large run, with a copy: the next Read expects another.
 func (l *joinedPair) warm() {
 	l.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,17 @@ import (
 // calls cost more than a copy. Each spliced piece also takes a slot of the client's pipe,
 // which has 16 by default.
 const minSplice = 32 << 10
+
+// Codex writes each notification alone. In a fast stream each read and write of a few lines would
+// wake a process, so Read pauses after a read that is a burst: many short lines. Measured with
+// 200,000 notifications, relative to cat: 0.7 of its time and processor time; without a pause, 0.9
+// to 1.1. After one or a few messages there is no pause.
+const (
+	burstStart = 4 << 10               // bytes of a read that are looked at
+	burstLines = 8                     // lines in them that are a burst
+	burstSize  = PumpBufferSize / 2    // a read of this size gathers enough without a pause
+	burstPause = 50 * time.Microsecond // the kernel adds up to 50 µs
+)
 
 // Join returns a reader of in (Codex's stdout) and a writer to out (the client) for one
 // Pump. Large runs pass between the two without a copy back into the kernel: tee keeps
@@ -33,7 +45,7 @@ func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 		return in, out
 	}
 	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBufferSize) // a smaller pipe works, too
-	j := &joined{in: in, out: out, from: r, to: w, side: side}
+	j := &joined{in: in, out: out, from: r, to: w, side: side, pause: pauseBurst}
 	return j, j
 }
 
@@ -68,6 +80,8 @@ type joined struct {
 	held   []byte
 	at     int
 	busy   bool // since the last Read there was a run large enough for tee
+	burst  bool // the last Read was a burst
+	pause  func()
 	closed bool // whether side is closed
 }
 
@@ -76,6 +90,21 @@ func (j *joined) Write(b []byte) (int, error) { return j.out.Write(b) }
 
 // Read implements io.Reader.
 func (j *joined) Read(b []byte) (int, error) {
+	if j.burst {
+		j.pause()
+	}
+	n, err := j.read(b)
+	j.burst = n < burstSize && bytes.Count(b[:min(n, burstStart)], []byte{'\n'}) >= burstLines
+	return n, err
+}
+
+// pauseBurst waits without Go's timers, which are a millisecond late when nothing else runs.
+func pauseBurst() {
+	t := unix.NsecToTimespec(burstPause.Nanoseconds())
+	_ = unix.Nanosleep(&t, nil) // a signal may end it earlier
+}
+
+func (j *joined) read(b []byte) (int, error) {
 	n, kept := j.teeNext(len(b))
 	if n == 0 {
 		j.held, j.at = nil, 0

@@ -65,3 +65,18 @@ func TestThousands(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMetrics(t *testing.T) {
+	out := `goos: linux
+BenchmarkTurn/parse-64KiB-2         	       1	     31612 ns/op	2101.00 MB/s	       0 B/op	       3 allocs/op
+BenchmarkTool                       	      10	       250.5 ns/op
+PASS
+ok  	codex-bridge.example/bridge/policy	0.2s
+`
+	want := map[string]float64{
+		"Turn/parse-64KiB ns/op": 31612, "Turn/parse-64KiB MB/s": 2101, "Turn/parse-64KiB B/op": 0, "Turn/parse-64KiB allocs/op": 3, "Tool ns/op": 250.5,
+	}
+	if diff := cmp.Diff(want, parseMetrics([]byte(out))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
