@@ -4,7 +4,7 @@ import type { Entry } from "../src/core/entry";
 import type { FromPage, PageState, ShownRequest, ToPage } from "../src/view/messages";
 import { Bar } from "./bar";
 import { Chips } from "./chips";
-import { card, nameChat } from "./requests";
+import { card, nameChat, showEdit } from "./requests";
 import { Composer } from "./composer";
 import { byId } from "./dom";
 import { setFolder } from "./fileRow";
@@ -95,11 +95,14 @@ function showRequests(list: ShownRequest[]): void {
     const existing = [...cards.querySelectorAll<HTMLElement>(".request")].find((node) => node.dataset["request"] === request.id);
     if (existing) {
       nameChat(existing, request.chat);
+      showEdit(existing, request);
       continue;
     }
     const node = card(request, {
       answer: (id, choice, values) => post({ type: "answer", id, choice, values }),
       diff: (id) => post({ type: "diff", id }),
+      edit: (id) => post({ type: "edit", id }),
+      discardEdit: (id) => post({ type: "discardEdit", id }),
       open: (href) => post({ type: "open", href }),
     });
     cards.append(node);

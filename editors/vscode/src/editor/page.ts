@@ -57,6 +57,12 @@ export function handleMessage(app: PageHost, message: FromPage): void {
     case "diff":
       void app.requests.showDiff(message.id);
       return;
+    case "edit":
+      void app.requests.edit(message.id);
+      return;
+    case "discardEdit":
+      void app.requests.discardEdit(message.id);
+      return;
     case "openPolicy":
       void openPolicy(app, message.id, message.index);
       return;

@@ -21,8 +21,8 @@ export interface ChatTab {
   state: "idle" | "running" | "waiting";
 }
 
-/** A request with the name of its chat; "" for the chat that is shown. */
-export type ShownRequest = ServerRequest & { chat: string };
+/** A request with the name of its chat; "" for the chat that is shown. edit: whether the user may edit its patch, or does. */
+export type ShownRequest = ServerRequest & { chat: string; edit: "none" | "offered" | "open" };
 
 export interface Suggestion {
   /** The text that replaces the typed word. */
@@ -77,7 +77,7 @@ export type FromPage =
   | { type: "send"; text: string }
   | { type: "stop" }
   | { type: "answer"; id: string; choice: Choice; values: Values }
-  | { type: "diff"; id: string }
+  | { type: "diff" | "edit" | "discardEdit"; id: string }
   | { type: "openPolicy"; id: string; index: number }
   | { type: "change"; id: string; index: number; action: ChangeAction; hunk: number | undefined }
   | { type: "notice"; id: string; index: number }
@@ -164,6 +164,8 @@ export function parseMessage(raw: unknown): FromPage | undefined {
       return { type: "answer", id, choice, values: Object.fromEntries(plain) };
     }
     case "diff":
+    case "edit":
+    case "discardEdit":
     case "removeChip": {
       const id = text("id");
       return id === undefined ? undefined : { type: m["type"], id };
