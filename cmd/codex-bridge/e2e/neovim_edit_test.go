@@ -92,8 +92,8 @@ func TestNeovimEditPatch(t *testing.T) {
 	}
 }
 
-// An edit is not written over a file that changed since, and a request that ends keeps the text of the user. What has no
-// text to edit has no key for it.
+// An edit is not written over a file that changed since, and a request that ends keeps the text of the user. A
+// deletion can't be edited.
 func TestNeovimEditPatchNotWritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
