@@ -114,10 +114,22 @@ func TestNeovimEditPatchNotWritten(t *testing.T) {
 	v.typeKeys("ge")
 	v.editFile("deep/new.txt")
 	v.typeKeys("cc`mine`<Esc>")
+	v.lua(`session = require("codex-bridge.session")
+request = session.request
+session.request = function(method, _, callback)
+  session.request, written = request, method .. vim.fn.join(vim.fn.readfile("deep/new.txt"))
+  callback({ message = "no active turn to steer" })
+end`)
+	v.typeKeys("ga")
+	v.waitLua("written == 'turn/steer`mine`' and noted('Your version is not accepted: no active turn to steer.')")
+	v.waitScreen("ga  Accept edited")
+	if got := w.get("poem.txt"); got != "one\ntwo\n" || w.workspaceHasFile("deep") {
+		t.Errorf("the write is not taken back: %q", got)
+	}
 	if err := os.WriteFile(filepath.Join(w.workspace, "poem.txt"), []byte("other\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v.typeKeys("ga")
+	v.accept()
 	v.waitLua("noted('poem.txt changed since you started the edit.')")
 	v.waitScreen("ga  Accept edited")
 	if got := w.get("deep/new.txt"); got != "no file" {

@@ -188,6 +188,10 @@ test("an edited patch is accepted with its text, and a request that ends keeps i
     writeFileSync(join(root, "a.txt"), "crlf\r\n");
     await app.requests.edit(ask());
     assert.ok(calls.includes("warning | a.txt can't be edited here: it is not plain text in UTF-8 with LF."));
+    workspace.textDocuments.push({ uri: Uri.file(join(root, "a.txt")), isDirty: true, getText: () => "unsaved\n" });
+    await app.requests.edit();
+    assert.ok(calls.includes("warning | a.txt has unsaved changes. Save or revert them, then edit the patch."));
+    workspace.textDocuments.length = 0;
     assert.deepEqual(shown(), ["offered"]);
     rmSync(join(root, "a.txt"));
     await app.requests.edit();

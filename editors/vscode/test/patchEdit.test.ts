@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DiskFiles } from "../src/core/fileState";
 import { acceptEdited, isEditable, readProposal, type EditedFile } from "../src/core/patchEdit";
+import { PendingRequests } from "../src/core/pendingRequests";
 import type { Change } from "../src/core/protocol";
 import { toServerRequest, type ServerRequest } from "../src/core/serverRequest";
 import { unifiedDiff } from "../src/core/unifiedDiff";
@@ -91,6 +92,22 @@ for (const { name, breaks, answers, error, poem } of [
       assert.equal(responses().length, name === "the request is over" ? 1 : 0, `the request stays: ${request.title}`);
     }));
 }
+
+test("a request that ends during the write takes it back", () =>
+  inFolder(async (root) => {
+    const pending = new PendingRequests(() => undefined);
+    void pending.add(7, method, { threadId: "t1", turnId: "turn1" }, []);
+    const { id } = pending.list()[0]!;
+    const disk = new DiskFiles(root);
+    const [file] = await readProposal(disk, [update(join(root, "poem.txt"))], [root]);
+    const write: typeof disk.write = async (...args) => {
+      await disk.write(...args);
+      pending.resolve(7);
+    };
+    const call = (): Promise<never> => assert.fail("the model gets no text");
+    await assert.rejects(acceptEdited({ call, answer: () => false, pendingRequests: pending }, id, "accept", [{ ...file!, text: "mine\n" }], { read: (path) => disk.read(path), write }), /The request is over/);
+    assert.equal(read(root, "poem.txt"), "one\ntwo\n");
+  }));
 
 test("an answer from elsewhere while the edit is written is said", () =>
   inFolder(async (root) => {
