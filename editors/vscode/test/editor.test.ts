@@ -398,13 +398,17 @@ test("a request of a chat that is not shown is shown with its name, and answered
 
 test("chats are saved, and the last one can't vanish", () =>
   withStorage(async (folder) => {
-    const { app, chats } = newApp(folder);
+    const { app, view, chats } = newApp(folder);
     chats.current.title("one");
     chats.current.saveConversation({ key: "k", threadId: "t1" });
     await openChat(app);
-    const again = newApp(folder);
-    assert.deepEqual(again.chats.list.map((chat) => chat.id), chats.list.map((chat) => chat.id), "drafts belong to these ids");
-    assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current]), [["one", "t1"], ["New chat", undefined]]);
+    const [first, second] = chats.list.map((chat) => chat.id);
+    view.send({ type: "draft", id: first!, text: "half a message" });
+    view.send({ type: "draft", id: second!, text: "another one" });
+    view.send({ type: "draft", id: "closed", text: "nowhere" });
+    const again = newApp(folder); // at once: VS Code itself saves the state of a page with a delay
+    assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current, chat.draft]), [["one", "t1", "half a message"], ["New chat", undefined, "another one"]]);
+    assert.equal(again.view.received.flatMap((one) => (one.type === "state" ? [one.state.draft] : [])).at(-1), "another one");
     assert.equal(again.chats.current, again.chats.list[1]);
     await closeChat(again.app);
     await closeChat(again.app);

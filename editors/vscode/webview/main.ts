@@ -13,8 +13,7 @@ import { Log } from "./conversation";
 import { Picker } from "./picker";
 import { Tabs } from "./tabs";
 
-/** drafts: the messages that the user is writing, by chat. */
-const vscode = acquireVsCodeApi<{ drafts?: Record<string, string> }>();
+const vscode = acquireVsCodeApi();
 const post = (message: FromPage): void => vscode.postMessage(message);
 
 const log = new Log({
@@ -30,15 +29,12 @@ const announce = (text: string): void => {
 };
 /** The id of the chat that is shown. */
 let chat = "";
-let drafts = vscode.getState()?.drafts ?? {};
 const composer: Composer = new Composer({
   send: (text) => post({ type: "send", text }),
   command: (name, rest) => post({ type: "command", name, rest }),
   stop: () => post({ type: "stop" }),
   saveDraft: (draft) => {
-    if (chat === "") return;
-    drafts = { ...drafts, [chat]: draft };
-    vscode.setState({ drafts });
+    if (chat !== "") post({ type: "draft", id: chat, text: draft });
   },
   suggest: (query, number) => post({ type: "suggest", query, number }),
   announce,
@@ -147,8 +143,7 @@ function showState(state: PageState): void {
   if (state.chat !== chat) {
     chat = state.chat;
     picker.close();
-    drafts = Object.fromEntries(Object.entries(drafts).filter(([id]) => state.tabs.some((tab) => tab.id === id)));
-    composer.draft = drafts[chat] ?? "";
+    composer.draft = state.draft;
   }
   tabs.show(state.tabs, state.chat);
   log.reset(state.entries);

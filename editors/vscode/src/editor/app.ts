@@ -91,7 +91,6 @@ export class App implements Front, ComposingHost {
       this.gate(toGate({ state: "stopped", why: why.text }));
     } else {
       this.chats ??= new Chats(this, (cwd) => this.host(cwd), this.store.saved, folders());
-      this.save(); // the page keeps drafts by the id of their chat
       this.gate(this.chats.current.session.gate);
     }
     this.chat.reset();

@@ -35,6 +35,7 @@ export function pageState(app: PageHost): PageState {
     chosen: chat?.chosen ?? {},
     since: chat?.since ?? 0,
     title: app.title,
+    draft: chat?.draft ?? "",
     folder: app.folder,
     folderName: folderName(app.folder),
     blocked: blocked(),
@@ -47,6 +48,9 @@ export function handleMessage(app: PageHost, message: FromPage): void {
       return;
     case "send":
       void app.send(message.text).then((ok) => app.chat.send({ type: "sent", text: message.text, ok }));
+      return;
+    case "draft":
+      app.chats?.keepDraft(message.id, message.text);
       return;
     case "stop":
       app.stop();

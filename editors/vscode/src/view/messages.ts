@@ -48,6 +48,8 @@ export interface PageState {
   /** When the running turn started, in milliseconds since 1970; 0: no turn runs. */
   since: number;
   title: string;
+  /** The message that the user is writing in the chat that is shown. */
+  draft: string;
   folder: string;
   /** The name of the folder; "" if the window has no other one. */
   folderName: string;
@@ -75,6 +77,7 @@ export type ToPage =
 export type FromPage =
   | { type: "ready" }
   | { type: "send"; text: string }
+  | { type: "draft"; id: string; text: string }
   | { type: "stop" }
   | { type: "answer"; id: string; choice: Choice; values: Values }
   | { type: "diff" | "edit" | "discardEdit"; id: string }
@@ -121,6 +124,10 @@ export function parseMessage(raw: unknown): FromPage | undefined {
     case "send": {
       const message = text("text")?.trim();
       return message === undefined ? undefined : { type: "send", text: message };
+    }
+    case "draft": {
+      const [id, draft] = [text("id"), text("text")];
+      return id === undefined || draft === undefined ? undefined : { type: "draft", id, text: draft };
     }
     case "command": {
       const name = m["name"];
