@@ -61,6 +61,7 @@ func TestNeovimMentions(t *testing.T) {
 	w.write("workspace/source/with blank.py", "a = 1\n")
 	w.write("workspace/ignored/sum.txt", "\n")
 	w.write("workspace/.gitignore", "ignored\n")
+	w.write("workspace/.git/sum.py", "\n") // Codex finds it
 	v := w.neovim("{}")
 	v.typeKeys(":Codex<CR>ilook at @sum")
 	v.waitScreen("@source/sum.py file")
@@ -88,7 +89,10 @@ end`)
 	v.typeKeys("i@smpy")
 	v.waitScreen("@source/sum.py file")
 	v.typeKeys("<Esc>")
-	v.waitLua("#searched > 0 and searched[#searched] == 1")
+	v.waitLua("#searched > 0 and searched[#searched] == 2")
+	if screen := v.Screen().Text(); strings.Contains(screen, "@.git") {
+		t.Errorf("a file of .git is offered:\n%s", screen)
+	}
 	v.recordScreen("mentions")
 
 	v.typeKeys("ggdGi(@blank<C-x><C-o>")
