@@ -90,8 +90,10 @@ end`)
 	v.waitScreen("@source/sum.py file")
 	v.typeKeys("<Esc>")
 	v.waitLua("#searched > 0 and searched[#searched] == 2")
-	if screen := v.Screen().Text(); strings.Contains(screen, "@.git") {
-		t.Errorf("a file of .git is offered:\n%s", screen)
+	v.lua("require('codex-bridge.files').search('smpy', function(entries) found = entries end)")
+	v.waitLua("found")
+	if got := v.lua("return found"); got != `["source/sum.py"]` {
+		t.Errorf("the files are %s", got)
 	}
 	v.recordScreen("mentions")
 
