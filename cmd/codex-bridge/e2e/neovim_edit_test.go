@@ -149,6 +149,15 @@ end`)
 	if strings.Contains(v.Screen().Text(), "Edit, then accept") {
 		t.Error("a deletion can be edited")
 	}
+	got := v.lua(`local function offers(p, path)
+  local changes = { { path = path or vim.fn.getcwd() .. "/a", kind = { type = "add" }, diff = "a\n" } }
+  p.turnId = "t"
+  return vim.iter(require("codex-bridge.requests.file_change").card(p, changes).choices):any(function(choice) return choice.name == "edit" end)
+end
+return { offers({}), offers({ grantRoot = "/" }), offers({ reason = "[codex-bridge: leaves the sandbox] x" }), offers({}, "/elsewhere") }`)
+	if got != "[true,false,false,false]" {
+		t.Errorf("offered inside, for a root, outside the sandbox, outside the folder: %s", got)
+	}
 	v.decline()
 	v.waitTurns()
 }
