@@ -61,6 +61,7 @@ func TestNeovimMentions(t *testing.T) {
 	w.write("workspace/source/with blank.py", "a = 1\n")
 	w.write("workspace/ignored/sum.txt", "\n")
 	w.write("workspace/.gitignore", "ignored\n")
+	w.write("workspace/.git/sum.py", "\n") // Codex finds it
 	v := w.neovim("{}")
 	v.typeKeys(":Codex<CR>ilook at @sum")
 	v.waitScreen("@source/sum.py file")
@@ -88,7 +89,12 @@ end`)
 	v.typeKeys("i@smpy")
 	v.waitScreen("@source/sum.py file")
 	v.typeKeys("<Esc>")
-	v.waitLua("#searched > 0 and searched[#searched] == 1")
+	v.waitLua("#searched > 0 and searched[#searched] == 2")
+	v.lua("require('codex-bridge.files').search('smpy', function(entries) found = entries end)")
+	v.waitLua("found")
+	if got := v.lua("return found"); got != `["source/sum.py"]` {
+		t.Errorf("the files are %s", got)
+	}
 	v.recordScreen("mentions")
 
 	v.typeKeys("ggdGi(@blank<C-x><C-o>")

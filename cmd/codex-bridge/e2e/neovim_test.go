@@ -105,7 +105,7 @@ func TestNeovimApproval(t *testing.T) {
 	v := w.neovim("{}")
 	v.startText("ESCALATE: touch accepted")
 	// The end of the chat is above the card.
-	v.waitScreen("### $ touch accepted", "Leaves the sandbox", "Folder", "ga  Accept once", "gr  Decline")
+	v.waitScreen("### $ touch accepted", "Leaves the sandbox", "Folder", "ga  Accept once", "gr  Decline", ":CodexApprovals comes here.")
 	v.recordScreen("asked")
 	if got := v.lua("return { vim.api.nvim_get_current_win() == vim.fn.win_getid(1), vim.api.nvim_get_mode().mode }"); got != `[true,"n"]` {
 		t.Errorf("the card took the cursor: %s", got)

@@ -6,6 +6,30 @@ import { until } from "./user.mjs";
 
 const lines = (changed = {}) => Array.from({ length: 20 }, (_, i) => `${changed[i + 1] ?? `line ${i + 1}`}\n`).join("");
 
+/** The user edits a patch before they accept it, and undoes the write. */
+async function editBeforeAccept(p) {
+  await p.send("PATCH: edited.txt\nof the model");
+  await p.page.locator(".tab.active", { hasText: "edited.txt (Codex proposes)" }).waitFor();
+  const request = p.request("edited.txt");
+  await request.getByRole("button", { name: "Edit…" }).click();
+  await p.page.locator(".tab", { hasText: "Codex proposes" }).waitFor({ state: "detached" });
+  await p.page.locator(".tab.active", { hasText: "edited.txt (edit, then accept)" }).waitFor();
+  await p.page.locator(".monaco-diff-editor .modified .view-line", { hasText: "of the model" }).click();
+  await p.page.keyboard.press("Control+Home");
+  await p.page.keyboard.type("mine ");
+  await p.page.locator(".monaco-diff-editor .modified .view-line", { hasText: "mine of the model" }).waitFor();
+  await request.getByRole("button", { name: "Discard the Edits" }).waitFor();
+  await p.shot("edit");
+  await p.page.locator(".editor-actions").getByRole("button", { name: "Accept Edited" }).click();
+  await p.sees(".assistant", "I edited your patch before I accepted it."); // the scripted model repeats what it got
+  await p.idle();
+  assert.equal(p.read("edited.txt"), "mine of the model\n");
+  await p.page.locator(".tab", { hasText: "edited.txt" }).waitFor({ state: "detached" });
+  await p.chat.locator("article.changes", { hasText: "edited.txt" }).getByRole("button", { name: "Undo: edited.txt" }).click();
+  await until("the edited write is undone", () => p.read("edited.txt") === undefined);
+  await p.toChat();
+}
+
 export const changes = {
   async "the changes of a turn are undone by hunk, and restored with the user's edits kept"(p) {
     const file = join(p.code.workspace, "control.txt");
@@ -57,5 +81,6 @@ export const changes = {
     await p.page.locator(".monaco-dialog-box .monaco-button", { hasText: "Restore" }).click();
     await until("the restore is undone", () => p.read("control.txt") === lines({ 3: "codex 3", 9: "mine 9" }) && p.read("made.txt") === "made\n");
     await p.toChat();
+    await editBeforeAccept(p);
   },
 };

@@ -1,5 +1,7 @@
 // Scenes of threads and of several chats.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { release, running, until } from "./user.mjs";
 
 export const chats = {
@@ -76,10 +78,14 @@ export const chats = {
     await until("the command has run", () => p.read("second-chat.txt") === "second\n");
     await p.toasts.filter({ hasText: "Codex has finished: in the second chat" }).getByRole("button", { name: "Open Chat" }).click();
     await p.sees('.call[data-state="done"]', "echo second");
+    await p.prompt.fill("typed before the reload");
+    // VS Code saves the state of a page later, or never.
+    await until("the draft is saved", () => readdirSync(p.code.data, { recursive: true }).some((file) => file.endsWith("conversation.json") && readFileSync(join(p.code.data, file), "utf8").includes("typed before")));
     await p.page.reload();
     await p.waitForExtension();
     await p.toChat();
     await p.sees('.call[data-state="done"]', "echo second");
+    await until("the draft of the second is back", async () => (await p.prompt.inputValue()) === "typed before the reload");
     await tab(/SAY: the first chat/).click();
     await p.sees(".assistant", "the first chat");
     await until("the draft is back", async () => (await p.prompt.inputValue()) === "a draft of the first");

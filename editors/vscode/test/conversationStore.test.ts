@@ -11,7 +11,7 @@ test("ConversationStore saves at once, for the next window too", () => {
     const folder = join(root, "storage");
     const none: SavedChats = { chats: [], current: "" };
     assert.deepEqual(new ConversationStore(folder).saved, none);
-    const two: SavedChats = { chats: [{ id: "a", title: "one", conversation: { key: "k", threadId: "t" } }, { id: "b", title: "", conversation: undefined }], current: "b" };
+    const two: SavedChats = { chats: [{ id: "a", title: "one", conversation: { key: "k", threadId: "t" }, draft: "half a message" }, { id: "b", title: "", conversation: undefined }], current: "b" };
     new ConversationStore(folder).saved = two;
     assert.deepEqual(new ConversationStore(folder).saved, two);
     writeFileSync(join(folder, "conversation.json"), '{"key":"k","threadId":"t"}'); // of a version with one chat

@@ -1,6 +1,6 @@
 // The classes of src/editor and src/view, with a fake VS Code.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
@@ -17,7 +17,7 @@ import { threadName, Threads } from "../src/editor/threads";
 import { call } from "../src/editor/tools";
 import { Chat } from "../src/view/chat";
 import type { FromPage, PageState, ToPage } from "../src/view/messages";
-import { calls, env, state, TabInputTextDiff, Uri } from "./fakeVscode";
+import { calls, env, state, TabInputTextDiff, Uri, workspace } from "./fakeVscode";
 
 beforeEach(() => {
   calls.length = 0;
@@ -137,6 +137,70 @@ test("a diff does not accept what leaves the sandbox", () => {
     assert.deepEqual(answers, want, reason);
   }
 });
+
+test("an edited patch is accepted with its text, and a request that ends keeps it", () =>
+  withStorage(async (folder) => {
+    const root = realpathSync(folder);
+    state.folders = [root];
+    const { app, view, chats } = newApp();
+    const { session } = chats.current;
+    const pending = session.pendingRequests;
+    const ask = (): string => {
+      void pending.add(1, "item/fileChange/requestApproval", { threadId: "t", turnId: "u" }, [{ path: join(root, "a.txt"), kind: { type: "add" }, diff: "one\n" }]);
+      return pending.list()[0]!.id;
+    };
+    const shown = (): string[] => view.received.flatMap((one) => (one.type === "requests" ? [one.requests.map((request) => request.edit).join()] : [])).slice(-1);
+    const steered: object[] = [];
+    session.call = (_, params) => Promise.resolve(void steered.push(params) as never);
+    const sides = (): Uri[] => {
+      const line = calls.findLast((one) => one.startsWith("command vscode.diff"))!;
+      return /^command vscode\.diff (\{.*?\}) (\{.*?\}) "a\.txt \(edit, then accept\)"/.exec(line)!.slice(1).map((text) => Object.assign(new Uri("", ""), JSON.parse(text) as Uri));
+    };
+    const isDone = (): Promise<unknown> => new Promise((done) => setTimeout(done, 50));
+
+    const first = ask();
+    assert.deepEqual(shown(), ["offered"]);
+    await app.requests.edit(first);
+    assert.deepEqual(shown(), ["open"]);
+    const [left, right] = sides();
+    assert.throws(() => app.requests.edits.readFile(new Uri("codex-bridge-edit", "/none") as never), /no file/);
+    assert.deepEqual([left!, right!].map((uri) => [app.requests.edits.stat(uri as never).permissions, String(app.requests.edits.readFile(uri as never))]), [[1, ""], [undefined, "one\n"]]);
+    app.requests.edits.writeFile(right! as never, Buffer.from("mine\n"));
+    assert.ok(app.requests.answer(first, "accept"));
+    assert.ok(app.requests.answer(first, "accept"), "a second click");
+    while (pending.list().length > 0) await isDone();
+    assert.equal(readFileSync(join(root, "a.txt"), "utf8"), "mine\n");
+    assert.equal(steered.length, 1);
+    assert.throws(() => app.requests.edits.readFile(right! as never), /no file/, "it is closed");
+
+    rmSync(join(root, "a.txt"));
+    await app.requests.edit(ask());
+    app.requests.answer(pending.list()[0]!.id, "decline");
+    assert.ok(!calls.some((line) => line.startsWith("warning")), "an unchanged text closes without a message");
+    await app.requests.edit(ask());
+    const open = sides()[1]!;
+    workspace.textDocuments.push({ uri: open, getText: () => "typed\n" });
+    pending.resolve(1);
+    assert.ok(calls.includes("warning | The request is over, so nothing was written. Your text stays in the editor."));
+    assert.equal(String(app.requests.edits.readFile(open as never)), "one\n", "it stays open");
+    workspace.textDocuments.length = 0;
+
+    writeFileSync(join(root, "a.txt"), "crlf\r\n");
+    await app.requests.edit(ask());
+    assert.ok(calls.includes("warning | a.txt can't be edited here: it is not plain text in UTF-8 with LF."));
+    workspace.textDocuments.push({ uri: Uri.file(join(root, "a.txt")), isDirty: true, getText: () => "unsaved\n" });
+    await app.requests.edit();
+    assert.ok(calls.includes("warning | a.txt has unsaved changes. Save or revert them, then edit the patch."));
+    workspace.textDocuments.length = 0;
+    assert.deepEqual(shown(), ["offered"]);
+    rmSync(join(root, "a.txt"));
+    await app.requests.edit();
+    view.send({ type: "discardEdit", id: pending.list()[0]!.id });
+    await isDone();
+    assert.deepEqual(shown(), ["offered"]);
+    assert.ok(!existsSync(join(root, "a.txt")));
+    pending.declineAll(() => true);
+  }));
 
 test("a pending request becomes a notification when the chat is hidden", () => {
   const { view } = appWith(run, { command: "make", cwd: "/w" });
@@ -334,13 +398,17 @@ test("a request of a chat that is not shown is shown with its name, and answered
 
 test("chats are saved, and the last one can't vanish", () =>
   withStorage(async (folder) => {
-    const { app, chats } = newApp(folder);
+    const { app, view, chats } = newApp(folder);
     chats.current.title("one");
     chats.current.saveConversation({ key: "k", threadId: "t1" });
     await openChat(app);
-    const again = newApp(folder);
-    assert.deepEqual(again.chats.list.map((chat) => chat.id), chats.list.map((chat) => chat.id), "drafts belong to these ids");
-    assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current]), [["one", "t1"], ["New chat", undefined]]);
+    const [first, second] = chats.list.map((chat) => chat.id);
+    view.send({ type: "draft", id: first!, text: "half a message" });
+    view.send({ type: "draft", id: second!, text: "another one" });
+    view.send({ type: "draft", id: "closed", text: "nowhere" });
+    const again = newApp(folder); // at once: VS Code itself saves the state of a page with a delay
+    assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current, chat.draft]), [["one", "t1", "half a message"], ["New chat", undefined, "another one"]]);
+    assert.equal(again.view.received.flatMap((one) => (one.type === "state" ? [one.state.draft] : [])).at(-1), "another one");
     assert.equal(again.chats.current, again.chats.list[1]);
     await closeChat(again.app);
     await closeChat(again.app);

@@ -1,14 +1,11 @@
 // The parts of the API of VS Code that the tests of src/editor and src/view need. A test sets state, and reads calls.
 export class Uri {
-  readonly query: string;
-  constructor(readonly scheme: string, readonly fsPath: string, query = "") {
-    this.query = query;
-  }
+  constructor(readonly scheme: string, readonly fsPath: string, readonly query = "", readonly authority = "") {}
   static file = (path: string): Uri => new Uri("file", path);
   static parse = (text: string): Uri => new Uri(text.split(":")[0]!, text);
   static joinPath = (base: Uri, ...parts: string[]): Uri => new Uri(base.scheme, [base.fsPath, ...parts].join("/"));
-  with = (change: { scheme?: string; query?: string }): Uri => new Uri(change.scheme ?? this.scheme, this.fsPath, change.query ?? this.query);
-  toString = (): string => `${this.scheme}:${this.fsPath}`;
+  with = (change: { scheme?: string; query?: string; authority?: string }): Uri => new Uri(change.scheme ?? this.scheme, this.fsPath, change.query ?? this.query, change.authority ?? this.authority);
+  toString = (): string => `${this.scheme}:${this.authority && `//${this.authority}`}${this.fsPath}`;
 }
 export class Position {
   constructor(readonly line: number, readonly character: number) {}
@@ -39,6 +36,9 @@ export class EventEmitter {
   event = (): object => ({ dispose: () => undefined });
   fire(): void {}
 }
+export const FileType = { File: 1 };
+export const FilePermission = { Readonly: 1 };
+export const FileSystemError = { FileNotFound: (uri: Uri) => new Error(`no file ${uri.toString()}`) };
 export const EndOfLine = { LF: 1, CRLF: 2 };
 export class WorkspaceEdit {
   readonly edits: { uri: Uri; range: Range; text: string }[] = [];
@@ -93,7 +93,8 @@ export const workspace = {
   findFiles: () => Promise.resolve(state.foundFiles.map((path) => Uri.file(path))),
   openTextDocument: (uri: Uri) => record(`document ${uri.fsPath}`),
   registerTextDocumentContentProvider: () => disposable,
-  textDocuments: [] as { uri: Uri; apply?(range: Range, text: string): void }[],
+  registerFileSystemProvider: () => disposable,
+  textDocuments: [] as { uri: Uri; isDirty?: boolean; getText?(): string; apply?(range: Range, text: string): void }[],
   applyEdit: (edit: WorkspaceEdit) => {
     for (const { uri, range, text } of edit.edits) workspace.textDocuments.find((one) => one.uri === uri)?.apply?.(range, text);
     return Promise.resolve(true);

@@ -11,6 +11,8 @@ for (const { name, text = file, diff, want } of [
   { name: "only new lines, after line 2", diff: "@@ -2,0 +3 @@\n+2.5\n", want: "one\ntwo\n2.5\nthree\nfour\nfive\n" },
   { name: "into an empty file", text: "", diff: "@@ -0,0 +1 @@\n+new\n", want: "new\n" },
   { name: "no newline at the end", text: "one", diff: "@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+1\n\\ No newline at end of file\n", want: "1" },
+  { name: "a newline that comes", text: "a\nb", diff: "@@ -1,2 +1,2 @@\n-a\n-b\n\\ No newline at end of file\n+A\n+b\n", want: "A\nb\n" },
+  { name: "a newline that goes", text: "a\n", diff: "@@ -1 +1 @@\n-a\n+A\n\\ No newline at end of file\n", want: "A" },
   { name: "with the header of a file", diff: "--- a\n+++ b\n@@ -1 +1 @@\n-one\n+1\n", want: "1\ntwo\nthree\nfour\nfive\n" },
   { name: "a moved file, in Codex's format", diff: "@@ -1 +1 @@\n-one\n+1\n\nMoved to: x", want: "1\ntwo\nthree\nfour\nfive\n" },
   { name: "CRLF is kept", text: "one\r\ntwo\r\n", diff: "@@ -1 +1 @@\n-one\n+1\n", want: "1\r\ntwo\r\n" },

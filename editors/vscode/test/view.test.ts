@@ -64,11 +64,12 @@ test("resolveInFolder rejects paths outside the folder", () => {
 
 test("parseMessage rejects invalid messages", () => {
   assert.deepEqual(parseMessage({ type: "send", text: " a " }), { type: "send", text: "a" });
+  assert.deepEqual(parseMessage({ type: "draft", id: "1", text: " a " }), { type: "draft", id: "1", text: " a " });
   assert.deepEqual(parseMessage({ type: "answer", id: "1", choice: "accept", values: { a: "b", c: 1 } }), { type: "answer", id: "1", choice: "accept", values: { a: "b" } });
   for (const bad of [
     null, 3, {}, { type: "send" }, { type: "command", name: "quit" }, { type: "image", name: "x", data: "AAAA" }, { type: "choose", kind: "model", setting: "cwd", value: "/" },
     { type: "checkFiles", paths: Array(500).fill("a.ts:1") }, { type: "tab", action: "quit", id: "1" }, { type: "dropFiles", uris: [1] }, { type: "openFile", path: "a" }, { type: "run", command: "x" }, { type: "answer", id: "1", choice: "yes" },
-    { type: "open", href: "command:workbench.action.quit" }, { type: "open", href: "file:///etc/passwd" }, { type: "diff" },
+    { type: "open", href: "command:workbench.action.quit" }, { type: "open", href: "file:///etc/passwd" }, { type: "diff" }, { type: "draft", id: "1" }, { type: "edit" },
     { type: "change", id: "c", index: 0, action: "undo", hunk: "1" }, { type: "change", id: "c", index: 0, action: "delete" },
   ]) {
     assert.equal(parseMessage(bad), undefined, JSON.stringify(bad));

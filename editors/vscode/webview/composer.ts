@@ -1,4 +1,5 @@
-// The message that the user is writing. The draft is saved, because VS Code destroys a hidden webview.
+// The message that the user is writing. The extension keeps the draft: VS Code destroys a hidden
+// webview, and saves its state with a delay.
 import { parseSlash, type SlashCommand } from "../src/core/slash";
 import * as strings from "../src/core/strings";
 import { Completion } from "./completion";

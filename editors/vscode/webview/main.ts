@@ -4,7 +4,7 @@ import type { Entry } from "../src/core/entry";
 import type { FromPage, PageState, ShownRequest, ToPage } from "../src/view/messages";
 import { Bar } from "./bar";
 import { Chips } from "./chips";
-import { card, nameChat } from "./requests";
+import { card, nameChat, showEdit } from "./requests";
 import { Composer } from "./composer";
 import { byId } from "./dom";
 import { setFolder } from "./fileRow";
@@ -13,8 +13,7 @@ import { Log } from "./conversation";
 import { Picker } from "./picker";
 import { Tabs } from "./tabs";
 
-/** drafts: the messages that the user is writing, by chat. */
-const vscode = acquireVsCodeApi<{ drafts?: Record<string, string> }>();
+const vscode = acquireVsCodeApi();
 const post = (message: FromPage): void => vscode.postMessage(message);
 
 const log = new Log({
@@ -30,15 +29,12 @@ const announce = (text: string): void => {
 };
 /** The id of the chat that is shown. */
 let chat = "";
-let drafts = vscode.getState()?.drafts ?? {};
 const composer: Composer = new Composer({
   send: (text) => post({ type: "send", text }),
   command: (name, rest) => post({ type: "command", name, rest }),
   stop: () => post({ type: "stop" }),
   saveDraft: (draft) => {
-    if (chat === "") return;
-    drafts = { ...drafts, [chat]: draft };
-    vscode.setState({ drafts });
+    if (chat !== "") post({ type: "draft", id: chat, text: draft });
   },
   suggest: (query, number) => post({ type: "suggest", query, number }),
   announce,
@@ -95,11 +91,14 @@ function showRequests(list: ShownRequest[]): void {
     const existing = [...cards.querySelectorAll<HTMLElement>(".request")].find((node) => node.dataset["request"] === request.id);
     if (existing) {
       nameChat(existing, request.chat);
+      showEdit(existing, request);
       continue;
     }
     const node = card(request, {
       answer: (id, choice, values) => post({ type: "answer", id, choice, values }),
       diff: (id) => post({ type: "diff", id }),
+      edit: (id) => post({ type: "edit", id }),
+      discardEdit: (id) => post({ type: "discardEdit", id }),
       open: (href) => post({ type: "open", href }),
     });
     cards.append(node);
@@ -144,8 +143,7 @@ function showState(state: PageState): void {
   if (state.chat !== chat) {
     chat = state.chat;
     picker.close();
-    drafts = Object.fromEntries(Object.entries(drafts).filter(([id]) => state.tabs.some((tab) => tab.id === id)));
-    composer.draft = drafts[chat] ?? "";
+    composer.draft = state.draft;
   }
   tabs.show(state.tabs, state.chat);
   log.reset(state.entries);

@@ -10,6 +10,8 @@ import { fileRow } from "./fileRow";
 export interface RequestActions {
   answer(id: string, choice: Choice, values: Values): void;
   diff(id: string): void;
+  edit(id: string): void;
+  discardEdit(id: string): void;
   open(href: string): void;
 }
 
@@ -19,6 +21,18 @@ export function nameChat(card: HTMLElement, chat: string): void {
   if (!node) return;
   node.textContent = chat === "" ? "" : strings.chats.inChat(chat);
   node.hidden = chat === "";
+}
+
+/** Shows the buttons for a patch that the user may edit, or edits. */
+export function showEdit(card: HTMLElement, { edit, keptMs }: ShownRequest): void {
+  const isOpen = edit === "open";
+  for (const node of card.querySelectorAll<HTMLElement>("[data-choice], [data-edit]")) {
+    const { choice, edit: action } = node.dataset;
+    if (choice === "accept") node.textContent = isOpen ? strings.edit.accept : strings.choice(choice, keptMs);
+    if (choice === "acceptForSession") node.hidden = isOpen;
+    if (action === "start") node.textContent = isOpen ? strings.edit.show : strings.edit.start;
+    if (action !== undefined) node.hidden = edit === "none" || (action === "discard" && !isOpen);
+  }
 }
 
 export function card(request: ShownRequest, actions: RequestActions): HTMLElement {
@@ -75,8 +89,13 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     if (!main) input.addEventListener("click", () => answer(choice));
     row.append(input);
   }
-  if (request.kind === "patch") row.append(button(strings.request.showDiff, "secondary", () => actions.diff(request.id)));
+  if (request.kind === "patch") {
+    const [edit, discard] = [button(strings.edit.start, "secondary", () => actions.edit(request.id)), button(strings.edit.discard, "secondary", () => actions.discardEdit(request.id))];
+    [edit.dataset["edit"], discard.dataset["edit"]] = ["start", "discard"];
+    row.append(button(strings.request.showDiff, "secondary", () => actions.diff(request.id)), edit, discard);
+  }
   node.append(row);
+  showEdit(node, request);
   if (request.expiresAt !== null) node.append(countdown(node, request.expiresAt));
   node.addEventListener("submit", (event) => {
     event.preventDefault();

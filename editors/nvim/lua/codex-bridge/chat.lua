@@ -2,6 +2,7 @@
 -- deltas, so that a thousand deltas a second change the buffer only a few times. The functions of the module are the
 -- methods of the current chat.
 local config = require("codex-bridge.config")
+local folds = require("codex-bridge.folds")
 local markdown = require("codex-bridge.markdown")
 local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
@@ -331,39 +332,6 @@ function Chat:set_state(id, text, highlight)
   end
 end
 
--- Creates the folds of a block in a window: that of an output, and those of the items of a list. is_open has the keys
--- of items whose folds are open.
-local function fold(buf, block, window, is_open)
-  local row = row_of(buf, block)
-  vim.api.nvim_win_call(window, function()
-    if block.output then
-      vim.cmd(("silent %d,%dfold"):format(row + 1, row + block.lines - 1))
-    end
-    for _, item in ipairs(block.folds or {}) do
-      vim.cmd(("silent %d,%dfold"):format(row + 2 + item.first, row + 2 + item.last))
-      if is_open and is_open[item.key] then
-        vim.cmd(("silent %dfoldopen"):format(row + 2 + item.first))
-      end
-    end
-  end)
-end
-
--- Deletes the folds of a list in a window, and returns the keys of those that are open.
-local function delete_folds(buf, block, window)
-  local row, is_open = row_of(buf, block), {}
-  vim.api.nvim_win_call(window, function()
-    local view = vim.fn.winsaveview()
-    for _, item in ipairs(block.folds or {}) do
-      local line = row + 2 + item.first
-      is_open[item.key] = vim.fn.foldclosed(line) == -1
-      vim.api.nvim_win_set_cursor(window, { line, 0 })
-      vim.cmd("silent! normal! zd")
-    end
-    vim.fn.winrestview(view)
-  end)
-  return is_open
-end
-
 -- Replaces the body of a block by a list of the form of changes/lines.lua, with a fold for each item. The places of an
 -- older list are forgotten.
 function Chat:set_list(id, list)
@@ -373,7 +341,7 @@ function Chat:set_list(id, list)
     return -- the user has deleted the buffer
   end
   for _, window in ipairs(vim.fn.win_findbuf(buf)) do
-    is_open[window] = delete_folds(buf, block, window)
+    is_open[window] = folds.delete(block, row_of(buf, block), window)
   end
   self:set_body(id, list.lines)
   for other_id, other in pairs(self.by_id) do
@@ -391,7 +359,7 @@ function Chat:set_list(id, list)
     vim.api.nvim_buf_set_extmark(buf, list_ns, at, 0, { end_col = #line, hl_group = mark[2] })
   end
   for window, keys in pairs(is_open) do
-    fold(buf, block, window, keys)
+    folds.create(block, row, window, keys)
   end
 end
 
@@ -458,7 +426,7 @@ function Chat:finish(id)
       markdown.code(buf, row + 2, body, block.language)
     end
     for _, window in ipairs(vim.fn.win_findbuf(buf)) do
-      fold(buf, block, window)
+      folds.create(block, row_of(buf, block), window)
     end
   end
 end
@@ -471,7 +439,7 @@ function Chat:create_folds(window)
   end)
   for _, block in ipairs(self.blocks) do
     if not block.output or block.done then
-      fold(buf, block, window)
+      folds.create(block, row_of(buf, block), window)
     end
   end
 end
@@ -484,13 +452,7 @@ function M.foldtext()
   for _, chat in ipairs(all) do
     block = block or mark and chat.buf == buf and chat.by_mark[mark[1]]
   end
-  local text = "▸ " .. vim.fn.getline(vim.v.foldstart):gsub("^#+ ", "")
-  if not block then
-    return text
-  end
-  local count = block.has_text and block.lines - 4 or 0
-  local ending = (" · %s · %s"):format(block.state or "", (count == 1 and S.one_line or S.lines):format(count))
-  return ui.truncate(text, vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(ending)) .. ending
+  return folds.text(block)
 end
 
 -- Deletes all blocks.

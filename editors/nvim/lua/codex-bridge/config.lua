@@ -31,7 +31,7 @@ M.defaults = {
   -- false: no key.
   keys = {
     send = "<CR>", send_insert = "<C-s>", stop = "<C-c>", image = "<M-v>", open = "<CR>",
-    accept = "ga", accept_session = "gs", accept_always = "gA", decline = "gr", cancel = "gR", diff = "gd",
+    accept = "ga", accept_session = "gs", accept_always = "gA", decline = "gr", cancel = "gR", diff = "gd", edit = "ge",
     open_policy = "go", explain = "g?",
     next_file = "]f", previous_file = "[f",
   },

@@ -71,13 +71,16 @@ local function sides(change)
   return before, after
 end
 
-local function new_buffer(name, lines, filetype)
+local function new_buffer(name, lines, filetype, is_editable)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   pcall(vim.api.nvim_buf_set_name, buf, name)
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1 -- an undo does not empty the buffer
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].undolevels = levels
   vim.bo[buf].filetype = filetype
-  vim.bo[buf].modifiable = false
+  vim.bo[buf].modifiable = is_editable or false
   return buf
 end
 
@@ -91,7 +94,9 @@ end
 -- Returns the keys for the winbar.
 function PatchView:hint()
   local keys = config.current.keys
-  local parts = { S.diff_accept:format(keys.accept or ":CodexAccept"), S.diff_decline:format(keys.decline or ":CodexDecline") }
+  local parts = { (self.edit and S.edit_accept or S.diff_accept):format(keys.accept or ":CodexAccept") }
+  parts[#parts + 1] = self.edit and S.edit_keep or nil
+  parts[#parts + 1] = S.diff_decline:format(keys.decline or ":CodexDecline")
   if #self.changes > 1 then
     parts[#parts + 1] = S.diff_next:format(keys.next_file or ":CodexNextFile")
   end
@@ -101,7 +106,7 @@ function PatchView:hint()
 end
 
 function PatchView:title(path, kind)
-  local what = ({ add = S.new_file, delete = S.deleted_file, update = S.after })[kind.type] or kind.type
+  local what = self.edit and S.edit_side or ({ add = S.new_file, delete = S.deleted_file, update = S.after })[kind.type] or kind.type
   local moved = kind.move_path and " → " .. vim.fn.fnamemodify(kind.move_path, ":~:.") or ""
   local title = ("%s%s (%s)"):format(path, moved, what)
   if #self.changes > 1 then
@@ -112,17 +117,27 @@ end
 
 -- Shows file i of the patch.
 function PatchView:show_file(i)
+  self:keep_text()
   local change = self.changes[i]
   self.at = i
   local path = ui.short_path(change.path)
-  local before, after = sides(change)
+  local before, after
+  if self.edit then
+    before, after = self.edit:sides(i)
+  else
+    before, after = sides(change)
+  end
   local filetype = before and (vim.filetype.match({ filename = change.path, contents = after }) or "") or "diff"
   self.switching = true
   vim.api.nvim_set_current_tabpage(self.tab)
   vim.cmd("silent only")
   vim.cmd.diffoff()
   local window, old = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
-  vim.api.nvim_win_set_buf(window, self:set_keys(new_buffer("codex://after/" .. path, after or M.lines({ change }), filetype)))
+  local right = self:set_keys(new_buffer("codex://after/" .. path, after or M.lines({ change }), filetype, self.edit ~= nil))
+  vim.api.nvim_win_set_buf(window, right)
+  if self.edit then
+    self:allow_write(right)
+  end
   if vim.api.nvim_buf_is_valid(old) then
     vim.api.nvim_buf_delete(old, { force = true })
   end
@@ -139,6 +154,26 @@ function PatchView:show_file(i)
   self.window = window
   self:show_winbar()
   self.switching = false
+end
+
+-- Makes :write keep the text of the user.
+function PatchView:allow_write(buf)
+  self.buf = buf
+  vim.bo[buf].buftype, vim.bo[buf].modified = "acwrite", false
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    buffer = buf,
+    callback = function()
+      self:keep_text()
+    end,
+  })
+end
+
+-- Keeps the text of the file that the user edits.
+function PatchView:keep_text()
+  if self.buf and vim.api.nvim_buf_is_loaded(self.buf) then
+    self.edit:set(self.at, vim.api.nvim_buf_get_lines(self.buf, 0, -1, true))
+    vim.bo[self.buf].modified = false
+  end
 end
 
 function PatchView:show_winbar()
@@ -199,15 +234,16 @@ end
 
 function PatchView:finish(decision)
   if not self.closed then
+    self:keep_text()
     self:close()
     self.done(decision)
   end
 end
 
 -- Shows changes. done is called with "accept" or "decline", or with nil if the user closes a window first. Returns
--- the view, which has dismiss and set_countdown.
-function M.show(changes, reason, countdown, done)
-  local self = setmetatable({ changes = changes, reason = reason, countdown = countdown, done = done, from = vim.api.nvim_get_current_win() }, PatchView)
+-- the view, which has dismiss and set_countdown. edit: the texts that the user may change, see requests/patch_edit.lua.
+function M.show(changes, reason, countdown, done, edit)
+  local self = setmetatable({ changes = changes, reason = reason, countdown = countdown, done = done, edit = edit, from = vim.api.nvim_get_current_win() }, PatchView)
   vim.cmd("tab split")
   self.tab = vim.api.nvim_get_current_tabpage()
   vim.cmd.enew()
@@ -219,6 +255,7 @@ end
 -- Closes the tab without an answer.
 function PatchView:dismiss()
   if not self.closed then
+    self:keep_text()
     self:close()
   end
 end

@@ -72,9 +72,12 @@ function M.search(query, callback)
       refused_on = connection
       return callback(M.match(query))
     end
+    local files = vim.tbl_filter(function(file)
+      return not ("/" .. file.path .. "/"):find("/.git/", 1, true) -- Codex finds these, too
+    end, result.files)
     callback(vim.tbl_map(function(file)
       return file.path .. (file.match_type == "directory" and "/" or "")
-    end, vim.list_slice(result.files, 1, MAX_RESULTS)))
+    end, vim.list_slice(files, 1, MAX_RESULTS)))
   end)
 end
 

@@ -34,6 +34,12 @@ interface Hunk {
   new: string[];
 }
 
+/** Completes a hunk whose last line lacks a newline on one side only: the other side has an empty line then. */
+function endHunk(hunk: Hunk | undefined, open: Set<"old" | "new">): void {
+  if (open.size !== 1) return;
+  hunk?.[open.has("old") ? "new" : "old"].push("");
+}
+
 /** Applies a unified diff. Returns undefined if it does not fit. */
 export function apply(text: string, diff: string): string | undefined {
   const hunks = parse(diff);
@@ -66,9 +72,12 @@ function findHunk(lines: string[], hunk: Hunk, from: number): number | undefined
 function parse(diff: string): Hunk[] | undefined {
   const hunks: Hunk[] = [];
   let hunk: Hunk | undefined;
+  let [last, open] = [" ", new Set<"old" | "new">()]; // the mark of the last line, and the sides without a newline at the end
   for (const line of diff.replace(/\n\nMoved to: [^\n]*\n?$/, "").replace(/\n$/, "").split("\n")) {
     const head = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/.exec(line);
     if (head) {
+      endHunk(hunk, open);
+      open = new Set();
       // With a count of 0, the hunk follows the line.
       hunk = { at: Number(head[1]) - (head[2] === "0" ? 0 : 1), old: [], new: [] };
       hunks.push(hunk);
@@ -90,6 +99,8 @@ function parse(diff: string): Hunk[] | undefined {
         hunk.new.push(line.slice(1));
         break;
       case "\\": // "No newline at end of file" refers to the previous line
+        if (last !== "+") open.add("old");
+        if (last !== "-") open.add("new");
         break;
       case undefined: // an empty context line without its leading blank
         hunk.old.push("");
@@ -98,6 +109,8 @@ function parse(diff: string): Hunk[] | undefined {
       default:
         return undefined;
     }
+    last = line[0] ?? " ";
   }
+  endHunk(hunk, open);
   return hunks.length > 0 ? hunks : undefined;
 }

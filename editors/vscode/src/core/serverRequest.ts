@@ -16,6 +16,7 @@ export interface ServerRequest {
   kind: "command" | "patch" | "permissions" | "form" | "question";
   title: string;
   threadId: string;
+  turnId: string;
   itemId: string;
   command: string;
   cwd: string;
@@ -38,6 +39,7 @@ export type Keeper = "codex" | "bridge";
 
 interface Params {
   threadId?: string;
+  turnId?: string;
   itemId?: string;
   command?: string | null;
   cwd?: string | null;
@@ -70,7 +72,7 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
   const reason = p.reason ?? "";
   const isMarked = reason.startsWith(leavesMark);
   const request: ServerRequest = {
-    id, kind: "command", title: "", threadId: p.threadId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
+    id, kind: "command", title: "", threadId: p.threadId ?? "", turnId: p.turnId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
     reason: isMarked ? "" : visible(reason), details: "", url: "", files: [], fields: [], choices: [],
     leaves: isMarked ? visible(reason.slice(leavesMark.length)) : "", keptMs: p.bridge?.rememberMs ?? 0,
     expiresAt: p.bridge?.expiresInMs ? now + p.bridge.expiresInMs : null,

@@ -545,6 +545,27 @@ export const diff = {
   deleted: ", deleted",
 };
 
+// The edit of a patch before it is accepted
+export const edit = {
+  start: "Edit…",
+  show: "Show the Edit",
+  accept: "Accept Edited",
+  discard: "Discard the Edits",
+  title: (file: string): string => `${file} (edit, then accept)`,
+  files: (count: number): string => `Edit ${count} files, then accept`,
+  unsaved: (file: string): string => `${file} has unsaved changes. Save or revert them, then edit the patch.`,
+  notText: (file: string): string => `${file} can't be edited here: it is not plain text in UTF-8 with LF.`,
+  doesNotApply: (file: string): string => `The patch does not fit ${file} as it is now.`,
+  changedMeanwhile: (file: string): string => `Nothing was written: ${file} changed since you started the edit. Your text stays in the editor.`,
+  notWritten: (file: string, why: string): string => `${file} can't be written: ${why}. Your text stays in the editor.`,
+  notAccepted: (why: string): string => `Your version is not accepted: ${why}. The files are as before, and your text stays in the editor.`,
+  notPending: "The request is over, so nothing was written. Your text stays in the editor.",
+  answeredMeanwhile: "The request was answered elsewhere while your version was written. Compare the files with your text in the editor.",
+  nothing: "No pending patch can be edited. A patch can be edited if it adds and changes files of the folder, in the sandbox.",
+  toModel: (diff: string): string =>
+    `I edited your patch before I accepted it. The files have the patch with my edits, so the tool reports a rejection. Do not apply the patch again. My edits of your version:\n\n${diff}`,
+};
+
 // The official extension
 export const official = {
   reload: "Reload Window",

@@ -24,6 +24,7 @@ import { TurnChanges } from "./changes";
 import { Composing, type ComposingHost } from "./composing";
 import { exists } from "./context";
 import { scheme } from "./diffs";
+import { editScheme } from "./patchEdits";
 import { blocked, folderName, folders } from "./folder";
 import { ConversationStore } from "./conversationStore";
 import { handleMessage, pageState } from "./page";
@@ -74,6 +75,7 @@ export class App implements Front, ComposingHost {
       this.status,
       this.changes,
       vscode.workspace.registerTextDocumentContentProvider(scheme, this.requests.diffs),
+      vscode.workspace.registerFileSystemProvider(editScheme, this.requests.edits, { isCaseSensitive: true }),
       vscode.window.registerWebviewViewProvider(Chat.id, this.chat),
       (this.threadTree.view = vscode.window.createTreeView("codexBridge.threads", { treeDataProvider: this.threadTree })),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.startSession()),
@@ -89,7 +91,6 @@ export class App implements Front, ComposingHost {
       this.gate(toGate({ state: "stopped", why: why.text }));
     } else {
       this.chats ??= new Chats(this, (cwd) => this.host(cwd), this.store.saved, folders());
-      this.save(); // the page keeps drafts by the id of their chat
       this.gate(this.chats.current.session.gate);
     }
     this.chat.reset();

@@ -32,6 +32,8 @@ export class OpenChat implements SessionObserver {
   since = 0;
   /** The values that the user has chosen for the next turn. */
   chosen: Chosen = {};
+  /** The message that the user is writing. */
+  draft = "";
   readonly attachments: Attachments;
   /** The attachments of messages whose turn has not ended. */
   private sent: Attachment[] = [];
@@ -164,8 +166,8 @@ export class Chats {
     /** The folders of the window. A saved chat of another folder is left out. */
     folders: string[],
   ) {
-    for (const { id, title, conversation, folder = folders[0]! } of saved.chats.slice(0, maxChats)) {
-      if (folders.includes(folder)) this.list.push(this.make(id, title, conversation, folder));
+    for (const { id, title, conversation, folder = folders[0]!, draft = "" } of saved.chats.slice(0, maxChats)) {
+      if (folders.includes(folder)) this.list.push(Object.assign(this.make(id, title, conversation, folder), { draft }));
     }
     if (this.list.length === 0) this.list.push(this.make(newId(), "", undefined, folders[0]!));
     this.shown = this.list.find((chat) => chat.id === saved.current) ?? this.list[0];
@@ -176,7 +178,8 @@ export class Chats {
   }
 
   get saved(): SavedChats {
-    return { chats: this.list.map(({ id, threadTitle, conversation, folder }) => ({ id, title: threadTitle, conversation, folder })), current: this.current.id };
+    const chats = this.list.map(({ id, threadTitle, conversation, folder, draft }) => ({ id, title: threadTitle, conversation, folder, ...(draft && { draft }) }));
+    return { chats, current: this.current.id };
   }
 
   /** Opens another chat, by default in the folder of the shown one, and shows it. Throws if there are too many. */
@@ -186,6 +189,14 @@ export class Chats {
     this.list.push(chat);
     this.select(chat);
     return chat;
+  }
+
+  /** Keeps the message that the user is writing in a chat. */
+  keepDraft(id: string, text: string): void {
+    const chat = this.list.find((one) => one.id === id);
+    if (!chat || chat.draft === text) return;
+    chat.draft = text;
+    this.front.save();
   }
 
   select(chat: OpenChat): void {

@@ -10,6 +10,8 @@ export interface SavedChat {
   conversation: Conversation | undefined;
   /** The folder of the chat; undefined: saved by a version with one folder. */
   folder?: string;
+  /** The message that the user is writing; undefined: none. */
+  draft?: string;
 }
 
 export interface SavedChats {
@@ -55,6 +57,6 @@ function toConversation(raw: unknown): Conversation | undefined {
 }
 
 function toChat(raw: unknown): SavedChat[] {
-  const { id, title, conversation, folder } = (raw ?? {}) as Partial<SavedChat>;
-  return typeof id === "string" ? [{ id, title: String(title ?? ""), conversation: toConversation(conversation), ...(typeof folder === "string" && { folder }) }] : [];
+  const { id, title, conversation, folder, draft } = (raw ?? {}) as Partial<SavedChat>;
+  return typeof id === "string" ? [{ id, title: String(title ?? ""), conversation: toConversation(conversation), ...(typeof folder === "string" && { folder }), ...(typeof draft === "string" && { draft }) }] : [];
 }

@@ -7,6 +7,13 @@ import * as strings from "../core/strings";
 
 export const scheme = "codex-bridge-patch";
 
+/** Returns the documents on the right side of a tab's diffs. */
+export function modifiedIn(input: unknown): vscode.Uri[] {
+  if (input instanceof vscode.TabInputTextDiff) return [input.modified];
+  // This version of the API has no type for a tab with several diffs.
+  return ((input as { textDiffs?: { modified: vscode.Uri }[] } | undefined)?.textDiffs ?? []).map((one) => one.modified);
+}
+
 export class Diffs implements vscode.TextDocumentContentProvider {
   private readonly texts = new Map<string, string>();
   private readonly shown = new Map<string, string[]>(); // request → keys of its documents
@@ -46,12 +53,7 @@ export class Diffs implements vscode.TextDocumentContentProvider {
       this.shown.delete(request);
       for (const key of keys) this.texts.delete(key);
       const ours = (uri: vscode.Uri): boolean => uri.scheme === scheme && keys.includes(uri.query);
-      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => {
-        if (input instanceof vscode.TabInputTextDiff) return ours(input.modified);
-        // This version of the API has no type for a tab with several diffs.
-        const several = (input as { textDiffs?: { modified: vscode.Uri }[] } | undefined)?.textDiffs;
-        return several?.some((d) => ours(d.modified)) ?? false;
-      });
+      const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => modifiedIn(input).some(ours));
       await vscode.window.tabGroups.close(tabs, true);
     }
   }

@@ -35,6 +35,7 @@ export function pageState(app: PageHost): PageState {
     chosen: chat?.chosen ?? {},
     since: chat?.since ?? 0,
     title: app.title,
+    draft: chat?.draft ?? "",
     folder: app.folder,
     folderName: folderName(app.folder),
     blocked: blocked(),
@@ -48,6 +49,9 @@ export function handleMessage(app: PageHost, message: FromPage): void {
     case "send":
       void app.send(message.text).then((ok) => app.chat.send({ type: "sent", text: message.text, ok }));
       return;
+    case "draft":
+      app.chats?.keepDraft(message.id, message.text);
+      return;
     case "stop":
       app.stop();
       return;
@@ -56,6 +60,12 @@ export function handleMessage(app: PageHost, message: FromPage): void {
       return;
     case "diff":
       void app.requests.showDiff(message.id);
+      return;
+    case "edit":
+      void app.requests.edit(message.id);
+      return;
+    case "discardEdit":
+      void app.requests.discardEdit(message.id);
       return;
     case "openPolicy":
       void openPolicy(app, message.id, message.index);

@@ -1,11 +1,17 @@
 // The pending requests of all chats: on cards in the page, as notifications, as diffs and in the status bar.
 import * as vscode from "vscode";
+import { escapeLinks } from "../core/approvalNotification";
 import type { Choice } from "../core/choice";
+import { isEditable } from "../core/patchEdit";
+import type { ServerRequest } from "../core/serverRequest";
+import { visibleValue } from "../core/text";
 import type { Chat } from "../view/chat";
 import type { ShownRequest } from "../view/messages";
 import { ApprovalNotifications } from "./approvalNotifications";
-import type { Chats } from "./chats";
+import type { Chats, OpenChat } from "./chats";
 import { Diffs } from "./diffs";
+import { PatchEdits, rootsOf } from "./patchEdits";
+import * as strings from "../core/strings";
 import { setContext } from "./setContext";
 import * as settings from "./settings";
 import type { StatusBar } from "./statusBar";
@@ -19,6 +25,7 @@ export interface RequestsHost {
 
 export class Requests {
   readonly diffs = new Diffs();
+  readonly edits = new PatchEdits();
   private readonly notifications: ApprovalNotifications;
   /** The id of the last request whose diff was opened, so that it opens once. */
   private openedPatch = "";
@@ -34,7 +41,12 @@ export class Requests {
   /** The requests of the shown chat first, those of the others with their name. */
   get shown(): ShownRequest[] {
     const { chats } = this.host;
-    return (chats?.requests() ?? []).map(({ chat, request }) => ({ ...request, chat: chat === chats?.current ? "" : chat.name }));
+    return (chats?.requests() ?? []).map(({ chat, request }) => ({ ...request, chat: chat === chats?.current ? "" : chat.name, edit: this.editOf(chat, request) }));
+  }
+
+  private editOf(chat: OpenChat, request: ServerRequest): ShownRequest["edit"] {
+    if (this.edits.has(request.id)) return "open";
+    return isEditable(request, chat.session.pendingRequests.changes(request.id), rootsOf(chat.folder)) ? "offered" : "none";
   }
 
   /** Shows the pending requests. */
@@ -47,7 +59,9 @@ export class Requests {
     this.notify();
     setContext("requestPending", requests.length > 0);
     setContext("patchPending", requests.some((request) => request.kind === "patch"));
-    void this.diffs.close(requests.map((request) => request.id));
+    const ids = requests.map((request) => request.id);
+    void this.diffs.close(ids);
+    void this.edits.close(ids);
     const newest = requests.at(-1);
     if (newest?.kind === "patch" && newest.id !== this.openedPatch && settings.openDiff()) {
       this.openedPatch = newest.id;
@@ -61,8 +75,33 @@ export class Requests {
     this.notifications.update(this.shown, this.host.chats?.current.folder ?? "", wanted === "always" || (wanted === "whenHidden" && !this.host.chat.visible));
   }
 
+  /** Answers a request. An accept of a patch that the user edits accepts the user's version. */
   answer(id: string, choice: Choice, values: Record<string, string> = {}): boolean {
-    return this.host.chats?.withRequest(id)?.session.answer(id, choice, values) ?? false;
+    const session = this.host.chats?.withRequest(id)?.session;
+    if (!session) return false;
+    if (!this.edits.has(id) || choice === "decline") return session.answer(id, choice, values);
+    void this.explain(this.edits.accept(session, id, choice));
+    return true;
+  }
+
+  /** Lets the user edit a patch before it is accepted. */
+  async edit(id?: string): Promise<void> {
+    const wanted = this.shown.find((request) => request.edit !== "none" && (id === undefined || request.id === id));
+    const chat = wanted && this.host.chats?.withRequest(wanted.id);
+    if (!chat) return void vscode.window.showInformationMessage(strings.edit.nothing);
+    await this.explain(this.edits.open(wanted.id, chat.session.pendingRequests.changes(wanted.id), chat.folder));
+    if (this.edits.has(wanted.id)) void this.diffs.close(this.shown.map((one) => one.id).filter((one) => one !== wanted.id));
+    this.changed();
+  }
+
+  async discardEdit(id = this.edits.request()): Promise<void> {
+    if (id !== undefined) await this.edits.discard(id);
+    this.changed();
+  }
+
+  /** Shows why something did not work. */
+  private async explain(work: Promise<void>): Promise<void> {
+    await work.catch((cause: Error) => void vscode.window.showWarningMessage(escapeLinks(visibleValue(cause.message))));
   }
 
   /**
@@ -71,7 +110,7 @@ export class Requests {
    */
   answerCurrent(choice: Choice, diff?: vscode.Uri): void {
     const requests = this.shown;
-    const active = this.diffs.request(diff);
+    const active = this.edits.request(diff) ?? this.diffs.request(diff);
     const request = active === undefined ? (requests.length === 1 ? requests[0] : undefined) : requests.find((r) => r.id === active);
     const inView = request !== undefined && ((active !== undefined && request.leaves === "") || this.isInView(request.id));
     if (request && request.fields.length === 0 && request.choices.includes(choice) && (choice === "decline" || inView)) this.answer(request.id, choice);

@@ -21,8 +21,8 @@ export interface ChatTab {
   state: "idle" | "running" | "waiting";
 }
 
-/** A request with the name of its chat; "" for the chat that is shown. */
-export type ShownRequest = ServerRequest & { chat: string };
+/** A request with the name of its chat; "" for the chat that is shown. edit: whether the user may edit its patch, or does. */
+export type ShownRequest = ServerRequest & { chat: string; edit: "none" | "offered" | "open" };
 
 export interface Suggestion {
   /** The text that replaces the typed word. */
@@ -48,6 +48,8 @@ export interface PageState {
   /** When the running turn started, in milliseconds since 1970; 0: no turn runs. */
   since: number;
   title: string;
+  /** The message that the user is writing in the chat that is shown. */
+  draft: string;
   folder: string;
   /** The name of the folder; "" if the window has no other one. */
   folderName: string;
@@ -75,9 +77,10 @@ export type ToPage =
 export type FromPage =
   | { type: "ready" }
   | { type: "send"; text: string }
+  | { type: "draft"; id: string; text: string }
   | { type: "stop" }
   | { type: "answer"; id: string; choice: Choice; values: Values }
-  | { type: "diff"; id: string }
+  | { type: "diff" | "edit" | "discardEdit"; id: string }
   | { type: "openPolicy"; id: string; index: number }
   | { type: "change"; id: string; index: number; action: ChangeAction; hunk: number | undefined }
   | { type: "notice"; id: string; index: number }
@@ -122,6 +125,10 @@ export function parseMessage(raw: unknown): FromPage | undefined {
       const message = text("text")?.trim();
       return message === undefined ? undefined : { type: "send", text: message };
     }
+    case "draft": {
+      const [id, draft] = [text("id"), text("text")];
+      return id === undefined || draft === undefined ? undefined : { type: "draft", id, text: draft };
+    }
     case "command": {
       const name = m["name"];
       return isCommand(name) ? { type: "command", name, rest: text("rest") ?? "" } : undefined;
@@ -164,6 +171,8 @@ export function parseMessage(raw: unknown): FromPage | undefined {
       return { type: "answer", id, choice, values: Object.fromEntries(plain) };
     }
     case "diff":
+    case "edit":
+    case "discardEdit":
     case "removeChip": {
       const id = text("id");
       return id === undefined ? undefined : { type: m["type"], id };

@@ -1,6 +1,7 @@
 -- item/fileChange/requestApproval: Codex wants to write a patch. The card shows its beginning; a key shows it as a diff.
 local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local patch_edit = require("codex-bridge.requests.patch_edit")
 local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
@@ -15,8 +16,25 @@ local function file_names(changes)
   end, changes), ", ")
 end
 
+-- Returns the choices of the card. edit: that of the user, if they have one.
+local function choices_of(is_editable, edit)
+  local all = {
+    { name = "accept", label = edit and S.accept_edited or S.accept, value = "accept" },
+    { name = "decline", label = S.decline, value = "decline" },
+    { name = "cancel", label = S.cancel, value = "cancel" },
+    { name = "diff", label = S.show_diff, value = "diff" },
+  }
+  if is_editable then
+    all[#all + 1] = { name = "edit", label = edit and S.edit_again or S.edit_patch, value = "edit" }
+  end
+  if edit then
+    all[#all + 1] = { name = "discard", label = S.discard_edits, value = "discard" }
+  end
+  return all
+end
+
 -- Returns the options of the card.
-function M.card(p, changes)
+function M.card(p, changes, edit)
   local reason, leaves = describe.reason(p.reason)
   local rows = { { S.files, file_names(changes) } }
   if leaves then
@@ -37,12 +55,7 @@ function M.card(p, changes)
   local warns = leaves or p.grantRoot
   return {
     title = warns and S.leaves_sandbox or S.asks_patch, highlight = warns and "DiagnosticWarn" or nil, rows = rows,
-    choices = {
-      { name = "accept", label = S.accept, value = "accept" },
-      { name = "decline", label = S.decline, value = "decline" },
-      { name = "cancel", label = S.cancel, value = "cancel" },
-      { name = "diff", label = S.show_diff, value = "diff" },
-    },
+    choices = choices_of(patch_edit.is_offered(p, changes, warns), edit),
   }
 end
 
@@ -51,16 +64,25 @@ View.__index = View
 
 function View:show_card()
   self.diff = nil
-  self.card = choices.show(M.card(self.params, self.changes), self.request, function(value)
+  if self.edit and not self.edit:is_changed() then
+    self.edit = nil
+  end
+  self.card = choices.show(M.card(self.params, self.changes, self.edit), self.request, function(value)
     self.card = nil
     if value == "diff" then
       return self:show_diff()
+    elseif value == "edit" then
+      return self:show_edit()
+    elseif value == "discard" then
+      self.edit = nil
+      return self:show_card()
     end
-    self.done(value)
+    self:answer(value)
   end)
 end
 
-function View:show_diff()
+-- Shows the patch as a diff. edit: its right side can be edited.
+function View:show_diff(edit)
   local cards = require("codex-bridge.requests.card")
   local expires_at = self.request.expires_at
   local stop
@@ -71,14 +93,46 @@ function View:show_diff()
       return self:show_card()
     end
     self.diff = nil
-    self.done(decision)
-  end)
+    self:answer(decision)
+  end, edit)
   stop = cards.every_second(function()
     if expires_at and self.diff then
       self.diff:set_countdown(cards.countdown(expires_at))
     end
   end)
   self.stop_ticks = stop
+end
+
+function View:show_edit()
+  local reason
+  if not self.edit then
+    self.edit, reason = patch_edit.new(self.params, self.changes)
+  end
+  if not self.edit then
+    vim.notify(reason, vim.log.levels.WARN)
+    return self:show_card()
+  end
+  self:show_diff(self.edit)
+end
+
+-- Answers the request. An accept accepts the user's version, if they have one.
+function View:answer(decision)
+  if not self.edit or decision == nil then
+    return self.done(decision)
+  elseif decision ~= "accept" then
+    self.edit:keep()
+    return self.done(decision)
+  end
+  self.edit:accept(self.request, function(err, answer)
+    if err then
+      vim.notify(S.error:format(err), vim.log.levels.WARN)
+      if not self.request.resolved then
+        return self:show_card()
+      end
+      self.edit:keep()
+    end
+    self.done(answer)
+  end)
 end
 
 function View:is_visible()
@@ -96,7 +150,7 @@ end
 function View:choose(name)
   if self.card then
     return self.card:choose(name)
-  elseif name == "accept" or name == "decline" then
+  elseif self.diff and (name == "accept" or name == "decline") then
     self.diff:finish(name)
     return true
   end
@@ -104,6 +158,7 @@ function View:choose(name)
 end
 
 function View:dismiss()
+  local is_shown = self.card or self.diff
   if self.card then
     self.card:dismiss()
   elseif self.diff then
@@ -111,6 +166,9 @@ function View:dismiss()
     self.diff:dismiss()
   end
   self.card, self.diff = nil, nil
+  if self.edit and is_shown then -- else it is being accepted
+    self.edit:keep()
+  end
 end
 
 function M.show(request, done, item)
