@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -15,6 +16,10 @@ type dialect struct {
 	lock string
 	// hasTable counts the tables with the name $1.
 	hasTable string
+	// batch runs statements in a transaction that excludes other writers.
+	batch func(context.Context, *Store, []statement) error
+	// sum returns an expression for the SHA-256 in hex of a text.
+	sum func(text string) string
 	// insertRecord adds a record to a transcript.
 	insertRecord string
 	// search returns the statements for a query and their arguments; since has the format of the

@@ -80,6 +80,9 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
 			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
 		}
+		for _, index := range []string{"grants_expires", "grants_workspace"} {
+			execSQL(t, s.DB(), "DROP INDEX "+index)
+		}
 		execSQL(t, s.DB(), "DELETE FROM schema_version WHERE version > 6")
 		s.Close()
 
