@@ -31,3 +31,11 @@ func SetTurnTimeout(t testing.TB, d time.Duration) {
 	turnTimeout = d
 	t.Cleanup(func() { turnTimeout = before })
 }
+
+// SetMaxCounted changes from how many records on a word does not count for the order, until the test
+// ends.
+func SetMaxCounted(t testing.TB, n int) {
+	before := maxCounted
+	maxCounted = n
+	t.Cleanup(func() { maxCounted = before })
+}

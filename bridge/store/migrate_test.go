@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/store"
 )
@@ -72,22 +73,29 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		addRecords(t, s, 2, testRecord("u", store.User, 0, "pump"), testRecord("u", store.User, 300, "pump"))
 		before, err := s.Verify(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		execSQL(t, s.DB(), "ALTER TABLE decisions DROP COLUMN facts")
-		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
+		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping", "transcript_hours"} {
 			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
 		}
 		for _, index := range []string{"grants_expires", "grants_workspace"} {
 			execSQL(t, s.DB(), "DROP INDEX "+index)
+		}
+		if o.URL == "" {
+			execSQL(t, s.DB(), "DROP TRIGGER transcript_hour")
 		}
 		execSQL(t, s.DB(), "DELETE FROM schema_version WHERE version > 6")
 		s.Close()
 
 		check := func(s *store.Store, count int) {
 			t.Helper()
+			if got := find(t, s, store.SearchOptions{Query: "pump", Since: noon.Add(time.Minute)}); len(got) != 1 {
+				t.Errorf("schema %d: found %q", s.Version(), got)
+			}
 			if head, err := s.Verify(t.Context()); err != nil || head.Seq != int64(count) || count == 2 && head != before {
 				t.Errorf("schema %d: %v, %v; the head was %v", s.Version(), head, err, before)
 			}

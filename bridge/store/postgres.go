@@ -30,7 +30,7 @@ var postgresDialect = dialect{
 	hint:         func(error) string { return "" }, // the server's errors suffice
 	batch:        postgresBatch,
 	sum:          func(text string) string { return "encode(sha256(convert_to(" + text + ", 'UTF8')), 'hex')" },
-	insertRecord: postgresInsertRecord, search: postgresSearch,
+	insertRecord: postgresInsertRecord, find: postgresFind,
 }
 
 const postgresLock = `pg_advisory_xact_lock(7163376010450423130)`

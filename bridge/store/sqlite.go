@@ -27,7 +27,7 @@ var sqliteDialect = dialect{
 	hint:         sqliteHint,
 	batch:        sqliteBatch,
 	sum:          func(text string) string { return "codex_bridge_sum(" + text + ")" },
-	insertRecord: sqliteInsertRecord, search: sqliteSearch,
+	insertRecord: sqliteInsertRecord, find: sqliteFind,
 }
 
 func init() {

@@ -92,10 +92,13 @@ func (s *Store) update(ctx context.Context, f func(context.Context, *sql.Tx) err
 	return s.checkNotReplaced()
 }
 
+// transact runs f as update does. It limits only the wait for other writers.
 func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	defer s.turns.take(ctx)()
+	wait, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	var tx *sql.Tx
-	err := s.retry.do(ctx, func() (err error) {
+	err := s.retry.do(wait, func() (err error) {
 		tx, err = s.write.BeginTx(ctx, &sql.TxOptions{Isolation: s.isolation})
 		return err
 	})
