@@ -59,7 +59,9 @@ func (s *Store) AddGrant(ctx context.Context, g Grant, limit int) error {
 	g = g.normalized()
 	created, expires := g.Created.Format(timeLayout), g.Expires.Format(timeLayout)
 	err := s.updateAll(ctx,
-		statement{`DELETE FROM grants WHERE digest = $1 OR expires <= $2`, []any{g.Digest, created}},
+		statement{`DELETE FROM grants WHERE digest = $1`, []any{g.Digest}},
+		// PostgreSQL would read all grants without the first condition.
+		statement{`DELETE FROM grants WHERE (SELECT min(expires) FROM grants) <= $1 AND expires <= $1`, []any{created}},
 		statement{`INSERT INTO grants (seq, ` + grantColumns + `)
 			SELECT coalesce(max(seq), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM grants`,
 			[]any{g.ID, g.Digest, g.Workspace, g.Tool, g.What, g.Client, g.Thread, created, expires}},

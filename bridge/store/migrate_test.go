@@ -79,15 +79,10 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		execSQL(t, s.DB(), "ALTER TABLE decisions DROP COLUMN facts")
-		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping", "transcript_hours"} {
+		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
 			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
 		}
-		for _, index := range []string{"grants_expires", "grants_workspace"} {
-			execSQL(t, s.DB(), "DROP INDEX "+index)
-		}
-		if o.URL == "" {
-			execSQL(t, s.DB(), "DROP TRIGGER transcript_hour")
-		}
+		dropIndexes(t, s, o)
 		execSQL(t, s.DB(), "DELETE FROM schema_version WHERE version > 6")
 		s.Close()
 
@@ -131,6 +126,15 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 		check(s, 3)
 		check(old, 3) // the reader that was open during the migration
 	})
+}
+
+// dropIndexes undoes the migrations 10 and 11.
+func dropIndexes(t *testing.T, s *store.Store, o store.Options) {
+	t.Helper()
+	execSQL(t, s.DB(), "DROP INDEX grants_expires; DROP INDEX grants_workspace")
+	if o.URL == "" {
+		execSQL(t, s.DB(), "DROP TRIGGER transcript_hour; DROP TABLE transcript_hours")
+	}
 }
 
 // A read-only store creates and writes no file.
