@@ -75,8 +75,8 @@ func TestSynchronousCommitIsOn(t *testing.T) {
 	}
 }
 
-// What Append and AddGrant acknowledge is in the log of the server on disk, although their
-// transactions do not wait for it. Other processes of the server write there too, so most calls count.
+// An acknowledged decision or grant is in the log of the server on disk, although its transaction does
+// not wait for the disk. Other processes of the server write there too, so most calls count.
 func TestAcknowledgedIsWritten(t *testing.T) {
 	const calls = 20
 	s := open(t, postgresDatabase(t))
