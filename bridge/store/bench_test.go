@@ -45,11 +45,12 @@ func fillDecisions(b *testing.B, s *store.Store, count int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for e, err := range store.ChainValues(testDecision(), count) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := tx.ExecContext(b.Context(), store.InsertDecision, e...); err != nil {
+	statement, args, err := s.AppendStatement(testDecision())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range count {
+		if _, err := tx.ExecContext(b.Context(), statement, args...); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -58,18 +57,11 @@ func (s *Store) Append(ctx context.Context, d Decision) error {
 	if err != nil {
 		return err
 	}
-	err = s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		head, err := readHead(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if err := e.setPrevious(head); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, insertDecision, e.values()...)
-		return err
-	})
+	appending, err := s.appending(e)
 	if err != nil {
+		return err
+	}
+	if err := s.updateAll(ctx, appending); err != nil {
 		return fmt.Errorf("the decision can't be written to the log in %s: %w", s.location, err)
 	}
 	return nil

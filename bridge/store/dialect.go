@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -15,11 +16,14 @@ type dialect struct {
 	lock string
 	// hasTable counts the tables with the name $1.
 	hasTable string
+	// batch runs statements in a transaction that excludes other writers.
+	batch func(context.Context, *Store, []statement) error
+	// sum returns an expression for the SHA-256 in hex of a text.
+	sum func(text string) string
 	// insertRecord adds a record to a transcript.
 	insertRecord string
-	// search returns the statements for a query and their arguments; since has the format of the
-	// column time.
-	search func(f SearchOptions, q query, since string) (count string, find func(ranked bool) string, args []any)
+	// find returns the matches of Find; since has the format of the column time.
+	find func(ctx context.Context, s *Store, f SearchOptions, q query, since string) ([]Match, error)
 	// hint suggests a fix for an error; empty if there is none.
 	hint func(error) string
 	// secrets must not appear in any text.

@@ -92,11 +92,18 @@ func (e Entry) canonical(hash string) ([]byte, error) {
 	return jcs.Transform(text)
 }
 
-// setPrevious makes the entry the next one after head.
-func (e *Entry) setPrevious(head Head) (err error) {
-	e.Seq, e.Previous = head.Seq+1, head.Hash
-	e.Hash, err = e.sum()
-	return err
+// cut returns Line without the hash, cut at the hash of the entry before and at the number, which
+// only the transaction that appends the entry knows. No value has the names with bare quotes.
+func (e Entry) cut() (start, middle, end string, err error) {
+	e.Seq, e.Previous = 0, ""
+	line, err := e.canonical("")
+	if err != nil {
+		return "", "", "", err
+	}
+	const previous, seq = `"previous":"`, `"seq":`
+	start, rest, _ := strings.Cut(string(line), previous)
+	middle, end, _ = strings.Cut(rest, seq+"0")
+	return start + previous, middle + seq, end, nil
 }
 
 func (e Entry) timeText() string { return e.Time.UTC().Format(timeLayout) }
@@ -113,14 +120,28 @@ func fieldsText(fields []string) string {
 // decisionColumns are the columns of a row, in the order of row.scan. See Store.columns.
 const decisionColumns = `seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, facts, previous, hash`
 
-const insertDecision = `INSERT INTO decisions (` + decisionColumns + `)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+// appending returns the statement that appends an entry. The database computes its hash, so that
+// other writers need not wait for an answer of the bridge.
+func (d dialect) appending(e Entry) (statement, error) {
+	start, middle, end, err := e.cut()
+	if err != nil {
+		return statement{}, err
+	}
+	const seq, previous = `(coalesce(head.seq, 0) + 1)`, `coalesce(head.hash, $17)`
+	line := `$14 || ` + previous + ` || $15 || ` + seq + ` || $16`
+	return statement{
+		`INSERT INTO decisions (` + decisionColumns + `)
+		SELECT ` + seq + `, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, ` + previous + `, ` + d.sum(line) + `
+		FROM (SELECT 1) AS one LEFT JOIN (SELECT seq, hash FROM decisions ORDER BY seq DESC LIMIT 1) AS head ON 1 = 1`,
+		append(e.values(), start, middle, end, zeroHash),
+	}, nil
+}
 
-// values returns the values of decisionColumns.
+// values returns the values of decisionColumns, without the place in the chain.
 func (e Entry) values() []any {
 	return []any{
-		e.Seq, e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
-		e.Rule, e.Reason, e.Origin, fieldsText(e.Fields), e.Message, e.Facts, e.Previous, e.Hash,
+		e.timeText(), e.Client, e.Thread, e.Turn, e.Method, e.Verdict, e.Mode,
+		e.Rule, e.Reason, e.Origin, fieldsText(e.Fields), e.Message, e.Facts,
 	}
 }
 

@@ -2,29 +2,21 @@ package store
 
 import (
 	"database/sql"
-	"iter"
+	"testing"
+	"time"
 )
 
 // DB returns the connection that writes, for tests that change the database.
 func (s *Store) DB() *sql.DB { return s.write }
 
-// InsertDecision is the statement for the values of ChainValues.
-const InsertDecision = insertDecision
-
-// ChainValues returns the rows of count calls of Append.
-func ChainValues(d Decision, count int) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		e, err := newEntry(d)
-		head := Head{Hash: zeroHash}
-		for range count {
-			if err == nil {
-				err = e.setPrevious(head)
-			}
-			if head = (Head{e.Seq, e.Hash}); !yield(e.values(), err) {
-				return
-			}
-		}
+// AppendStatement returns the statement of Append and its arguments.
+func (s *Store) AppendStatement(d Decision) (text string, args []any, err error) {
+	e, err := newEntry(d)
+	if err != nil {
+		return "", nil, err
 	}
+	one, err := s.appending(e)
+	return one.text, one.args, err
 }
 
 // ProcessStart is processStart.
@@ -32,3 +24,18 @@ var ProcessStart = processStart
 
 // TimeLayout is the format of times in the database.
 const TimeLayout = timeLayout
+
+// SetTurnTimeout changes how long a writer waits for its turn, until the test ends.
+func SetTurnTimeout(t testing.TB, d time.Duration) {
+	before := turnTimeout
+	turnTimeout = d
+	t.Cleanup(func() { turnTimeout = before })
+}
+
+// SetMaxCounted changes from how many records on a word does not count for the order, until the test
+// ends.
+func SetMaxCounted(t testing.TB, n int) {
+	before := maxCounted
+	maxCounted = n
+	t.Cleanup(func() { maxCounted = before })
+}

@@ -58,19 +58,16 @@ func (g Grant) normalized() Grant {
 func (s *Store) AddGrant(ctx context.Context, g Grant, limit int) error {
 	g = g.normalized()
 	created, expires := g.Created.Format(timeLayout), g.Expires.Format(timeLayout)
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM grants WHERE digest = $1 OR expires <= $2`, g.Digest, created); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO grants (seq, `+grantColumns+`)
+	err := s.updateAll(ctx,
+		statement{`DELETE FROM grants WHERE digest = $1`, []any{g.Digest}},
+		// PostgreSQL would read all grants without the first condition.
+		statement{`DELETE FROM grants WHERE (SELECT min(expires) FROM grants) <= $1 AND expires <= $1`, []any{created}},
+		statement{`INSERT INTO grants (seq, ` + grantColumns + `)
 			SELECT coalesce(max(seq), 0) + 1, $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM grants`,
-			g.ID, g.Digest, g.Workspace, g.Tool, g.What, g.Client, g.Thread, created, expires); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM grants WHERE workspace = $1 AND seq NOT IN
-			(SELECT seq FROM grants WHERE workspace = $2 ORDER BY seq DESC LIMIT %d)`, limit), g.Workspace, g.Workspace)
-		return err
-	})
+			[]any{g.ID, g.Digest, g.Workspace, g.Tool, g.What, g.Client, g.Thread, created, expires}},
+		statement{`DELETE FROM grants WHERE workspace = $1 AND seq <=
+			(SELECT seq FROM grants WHERE workspace = $2 ORDER BY seq DESC LIMIT 1 OFFSET $3)`, []any{g.Workspace, g.Workspace, limit}},
+	)
 	if err != nil {
 		return fmt.Errorf("the grant can't be written in %s: %w", s.location, err)
 	}

@@ -1,9 +1,6 @@
 package store
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,14 +35,4 @@ func ParseHead(text string) (Head, error) {
 		return Head{}, fmt.Errorf("%q is not a head of the log; write HASH or HASH:NUMBER, as \"codex-bridge decisions verify\" prints it", text)
 	}
 	return h, nil
-}
-
-// readHead returns the head without verifying the chain.
-func readHead(ctx context.Context, q querier) (Head, error) {
-	h := Head{Hash: zeroHash}
-	err := q.QueryRowContext(ctx, `SELECT seq, hash FROM decisions ORDER BY seq DESC LIMIT 1`).Scan(&h.Seq, &h.Hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return h, nil
-	}
-	return h, err
 }

@@ -83,8 +83,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		if s.write == nil || step.version <= s.version {
 			continue
 		}
-		if err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.runMigration(ctx, tx, step) }); err != nil {
-			return fmt.Errorf("%s: schema %d: %w", s.location, step.version, err)
+		// A step that reads all records may take longer than writeTimeout.
+		if err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.runMigration(ctx, tx, step) }); err != nil {
+			return fmt.Errorf("%s: schema %d: %w", s.location, step.version, s.describe(err))
 		}
 		s.version = step.version
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/store"
 )
@@ -72,6 +73,7 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		addRecords(t, s, 2, testRecord("u", store.User, 0, "pump"), testRecord("u", store.User, 300, "pump"))
 		before, err := s.Verify(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -80,11 +82,15 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
 			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
 		}
+		dropIndexes(t, s, o)
 		execSQL(t, s.DB(), "DELETE FROM schema_version WHERE version > 6")
 		s.Close()
 
 		check := func(s *store.Store, count int) {
 			t.Helper()
+			if got := find(t, s, store.SearchOptions{Query: "pump", Since: noon.Add(time.Minute)}); len(got) != 1 {
+				t.Errorf("schema %d: found %q", s.Version(), got)
+			}
 			if head, err := s.Verify(t.Context()); err != nil || head.Seq != int64(count) || count == 2 && head != before {
 				t.Errorf("schema %d: %v, %v; the head was %v", s.Version(), head, err, before)
 			}
@@ -120,6 +126,15 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 		check(s, 3)
 		check(old, 3) // the reader that was open during the migration
 	})
+}
+
+// dropIndexes undoes the migrations 10 and 11.
+func dropIndexes(t *testing.T, s *store.Store, o store.Options) {
+	t.Helper()
+	execSQL(t, s.DB(), "DROP INDEX grants_expires; DROP INDEX grants_workspace")
+	if o.URL == "" {
+		execSQL(t, s.DB(), "DROP TRIGGER transcript_hour; DROP TABLE transcript_hours")
+	}
 }
 
 // A read-only store creates and writes no file.

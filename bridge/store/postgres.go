@@ -25,11 +25,15 @@ const connectTimeout = 10 * time.Second
 var postgresDialect = dialect{
 	name:         "postgres",
 	isolation:    sql.LevelReadCommitted,
-	lock:         `SELECT pg_advisory_xact_lock(7163376010450423130)`,
+	lock:         `SELECT ` + postgresLock,
 	hasTable:     `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
 	hint:         func(error) string { return "" }, // the server's errors suffice
-	insertRecord: postgresInsertRecord, search: postgresSearch,
+	batch:        postgresBatch,
+	sum:          func(text string) string { return "encode(sha256(convert_to(" + text + ", 'UTF8')), 'hex')" },
+	insertRecord: postgresInsertRecord, find: postgresFind,
 }
+
+const postgresLock = `pg_advisory_xact_lock(7163376010450423130)`
 
 // Postgres is the address of a PostgreSQL database. No text of it has the password.
 type Postgres struct {

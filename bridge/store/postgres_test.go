@@ -75,6 +75,34 @@ func TestSynchronousCommitIsOn(t *testing.T) {
 	}
 }
 
+// An acknowledged decision or grant is in the log of the server on disk, although its transaction does
+// not wait for the disk. Other processes of the server write there too, so most calls count.
+func TestAcknowledgedIsWritten(t *testing.T) {
+	const calls = 20
+	s := open(t, postgresDatabase(t))
+	for name, write := range map[string]func(int) error{
+		"Append":   func(int) error { return s.Append(t.Context(), testDecision()) },
+		"AddGrant": func(n int) error { return s.AddGrant(t.Context(), testGrant(n, "/a"), calls) },
+	} {
+		written := 0
+		for n := range calls {
+			if err := write(n); err != nil {
+				t.Fatal(err)
+			}
+			var all bool
+			if err := s.DB().QueryRowContext(t.Context(), "SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()").Scan(&all); err != nil {
+				t.Fatal(err)
+			}
+			if all {
+				written++
+			}
+		}
+		if written < calls/2 {
+			t.Errorf("%s: %d of %d calls were on disk", name, written, calls)
+		}
+	}
+}
+
 // With existing tables, a bridge needs only INSERT and SELECT for the log.
 func TestInsertAndSelectSuffice(t *testing.T) {
 	o := postgresDatabase(t)

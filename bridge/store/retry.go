@@ -12,7 +12,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// busyRetry retries a write while other processes write. PostgreSQL serves writers in their order.
+// busyRetry retries a write while other processes write without a turn: see turns. PostgreSQL serves
+// writers in their order.
 // SQLite's busy handler polls ten times a second, and the last writer usually writes again first:
 // of 50 processes that wrote without a pause, some wrote nothing in ten seconds. With busyRetry, a
 // process that has waited long polls more often, and a process that had to wait lets others go

@@ -143,6 +143,7 @@ func TestShippingOfOlderState(t *testing.T) {
 	o := store.Options{Folder: filepath.Join(t.TempDir(), "state")}
 	s := open(t, o)
 	writeNine(t, s)
+	dropIndexes(t, s, o)
 	execSQL(t, s.DB(), "DROP TABLE shipping; DROP TABLE chain; ALTER TABLE decisions DROP COLUMN facts; DELETE FROM schema_version WHERE version > 7")
 	s.Close()
 	o.ReadOnly = true

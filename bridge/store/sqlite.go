@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +25,16 @@ var sqliteDialect = dialect{
 	name:         "sqlite",
 	hasTable:     `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
 	hint:         sqliteHint,
-	insertRecord: sqliteInsertRecord, search: sqliteSearch,
+	batch:        sqliteBatch,
+	sum:          func(text string) string { return "codex_bridge_sum(" + text + ")" },
+	insertRecord: sqliteInsertRecord, find: sqliteFind,
+}
+
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("codex_bridge_sum", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		text, _ := args[0].(string)
+		return Sum([]byte(text)), nil
+	})
 }
 
 func openSQLite(ctx context.Context, o Options) (*Store, error) {
@@ -53,7 +63,7 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	s := &Store{dialect: sqliteDialect, location: path}
+	s := &Store{dialect: sqliteDialect, location: path, prepared: make(preparedStatements)}
 	var err error
 	if s.file, err = os.Lstat(path); err != nil {
 		return nil, err
@@ -74,6 +84,9 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.read.Close())
 	}
 	s.write.SetMaxOpenConns(1)
+	if s.turns, err = newTurns(o.Folder); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := useWAL(ctx, s.write); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, s.describe(err)), s.Close())
 	}

@@ -40,7 +40,10 @@ type Store struct {
 	location string
 	file     fs.FileInfo // of the SQLite database when it was opened
 	version  int
+	turns    *turns // nil for PostgreSQL, which serves writers in their order
 	retry    busyRetry
+
+	prepared preparedStatements // of the SQLite connection that writes
 }
 
 // Open opens the database, creates missing parts, and migrates an older database to the schema of
@@ -66,7 +69,8 @@ func (s *Store) Close() error {
 	if s.write == nil || s.write == s.read {
 		return s.read.Close()
 	}
-	return errors.Join(s.read.Close(), s.write.Close())
+	s.turns.close()
+	return errors.Join(s.read.Close(), s.closePrepared(), s.write.Close())
 }
 
 // Location returns the name of the database, without its password.
@@ -82,27 +86,35 @@ func (s *Store) update(ctx context.Context, f func(context.Context, *sql.Tx) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
+	if err := s.transact(ctx, f); err != nil {
+		return s.describe(err)
+	}
+	return s.checkNotReplaced()
+}
+
+// transact runs f as update does. It limits only the wait for other writers.
+func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	defer s.turns.take(ctx)()
+	wait, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	var tx *sql.Tx
-	err := s.retry.do(ctx, func() (err error) {
+	err := s.retry.do(wait, func() (err error) {
 		tx, err = s.write.BeginTx(ctx, &sql.TxOptions{Isolation: s.isolation})
 		return err
 	})
 	if err != nil {
-		return s.describe(err)
+		return err
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	if s.lock != "" {
 		if _, err := tx.ExecContext(ctx, s.lock); err != nil {
-			return s.describe(err)
+			return err
 		}
 	}
 	if err := f(ctx, tx); err != nil {
-		return s.describe(err)
+		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return s.describe(err)
-	}
-	return s.checkNotReplaced()
+	return tx.Commit()
 }
 
 // exec runs one statement in a transaction of its own and returns the number of affected rows.

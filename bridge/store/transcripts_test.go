@@ -204,8 +204,8 @@ func TestFindTakesAnyQuery(t *testing.T) {
 	})
 }
 
-// Find returns the newest first of 2,000 matches or more, and the best first of fewer.
-func TestFindRanksFewerThan2000(t *testing.T) {
+// Find returns the newest first of 1,000 matches or more, and the best first of fewer.
+func TestFindRanksFewerThan1000(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		var all []store.Record
@@ -224,6 +224,66 @@ func TestFindRanksFewerThan2000(t *testing.T) {
 			if got := find(t, s, store.SearchOptions{Query: test.query, Limit: 1}); len(got) != 1 || got[0] != test.want {
 				t.Errorf("%s: found %q, want %s", test.query, got, test.want)
 			}
+		}
+	})
+}
+
+// In SQLite, a word that many records have does not count for the order.
+func TestFindRanksByRareWords(t *testing.T) {
+	store.SetMaxCounted(t, 5)
+	s := open(t, backends[0].fresh(t))
+	var all []store.Record
+	for i, text := range []string{"pump valve valve", "pump pump pump valve", "pump", "pump", "pump"} {
+		all = append(all, testRecord("u", store.User, i, text))
+	}
+	addRecords(t, s, len(all), all...)
+	for _, test := range []struct {
+		query string
+		want  []string
+	}{
+		{"pump valve", []string{"u/user/0", "u/user/1"}},
+		{"valve", []string{"u/user/0", "u/user/1"}},
+		{"pump", []string{"u/user/4", "u/user/3", "u/user/2", "u/user/1", "u/user/0"}},
+	} {
+		if diff := cmp.Diff(test.want, find(t, s, store.SearchOptions{Query: test.query})); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.query, diff)
+		}
+	}
+}
+
+// Find returns all records since a time, also if the clock was set back between them.
+func TestFindSince(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		at := func(turn string, minutes int) store.Record { return testRecord(turn, store.User, minutes, "pump") }
+		check := func(minutes int, want ...string) {
+			t.Helper()
+			got := find(t, s, store.SearchOptions{Query: "pump", Since: noon.Add(time.Duration(minutes) * time.Minute)})
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("since minute %d: -want +got\n%s", minutes, diff)
+			}
+		}
+		addRecords(t, s, 5, at("ahead", 300), at("a", 0), at("b", 50), at("c", 70), at("d", 50))
+		check(0, "a/user/0", "ahead/user/0", "b/user/0", "c/user/0", "d/user/0")
+		check(50, "ahead/user/0", "b/user/0", "c/user/0", "d/user/0")
+		check(51, "ahead/user/0", "c/user/0")
+		check(71, "ahead/user/0")
+		check(301, []string{}...)
+	})
+}
+
+// A record that got the number of a deleted one is found by its own time.
+func TestFindSinceAfterPurge(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		addRecords(t, s, 2, testRecord("a", store.User, 0, "pump"), testRecord("b", store.User, 70, "pump"))
+		if _, err := s.PurgeRecords(t.Context(), noon.Add(100*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		addRecords(t, s, 1, testRecord("c", store.User, 75, "pump"))
+		if got := find(t, s, store.SearchOptions{Query: "pump", Since: noon.Add(50 * time.Minute)}); len(got) != 1 {
+			t.Errorf("found %q", got)
 		}
 	})
 }

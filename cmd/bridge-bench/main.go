@@ -29,6 +29,10 @@ func main() {
 		exitOn(runStandIn(load))
 		return
 	}
+	if kind := os.Getenv(envWriter); kind != "" {
+		exitOn(runWriter(kind))
+		return
+	}
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 11, with -short 3)")
 	flag.BoolVar(&o.short, "short", false, "a tenth of each load, and few rounds: to see whether all of it works")

@@ -37,6 +37,8 @@ var measurements = []measurement{
 	{name: "bindings", round: (*bench).bindings},
 	{name: "history", round: (*bench).history},
 	{name: "shared", round: (*bench).shared},
+	{name: "growth", round: (*bench).growth},
+	{name: "writers", round: (*bench).writers},
 	{name: "stream", round: (*bench).stream},
 	{name: "hub", round: (*bench).hub},
 }

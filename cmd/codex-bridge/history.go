@@ -13,7 +13,7 @@ import (
 )
 
 type historyCmd struct {
-	Search searchHistoryCmd `cmd:"" help:"Search the transcripts, the best match first; of 2,000 matches or more, the newest. Put the query in single quotes: words, \"a phrase\", -without." example:"codex-bridge history search 'migration -draft' --since 168h"`
+	Search searchHistoryCmd `cmd:"" help:"Search the transcripts, the best match first; of 1,000 matches or more, the newest. Put the query in single quotes: words, \"a phrase\", -without." example:"codex-bridge history search 'migration -draft' --since 168h"`
 }
 
 type searchHistoryCmd struct {

@@ -41,12 +41,18 @@ type Server struct {
 type Options struct {
 	// TLS makes the server also listen on a port of localhost, where User logs in over TLS.
 	TLS bool
+	// Durable makes the server write to the disk, as a server of users does.
+	Durable bool
 }
 
 // Start starts a server. Stop it with Stop; it also ends with this process.
 func Start(o Options) (*Server, error) {
+	fsync := "fsync=off"
+	if o.Durable {
+		fsync = "fsync=on"
+	}
 	if !o.TLS {
-		return startServer(0)
+		return startServer(0, fsync)
 	}
 	var all error
 	for range 3 { // another process may take the port before the server does
@@ -54,7 +60,7 @@ func Start(o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := startServer(port)
+		s, err := startServer(port, fsync)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
@@ -67,21 +73,21 @@ func Start(o Options) (*Server, error) {
 	return nil, all
 }
 
-func startServer(port int) (*Server, error) {
+func startServer(port int, fsync string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{dir: dir, Port: port, ended: make(chan struct{})}
 	s.Certificate = s.path("server.crt")
-	if err := s.start(); err != nil {
+	if err := s.start(fsync); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("PostgreSQL for the tests: %w", err)
 	}
 	return s, nil
 }
 
-func (s *Server) start() (err error) {
+func (s *Server) start(fsync string) (err error) {
 	if s.programs, err = programFolder(); err != nil {
 		return err
 	}
@@ -110,7 +116,7 @@ func (s *Server) start() (err error) {
 		return err
 	}
 	defer log.Close()
-	settings = append(settings, "-D", s.path("data"), "-k", s.path("socket"), "-c", "fsync=off", "-c", "max_connections=60")
+	settings = append(settings, "-D", s.path("data"), "-k", s.path("socket"), "-c", fsync, "-c", "max_connections=100")
 	server := s.command("postgres", settings...)
 	server.Stdout, server.Stderr = log, log
 	// A fast shutdown: the server ends its children first.
