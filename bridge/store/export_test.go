@@ -25,6 +25,9 @@ var ProcessStart = processStart
 // TimeLayout is the format of times in the database.
 const TimeLayout = timeLayout
 
+// TurnFile is the name of the file of the turns.
+const TurnFile = turnFile
+
 // SetTurnTimeout changes how long a writer waits for its turn, until the test ends.
 func SetTurnTimeout(t testing.TB, d time.Duration) {
 	before := turnTimeout

@@ -2,8 +2,17 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
+
+// turnFile is the file whose lock is the turn. Its mode lets no one read it: a lock needs an open file, and a
+// command in Codex's sandbox may read the files of the user, but not write them.
+const turnFile = "writers.lock"
+
+const turnFileMode fs.FileMode = 0o200
 
 // turns lets the writers of all processes that share a SQLite database write in the order of their
 // requests. Without it they would poll: SQLite wakes no process that waits for its lock. SQLite
@@ -11,17 +20,20 @@ import (
 //
 // A nil *turns lets all write at once.
 type turns struct {
-	free   chan struct{} // holds a value while no writer of this process has or awaits a turn
-	folder *os.File      // its lock is the turn
+	free chan struct{} // holds a value while no writer of this process has or awaits a turn
+	file *os.File      // turnFile
 }
 
 // newTurns returns the turns of the writers of a folder.
 func newTurns(folder string) (*turns, error) {
-	f, err := os.Open(folder)
+	f, err := os.OpenFile(filepath.Join(folder, turnFile), os.O_CREATE|os.O_WRONLY, turnFileMode)
 	if err != nil {
 		return nil, err
 	}
-	t := &turns{free: make(chan struct{}, 1), folder: f}
+	if err := f.Chmod(turnFileMode); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	t := &turns{free: make(chan struct{}, 1), file: f}
 	t.free <- struct{}{}
 	return t, nil
 }
@@ -69,13 +81,13 @@ func (t *turns) end() {
 
 func (t *turns) close() {
 	if t != nil {
-		_ = t.folder.Close() // ends a turn
+		_ = t.file.Close() // ends a turn
 	}
 }
 
-// lock reports whether it has locked or unlocked the folder.
+// lock reports whether it has locked or unlocked the file.
 func (t *turns) lock(how lockMode) (done bool) {
-	raw, err := t.folder.SyscallConn()
+	raw, err := t.file.SyscallConn()
 	if err != nil {
 		return false
 	}

@@ -19,7 +19,7 @@ const patience = time.Minute
 // holdTurn takes the turn of another process, and returns the function that ends it.
 func holdTurn(t *testing.T, folder string) (end func()) {
 	t.Helper()
-	f, err := os.Open(folder)
+	f, err := os.OpenFile(filepath.Join(folder, store.TurnFile), os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +72,22 @@ func TestWritersDoNotWaitForHungProcess(t *testing.T) {
 				t.Errorf("%s returned %v", name, err)
 			}
 		}
+	}
+}
+
+// A command in Codex's sandbox can only read, so it can't open the file of the turns to lock it.
+func TestTurnFileIsNotReadable(t *testing.T) {
+	o := backends[0].fresh(t)
+	open(t, o)
+	file := filepath.Join(o.Folder, store.TurnFile)
+	for range 2 {
+		if info, err := os.Stat(file); err != nil || info.Mode() != 0o200 {
+			t.Errorf("the file has %v, %v", info, err)
+		}
+		if err := os.Chmod(file, 0o644); err != nil { // as another program might
+			t.Fatal(err)
+		}
+		open(t, o)
 	}
 }
 

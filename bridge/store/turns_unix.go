@@ -12,7 +12,7 @@ const (
 	unlock      lockMode = unix.LOCK_UN
 )
 
-// lockFile locks or unlocks an open file or folder. It fails on file systems without such locks.
+// lockFile locks or unlocks an open file. It fails on file systems without such locks.
 func lockFile(fd uintptr, how lockMode) bool {
 	for {
 		if err := unix.Flock(int(fd), int(how)); err != unix.EINTR {

@@ -8,5 +8,5 @@ const (
 	unlock
 )
 
-// lockFile locks nothing: Windows can't lock a folder. The writers poll there.
+// lockFile locks nothing: the writers poll on Windows.
 func lockFile(uintptr, lockMode) bool { return true }
