@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -129,12 +130,22 @@ var damages = map[string]func(r *rand.Rand, file string, content []byte) error{
 		content[r.IntN(len(content))] ^= 1 << r.IntN(8)
 		return os.WriteFile(file, content, 0o600)
 	},
+	"an older one": func(_ *rand.Rand, file string, content []byte) error {
+		older, err := os.ReadFile(olderFile(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.WriteFile(olderFile(file), content, 0o600) // for the next time
+		}
+		return errors.Join(err, os.WriteFile(file, older, 0o600))
+	},
 	"left files": func(_ *rand.Rand, file string, content []byte) error {
 		left := filepath.Join(filepath.Dir(file), "pull-1")
 		return errors.Join(os.MkdirAll(left, 0o700), os.WriteFile(filepath.Join(left, "timestamp.json"), content[:9], 0o600),
 			os.WriteFile(filepath.Join(filepath.Dir(file), ".new-1"), content[:9], 0o600))
 	},
 }
+
+// olderFile is where the simulation keeps an earlier file of a client.
+func olderFile(file string) string { return filepath.Join(filepath.Dir(file), "older") }
 
 // pick returns a random entry.
 func pick[T any](r *rand.Rand, all map[string]T) (string, T) {
@@ -218,6 +229,8 @@ func (s *simulation) step() error {
 				return fmt.Errorf("%s: the bundle was lost: %v", what, err)
 			}
 			s.have = 0
+		} else if name == "an older one" && s.process == 0 && got.Version < s.have {
+			s.have = got.Version // a new process can't know of the newer one
 		} else if got.Version != s.have {
 			return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 		}
