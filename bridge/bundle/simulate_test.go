@@ -229,8 +229,8 @@ func (s *simulation) step() error {
 				return fmt.Errorf("%s: the bundle was lost: %v", what, err)
 			}
 			s.have = 0
-		} else if name == "an older one" && s.process == 0 && got.Version < s.have {
-			s.have = got.Version // a new process can't know of the newer one
+		} else if name == "an older one" && s.process == 0 && (s.have == 0 || got.Version < s.have) {
+			s.have = got.Version // a new process knows of no newer one
 		} else if got.Version != s.have {
 			return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 		}
