@@ -100,8 +100,10 @@ func (c *Client) Load() (*Content, error) {
 // load is Load. The lock must be held.
 func (c *Client) load(root []byte) (*Content, error) {
 	if c.root != string(root) { // the operator trusts another one; what it verifies counts
-		if _, err := trustedmetadata.New(root); err != nil && c.seen != nil {
-			return c.seen, nil // the file may be half written
+		if c.seen != nil {
+			if _, err := trustedmetadata.New(root); err != nil {
+				return c.seen, nil //nolint:nilerr // the file may be half written
+			}
 		}
 		c.root, c.read, c.last, c.seen, c.top = string(root), nil, nil, nil, nil
 	}
@@ -195,7 +197,7 @@ func (c *Client) pull(ctx context.Context, minAge time.Duration) (p Pulled, err 
 	if err != nil {
 		return p, err
 	}
-	after, top, err := next.verify(root)
+	after, top, err := next.verifyAfter(last, p.Before, top)
 	switch {
 	case err != nil:
 		return p, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -69,6 +70,9 @@ type fault struct {
 
 var errServer = errors.New("connection reset")
 
+// huge is longer than any file may be.
+var huge = make([]byte, 3<<20)
+
 var faults = map[string]func(h *history, r *rand.Rand, name string, content []byte) ([]byte, error){
 	"empty":    func(*history, *rand.Rand, string, []byte) ([]byte, error) { return nil, nil },
 	"garbage":  func(*history, *rand.Rand, string, []byte) ([]byte, error) { return []byte("<html>Sign in</html>"), nil },
@@ -86,9 +90,7 @@ var faults = map[string]func(h *history, r *rand.Rand, name string, content []by
 	"longer": func(_ *history, _ *rand.Rand, _ string, content []byte) ([]byte, error) {
 		return append(bytes.Clone(content), "\n# more"...), nil
 	},
-	"huge": func(_ *history, _ *rand.Rand, _ string, content []byte) ([]byte, error) {
-		return append(bytes.Clone(content), make([]byte, 3<<20)...), nil
-	},
+	"huge": func(*history, *rand.Rand, string, []byte) ([]byte, error) { return huge, nil },
 	"a bit": func(_ *history, r *rand.Rand, _ string, content []byte) ([]byte, error) {
 		if content = bytes.Clone(content); len(content) > 0 {
 			content[r.IntN(len(content))] ^= 1 << r.IntN(8)
@@ -128,12 +130,22 @@ var damages = map[string]func(r *rand.Rand, file string, content []byte) error{
 		content[r.IntN(len(content))] ^= 1 << r.IntN(8)
 		return os.WriteFile(file, content, 0o600)
 	},
+	"an older one": func(_ *rand.Rand, file string, content []byte) error {
+		older, err := os.ReadFile(olderFile(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			return os.WriteFile(olderFile(file), content, 0o600) // for the next time
+		}
+		return errors.Join(err, os.WriteFile(file, older, 0o600))
+	},
 	"left files": func(_ *rand.Rand, file string, content []byte) error {
 		left := filepath.Join(filepath.Dir(file), "pull-1")
 		return errors.Join(os.MkdirAll(left, 0o700), os.WriteFile(filepath.Join(left, "timestamp.json"), content[:9], 0o600),
 			os.WriteFile(filepath.Join(filepath.Dir(file), ".new-1"), content[:9], 0o600))
 	},
 }
+
+// olderFile is where the simulation keeps an earlier file of a client.
+func olderFile(file string) string { return filepath.Join(filepath.Dir(file), "older") }
 
 // pick returns a random entry.
 func pick[T any](r *rand.Rand, all map[string]T) (string, T) {
@@ -151,13 +163,14 @@ type simulation struct {
 	state   int // of the repository
 	served  int // the state that the server shows
 	fault   *fault
-	have    int64 // the version in force; 0 for none
-	process int64 // the version that this process has seen
-	counts  map[string]int
+	have    int64          // the version in force; 0 for none
+	process int64          // the version that this process has seen
+	counts  map[string]int // by all that happened, and whether the pull succeeded
+	kinds   map[string]int // by fault
 }
 
 func newSimulation(t *testing.T, h *history, seed uint64) *simulation {
-	s := &simulation{t: t, h: h, r: rand.New(rand.NewPCG(seed, 1)), counts: make(map[string]int)}
+	s := &simulation{t: t, h: h, r: rand.New(rand.NewPCG(seed, 1)), counts: make(map[string]int), kinds: make(map[string]int)}
 	seen := make(map[string]int)
 	s.c = newClient(t, h.publisher, serve(func() map[string][]byte { return h.states[s.served] }, func(name string, content []byte, err error) ([]byte, error) {
 		if name == "2.root.json" || name == "timestamp.json" {
@@ -176,8 +189,8 @@ func newSimulation(t *testing.T, h *history, seed uint64) *simulation {
 	return s
 }
 
-// step makes one pull, most often with a fault, and checks the policy in force after it.
-func (s *simulation) step() {
+// step makes one pull, most often with a fault, and returns an error if it loosened or lost the policy in force.
+func (s *simulation) step() error {
 	what := "none"
 	s.fault, s.c.now, s.served = nil, start.Add(hour), s.state
 	switch s.r.IntN(8) {
@@ -195,6 +208,11 @@ func (s *simulation) step() {
 		f.on, f.skip = kinds[s.r.IntN(len(kinds))], s.r.IntN(3)
 		s.fault, what = &f, f.name+" "+f.on
 	}
+	kind := what
+	if s.fault != nil {
+		kind = s.fault.name
+	}
+	s.kinds[kind]++
 	if s.r.IntN(6) == 0 {
 		s.c.restart()
 		s.process = 0
@@ -202,54 +220,58 @@ func (s *simulation) step() {
 	if content, err := os.ReadFile(s.c.File()); err == nil && len(content) > 9 && s.r.IntN(6) == 0 {
 		name, damage := pick(s.r, damages)
 		what += ", with its file: " + name
+		s.kinds["its file: "+name]++
 		if err := damage(s.r, s.c.File(), content); err != nil {
-			s.t.Fatal(err)
+			return err
 		}
 		if got, err := s.c.Load(); err != nil {
 			if s.process > 0 {
-				s.t.Fatalf("%s: the bundle was lost: %v", what, err)
+				return fmt.Errorf("%s: the bundle was lost: %v", what, err)
 			}
 			s.have = 0
+		} else if name == "an older one" && s.process == 0 && (s.have == 0 || got.Version < s.have) {
+			s.have = got.Version // a new process knows of no newer one
 		} else if got.Version != s.have {
-			s.t.Fatalf("%s: version %d in place of %d", what, got.Version, s.have)
+			return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 		}
 	}
 	pulled, err := s.c.Pull(s.t.Context(), 0)
 	if what == "none" && err != nil {
-		s.t.Fatalf("a pull without a fault: %v", err)
+		return fmt.Errorf("a pull without a fault: %v", err)
 	}
 	s.counts[fmt.Sprintf("%s: %t", what, err == nil)]++
 	got, loadErr := s.c.Load()
 	switch {
 	case err == nil && (loadErr != nil || got.Version != pulled.After.Version):
-		s.t.Fatalf("%s: pulled version %d, and %+v %v is in force", what, pulled.After.Version, got, loadErr)
+		return fmt.Errorf("%s: pulled version %d, and %+v %v is in force", what, pulled.After.Version, got, loadErr)
 	case err != nil && loadErr != nil && s.have > 0:
-		s.t.Fatalf("%s: the bundle was erased: %v, %v", what, err, loadErr)
+		return fmt.Errorf("%s: the bundle was erased: %v, %v", what, err, loadErr)
 	case err != nil && loadErr == nil && got.Version != s.have:
-		s.t.Fatalf("%s: the pull failed (%v), and version %d is in force in place of %d", what, err, got.Version, s.have)
+		return fmt.Errorf("%s: the pull failed (%v), and version %d is in force in place of %d", what, err, got.Version, s.have)
 	case loadErr == nil && got.Version < s.have:
-		s.t.Fatalf("%s: version %d in place of %d", what, got.Version, s.have)
+		return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 	case loadErr == nil && got.Text != text(int(got.Version)):
-		s.t.Fatalf("%s: version %d has the text %q", what, got.Version, got.Text)
+		return fmt.Errorf("%s: version %d has the text %q", what, got.Version, got.Text)
 	case loadErr == nil && got.Version > s.h.versions[s.state] && !strings.Contains(what, "of another"):
-		s.t.Fatalf("%s: version %d was not published yet", what, got.Version)
+		return fmt.Errorf("%s: version %d was not published yet", what, got.Version)
 	}
 	if loadErr == nil {
 		s.have, s.process = got.Version, got.Version
 	}
+	return nil
 }
 
 // Random pulls with faults at each step, also of the client's own file: no bundle is ever replaced by an older or
 // other one, and none is lost while the process or the file has it.
 func TestSimulatedPulls(t *testing.T) {
 	const clients = 40
-	pulls := 1_000 // 5 ms each
+	pulls := 1_000 // 3 ms each
 	if os.Getenv("CODEX_BRIDGE_WIDE") != "" {
 		pulls = 1_000_000
 	}
 	h := newHistory(t)
 	var mu sync.Mutex
-	counts := make(map[string]int)
+	counts, kinds := make(map[string]int), make(map[string]int)
 	t.Run("clients", func(t *testing.T) {
 		for seed := range uint64(clients) {
 			t.Run("", func(t *testing.T) {
@@ -257,12 +279,13 @@ func TestSimulatedPulls(t *testing.T) {
 				for begin := 0; begin < pulls/clients; begin += 250 { // a repository has ten states only
 					s := newSimulation(t, h, seed<<32+uint64(begin))
 					for range min(250, pulls/clients-begin) {
-						s.step()
+						if err := s.step(); err != nil {
+							t.Fatal(err)
+						}
 					}
 					mu.Lock()
-					for name, n := range s.counts {
-						counts[name] += n
-					}
+					addTo(counts, s.counts)
+					addTo(kinds, s.kinds)
 					mu.Unlock()
 				}
 			})
@@ -275,10 +298,38 @@ func TestSimulatedPulls(t *testing.T) {
 			failed += n
 		}
 	}
-	t.Logf("%d pulls, of which %d failed, in %d kinds", total, failed, len(counts))
+	t.Logf("%d pulls, of which %d failed, in %d kinds; faults: %v", total, failed, len(counts), kinds)
 	if total != pulls || failed < pulls/5 || failed > pulls*9/10 {
 		t.Errorf("%d of %d pulls failed; the faults are too many or too few", failed, total)
 	}
+}
+
+func addTo(all, some map[string]int) {
+	for name, n := range some {
+		all[name] += n
+	}
+}
+
+// The simulation notices a program that puts an older bundle in force. An older file of a restarted client acts as
+// such a program.
+func TestSimulationNoticesOlderBundle(t *testing.T) {
+	s := newSimulation(t, newHistory(t), 1)
+	s.c.want(t, 1, text(1))
+	older, err := os.ReadFile(s.c.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.state, s.served = 1, 1
+	s.c.want(t, 2, text(2))
+	s.have = 2
+	for range 1000 {
+		put(t, s.c.File(), older)
+		s.c.restart()
+		if s.process = 0; s.step() != nil {
+			return
+		}
+	}
+	t.Error("no step noticed the older bundle")
 }
 
 // pullerEnv has the folder of a process that pulls until it is killed.
