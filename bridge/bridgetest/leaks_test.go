@@ -73,7 +73,9 @@ func (s *packageInfo) read(file string) error {
 	}
 	if strings.HasSuffix(file, "_test.go") {
 		s.tested = true
-		s.checked = s.checked || strings.Contains(string(text), "goleak.VerifyTestMain(") || strings.Contains(string(text), "bridgetest.Main(")
+		for _, call := range []string{"goleak.VerifyTestMain(", "goleak.Find(", "bridgetest.Main("} {
+			s.checked = s.checked || strings.Contains(string(text), call)
+		}
 		return nil
 	}
 	tree, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -12,8 +13,27 @@ import (
 // a rule's tool, each word of commands and each segment of config_keys. Packages that apply the
 // policy must use Match: Load compares the globs of layers by it.
 func Match(pattern, name string) bool {
+	if !strings.HasPrefix(name, asciiStart(pattern)) {
+		return false // most globs of a long list
+	}
 	ok, err := doublestar.Match(pattern, name)
 	return err == nil && ok
+}
+
+// asciiStart returns the characters with which each name that a glob matches begins. The slash of "a/**" is
+// optional, and doublestar reads bytes that are not UTF-8 as a character.
+func asciiStart(glob string) string {
+	for i := range len(glob) {
+		switch c := glob[i]; c {
+		case '*', '?', '[', '{', '\\', '/':
+			return glob[:i]
+		default:
+			if c >= utf8.RuneSelf {
+				return glob[:i]
+			}
+		}
+	}
+	return glob
 }
 
 const globMeta = `*?[{\`

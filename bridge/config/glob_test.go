@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"pgregory.net/rapid"
 )
 
@@ -136,4 +137,20 @@ func TestNarrowerCommands(t *testing.T) {
 			t.Errorf("narrowerCommands(%q, %q) = %v", tt.earlier, tt.later, got)
 		}
 	}
+}
+
+// Match compares a start before it asks doublestar. That changes no answer, also for bytes that are not UTF-8.
+func TestMatchIsDoublestar(t *testing.T) {
+	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab/*?[]{},\\é\uFFFD_")), 0, 8, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		pattern, name := text.Draw(t, "pattern"), text.Draw(t, "name")
+		name = strings.ReplaceAll(name, "?", "\xff")
+		if rapid.Bool().Draw(t, "similar") {
+			name = strings.NewReplacer("*", "", "?", "\xff").Replace(pattern)
+		}
+		want, err := doublestar.Match(pattern, name)
+		if got := config.Match(pattern, name); got != (want && err == nil) {
+			t.Fatalf("Match(%q, %q) is %v, doublestar says %v, %v", pattern, name, got, want, err)
+		}
+	})
 }

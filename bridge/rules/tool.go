@@ -25,7 +25,9 @@ func matchMCP(server, tool string) func(*rule) certainty {
 	// If the name can be split in another way, an allow rule may mean another server.
 	full := server + "__" + tool
 	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server) && !mcpHash.MatchString(server)
-	spellings := []string{name, mcpName(name), mcpHash.ReplaceAllString(mcpName(name), "$1")}
+	spellings := []string{flat, name, mcpName(name), mcpHash.ReplaceAllString(mcpName(name), "$1")}
+	slices.Sort(spellings)
+	spellings = slices.Compact(spellings)
 	// A name with a hash may be cut. The name of the tool is whole if only the server's has a hash.
 	begin, end := "", ""
 	if at := mcpHash.FindStringIndex(name); at != nil {
@@ -36,7 +38,7 @@ func matchMCP(server, tool string) func(*rule) certainty {
 	}
 	return func(r *rule) certainty {
 		matches := func(spelling string) bool {
-			return config.Match(r.source.Tool, spelling) || config.Match(r.mcpGlob, spelling)
+			return config.Match(r.source.Tool, spelling) || r.mcpGlob != r.source.Tool && config.Match(r.mcpGlob, spelling)
 		}
 		switch pattern := r.source.Tool; {
 		case pattern == "mcp", r.allMCP && config.Match(pattern, flat):
@@ -45,7 +47,7 @@ func matchMCP(server, tool string) func(*rule) certainty {
 			return possibleMatch
 		case unambiguous && config.Match(pattern, name):
 			return certainMatch
-		case matches(flat), slices.ContainsFunc(spellings, matches):
+		case slices.ContainsFunc(spellings, matches):
 			return possibleMatch
 		case begin != "" && matchesCut(r.mcpGlob, begin, end):
 			return possibleMatch

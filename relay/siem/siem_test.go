@@ -16,8 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // entry is a decision with a text in each member.
 func entry(verdict, mode string) store.Entry {
