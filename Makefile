@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build test e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build test e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -76,22 +76,20 @@ demo-build:
 	GOGC=800 CGO_ENABLED=0 go build -trimpath -gcflags 'all=-N -l' -ldflags '$(LDFLAGS)' -o bin/demo/codex-bridge ./cmd/codex-bridge
 
 # The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. The scenes in VS Code
-# often wait, so others run beside them, two at once: more would slow them down, and they fail by limits of time.
+# often wait, so a few tests run beside them; more would slow them down and fail by their limits of time.
 test: setup postgres ## all tests, those against the real codex and in real editors too
 	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
 	go -C $(PEERS) test -vet=off ./...
 	$(MAKE) laws portable editors CHECKS=5000 PORTABLE_E2E=
-	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-beside
+	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-neovim
 	$(MAKE) --no-print-directory e2e-others
 
-# The tests that take as long, two at once, as the scenes.
-BESIDE := ^Test(Neovim|[A-H])
 e2e-vscode:
 	$(E2E_TEST) -run '^TestVSCode$$'
-e2e-beside:
-	nice -n 5 $(E2E_TEST) -parallel 2 -run '$(BESIDE)' -skip '$(VARIANTS)|$(CONTROLS)'
+e2e-neovim:
+	nice -n 5 $(E2E_TEST) -parallel 2 -run '^TestNeovim' -skip '$(VARIANTS)|$(CONTROLS)'
 e2e-others:
-	$(E2E_TEST) -skip '^TestVSCode$$|$(BESIDE)|$(VARIANTS)|$(CONTROLS)'
+	$(E2E_TEST) -skip '^(TestVSCode$$|TestNeovim)|$(VARIANTS)|$(CONTROLS)'
 
 # Up to three tests that fail are tried once more, alone, and the summary names them: a failure that does
 # not come again is a defect too, but not one of the change at hand. The arguments: a format, packages.
