@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// turnFile is the file whose lock is the turn. Its mode lets no one read it: a lock needs an open file, and a
+// turnFile is the file whose lock is the turn. Its mode forbids reading: a lock needs an open file, and a
 // command in Codex's sandbox may read the files of the user, but not write them.
 const turnFile = "writers.lock"
 

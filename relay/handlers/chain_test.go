@@ -346,7 +346,7 @@ func TestRulesThatComeWhileAHandlerRuns(t *testing.T) {
 	}
 }
 
-// Whoever the rules want to be asked after an answer is asked, too, and the rules deny what they then deny.
+// People whom changed rules want to be asked are asked after an answer, too, and the rules deny what they then deny.
 func TestRulesThatComeWhileAPersonIsAsked(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules  []string // of each time: who must be asked, or "deny"
@@ -354,11 +354,11 @@ func TestRulesThatComeWhileAPersonIsAsked(t *testing.T) {
 		denies string // who says no
 		want   hook.Decision
 	}{
-		"the same":          {rules: []string{"user", "user"}, asked: []string{"user"}},
-		"another":           {rules: []string{"user", "release", "release"}, asked: []string{"user", "release"}},
-		"another, a no":     {rules: []string{"user", "release"}, asked: []string{"user", "release"}, denies: "release", want: hook.Deny},
-		"no one any longer": {rules: []string{"user", ""}, asked: []string{"user"}},
-		"a denial":          {rules: []string{"user", "deny"}, asked: []string{"user"}, want: hook.Deny},
+		"the same":        {rules: []string{"user", "user"}, asked: []string{"user"}},
+		"another":         {rules: []string{"user", "release", "release"}, asked: []string{"user", "release"}},
+		"another, a no":   {rules: []string{"user", "release"}, asked: []string{"user", "release"}, denies: "release", want: hook.Deny},
+		"none any longer": {rules: []string{"user", ""}, asked: []string{"user"}},
+		"a denial":        {rules: []string{"user", "deny"}, asked: []string{"user"}, want: hook.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string
