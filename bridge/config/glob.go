@@ -20,8 +20,9 @@ func Match(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// asciiStart returns the characters with which each name that a glob matches begins. The slash of "a/**" is
-// optional, and doublestar reads bytes that are not UTF-8 as a character.
+// asciiStart returns the start of a glob that each matching name begins with. It ends before a slash, since that
+// of "a/**" is optional, and before other characters than ASCII, since doublestar takes any byte that is not UTF-8
+// for U+FFFD.
 func asciiStart(glob string) string {
 	for i := range len(glob) {
 		switch c := glob[i]; c {

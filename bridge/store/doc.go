@@ -3,7 +3,8 @@
 // SQLite in the state folder, or a PostgreSQL that several machines share.
 //
 // Promises. A decision or grant that was acknowledged is on disk: it survives kill -9 of any process
-// and a loss of power. In PostgreSQL, others may read it a moment before it is on disk. The decisions of all processes that share a database form one chain of hashes;
+// and a loss of power. In PostgreSQL, others may read it a moment before it is on disk.
+// The decisions of all processes that share a database form one chain of hashes;
 // Verify finds a decision that was changed, deleted, inserted or moved. Only the owner can access
 // the folder and its files; Open returns an error if other users can read or replace them. No
 // error shows the password of a database.

@@ -135,7 +135,7 @@ func writeEntry(ctx context.Context, s *store.Store, kind, name string) error {
 	if kind == "grants" {
 		workspace, _, _ := strings.Cut(name, "-")
 		return s.AddGrant(ctx, store.Grant{
-			ID: name, Digest: store.Sum([]byte(name)), Workspace: "/work/" + workspace, Tool: "command", What: "go test ./...",
+			ID: name, Digest: store.Sum([]byte(name)), Workspace: "/code/" + workspace, Tool: "command", What: "go test ./...",
 			Client: "neovim/0.10.4", Thread: thread, Created: now, Expires: now.AddDate(0, 1, 0),
 		}, 500)
 	}

@@ -346,7 +346,7 @@ func TestRulesThatComeWhileAHandlerRuns(t *testing.T) {
 	}
 }
 
-// People whom changed rules want to be asked are asked after an answer, too, and the rules deny what they then deny.
+// After an answer, the rules are applied as they are then: they may want another person to be asked, or deny the call.
 func TestRulesThatComeWhileAPersonIsAsked(t *testing.T) {
 	for name, test := range map[string]struct {
 		rules  []string // of each time: who must be asked, or "deny"
