@@ -149,6 +149,9 @@ func (p *play) codexReceives(line string) {
 		}
 		return
 	}
+	if h.Method == "own/question" && in.Token != nil && *in.Token < p.first {
+		return // its feature gave it up while it waited, and the play before has ended since
+	}
 	s := p.lookup(in.Token, line)
 	if h.Method == "own/question" { // goroutines send these in any order
 		if p.ownCodex[string(h.ID)] != nil || !strings.HasPrefix(s.what, "own/ask") || spellingIndex(h.ID) >= 0 {
