@@ -42,9 +42,14 @@ func ExampleFeature() {
 	client := `{"id":1,"method":"thread/shellCommand","params":{}}
 {"id":2,"method":"thread/start","params":{}}
 `
+	started, err := codex.Start(codex.Command{Path: "/bin/sh", Args: []string{"-c", `read -r request && echo '{"id":2,"result":{}}'`}, Env: os.Environ()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	p, err := bridge.NewProxy(bridge.Options{
 		In: strings.NewReader(client), Out: os.Stdout,
-		Command:    codex.Command{Path: "/bin/sh", Args: []string{"-c", `read -r request && echo '{"id":2,"result":{}}'`}, Env: os.Environ()},
+		Upstream:   started,
 		Features:   []bridge.Feature{readOnly{}},
 		MaxMessage: 1 << 20, Grace: time.Minute, Log: slog.New(slog.DiscardHandler),
 	})

@@ -17,11 +17,10 @@ import (
 
 // Options configure a Proxy.
 type Options struct {
-	In       io.Reader     // messages of the client
-	Out      io.Writer     // messages to the client
-	Lines    bool          // both are JSON Lines; false: the first bytes of In show the framing
-	Command  codex.Command // starts Codex, unless there is an Upstream
-	Upstream Upstream      // nil: Command
+	In       io.Reader // messages of the client
+	Out      io.Writer // messages to the client
+	Lines    bool      // both are JSON Lines; false: the first bytes of In show the framing
+	Upstream Upstream  // Codex
 	Features []Feature
 	// AnswerAll reports whether the bridge keeps all requests of the client: their ids must
 	// differ, and those still pending when Codex exits get an error. Codex itself does
@@ -83,7 +82,7 @@ type Proxy struct {
 	results sync.Map // of Conn.CallOnce, by method
 }
 
-// NewProxy returns a Proxy. It does not start Codex. The error is about a feature's routes.
+// NewProxy returns a Proxy. The error is about a feature's routes.
 func NewProxy(o Options) (*Proxy, error) {
 	if o.Enforces == nil {
 		o.Enforces = func() bool { return false }
@@ -111,18 +110,11 @@ func NewProxy(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Run starts Codex, unless there is an Upstream, and runs the conversation until Codex has exited or
-// the Upstream has ended. It returns Codex's exit status. Signals from stop are passed on to Codex. On
-// Linux the calling goroutine must be locked to its thread (see codex.Start). At the end the handlers
-// of requests without a response have been called.
+// Run runs the conversation until Codex has exited or the connection to it has ended. It returns Codex's
+// exit status. Signals from stop are passed on to Codex. At the end the handlers of requests without a
+// response have been called.
 func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
-	if p.codex = p.opts.Upstream; p.codex == nil {
-		child, err := codex.Start(p.opts.Command)
-		if err != nil {
-			return nil, err
-		}
-		p.codex = child
-	}
+	p.codex = p.opts.Upstream
 	in, out := p.codex.Streams()
 	p.codexIn, p.codexDone = in, p.codex.Done()
 	if f, ok := p.opts.Out.(*os.File); ok {

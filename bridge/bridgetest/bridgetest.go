@@ -23,6 +23,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -97,18 +98,31 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	}
 	outR, outW := io.Pipe()
 	o.In, o.Out = inR, outW
-	o.Command = codex.Command{Path: self, Env: append(os.Environ(), EnvSocket+"="+path)}
 	o.MaxMessage, o.Grace, o.Log = 1<<20, timeout, slog.New(slog.DiscardHandler)
-	p, err := bridge.NewProxy(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := &Conversation{t: t, ended: make(chan error, 1), names: make(map[string]any)}
+	begun := make(chan error)
 	go func() {
-		_, err := p.Run(context.Background(), nil)
+		runtime.LockOSThread() // until Codex has exited; see codex.Start
+		defer runtime.UnlockOSThread()
+		started, err := codex.Start(codex.Command{Path: self, Env: append(os.Environ(), EnvSocket+"="+path)})
+		if err != nil {
+			begun <- err
+			return
+		}
+		o.Upstream = started
+		p, err := bridge.NewProxy(o)
+		begun <- err
+		if err != nil {
+			started.Kill()
+			return
+		}
+		_, err = p.Run(context.Background(), nil)
 		outW.Close()
 		c.ended <- err
 	}()
+	if err := <-begun; err != nil {
+		t.Fatal(err)
+	}
 	conn, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func TestLinkedRoots(t *testing.T) {
 		for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 			cfg.Sandbox, cfg.Mode = sandbox, mode
 			var got string
-			for _, err := range compile(t, cfg).LinkedRoots(state()) {
+			for _, err := range compile(t, cfg).LinkedRoots(state) {
 				got += err.Error() + "\n"
 			}
 			if mode != config.Enforce && got != "" || mode == config.Enforce && got != want {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
@@ -117,16 +118,17 @@ func (e *LinkedRootError) Hint() string { return "name " + e.Target + " instead"
 
 // LinkedRoots returns an error for each such root. It returns nil unless the policy is enforced and
 // allows writing.
-func (p *Policy) LinkedRoots(st State) []*LinkedRootError {
+func (p *Policy) LinkedRoots(world func() State) []*LinkedRootError {
 	if p.mode != config.Enforce || p.maxLevel == readOnly {
 		return nil
 	}
 	var out []*LinkedRootError
+	world = sync.OnceValue(world)
 	for _, r := range p.roots {
 		if r.base == workspaceRoot {
 			continue
 		}
-		if at, linked := r.resolve(st); linked {
+		if at, linked := r.resolve(world()); linked {
 			out = append(out, &LinkedRootError{r.text, at})
 		}
 	}

@@ -97,7 +97,6 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 	cfg := shared.config.Load()
 	a := &assembly{sharedParts: shared, cfg: cfg, log: log}
 	a.options = bridge.Options{
-		Command:    shared.command,
 		AnswerAll:  func() bool { return client != nil || a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},

@@ -39,7 +39,7 @@ func startFiles(files config.Options) config.Options {
 			return err
 		}
 		p, err := policy.New(cfg.Policy, cfg.Place)
-		if err != nil {
+		if err != nil || p.Mode() != config.Enforce {
 			return err
 		}
 		return exposed(cfg, p, guard.WorldOf(cfg.Codex))
@@ -93,7 +93,7 @@ func linkedRoots(cfg *config.Config) []*policy.LinkedRootError {
 	if err != nil {
 		return nil
 	}
-	return p.LinkedRoots(guard.WorldOf(cfg.Codex))
+	return p.LinkedRoots(func() policy.State { return guard.WorldOf(cfg.Codex) })
 }
 
 // workspaceFolder returns the working folder, or "" if it was removed.

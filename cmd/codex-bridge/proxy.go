@@ -31,22 +31,31 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	}
 	a.options.In, a.options.Out = os.Stdin, os.Stdout
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
+	stop := codex.Signals()
+	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
+	// from the main thread, which ends with the process.
+	runtime.LockOSThread()
+	started, err := codex.Start(command)
+	if err != nil {
+		a.close(ctx)
+		return err
+	}
+	// What follows needs no Codex, and takes place while Codex starts.
+	a.options.Upstream = started
+	keepProcessorFree()
 	go shared.warnTooOld(ctx)                                                                                             // ends with ctx
 	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
+		started.Kill()
 		a.close(ctx)
 		return err
 	}
 	if a.guard.Enforces() {
 		a.program.Start() // concurrently with Codex, so that initialize does not wait for the version
 	}
-	stop := codex.Signals()
 	a.tools.Start()
-	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
-	// from the main thread, which ends with the process.
-	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
 	a.close(ctx)
 	shared.close()
@@ -58,6 +67,16 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	}
 	codex.ExitLike(state) // ends the process
 	return nil
+}
+
+// keepProcessorFree lets goroutines run while two of them wait in system calls: one for the client's next
+// message, one for the end of Codex. With two of Go's processors, the default on two cores, Codex's first
+// line waited for up to 10 ms.
+func keepProcessorFree() {
+	const enough = 4
+	if runtime.GOMAXPROCS(0) < enough {
+		runtime.GOMAXPROCS(enough)
+	}
 }
 
 // logger returns a logger that writes to stderr, because stdout carries the protocol. It
