@@ -57,10 +57,9 @@ func ExampleFeature() {
 		fmt.Println(err)
 		return
 	}
-	state, err := p.Run(context.Background(), nil)
-	fmt.Println(state, err)
+	fmt.Println(p.Run(context.Background(), nil))
 	// Output:
 	// {"error":{"code":-32010,"message":"thread/shellCommand is not allowed"},"id":1}
 	// {"id":2,"result":{"readOnly":true}}
-	// exit status 0 <nil>
+	// exit status 0
 }

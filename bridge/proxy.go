@@ -113,7 +113,7 @@ func NewProxy(o Options) (*Proxy, error) {
 // Run runs the conversation until Codex has exited or the connection to it has ended. It returns Codex's
 // exit status. Signals from stop are passed on to Codex. At the end the handlers of requests without a
 // response have been called.
-func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
+func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) *os.ProcessState {
 	p.codex = p.opts.Upstream
 	in, out := p.codex.Streams()
 	p.codexIn, p.codexDone = in, p.codex.Done()
@@ -162,7 +162,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	case <-time.After(p.opts.Grace):
 	}
 	p.abandonRequests()
-	return state, nil
+	return state
 }
 
 // abandonRequests calls the handlers of the requests that Codex has not answered, and returns the ids

@@ -254,9 +254,7 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 			conn.Kill()
 		}
 	})()
-	if _, err := p.Run(context.Background(), nil); err != nil {
-		g.log.Error("a conversation has failed", "error", err)
-	}
+	p.Run(context.Background(), nil)
 	conn.Kill()
 	leave() // also threads that a late response has opened
 	g.mu.Lock()

@@ -31,13 +31,17 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	}
 	a.options.In, a.options.Out = os.Stdin, os.Stdout
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
+	closeAll := func() {
+		a.close(ctx)
+		shared.close()
+	}
 	stop := codex.Signals()
 	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
 	// from the main thread, which ends with the process.
 	runtime.LockOSThread()
 	started, err := codex.Start(command)
 	if err != nil {
-		a.close(ctx)
+		closeAll()
 		return err
 	}
 	// What follows needs no Codex, and takes place while Codex starts.
@@ -49,19 +53,15 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		started.Kill()
-		a.close(ctx)
+		closeAll()
 		return err
 	}
 	if a.guard.Enforces() {
 		a.program.Start() // concurrently with Codex, so that initialize does not wait for the version
 	}
 	a.tools.Start()
-	state, err := p.Run(ctx, stop)
-	a.close(ctx)
-	shared.close()
-	if err != nil {
-		return err
-	}
+	state := p.Run(ctx, stop)
+	closeAll()
 	if err := record.Close(); err != nil {
 		log.Error("can't close the decision log", "error", err)
 	}
