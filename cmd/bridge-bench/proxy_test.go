@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 // BenchmarkProxy runs rows of the report with short loads, so that benchstat can compare two commits. Each
-// reports the median of the ratios to cat, or to the bridge without features.
+// reports the median of the ratios to cat, to the stand-in for Codex, or to the bridge without features.
 func BenchmarkProxy(b *testing.B) {
 	dir, err := scripted.Folder("bridge-bench-")
 	if err != nil {
@@ -56,6 +56,27 @@ func BenchmarkProxy(b *testing.B) {
 			ratios = append(ratios, table.Median(ours)/table.Median(cats))
 		}
 		report(b, ratios, "x-cat")
+	})
+	b.Run("start", func(b *testing.B) {
+		env := processes.env(idleLoad)
+		var ratios []float64
+		for n := 0; b.Loop(); n++ {
+			var ours, alone float64
+			err := alternate(n,
+				func() (err error) {
+					ours, err = processes.startOnce(processes.proxy, env, "ours", processes.self)
+					return
+				},
+				func() (err error) {
+					alone, err = processes.startOnce(processes.self, env, "alone", processes.self)
+					return
+				})
+			if err != nil {
+				b.Fatal(err)
+			}
+			ratios = append(ratios, ours/alone)
+		}
+		report(b, ratios, "x-codex")
 	})
 	for _, key := range []string{"trace", "transcript", "all"} {
 		b.Run("features/"+key, func(b *testing.B) {
