@@ -82,21 +82,22 @@ type decider struct {
 	allowedRoots  []string
 	rootsExpanded bool // allowedRoots is set
 
-	level              level          // the highest level that the opening thread can have
-	builtinProfile     bool           // a builtin permissions profile gives the level
-	turnPolicy         *sandboxPolicy // the workspace-write policy of a turn
-	namesBridgeProfile bool           // a turn names the bridge's profile
-	turnRoots          []string       // the writable roots of turnPolicy
-	limitsRoot         bool           // the workspace becomes the turn's only root
-	newlyWritable      []string       // Decision.Writable
-	overlayNamesModel  bool           // the overlay has an allowed model
-	required           []requiredKey  // keys that the overlay must have
-	dotted             []requiredKey  // nested keys of the overlay that can only narrow, in dotted form
-	overlayReadOnly    bool           // the overlay asks for a read-only sandbox
-	overlayUser        bool           // the overlay asks for the user as reviewer
-	overlayUntrusted   bool           // the overlay asks for the approval policy untrusted, which may pass
-	lost               bool           // err refuses an override that Codex must not lose
-	overlaySandboxed   bool           // sandbox_workspace_write of the overlay counts
+	level              level         // the highest level that the opening thread can have
+	builtinProfile     bool          // a builtin permissions profile gives the level
+	turnPolicy         sandboxPolicy // of a turn, if hasTurnPolicy is set
+	hasTurnPolicy      bool          // the turn has a workspace-write policy
+	namesBridgeProfile bool          // a turn names the bridge's profile
+	turnRoots          []string      // the writable roots of turnPolicy
+	limitsRoot         bool          // the workspace becomes the turn's only root
+	newlyWritable      []string      // Decision.Writable
+	overlayNamesModel  bool          // the overlay has an allowed model
+	required           []requiredKey // keys that the overlay must have
+	dotted             []requiredKey // nested keys of the overlay that can only narrow, in dotted form
+	overlayReadOnly    bool          // the overlay asks for a read-only sandbox
+	overlayUser        bool          // the overlay asks for the user as reviewer
+	overlayUntrusted   bool          // the overlay asks for the approval policy untrusted, which may pass
+	lost               bool          // err refuses an override that Codex must not lose
+	overlaySandboxed   bool          // sandbox_workspace_write of the overlay counts
 	sent               SentSettings
 	gated              *bool // Decision.Gated
 }
@@ -166,7 +167,7 @@ func (c *decider) result() Decision {
 	}
 	d.Writable = c.newlyWritable
 	// Earlier messages have reported the folders of a workspace-write thread.
-	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.turnPolicy != nil || c.namesBridgeProfile) && t.Sandbox != workspaceWrite.String() {
+	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.hasTurnPolicy || c.namesBridgeProfile) && t.Sandbox != workspaceWrite.String() {
 		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Profile.Roots)
 	}
 	if c.spec.opensThread {

@@ -182,7 +182,7 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 		}
 	}
 	topNames := splitPath(top)
-	return p.leadsInto(splitPath(seen), func(kept []string) bool {
+	return p.leadsInto(seen, func(kept []string) bool {
 		return !(computed && isGoverning(kept[0])) && !(hasNames(topNames, kept) && st.Thread.mountsReadOnly(kept))
 	})
 }

@@ -23,7 +23,7 @@ func (c *decider) decideTurnProfile([]string) {
 		return
 	}
 	switch {
-	case c.turnPolicy != nil:
+	case c.hasTurnPolicy:
 		o := c.turnPolicy
 		f := profileVariant{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
 		for _, root := range c.turnRoots {

@@ -13,7 +13,7 @@ import (
 // isProtected reports whether path leads into a protected path, at any depth of a root. If path is
 // in no root, all of it counts. It ignores case, which is the stricter choice.
 func (p *Policy) isProtected(roots []string, path string) bool {
-	return p.leadsInto(splitPath(relativeToRoot(roots, path)), func([]string) bool { return true })
+	return p.leadsInto(relativeToRoot(roots, path), func([]string) bool { return true })
 }
 
 // relativeToRoot returns path relative to the innermost root that contains it; the whole path if
@@ -31,7 +31,7 @@ func relativeToRoot(roots []string, path string) string {
 // protectsBeyondCodex reports whether path leads into one of policy.protected_paths that Codex
 // itself does not protect.
 func (p *Policy) protectsBeyondCodex(path string) bool {
-	return p.leadsInto(splitPath(path), func(kept []string) bool { return !isGoverning(kept[0]) })
+	return p.leadsInto(path, func(kept []string) bool { return !isGoverning(kept[0]) })
 }
 
 // leadsToProtected reports whether the last names of a folder are the first names of a protected
@@ -48,9 +48,13 @@ func (p *Policy) leadsToProtected(folder string) bool {
 	})
 }
 
-// leadsInto reports whether the names of a path lead into a protected path for which counts returns
-// true.
-func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool {
+// usualNames is the number of names up to which leadsInto allocates nothing.
+const usualNames = 32
+
+// leadsInto reports whether path leads into a protected path for which counts returns true.
+func (p *Policy) leadsInto(path string, counts func(kept []string) bool) bool {
+	var usual [usualNames]string
+	names := appendNames(usual[:0], path)
 	for i, name := range names {
 		candidates := p.protected
 		if !strings.Contains(name, "*") {
@@ -66,8 +70,14 @@ func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool
 }
 
 // splitPath returns the names of a path.
-func splitPath(path string) []string {
-	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+func splitPath(path string) []string { return appendNames(nil, path) }
+
+// appendNames appends the names of a path to names.
+func appendNames(names []string, path string) []string {
+	for name := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+		names = append(names, name)
+	}
+	return names
 }
 
 // hasNames reports whether names starts with the names of kept. It ignores case, which is the

@@ -332,7 +332,7 @@ func (p *Policy) StaysInGrammar(r *Replay) (command string, why string) {
 		return "", "its command line is not one that all shells read alike: " + why
 	}
 	for word := range strings.FieldsFuncSeq(command, func(c rune) bool { return strings.ContainsRune(" \n'\"=:,;|&<>", c) }) {
-		if isGoverning(word) || p.leadsInto(splitPath(word), func([]string) bool { return true }) {
+		if isGoverning(word) || p.leadsInto(word, func([]string) bool { return true }) {
 			return "", "it names a protected path"
 		}
 	}

@@ -70,7 +70,7 @@ func (p *Policy) allowed(st State, workspace string) []string {
 			// A folder below the workspace is not resolved. A command may have made it a link, and
 			// resolving would allow the target. No canonical path is below a link.
 			if isUsableWorkspace(st, workspace) {
-				out = append(out, filepath.Join(workspace, r.rest))
+				out = append(out, joinRest(workspace, r.rest))
 			}
 		default:
 			if at, linked := r.resolve(st); at != "" && !linked {
@@ -82,6 +82,14 @@ func (p *Policy) allowed(st State, workspace string) []string {
 		out = intersectFolders(out, q.allowed(st, workspace))
 	}
 	return out
+}
+
+// joinRest is filepath.Join for a canonical folder. It allocates only if rest is not empty.
+func joinRest(folder, rest string) string {
+	if rest == "" {
+		return folder
+	}
+	return filepath.Join(folder, rest)
 }
 
 // resolve returns the target of a root outside the workspace, or "" if it can't be resolved, and

@@ -31,7 +31,7 @@ func (c *decider) decideTurnSandbox([]string) {
 	}
 	to, rule, reason := c.allowedLevel(asked)
 	if ok && to == workspaceWrite {
-		c.turnPolicy = &sandboxPolicy{level: to}
+		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
 	}
 	if !ok {
 		to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
@@ -151,12 +151,12 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		o.level = to
 		c.setField(field, o.json(), rule, reason)
 		if to == workspaceWrite {
-			c.turnPolicy = &o
+			c.turnPolicy, c.hasTurnPolicy = o, true
 		}
 		return
 	}
 	if o.level == workspaceWrite {
-		c.turnPolicy = &o
+		c.turnPolicy, c.hasTurnPolicy = o, true
 	}
 	for _, key := range o.invalid {
 		c.drop(v, key, field+"."+key, ruleSandbox, "this type of sandboxPolicy has no such member, or it has another form")

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,9 +14,13 @@ const placeholder = "<redacted>"
 var secretParts = []string{"authorization", "cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"}
 
 // secretWordSet matches names of secrets.
-var secretWordSet = sync.OnceValue(func() *wordSet { return newWordSet(secretParts...) })
+var secretWordSet = sync.OnceValue(func() *wordSet {
+	w := new(wordSet)
+	w.add(assigned, secretParts...)
+	return w
+})
 
-func hasSecretWord(name string) bool { return secretWordSet().isIn(name) }
+func hasSecretWord(name string) bool { return secretWordSet().find(name) != 0 }
 
 // expr is a regular expression that is compiled at its first use, because most processes
 // never redact.
@@ -41,42 +44,90 @@ var (
 	escape = newExpr(`\\u00[2-7][0-9A-Fa-f]`)
 )
 
+// kinds is a set of the kinds of secrets that a text may have. A regular expression is slow, so each
+// is applied only to the texts that have a word of its kind.
+type kinds uint16
+
+const (
+	keyBlock kinds = 1 << iota
+	jwt
+	cookieHeader
+	authHeader
+	bearer
+	basic
+	userOfURL
+	prefixedKey
+	vendorToken
+	cloudKey
+	assigned // to the name of a secret
+	session
+	data
+)
+
+// kindWords has the words of each kind, in lower case.
+var kindWords = map[kinds][]string{
+	keyBlock: {"-----begin"}, jwt: {"eyj"}, cookieHeader: {"cookie"}, authHeader: {"authorization"},
+	bearer: {"bearer"}, basic: {"basic"}, userOfURL: {"://"}, cloudKey: {"akia", "asia"}, data: {"data:"},
+	prefixedKey: {"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"},
+	vendorToken: {"gh", "github_", "glpat", "npm_", "xox", "xapp-", "aiza", "hf_", "pypi-", "dop_v1_", "ya29.", "sg.", "age-secret"},
+	assigned:    {"cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"},
+	session:     {"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature="},
+}
+
+var kindSet = sync.OnceValue(func() *wordSet {
+	w := new(wordSet)
+	for kind, words := range kindWords {
+		w.add(kind, words...)
+	}
+	return w
+})
+
+// kindsIn returns the kinds of secrets that a text may have.
+func kindsIn(text string) kinds {
+	found := kindSet().find(text)
+	if found&assigned != 0 && !strings.ContainsAny(text, ":=-") {
+		found &^= assigned // the name of a member, or prose
+	}
+	return found
+}
+
 type replacement struct {
+	kind    kinds
 	pattern expr
 	with    string
 }
 
-// replacements are applied to every text in this order: longer formats first.
+// replacements are applied in this order: longer formats first.
 var replacements = []replacement{
-	{newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
-	{newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
-	{newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
-	{newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
-	{newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
-	{newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
-	{newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + placeholder + "@"}, // too long for a user name
-	{newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + placeholder + "@"},
-	{newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), placeholder},
-	{newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), placeholder},
-	{newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), placeholder},
-	{newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + placeholder}, // YAML
+	{keyBlock, newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
+	{jwt, newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
+	{cookieHeader, newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{authHeader, newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{bearer, newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
+	{basic, newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
+	{userOfURL, newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + placeholder + "@"}, // too long for a user name
+	{userOfURL, newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + placeholder + "@"},
+	{prefixedKey, newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), placeholder},
+	{vendorToken, newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), placeholder},
+	{cloudKey, newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), placeholder},
+	{assigned, newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + placeholder}, // YAML
 }
 
 // unquotedReplacements are applied after quoted values are replaced.
 var unquotedReplacements = []replacement{
-	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
-	{newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
-	{newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
+	{session, newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
 }
 
-// hintSet has a part of every text with a secret. Most texts have none, and skip the
-// regular expressions.
-var hintSet = sync.OnceValue(func() *wordSet {
-	return newWordSet(slices.Concat(secretParts, []string{
-		"eyj", "bearer", "basic", "://", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "gh", "github_", "glpat", "npm_", "xox", "xapp-", "aiza", "akia", "asia", "hf_", "pypi-", "dop_v1_", "ya29.", "sg.",
-		"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature=", "data:", "-----begin",
-	})...)
-})
+func replaceAll(text string, found kinds, list []replacement) string {
+	for _, s := range list {
+		if found&s.kind != 0 {
+			text = s.pattern().ReplaceAllString(text, s.with)
+		}
+	}
+	return text
+}
 
 // replaceSecrets replaces texts in the format of a secret, and the data of data URLs.
 func replaceSecrets(text string) string {
@@ -90,20 +141,17 @@ func replaceSecrets(text string) string {
 }
 
 func applyReplacements(text string) string {
-	if !hintSet().isIn(text) {
-		return text
+	found := kindsIn(text) // a replacement adds no words
+	if found&data != 0 {
+		text = dataURL().ReplaceAllStringFunc(text, func(url string) string {
+			return "<redacted data-uri " + strconv.Itoa(strings.IndexByte(url, ',')) + " chars>"
+		})
 	}
-	text = dataURL().ReplaceAllStringFunc(text, func(url string) string {
-		return "<redacted data-uri " + strconv.Itoa(strings.IndexByte(url, ',')) + " chars>"
-	})
-	for _, s := range replacements {
-		text = s.pattern().ReplaceAllString(text, s.with)
+	text = replaceAll(text, found, replacements)
+	if found&assigned != 0 {
+		text = replaceQuoted(text)
 	}
-	text = replaceQuoted(text)
-	for _, s := range unquotedReplacements {
-		text = s.pattern().ReplaceAllString(text, s.with)
-	}
-	return text
+	return replaceAll(text, found, unquotedReplacements)
 }
 
 // unescapeLetter returns the letter, digit, "-" or "_" of a JSON escape. Other escapes

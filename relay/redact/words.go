@@ -1,43 +1,53 @@
 package redact
 
-// wordSet searches a text for any of its words, ignoring case. Most texts have none, and a
+// wordSet searches a text for words of several kinds, ignoring case. Most texts have none, and a
 // regular expression takes 20 times as long.
 type wordSet struct {
-	pairs [1 << 16 / 64]uint64 // the first two letters of each word, as a bit set
-	rests map[[2]byte][]string // the rest of each word by its first two letters
+	pairs [1 << 16 / 64]uint64     // the first two letters of each word, as a bit set
+	rests map[[2]byte][]restOfWord // by the first two letters
+	all   kinds                    // the kinds of all words
 }
 
-// newWordSet returns a set of lower-case ASCII words of at least two letters.
-func newWordSet(list ...string) *wordSet {
-	w := &wordSet{rests: make(map[[2]byte][]string)}
+// restOfWord is a word of some kind without its first two letters.
+type restOfWord struct {
+	text string
+	kind kinds
+}
+
+// add adds lower-case ASCII words of at least two letters.
+func (w *wordSet) add(kind kinds, list ...string) {
+	if w.rests == nil {
+		w.rests = make(map[[2]byte][]restOfWord)
+	}
+	w.all |= kind
 	for _, word := range list {
+		pair := [2]byte{word[0], word[1]}
 		n := int(word[0])<<8 | int(word[1])
 		w.pairs[n/64] |= 1 << (n % 64)
-		w.rests[[2]byte{word[0], word[1]}] = append(w.rests[[2]byte{word[0], word[1]}], word[2:])
+		w.rests[pair] = append(w.rests[pair], restOfWord{word[2:], kind})
 	}
-	return w
 }
 
-// isIn reports whether text contains a word. It also returns true for U+017F and U+212A,
-// which fold to ASCII letters.
-func (w *wordSet) isIn(text string) bool {
+// find returns the kinds of the words in text. It returns all kinds for U+017F and U+212A, which
+// fold to ASCII letters.
+func (w *wordSet) find(text string) (found kinds) {
 	var before byte
 	for i := range len(text) {
 		c := lower[text[i]]
 		n := int(before)<<8 | int(c)
 		if w.pairs[n/64]>>(n%64)&1 != 0 {
 			for _, rest := range w.rests[[2]byte{before, c}] {
-				if hasPrefixFold(text[i+1:], rest) {
-					return true
+				if found&rest.kind == 0 && hasPrefixFold(text[i+1:], rest.text) {
+					found |= rest.kind
 				}
 			}
 		}
 		if c == 0xbf && before == 0xc5 || c == 0xaa && before == 0x84 {
-			return true
+			return w.all
 		}
 		before = c
 	}
-	return false
+	return found
 }
 
 func hasPrefixFold(text, word string) bool {

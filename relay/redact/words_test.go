@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -13,7 +14,7 @@ func TestWordSetMatchesTheExpression(t *testing.T) {
 		expr  string
 	}{
 		"names": {secretWordSet(), `(?i)authorization|cookie|credential|key|password|passwd|secret|token`},
-		"texts": {hintSet(), `(?i)authorization|cookie|credential|key|password|passwd|secret|token|eyJ|bearer|basic|://|` +
+		"texts": {kindSet(), `(?i)authorization|cookie|credential|key|password|passwd|secret|token|eyJ|bearer|basic|://|` +
 			`(?:sk|pk|rk)[-_]|gh|github_|glpat|npm_|xox|AIza|AKIA|ASIA|sess|sid|csrf|xsrf|auth|data:|-----begin`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,11 +28,24 @@ func TestWordSetMatchesTheExpression(t *testing.T) {
 				for range rapid.IntRange(0, 4).Draw(t, "parts") {
 					text += part.Draw(t, "part")
 				}
-				want, got := expr.MatchString(text), test.words.isIn(text)
+				want, got := expr.MatchString(text), test.words.find(text) != 0
 				if foreign := regexp.MustCompile("\u017f|\u212a").MatchString(text); got != want && (!got || !foreign) {
 					t.Fatalf("%q: %t, want %t", text, got, want)
 				}
 			})
+		})
+	}
+}
+
+// A regular expression is applied to every text that it matches.
+func TestKindsOfSecretsAreFound(t *testing.T) {
+	all := slices.Concat(replacements, unquotedReplacements, []replacement{{data, dataURL, ""}, {assigned, quotedName, ""}})
+	for _, one := range all {
+		text := rapid.StringMatching(one.pattern().String())
+		rapid.Check(t, func(t *rapid.T) {
+			if secret := text.Draw(t, "secret"); kindsIn(secret)&one.kind == 0 {
+				t.Fatalf("%q: %b, want %b", secret, kindsIn(secret), one.kind)
+			}
 		})
 	}
 }
