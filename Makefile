@@ -65,10 +65,17 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 	npm install --prefix $(VSCODE)/e2e/node_modules/code-server/lib/vscode --ignore-scripts --omit=dev --no-audit --no-fund
 	@touch $@
 
+# The first demo needs Codex, but not the other packages of the tests.
+DEMO_NPM := $(if $(wildcard $(NPM)/node_modules/.package-lock.json),$(NPM),bin/demo/npm)
+bin/demo/npm/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
+	mkdir -p bin/demo/npm && cp $^ bin/demo/npm
+	npm ci --prefix bin/demo/npm --omit=dev --ignore-scripts --no-audit --no-fund
+	@touch $@
+
 demo: ## a conversation through the real codex, offline; ALL=1: with all scenes
 	@echo "installing Codex and building codex-bridge: a minute or two on a fresh machine"
-	@$(MAKE) -j2 --no-print-directory setup demo-build
-	CODEX_BRIDGE_CODEX=$(CODEX) bin/demo/codex-bridge demo $(if $(ALL),--all)
+	@$(MAKE) -j2 --no-print-directory $(DEMO_NPM)/node_modules/.package-lock.json demo-build
+	CODEX_BRIDGE_CODEX=$(CURDIR)/$(DEMO_NPM)/node_modules/.bin/codex bin/demo/codex-bridge demo $(if $(ALL),--all)
 
 # Compiling is most of the first demo. Without optimisation, and with less garbage collection of the
 # compiler, it takes half the time.
