@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build test e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -74,13 +74,18 @@ bin/demo/npm/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package
 
 demo: ## a conversation through the real codex, offline; ALL=1: with all scenes
 	@echo "installing Codex and building codex-bridge: a minute or two on a fresh machine"
-	@$(MAKE) -j2 --no-print-directory $(DEMO_NPM)/node_modules/.package-lock.json demo-build
+	@$(MAKE) -j3 --no-print-directory $(DEMO_NPM)/node_modules/.package-lock.json demo-build
 	CODEX_BRIDGE_CODEX=$(CURDIR)/$(DEMO_NPM)/node_modules/.bin/codex bin/demo/codex-bridge demo $(if $(ALL),--all)
 
-# Compiling is most of the first demo. Without optimisation, and with less garbage collection of the
-# compiler, it takes half the time.
-demo-build:
-	GOGC=800 CGO_ENABLED=0 go build -trimpath -gcflags 'all=-N -l' -ldflags '$(LDFLAGS)' -o bin/demo/codex-bridge ./cmd/codex-bridge
+# Compiling is most of the first demo. Without optimisation and debugging data, and with less garbage
+# collection of the compiler, it takes half the time. The standard library needs no download.
+DEMO_BUILD = GOGC=800 CGO_ENABLED=0 go build -trimpath -gcflags 'all=-N -l -dwarf=false'
+demo-build: demo-modules demo-std
+	$(DEMO_BUILD) -ldflags '$(LDFLAGS)' -o bin/demo/codex-bridge ./cmd/codex-bridge
+demo-modules:
+	@CGO_ENABLED=0 go list -deps ./cmd/codex-bridge > /dev/null
+demo-std:
+	@$(DEMO_BUILD) net/http database/sql encoding/gob encoding/xml expvar go/doc image/jpeg image/png log/slog
 
 # The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. The scenes in VS Code
 # often wait, so a few tests run beside them; more would slow them down and fail by their limits of time.
