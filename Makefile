@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -87,15 +87,19 @@ demo-modules:
 demo-std:
 	@$(DEMO_BUILD) net/http database/sql encoding/gob encoding/xml expvar go/doc image/jpeg image/png log/slog
 
-# The fast tests come first. `.ci/run` and `make check` run go vet, so the tests need not. The scenes in VS Code
-# often wait, so a few tests run beside them; more would slow them down and fail by their limits of time.
+# The fast tests come first, beside the downloads of the editors. `.ci/run` and `make check` run go vet, so the
+# tests need not. The scenes in VS Code often wait, so a few tests run beside them; more would slow them down and
+# fail by their limits of time.
 test: setup postgres ## all tests, those against the real codex and in real editors too
-	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
-	go -C $(PEERS) test -vet=off ./...
-	$(MAKE) laws portable editors CHECKS=5000 PORTABLE_E2E=
-	$(MAKE) -j2 --no-print-directory e2e-vscode e2e-neovim
+	$(MAKE) -j2 --no-print-directory test-packages editors
+	$(MAKE) -j2 --no-print-directory e2e-vscode test-beside
 	$(MAKE) --no-print-directory e2e-others
 
+test-packages:
+	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
+	go -C $(PEERS) test -vet=off ./...
+test-beside: e2e-neovim
+	GOFLAGS="$$(go env GOFLAGS) -p=1" nice -n 5 $(MAKE) laws portable CHECKS=5000 PORTABLE_E2E=
 e2e-vscode:
 	$(E2E_TEST) -run '^TestVSCode$$'
 e2e-neovim:
@@ -224,6 +228,9 @@ check: lint prose deadcode ## what reads the code instead of running it; .ci/run
 
 deadcode: ## no function that only tests reach
 	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
+
+vet:
+	go vet ./...
 
 lint: ## the linters, go vet among them
 	$(LINTER) run
