@@ -18,7 +18,6 @@ import (
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
-	"codex-bridge.example/relay/desk"
 	"codex-bridge.example/relay/gate"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -38,7 +37,7 @@ type hooks struct {
 	// unattended answers hooks of turns whose client has gone.
 	unattended *handlers.Chain
 	gate       *gate.Gate
-	desk       *desk.Desk
+	desk       *approvals.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
 	limiter    *approvals.Limiter // of questions to the user, shared by hooks and approvals

@@ -1,4 +1,4 @@
-package desk
+package approvals
 
 import (
 	"context"
@@ -18,20 +18,20 @@ import (
 	"codex-bridge.example/bridge/store"
 )
 
-// Store keeps the requests for other machines and programs.
-type Store interface {
+// DeskStore keeps the requests for other machines and programs.
+type DeskStore interface {
 	AddDeskRequest(ctx context.Context, r store.DeskRequest, now time.Time) error
 	DeskAnswers(ctx context.Context, id string) ([]store.DeskAnswer, error)
 	AddDeskAnswer(ctx context.Context, id string, a store.DeskAnswer) error
 	EndDeskRequest(ctx context.Context, id string) error
 }
 
-// Options configure a Desk.
-type Options struct {
+// DeskOptions configure a Desk.
+type DeskOptions struct {
 	Config func() config.Desk // the current configuration
-	Store  func(context.Context) (Store, error)
+	Store  func(context.Context) (DeskStore, error)
 	// Accept logs the approval of a request; reason names the approvers. After an error the call must not run.
-	Accept func(ctx context.Context, r Request, reason string) error
+	Accept func(ctx context.Context, r DeskRequest, reason string) error
 	// Secret returns the secret of the webhook from the environment variable with a name.
 	Secret func(variable string) string
 	Now    func() time.Time
@@ -41,10 +41,10 @@ type Options struct {
 }
 
 // Desk asks approvers.
-type Desk struct{ options Options }
+type Desk struct{ options DeskOptions }
 
-// New returns a Desk.
-func New(o Options) *Desk {
+// NewDesk returns a Desk.
+func NewDesk(o DeskOptions) *Desk {
 	if o.Wait == nil {
 		o.Wait = func(ctx context.Context) {
 			select {
@@ -58,7 +58,7 @@ func New(o Options) *Desk {
 
 // Ask returns nil if enough members of each group have approved the request in time. It sets the id, the times
 // and the runner of the request. The error says for people why the command must not run.
-func (d *Desk) Ask(ctx context.Context, r Request) error {
+func (d *Desk) Ask(ctx context.Context, r DeskRequest) error {
 	cfg := d.options.Config()
 	r.ID = strings.ToLower(rand.Text())
 	r.Created = d.options.Now().UTC().Truncate(time.Second)
@@ -113,7 +113,7 @@ var errSilence = errors.New("no approver has answered in time")
 
 // collect waits until enough members of each group have approved. It returns who has. A key counts once for a group,
 // however often its answer comes.
-func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, err error) {
+func (d *Desk) collect(ctx context.Context, s DeskStore, r DeskRequest) (reason string, err error) {
 	for seen := 0; ; d.options.Wait(ctx) {
 		list, err := s.DeskAnswers(ctx, r.ID)
 		if cause := context.Cause(ctx); cause != nil {
@@ -136,7 +136,7 @@ func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, 
 			case err != nil && i >= seen:
 				d.options.Log.Warn("an answer of an approver does not count", "id", r.ID, "reason", err)
 			case err != nil:
-			case Decision(a.Decision) == Decline:
+			case DeskDecision(a.Decision) == DeskDecline:
 				return "", fmt.Errorf("an approver, %s, has declined", key)
 			}
 			for _, name := range groups {
@@ -158,8 +158,8 @@ func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, 
 	}
 }
 
-// Check returns why a group has too few members who could approve; nil if it has enough.
-func Check(cfg config.Desk, need config.Quorum) error {
+// CheckQuorum returns why a group has too few members who could approve; nil if it has enough.
+func CheckQuorum(cfg config.Desk, need config.Quorum) error {
 	_, err := membersOf(cfg, []config.Quorum{need})
 	return err
 }
@@ -199,12 +199,12 @@ func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
 }
 
 // check returns the groups for which an answer counts, and the fingerprint of its key.
-func (m members) check(r Request, a store.DeskAnswer) (groups []string, fingerprint string, err error) {
-	if d := Decision(a.Decision); d != Approve && d != Decline {
+func (m members) check(r DeskRequest, a store.DeskAnswer) (groups []string, fingerprint string, err error) {
+	if d := DeskDecision(a.Decision); d != DeskApprove && d != DeskDecline {
 		return nil, "", fmt.Errorf("the decision %q is unknown", a.Decision)
 	}
 	for name, set := range m {
-		key, wrong := set.verify(r, Decision(a.Decision), a.Signature)
+		key, wrong := set.verify(r, DeskDecision(a.Decision), a.Signature)
 		if wrong != nil {
 			err = wrong
 			continue

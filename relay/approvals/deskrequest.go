@@ -1,4 +1,4 @@
-package desk
+package approvals
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"codex-bridge.example/bridge/config"
 )
 
-// Request is what a second person approves: one call of a command. Its JSON form is signed.
-type Request struct {
+// DeskRequest is what a second person approves: one call of a command. Its JSON form is signed.
+type DeskRequest struct {
 	ID      string    `json:"id"` // random, of this request only
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
@@ -39,20 +39,20 @@ type Request struct {
 	Facts   string         `json:"-"` // of the decision to ask, for the decision log only
 }
 
-// Decision is an approver's answer.
-type Decision string
+// DeskDecision is an approver's answer.
+type DeskDecision string
 
 // The decisions.
 const (
-	Approve Decision = "approve"
-	Decline Decision = "decline"
+	DeskApprove DeskDecision = "approve"
+	DeskDecline DeskDecision = "decline"
 )
 
-// Namespace is the namespace of the signatures: ssh-keygen -Y sign -n codex-bridge-approval.
-const Namespace = "codex-bridge-approval"
+// DeskNamespace is the namespace of the signatures: ssh-keygen -Y sign -n codex-bridge-approval.
+const DeskNamespace = "codex-bridge-approval"
 
 // Statement returns the text that an approver signs: the decision and the whole request.
-func (r Request) Statement(d Decision) (string, error) {
+func (r DeskRequest) Statement(d DeskDecision) (string, error) {
 	body, err := r.encode()
 	if err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (r Request) Statement(d Decision) (string, error) {
 }
 
 // Need sets who must approve the request.
-func (r *Request) Need(list []config.Quorum) {
+func (r *DeskRequest) Need(list []config.Quorum) {
 	for _, q := range list {
 		r.Groups = append(r.Groups, q.Group)
 		if q.Count > 1 {
@@ -74,7 +74,7 @@ func (r *Request) Need(list []config.Quorum) {
 }
 
 // Quorums returns who must approve the request.
-func (r *Request) Quorums() (list []config.Quorum) {
+func (r *DeskRequest) Quorums() (list []config.Quorum) {
 	for _, name := range r.Groups {
 		list = append(list, config.Quorum{Group: name, Count: max(r.Counts[name], 1)})
 	}
@@ -82,7 +82,7 @@ func (r *Request) Quorums() (list []config.Quorum) {
 }
 
 // encode returns the request as JSON, which has the same text for equal requests only.
-func (r Request) encode() (string, error) {
+func (r DeskRequest) encode() (string, error) {
 	for _, text := range append([]string{r.Rule, r.Client, r.Thread, r.Turn, r.Item, r.Command, r.Cwd, r.Shell, r.Sandbox}, r.Groups...) {
 		if !utf8.ValidString(text) {
 			return "", errors.New("the call has a text that is not valid UTF-8")
@@ -98,8 +98,8 @@ func (r Request) encode() (string, error) {
 	return out.String(), nil
 }
 
-// Decode returns the request of a text of the store.
-func Decode(text string) (r Request, err error) {
+// DecodeDeskRequest returns the request of a text of the store.
+func DecodeDeskRequest(text string) (r DeskRequest, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&r); err != nil {
@@ -137,7 +137,7 @@ func (s keySet) fingerprints() []string {
 }
 
 // verify returns the key of the set that has signed the decision about the request.
-func (s keySet) verify(r Request, d Decision, armored string) (ssh.PublicKey, error) {
+func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (ssh.PublicKey, error) {
 	statement, err := r.Statement(d)
 	if err != nil {
 		return nil, err
@@ -150,15 +150,15 @@ func (s keySet) verify(r Request, d Decision, armored string) (ssh.PublicKey, er
 	if !known {
 		return nil, fmt.Errorf("the key %s is not one of the group's, or is of the person who runs the bridge", ssh.FingerprintSHA256(sig.PublicKey))
 	}
-	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, Namespace); err != nil {
+	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, DeskNamespace); err != nil {
 		return nil, fmt.Errorf("the signature is not of this request: %w", err)
 	}
 	return key, nil
 }
 
-// Sign returns the armored signature of a decision. The signer must not be of the person who runs the
+// SignDecision returns the armored signature of a decision. The signer must not be of the person who runs the
 // bridge.
-func Sign(r Request, d Decision, signer ssh.Signer) (string, error) {
+func SignDecision(r DeskRequest, d DeskDecision, signer ssh.Signer) (string, error) {
 	if slices.Contains(r.Runner, ssh.FingerprintSHA256(signer.PublicKey())) {
 		return "", errors.New("this key is of the person who runs the bridge, who can't be the second person")
 	}
@@ -166,7 +166,7 @@ func Sign(r Request, d Decision, signer ssh.Signer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sig, err := sshsig.Sign(strings.NewReader(statement), signer, sshsig.HashSHA512, Namespace)
+	sig, err := sshsig.Sign(strings.NewReader(statement), signer, sshsig.HashSHA512, DeskNamespace)
 	if err != nil {
 		return "", err
 	}

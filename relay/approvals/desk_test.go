@@ -1,4 +1,4 @@
-package desk_test
+package approvals_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/desk"
+	"codex-bridge.example/relay/approvals"
 )
 
 // person has an SSH key.
@@ -38,13 +38,13 @@ func (p person) public() string { return string(ssh.MarshalAuthorizedKey(p.Publi
 
 func (p person) fingerprint() string { return ssh.FingerprintSHA256(p.PublicKey()) }
 
-// answer signs a decision, also one that desk.Sign refuses to sign.
-func (p person) answer(t *testing.T, r desk.Request, d desk.Decision) store.DeskAnswer {
+// answer signs a decision, also one that approvals.SignDecision refuses to sign.
+func (p person) answer(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision) store.DeskAnswer {
 	t.Helper()
-	return p.answerIn(t, r, d, desk.Namespace)
+	return p.answerIn(t, r, d, approvals.DeskNamespace)
 }
 
-func (p person) answerIn(t *testing.T, r desk.Request, d desk.Decision, namespace string) store.DeskAnswer {
+func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision, namespace string) store.DeskAnswer {
 	t.Helper()
 	statement, err := r.Statement(d)
 	if err != nil {
@@ -63,7 +63,7 @@ type world struct {
 	runner, ada, grace, unknown person
 	cfg                         config.Desk
 	now                         time.Time
-	request                     desk.Request // the one that waits
+	request                     approvals.DeskRequest // the one that waits
 	answers                     []store.DeskAnswer
 	steps                       []func() // before each look at the answers, after the first
 	added, ended                int
@@ -86,7 +86,7 @@ func (w *world) AddDeskRequest(_ context.Context, r store.DeskRequest, _ time.Ti
 		return w.storeErr
 	}
 	var err error
-	if w.request, err = desk.Decode(r.Text); err != nil || w.request.ID != r.ID || !w.request.Expires.Equal(r.Expires) {
+	if w.request, err = approvals.DecodeDeskRequest(r.Text); err != nil || w.request.ID != r.ID || !w.request.Expires.Equal(r.Expires) {
 		w.t.Errorf("%+v, %v", r, err)
 	}
 	w.added++
@@ -114,14 +114,14 @@ func (w *world) EndDeskRequest(context.Context, string) error {
 }
 
 // ask asks the desk about a command of a thread. The steps run one by one; after the last the client goes.
-func (w *world) ask(r desk.Request, steps ...func()) error {
+func (w *world) ask(r approvals.DeskRequest, steps ...func()) error {
 	w.t.Helper()
 	w.answers, w.steps = nil, steps
 	ctx, stop := context.WithCancelCause(w.t.Context())
-	return desk.New(desk.Options{
+	return approvals.NewDesk(approvals.DeskOptions{
 		Config: func() config.Desk { return w.cfg },
-		Store:  func(context.Context) (desk.Store, error) { return w, nil },
-		Accept: func(_ context.Context, _ desk.Request, reason string) error {
+		Store:  func(context.Context) (approvals.DeskStore, error) { return w, nil },
+		Accept: func(_ context.Context, _ approvals.DeskRequest, reason string) error {
 			w.accepted = append(w.accepted, reason)
 			return w.acceptErr
 		},
@@ -142,7 +142,7 @@ func (w *world) ask(r desk.Request, steps ...func()) error {
 
 func (w *world) put(a store.DeskAnswer) { w.answers = append(w.answers, a) }
 
-var push = desk.Request{
+var push = approvals.DeskRequest{
 	Groups: []string{"release"}, Rule: "Two people push.", Thread: "t", Turn: "u", Item: "i", Command: "git push", Input: "00", Cwd: "/code", Sandbox: "workspace-write",
 }
 
@@ -159,7 +159,7 @@ func (w *world) check(what string, err error, want string) {
 
 func TestMemberApproves(t *testing.T) {
 	w := newWorld(t)
-	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, desk.Approve)) }), "")
+	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }), "")
 	if want := "approved by release: " + w.grace.fingerprint() + "; request " + w.request.ID; !slices.Equal(w.accepted, []string{want}) {
 		t.Errorf("logged %q", w.accepted)
 	}
@@ -175,31 +175,37 @@ func TestAttacks(t *testing.T) {
 		answer func(t *testing.T, w *world) store.DeskAnswer
 		want   string
 	}{
-		"self-approval":    {func(t *testing.T, w *world) store.DeskAnswer { return w.runner.answer(t, w.request, desk.Approve) }, gone},
-		"no member":        {func(t *testing.T, w *world) store.DeskAnswer { return w.unknown.answer(t, w.request, desk.Approve) }, gone},
-		"member of others": {func(t *testing.T, w *world) store.DeskAnswer { return w.ada.answer(t, w.request, desk.Approve) }, gone},
-		"no signature":     {func(t *testing.T, w *world) store.DeskAnswer { return store.DeskAnswer{Decision: "approve"} }, gone},
-		"another namespace": {func(t *testing.T, w *world) store.DeskAnswer {
-			return w.grace.answerIn(t, w.request, desk.Approve, "file")
+		"self-approval": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.runner.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
-		"another command":      {other(func(r *desk.Request) { r.Command = "git push --force" }), gone},
-		"another input":        {other(func(r *desk.Request) { r.Input = "01" }), gone},
-		"another folder":       {other(func(r *desk.Request) { r.Cwd = "/" }), gone},
-		"another thread":       {other(func(r *desk.Request) { r.Thread = "v" }), gone},
-		"another turn":         {other(func(r *desk.Request) { r.Turn = "v" }), gone},
-		"another call":         {other(func(r *desk.Request) { r.Item = "j" }), gone},
-		"inside, then outside": {other(func(r *desk.Request) { r.Outside = true }), gone},
-		"another request":      {other(func(r *desk.Request) { r.ID = "x" }), gone},
-		"a longer time":        {other(func(r *desk.Request) { r.Expires = r.Expires.Add(time.Hour) }), gone},
-		"another runner":       {other(func(r *desk.Request) { r.Runner = nil }), gone},
+		"no member": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.unknown.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"member of others": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.ada.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"no signature": {func(t *testing.T, w *world) store.DeskAnswer { return store.DeskAnswer{Decision: "approve"} }, gone},
+		"another namespace": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.grace.answerIn(t, w.request, approvals.DeskApprove, "file")
+		}, gone},
+		"another command":      {other(func(r *approvals.DeskRequest) { r.Command = "git push --force" }), gone},
+		"another input":        {other(func(r *approvals.DeskRequest) { r.Input = "01" }), gone},
+		"another folder":       {other(func(r *approvals.DeskRequest) { r.Cwd = "/" }), gone},
+		"another thread":       {other(func(r *approvals.DeskRequest) { r.Thread = "v" }), gone},
+		"another turn":         {other(func(r *approvals.DeskRequest) { r.Turn = "v" }), gone},
+		"another call":         {other(func(r *approvals.DeskRequest) { r.Item = "j" }), gone},
+		"inside, then outside": {other(func(r *approvals.DeskRequest) { r.Outside = true }), gone},
+		"another request":      {other(func(r *approvals.DeskRequest) { r.ID = "x" }), gone},
+		"a longer time":        {other(func(r *approvals.DeskRequest) { r.Expires = r.Expires.Add(time.Hour) }), gone},
+		"another runner":       {other(func(r *approvals.DeskRequest) { r.Runner = nil }), gone},
 		"a decline as approval": {func(t *testing.T, w *world) store.DeskAnswer {
-			a := w.grace.answer(t, w.request, desk.Decline)
+			a := w.grace.answer(t, w.request, approvals.DeskDecline)
 			a.Decision = "approve"
 			return a
 		}, gone},
 		"an unknown decision": {func(t *testing.T, w *world) store.DeskAnswer { return w.grace.answer(t, w.request, "maybe") }, gone},
 		"forged": {func(t *testing.T, w *world) store.DeskAnswer {
-			a := w.unknown.answer(t, w.request, desk.Approve)
+			a := w.unknown.answer(t, w.request, approvals.DeskApprove)
 			sig, err := sshsig.Unarmor([]byte(a.Signature))
 			if err != nil {
 				t.Fatal(err)
@@ -209,15 +215,15 @@ func TestAttacks(t *testing.T) {
 		}, gone},
 		"too late": {func(t *testing.T, w *world) store.DeskAnswer {
 			w.now = w.request.Expires
-			return w.grace.answer(t, w.request, desk.Approve)
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, "no approver has answered in time"},
 		"no longer a member": {func(t *testing.T, w *world) store.DeskAnswer {
 			w.cfg.Groups = map[string]config.Group{"release": {Keys: []string{w.ada.public()}}}
-			return w.grace.answer(t, w.request, desk.Approve)
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
 		"the runner by now": {func(t *testing.T, w *world) store.DeskAnswer {
 			w.cfg.Runner = append(w.cfg.Runner, w.grace.public())
-			return w.grace.answer(t, w.request, desk.Approve)
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, "no member beside the person"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,11 +237,11 @@ func TestAttacks(t *testing.T) {
 }
 
 // other has grace approve a request that differs from the one that waits.
-func other(change func(*desk.Request)) func(*testing.T, *world) store.DeskAnswer {
+func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) store.DeskAnswer {
 	return func(t *testing.T, w *world) store.DeskAnswer {
 		r := w.request
 		change(&r)
-		return w.grace.answer(t, r, desk.Approve)
+		return w.grace.answer(t, r, approvals.DeskApprove)
 	}
 }
 
@@ -243,7 +249,7 @@ func other(change func(*desk.Request)) func(*testing.T, *world) store.DeskAnswer
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	var once store.DeskAnswer
-	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, desk.Approve); w.put(once) }), "")
+	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, approvals.DeskApprove); w.put(once) }), "")
 	w.accepted = nil
 	w.check("again", w.ask(push, func() { w.put(once) }), "the turn has ended")
 }
@@ -263,14 +269,14 @@ func TestEachGroupApproves(t *testing.T) {
 		w := newWorld(t)
 		w.check(name, w.ask(both, func() {
 			for _, p := range test.by(w) {
-				w.put(p.answer(t, w.request, desk.Approve))
+				w.put(p.answer(t, w.request, approvals.DeskApprove))
 			}
 		}), test.want)
 	}
 	w := newWorld(t)
 	w.check("a decline wins", w.ask(both, func() {
-		w.put(w.ada.answer(t, w.request, desk.Decline))
-		w.put(w.grace.answer(t, w.request, desk.Approve))
+		w.put(w.ada.answer(t, w.request, approvals.DeskDecline))
+		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
 	}), "has declined")
 }
 
@@ -295,7 +301,7 @@ func TestCountOfApprovers(t *testing.T) {
 		w.cfg.Groups["pair"] = config.Group{Keys: []string{w.ada.public(), w.grace.public(), w.ada.public(), w.runner.public()}}
 		var steps []func()
 		for i := range test.by(w) {
-			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, desk.Approve)) })
+			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, approvals.DeskApprove)) })
 		}
 		w.check(name, w.ask(two, steps...), test.want)
 		if test.want == "" && !strings.Contains(w.accepted[0], w.ada.fingerprint()) || len(w.accepted) > 0 && !strings.Contains(w.accepted[0], " and ") {
@@ -307,34 +313,34 @@ func TestCountOfApprovers(t *testing.T) {
 	two.Counts = map[string]int{"release": 2}
 	w.check("too few members", w.ask(two), `2 members of the group "release" must approve, and it has 1 beside the person who runs the bridge`)
 	w.cfg.Groups["release"] = config.Group{Keys: []string{w.ada.public(), w.grace.public()}}
-	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, desk.Approve)) }, func() { w.put(w.grace.answer(t, w.request, desk.Decline)) }), "has declined")
+	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, approvals.DeskApprove)) }, func() { w.put(w.grace.answer(t, w.request, approvals.DeskDecline)) }), "has declined")
 	w.check("an approval of fewer", w.ask(two, func() {
 		fewer := w.request
 		fewer.Counts = nil
-		w.put(w.ada.answer(t, fewer, desk.Approve))
-		w.put(w.grace.answer(t, w.request, desk.Approve))
+		w.put(w.ada.answer(t, fewer, approvals.DeskApprove))
+		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
 	}), "the turn has ended")
 }
 
 // Each failure is a no, before a request is shown to an approver if possible.
 func TestFailures(t *testing.T) {
 	approves := func(w *world) func() {
-		return func() { w.put(w.grace.answer(t, w.request, desk.Approve)) }
+		return func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }
 	}
 	for name, test := range map[string]struct {
-		change func(w *world, r *desk.Request)
+		change func(w *world, r *approvals.DeskRequest)
 		want   string
 	}{
-		"no runner":        {func(w *world, _ *desk.Request) { w.cfg.Runner = nil }, "set approvals.desk.runner"},
-		"a broken runner":  {func(w *world, _ *desk.Request) { w.cfg.Runner = []string{"x"} }, "approvals.desk.runner"},
-		"no group":         {func(_ *world, r *desk.Request) { r.Groups = nil }, "no group"},
-		"an unknown group": {func(_ *world, r *desk.Request) { r.Groups = []string{"x"} }, "no member"},
-		"only the runner":  {func(_ *world, r *desk.Request) { r.Groups = []string{"self"} }, "no member"},
-		"a broken group": {func(w *world, r *desk.Request) {
+		"no runner":        {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = nil }, "set approvals.desk.runner"},
+		"a broken runner":  {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = []string{"x"} }, "approvals.desk.runner"},
+		"no group":         {func(_ *world, r *approvals.DeskRequest) { r.Groups = nil }, "no group"},
+		"an unknown group": {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"x"} }, "no member"},
+		"only the runner":  {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"self"} }, "no member"},
+		"a broken group": {func(w *world, r *approvals.DeskRequest) {
 			w.cfg.Groups["x"], r.Groups = config.Group{Keys: []string{"ssh-rsa AAAA"}}, []string{"x"}
 		}, "approvals.desk.groups.x"},
-		"text that is not UTF-8": {func(_ *world, r *desk.Request) { r.Command = "rm \xff" }, "not valid UTF-8"},
-		"a broken store":         {func(w *world, _ *desk.Request) { w.storeErr = errors.New("disk full") }, "disk full"},
+		"text that is not UTF-8": {func(_ *world, r *approvals.DeskRequest) { r.Command = "rm \xff" }, "not valid UTF-8"},
+		"a broken store":         {func(w *world, _ *approvals.DeskRequest) { w.storeErr = errors.New("disk full") }, "disk full"},
 	} {
 		w := newWorld(t)
 		r := push
@@ -353,17 +359,17 @@ func TestFailures(t *testing.T) {
 func TestSign(t *testing.T) {
 	w := newWorld(t)
 	w.check("approved", w.ask(push, func() {
-		armored, err := desk.Sign(w.request, desk.Approve, w.grace)
+		armored, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.grace)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.put(store.DeskAnswer{Decision: "approve", Signature: armored})
-		if _, err := desk.Sign(w.request, desk.Approve, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
+		if _, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
 			t.Error(err)
 		}
 	}), "")
 	for _, text := range []string{"", "{}", `{"id":"x","more":1}`} {
-		if _, err := desk.Decode(text); err == nil {
+		if _, err := approvals.DecodeDeskRequest(text); err == nil {
 			t.Errorf("%s is a request", text)
 		}
 	}
