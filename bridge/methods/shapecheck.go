@@ -1,4 +1,4 @@
-package shape
+package methods
 
 import (
 	"bytes"
@@ -19,21 +19,21 @@ type Mismatch struct {
 // CheckRequest checks the params of a client's request. It returns nil if they match, or if the
 // schema does not have the method.
 func CheckRequest(method string, params rpc.Value) *Mismatch {
-	return check(tables().requests.lookup(method), params)
+	return checkShape(compiledShapes().requests.lookup(method), params)
 }
 
 // CheckNotification checks the params of a client's notification, like CheckRequest.
 func CheckNotification(method string, params rpc.Value) *Mismatch {
-	return check(tables().notifications.lookup(method), params)
+	return checkShape(compiledShapes().notifications.lookup(method), params)
 }
 
 // CheckResponse checks the result of a client's response to a request of Codex, like CheckRequest.
 func CheckResponse(method string, result rpc.Value) *Mismatch {
-	return check(tables().responses.lookup(method), result)
+	return checkShape(compiledShapes().responses.lookup(method), result)
 }
 
-// check checks params or a result. Codex itself checks whether they may be omitted.
-func check(n *node, v rpc.Value) *Mismatch {
+// checkShape checks params or a result. Codex itself checks whether they may be omitted.
+func checkShape(n *shapeNode, v rpc.Value) *Mismatch {
 	if n == nil || !v.Exists() {
 		return nil
 	}
@@ -44,7 +44,7 @@ func check(n *node, v rpc.Value) *Mismatch {
 	return m
 }
 
-func (n *node) check(v rpc.Value) *Mismatch {
+func (n *shapeNode) check(v rpc.Value) *Mismatch {
 	kind := v.Kind()
 	switch {
 	case n.anyValue:
@@ -67,11 +67,11 @@ func (n *node) check(v rpc.Value) *Mismatch {
 	return nil
 }
 
-func (n *node) mismatch(v rpc.Value) *Mismatch {
+func (n *shapeNode) mismatch(v rpc.Value) *Mismatch {
 	return &Mismatch{Found: v.Kind().String(), Want: n.want}
 }
 
-func (n *node) checkElements(v rpc.Value) *Mismatch {
+func (n *shapeNode) checkElements(v rpc.Value) *Mismatch {
 	if n.elem == nil {
 		return checkPrivate(v)
 	}
@@ -87,7 +87,7 @@ func (n *node) checkElements(v rpc.Value) *Mismatch {
 	}
 }
 
-func (n *node) checkObject(v rpc.Value) *Mismatch {
+func (n *shapeNode) checkObject(v rpc.Value) *Mismatch {
 	members := v.Children()
 	for {
 		name, member, more := members.Next()
@@ -114,7 +114,7 @@ func (n *node) checkObject(v rpc.Value) *Mismatch {
 }
 
 // checkTagged checks an object against the variant that it names.
-func (n *node) checkTagged(v rpc.Value) *Mismatch {
+func (n *shapeNode) checkTagged(v rpc.Value) *Mismatch {
 	tag := v.Get(n.tag)
 	switch {
 	case !tag.Exists() && n.untagged != nil:
@@ -140,7 +140,7 @@ func (n *node) checkTagged(v rpc.Value) *Mismatch {
 
 // checkAny checks for a matching alternative. If there is none, it returns the mismatch with the
 // longest path.
-func (n *node) checkAny(v rpc.Value) *Mismatch {
+func (n *shapeNode) checkAny(v rpc.Value) *Mismatch {
 	var deepest *Mismatch
 	for _, one := range n.any {
 		m := one.check(v)
@@ -162,7 +162,7 @@ func (n *node) checkAny(v rpc.Value) *Mismatch {
 
 // checkRequired checks for the members that distinguish alternatives. Codex itself checks for
 // other missing members.
-func (n *node) checkRequired(v rpc.Value) *Mismatch {
+func (n *shapeNode) checkRequired(v rpc.Value) *Mismatch {
 	for n.ref != nil {
 		n = n.ref
 	}
@@ -229,24 +229,24 @@ func clip(raw []byte) string {
 
 func kindOf(letter rune) rpc.Kind {
 	switch letter {
-	case Null:
+	case KindNull:
 		return rpc.Null
-	case Bool:
+	case KindBool:
 		return rpc.Bool
-	case Number:
+	case KindNumber:
 		return rpc.Number
-	case String:
+	case KindString:
 		return rpc.String
-	case Array:
+	case KindArray:
 		return rpc.Array
-	case Object:
+	case KindObject:
 		return rpc.Object
 	}
 	return rpc.Absent // "*", which no value has
 }
 
 func wordOf(letter rune) string {
-	if letter == AnyKind {
+	if letter == KindAny {
 		return "anything"
 	}
 	return kindOf(letter).String()

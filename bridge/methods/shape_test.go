@@ -1,4 +1,4 @@
-package shape_test
+package methods_test
 
 import (
 	"bufio"
@@ -9,13 +9,12 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/shape"
 	"codex-bridge.example/rpc"
 )
 
 // The table is that of the measured Codex, and has a shape for each of its methods.
 func TestTable(t *testing.T) {
-	table := shape.Codex()
+	table := methods.Shapes()
 	null, err := rpc.ParseValue([]byte("null"))
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +22,7 @@ func TestTable(t *testing.T) {
 	if table.Version != methods.Measured {
 		t.Errorf("the table is of codex %s, not %s: run `make schema`", table.Version, methods.Measured)
 	}
-	for side, shapes := range map[methods.Side]map[string]*shape.Shape{
+	for side, shapes := range map[methods.Side]map[string]*methods.Shape{
 		methods.ClientRequest: table.Requests, methods.ClientNotification: table.Notifications, methods.ServerRequest: table.Answers,
 	} {
 		for _, name := range methods.Names(side) {
@@ -31,9 +30,9 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s %s has no shape", side, name)
 			}
 			// The shape must be decodable.
-			shape.CheckRequest(name, null.Root())
-			shape.CheckNotification(name, null.Root())
-			shape.CheckResponse(name, null.Root())
+			methods.CheckRequest(name, null.Root())
+			methods.CheckNotification(name, null.Root())
+			methods.CheckResponse(name, null.Root())
 		}
 	}
 }
@@ -67,7 +66,7 @@ func TestCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch m := shape.CheckRequest(c.method, doc.Root()); {
+		switch m := methods.CheckRequest(c.method, doc.Root()); {
 		case m == nil && c.found != "":
 			t.Errorf("%s %s passes", c.method, c.params)
 		case m != nil && (m.Path != c.path || m.Found != c.found || m.Want == ""):
@@ -95,14 +94,14 @@ func TestCaptures(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			var wrong *shape.Mismatch
+			var wrong *methods.Mismatch
 			switch m.Kind {
 			case rpc.Request:
-				wrong = shape.CheckRequest(m.Method, m.Params)
+				wrong = methods.CheckRequest(m.Method, m.Params)
 			case rpc.Notification:
-				wrong = shape.CheckNotification(m.Method, m.Params)
+				wrong = methods.CheckNotification(m.Method, m.Params)
 			case rpc.Response:
-				wrong = shape.CheckResponse(asked[m.ID.Key()], m.Result)
+				wrong = methods.CheckResponse(asked[m.ID.Key()], m.Result)
 			}
 			if checked++; wrong != nil {
 				t.Errorf("%s: %s\n%+v", filepath.Base(file), line, *wrong)
@@ -138,7 +137,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if shape.CheckRequest("turn/start", doc.Root()) != nil {
+		if methods.CheckRequest("turn/start", doc.Root()) != nil {
 			b.Fatal("refused")
 		}
 	}

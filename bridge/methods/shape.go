@@ -1,13 +1,4 @@
-// Package shape checks that a client's messages have the shape of Codex's own JSON schema.
-//
-// Codex decodes with serde, which accepts several forms of a value: an array for a struct, a map
-// with one key for the name of an enum, an array for a tagged object. The policy examines only
-// the form in the schema, so messages with another form must be refused.
-//
-// cmd/bridge-schema writes the table, codex.json, from the schema that Codex prints. The shapes of
-// a method are decoded at its first message: few methods are used in a conversation, and all
-// shapes take 12 ms and 2 MiB. The functions may be called concurrently.
-package shape
+package methods
 
 import (
 	_ "embed"
@@ -40,17 +31,17 @@ type Shape struct {
 
 // Letters in Shape.Kinds.
 const (
-	Null    = 'z'
-	Bool    = 'b'
-	Number  = 'n'
-	String  = 's'
-	Array   = 'a'
-	Object  = 'o'
-	AnyKind = '*'
+	KindNull   = 'z'
+	KindBool   = 'b'
+	KindNumber = 'n'
+	KindString = 's'
+	KindArray  = 'a'
+	KindObject = 'o'
+	KindAny    = '*'
 )
 
-// Table has the shapes of one Codex.
-type Table struct {
+// ShapeTable has the shapes of one Codex.
+type ShapeTable struct {
 	Version       string            `json:"version"`
 	Requests      map[string]*Shape `json:"requests"`      // params of the client's requests
 	Notifications map[string]*Shape `json:"notifications"` // params of the client's notifications
@@ -58,118 +49,118 @@ type Table struct {
 	Definitions   map[string]*Shape `json:"definitions"`
 }
 
-//go:embed codex.json
-var tableJSON []byte
+//go:embed shapes.json
+var shapesJSON []byte
 
-// Codex returns the table of the measured Codex. The caller must not change it.
-var Codex = sync.OnceValue(func() *Table {
-	t := new(Table)
-	if err := json.Unmarshal(tableJSON, t); err != nil {
-		panicTable(err)
+// Shapes returns the table of the measured Codex. The caller must not change it.
+var Shapes = sync.OnceValue(func() *ShapeTable {
+	t := new(ShapeTable)
+	if err := json.Unmarshal(shapesJSON, t); err != nil {
+		panicShapes(err)
 	}
 	return t
 })
 
-// nodes are the compiled shapes of one side's methods that messages have needed so far. It may be
+// shapeNodes are the compiled shapes of one side's methods that messages have needed so far. It may be
 // used concurrently.
-type nodes struct {
-	c      *compiler
+type shapeNodes struct {
+	c      *shapeCompiler
 	shapes map[string]json.RawMessage
-	byName map[string]*node
+	byName map[string]*shapeNode
 }
 
 // lookup returns the node of a method, or nil if the table does not have the method.
-func (n *nodes) lookup(method string) *node {
+func (n *shapeNodes) lookup(method string) *shapeNode {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	known, ok := n.byName[method]
 	if text, exists := n.shapes[method]; !ok && exists {
-		known = n.c.node(decode(text))
+		known = n.c.node(decodeShape(text))
 		n.byName[method] = known
 	}
 	return known
 }
 
-// sides are the nodes for a client's messages.
-type sides struct{ requests, notifications, responses *nodes }
+// clientNodes are the nodes for a client's messages.
+type clientNodes struct{ requests, notifications, responses *shapeNodes }
 
-var tables = sync.OnceValue(func() sides {
+var compiledShapes = sync.OnceValue(func() clientNodes {
 	var t struct{ Requests, Notifications, Answers, Definitions map[string]json.RawMessage }
-	if err := json.Unmarshal(tableJSON, &t); err != nil {
-		panicTable(err)
+	if err := json.Unmarshal(shapesJSON, &t); err != nil {
+		panicShapes(err)
 	}
-	c := &compiler{definitions: t.Definitions, shapes: make(map[string]*Shape), done: make(map[string]*node)}
-	side := func(shapes map[string]json.RawMessage) *nodes {
-		return &nodes{c: c, shapes: shapes, byName: make(map[string]*node)}
+	c := &shapeCompiler{definitions: t.Definitions, shapes: make(map[string]*Shape), done: make(map[string]*shapeNode)}
+	side := func(shapes map[string]json.RawMessage) *shapeNodes {
+		return &shapeNodes{c: c, shapes: shapes, byName: make(map[string]*shapeNode)}
 	}
-	return sides{side(t.Requests), side(t.Notifications), side(t.Answers)}
+	return clientNodes{side(t.Requests), side(t.Notifications), side(t.Answers)}
 })
 
-func decode(text json.RawMessage) *Shape {
+func decodeShape(text json.RawMessage) *Shape {
 	s := new(Shape)
 	if err := json.Unmarshal(text, s); err != nil {
-		panicTable(err)
+		panicShapes(err)
 	}
 	return s
 }
 
-// panicTable panics because of an invalid table. A test decodes all of it.
-func panicTable(err error) {
-	panic(fmt.Sprintf("bridge/shape/codex.json: %v; write it with `make schema`", err))
+// panicShapes panics because of an invalid table. A test decodes all of it.
+func panicShapes(err error) {
+	panic(fmt.Sprintf("bridge/methods/shapes.json: %v; write it with `make schema`", err))
 }
 
-// node is a compiled Shape.
-type node struct {
+// shapeNode is a compiled Shape.
+type shapeNode struct {
 	kinds    uint8 // a bit for each rpc.Kind
 	anyValue bool  // everything is valid
-	ref      *node
-	any      []*node
-	elem     *node
-	members  map[string]*node
+	ref      *shapeNode
+	any      []*shapeNode
+	elem     *shapeNode
+	members  map[string]*shapeNode
 	required []string
 	refused  []string
 	closed   bool
-	values   *node
+	values   *shapeNode
 	tag      string
-	variants map[string]*node
-	untagged *node
+	variants map[string]*shapeNode
+	untagged *shapeNode
 	want     string // for error messages
 }
 
-// compiler compiles shapes to nodes.
-type compiler struct {
+// shapeCompiler compiles shapes to nodes.
+type shapeCompiler struct {
 	mu          sync.Mutex
 	definitions map[string]json.RawMessage
-	shapes      map[string]*Shape // decoded definitions
-	done        map[string]*node  // compiled definitions
+	shapes      map[string]*Shape     // decoded definitions
+	done        map[string]*shapeNode // compiled definitions
 }
 
 // shape returns a definition.
-func (c *compiler) shape(name string) *Shape {
+func (c *shapeCompiler) shape(name string) *Shape {
 	s, ok := c.shapes[name]
 	if !ok {
 		text, exists := c.definitions[name]
 		if !exists {
-			panicTable(fmt.Errorf("no definition %s", name))
+			panicShapes(fmt.Errorf("no definition %s", name))
 		}
-		s = decode(text)
+		s = decodeShape(text)
 		c.shapes[name] = s
 	}
 	return s
 }
 
 // node compiles a shape. The lock must be held, as for the methods that it calls.
-func (c *compiler) node(s *Shape) *node {
+func (c *shapeCompiler) node(s *Shape) *shapeNode {
 	if s == nil {
 		return nil
 	}
-	n := new(node)
+	n := new(shapeNode)
 	c.fill(n, s)
 	return n
 }
 
-func (c *compiler) fill(n *node, s *Shape) {
-	n.anyValue = strings.ContainsRune(s.Kinds, AnyKind)
+func (c *shapeCompiler) fill(n *shapeNode, s *Shape) {
+	n.anyValue = strings.ContainsRune(s.Kinds, KindAny)
 	for _, letter := range s.Kinds {
 		n.kinds |= 1 << kindOf(letter)
 	}
@@ -185,29 +176,29 @@ func (c *compiler) fill(n *node, s *Shape) {
 	n.want = c.describe(s)
 }
 
-func (c *compiler) nodes(shapes map[string]*Shape) map[string]*node {
+func (c *shapeCompiler) nodes(shapes map[string]*Shape) map[string]*shapeNode {
 	if shapes == nil {
 		return nil
 	}
-	m := make(map[string]*node, len(shapes))
+	m := make(map[string]*shapeNode, len(shapes))
 	for name, s := range shapes {
 		m[name] = c.node(s)
 	}
 	return m
 }
 
-func (c *compiler) definition(name string) *node {
+func (c *shapeCompiler) definition(name string) *shapeNode {
 	if n, ok := c.done[name]; ok {
 		return n
 	}
-	n := new(node)
+	n := new(shapeNode)
 	c.done[name] = n // before fill, since definitions may be recursive
 	c.fill(n, c.shape(name))
 	return n
 }
 
 // describe returns a shape in words.
-func (c *compiler) describe(s *Shape) string {
+func (c *shapeCompiler) describe(s *Shape) string {
 	for seen := 0; s.Ref != "" && seen < 10; seen++ {
 		d := *c.shape(s.Ref)
 		d.Kinds += s.Kinds
