@@ -1,4 +1,4 @@
-package siem_test
+package telemetry_test
 
 import (
 	"encoding/json"
@@ -12,15 +12,12 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/siem"
+	"codex-bridge.example/relay/telemetry"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // entry is a decision with a text in each member.
 func entry(verdict, mode string) store.Entry {
@@ -39,7 +36,7 @@ func ocsfSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-func validate(t *testing.T, schema *jsonschema.Schema, e siem.Event) error {
+func validate(t *testing.T, schema *jsonschema.Schema, e telemetry.OCSFEvent) error {
 	t.Helper()
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -63,12 +60,12 @@ func TestEventsOfRulesApproversAndChains(t *testing.T) {
 	} {
 		e := entry(tt.verdict, "enforce")
 		e.Rule, e.Reason = "policy.rule.approvers", tt.reason
-		from := siem.Source{Version: "1", Chain: strings.Repeat("c", 32)}
-		event := siem.OCSF(e, from)
+		from := telemetry.LogSource{Version: "1", Chain: strings.Repeat("c", 32)}
+		event := telemetry.OCSF(e, from)
 		if err := validate(t, schema, event); err != nil {
 			t.Error(err)
 		}
-		_, values := parseCEF(t, siem.CEF(e, from))
+		_, values := parseCEF(t, telemetry.CEF(e, from))
 		for _, got := range [][2]string{{event.Message, tt.reason}, {event.Policy.Name, e.Rule}, {event.Unmapped.Chain, from.Chain}, {values["msg"], tt.reason}, {values["deviceExternalId"], from.Chain}} {
 			if got[0] != got[1] {
 				t.Errorf("%q is %q", got[1], got[0])
@@ -90,13 +87,13 @@ func TestEventsAreValidOCSF(t *testing.T) {
 			full := entry(verdict, string(mode))
 			bare := store.Entry{Decision: store.Decision{Verdict: verdict, Mode: string(mode)}}
 			for _, e := range []store.Entry{full, bare} {
-				if err := validate(t, schema, siem.OCSF(e, siem.Source{Version: "1.2.3"})); err != nil {
+				if err := validate(t, schema, telemetry.OCSF(e, telemetry.LogSource{Version: "1.2.3"})); err != nil {
 					t.Errorf("%s, %s: %v", verdict, mode, err)
 				}
 			}
 		}
 	}
-	wrong := siem.OCSF(entry("deny", "enforce"), siem.Source{Version: "1"})
+	wrong := telemetry.OCSF(entry("deny", "enforce"), telemetry.LogSource{Version: "1"})
 	wrong.TypeUID++
 	if validate(t, schema, wrong) == nil {
 		t.Error("the schema accepts another type_uid")
@@ -113,7 +110,7 @@ func TestOutcomesOfVerdicts(t *testing.T) {
 		{"deny", "audit", "3 Observed, 17 Logged, 1 Informational, 1 Success, alert false"},
 		{"later", "enforce", "99 Other, 99 Other, 0 Unknown, 99 Other, alert false"},
 	} {
-		e := siem.OCSF(entry(c.verdict, c.mode), siem.Source{Version: "1"})
+		e := telemetry.OCSF(entry(c.verdict, c.mode), telemetry.LogSource{Version: "1"})
 		got := fmt.Sprintf("%d %s, %d %s, %d %s, %d %s, alert %v", e.ActionID, e.Action, e.DispositionID, e.Disposition, e.SeverityID, e.Severity, e.StatusID, e.Status, e.IsAlert)
 		if got != c.want {
 			t.Errorf("%s in %s: %s; want %s", c.verdict, c.mode, got, c.want)
@@ -123,7 +120,7 @@ func TestOutcomesOfVerdicts(t *testing.T) {
 
 // No member of a decision is missing in an event.
 func TestEventHasAllMembers(t *testing.T) {
-	raw, err := json.Marshal(siem.OCSF(entry("deny", "enforce"), siem.Source{Version: "1"}))
+	raw, err := json.Marshal(telemetry.OCSF(entry("deny", "enforce"), telemetry.LogSource{Version: "1"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +181,7 @@ func parseCEF(t interface{ Fatalf(string, ...any) }, line string) (header []stri
 func TestCEFOfADecision(t *testing.T) {
 	e := entry("deny", "enforce")
 	e.Rule, e.Reason = `a|b=c\d`, "first = 1\nmsg=x\r\x1b[2J\u202e|end\\"
-	line := siem.CEF(e, siem.Source{Version: `1|2\3`})
+	line := telemetry.CEF(e, telemetry.LogSource{Version: `1|2\3`})
 	if strings.ContainsAny(line, "\n\r\x1b\u202e") {
 		t.Errorf("a control character is in %q", line)
 	}
@@ -204,7 +201,7 @@ func TestCEFOfADecision(t *testing.T) {
 		t.Errorf("values: -want +got\n%s", diff)
 	}
 	e.Reason = strings.Repeat("é", 4000)
-	_, values = parseCEF(t, siem.CEF(e, siem.Source{Version: "1"}))
+	_, values = parseCEF(t, telemetry.CEF(e, telemetry.LogSource{Version: "1"}))
 	if got := values["msg"]; len(got) > 1023 || !strings.HasSuffix(got, "é…") {
 		t.Errorf("a long reason has %d bytes", len(got))
 	}
@@ -216,7 +213,7 @@ func TestCEFRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := entry("x"+text.Draw(t, "verdict")+"x", "enforce")
 		e.Rule, e.Reason, e.Client = "x"+text.Draw(t, "rule")+"x", "x"+text.Draw(t, "reason")+"x", "x"+text.Draw(t, "client")+"x"
-		line := siem.CEF(e, siem.Source{Version: "1"})
+		line := telemetry.CEF(e, telemetry.LogSource{Version: "1"})
 		if strings.ContainsAny(line, "\r\n") {
 			t.Fatalf("%q has several lines", line)
 		}
@@ -238,7 +235,7 @@ func TestSchemaHasTheVersionOfTheEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "OCSF " + siem.OCSF(entry("deny", "enforce"), siem.Source{Version: "1"}).Metadata.Version + ","; !strings.Contains(string(raw), want) {
+	if want := "OCSF " + telemetry.OCSF(entry("deny", "enforce"), telemetry.LogSource{Version: "1"}).Metadata.Version + ","; !strings.Contains(string(raw), want) {
 		t.Errorf("the schema is not of %s", want)
 	}
 }

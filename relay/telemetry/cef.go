@@ -1,4 +1,4 @@
-package siem
+package telemetry
 
 import (
 	"fmt"
@@ -10,19 +10,19 @@ import (
 	"codex-bridge.example/bridge/store"
 )
 
-// extension is one key of CEF with its value, and the length that CEF allows.
-type extension struct {
+// cefExtension is one key of CEF with its value, and the length that CEF allows.
+type cefExtension struct {
 	key, value string
 	maxLen     int
 }
 
 // CEF returns an entry as one line of the Common Event Format, without a line end. Longer values than
 // CEF allows are cut.
-func CEF(e store.Entry, from Source) string {
+func CEF(e store.Entry, from LogSource) string {
 	o := outcomeOf(e.Decision)
 	var line strings.Builder
-	fmt.Fprintf(&line, "CEF:0|codex-bridge|codex-bridge|%s|%s|%s|%d|", header(from.Version), header(e.Verdict), header("Policy decision: "+e.Verdict), o.cefSeverity)
-	all := []extension{
+	fmt.Fprintf(&line, "CEF:0|codex-bridge|codex-bridge|%s|%s|%s|%d|", cefHeader(from.Version), cefHeader(e.Verdict), cefHeader("Policy decision: "+e.Verdict), o.cefSeverity)
+	all := []cefExtension{
 		{"rt", strconv.FormatInt(e.Time.UnixMilli(), 10), 20},
 		{"externalId", strconv.FormatInt(e.Seq, 10), 40},
 		{"deviceExternalId", from.Chain, 255},
@@ -35,30 +35,30 @@ func CEF(e store.Entry, from Source) string {
 	for i, custom := range [...][2]string{
 		{"rule", e.Rule}, {"origin", e.Origin}, {"thread", e.Thread}, {"turn", e.Turn}, {"mode", e.Mode}, {"fields", strings.Join(e.Fields, " ")},
 	} {
-		all = append(all, labelled(fmt.Sprintf("cs%d", i+1), custom[0], custom[1], 4000)...)
+		all = append(all, cefLabelled(fmt.Sprintf("cs%d", i+1), custom[0], custom[1], 4000)...)
 	}
-	all = append(all, labelled("flexString1", "hash", e.Hash, 1023)...)
-	all = append(all, labelled("flexString2", "message", e.Message, 1023)...)
+	all = append(all, cefLabelled("flexString1", "hash", e.Hash, 1023)...)
+	all = append(all, cefLabelled("flexString2", "message", e.Message, 1023)...)
 	before := ""
 	for _, one := range all {
 		if one.value != "" {
-			line.WriteString(before + one.key + "=" + escaped(cut(one.value, one.maxLen)))
+			line.WriteString(before + one.key + "=" + cefEscaped(cutText(one.value, one.maxLen)))
 			before = " "
 		}
 	}
 	return line.String()
 }
 
-// labelled returns a custom key and its label; nothing without a value.
-func labelled(key, label, value string, maxLen int) []extension {
+// cefLabelled returns a custom key and its label; nothing without a value.
+func cefLabelled(key, label, value string, maxLen int) []cefExtension {
 	if value == "" {
 		return nil
 	}
-	return []extension{{key + "Label", label, maxLen}, {key, value, maxLen}}
+	return []cefExtension{{key + "Label", label, maxLen}, {key, value, maxLen}}
 }
 
-// header escapes a field of the header, which has no line ends.
-func header(text string) string {
+// cefHeader escapes a field of the header, which has no line ends.
+func cefHeader(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if isControl(r) {
 			return ' '
@@ -68,9 +68,9 @@ func header(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `|`, `\|`).Replace(text)
 }
 
-// escaped escapes the value of an extension. CEF has escapes for line ends only; other control
+// cefEscaped escapes the value of an extension. CEF has escapes for line ends only; other control
 // characters become \uXXXX, with the backslash escaped.
-func escaped(text string) string {
+func cefEscaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {
 		switch {
@@ -95,8 +95,8 @@ func isControl(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// cut limits a text to a number of bytes.
-func cut(text string, maxLen int) string {
+// cutText limits a text to a number of bytes.
+func cutText(text string, maxLen int) string {
 	if len(text) <= maxLen {
 		return text
 	}
