@@ -1,4 +1,4 @@
-package cases
+package simulate
 
 import (
 	"encoding/json"
@@ -142,7 +142,7 @@ func parseCase(members map[string]any) (c Case, err error) {
 	}
 	if thread := t.object("thread"); thread != nil {
 		inner := &caseTable{thread, nil}
-		c.Thread = &Thread{inner.plain("id"), inner.plain("workspace"), inner.plain("sandbox")}
+		c.Thread = &CaseThread{inner.plain("id"), inner.plain("workspace"), inner.plain("sandbox")}
 		if c.Thread.ID == "" {
 			inner.fail("id", "missing")
 		}
@@ -155,14 +155,14 @@ func parseCase(members map[string]any) (c Case, err error) {
 			return c, fmt.Errorf("codex_config: %w", err)
 		}
 	}
-	c.Want = Want{
+	c.Want = CaseWant{
 		Fields: t.object("fields"), Error: t.number("error"), Rule: t.plain("rule"),
 		Args: t.texts("codex_args"), Flags: t.texts("taken_out"),
 	}
 	c.Want.Gets, _ = t.take("codex_gets")
 	known, wants := []policy.Verdict{policy.Pass, policy.Rewrite, policy.Deny}, `write "pass", "rewrite" or "deny"`
 	if c.Command != nil {
-		known, wants = []policy.Verdict{Allow, Ask, policy.Deny}, `write "allow", "ask" or "deny"`
+		known, wants = []policy.Verdict{CaseAllow, CaseAsk, policy.Deny}, `write "allow", "ask" or "deny"`
 	}
 	if c.Want.Verdict = policy.Verdict(t.plain("expect")); !slices.Contains(known, c.Want.Verdict) {
 		t.fail("expect", wants)
@@ -191,17 +191,17 @@ func (c *Case) check() error {
 		"error": w.Error != nil, "codex_gets": w.Gets != nil,
 	}
 	ofArgs := map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil}
-	switch subjects := len(unexpected(map[string]bool{"message": c.Message != nil, "args": c.Args != nil, "command": c.Command != nil})); {
+	switch subjects := len(unexpectedMembers(map[string]bool{"message": c.Message != nil, "args": c.Args != nil, "command": c.Command != nil})); {
 	case subjects != 1:
 		return errors.New("a case has a message, args or a command, and only one of them")
 	case c.Message != nil:
-		words = unexpected(ofArgs)
+		words = unexpectedMembers(ofArgs)
 	case c.Args != nil:
 		ofMessage["workspace"] = c.Workspace != ""
-		words = unexpected(ofMessage)
+		words = unexpectedMembers(ofMessage)
 	default:
 		maps.Copy(ofMessage, ofArgs)
-		words = unexpected(ofMessage)
+		words = unexpectedMembers(ofMessage)
 	}
 	switch {
 	case c.Name == "":
@@ -216,7 +216,7 @@ func (c *Case) check() error {
 	return nil
 }
 
-func unexpected(there map[string]bool) []string {
+func unexpectedMembers(there map[string]bool) []string {
 	maps.DeleteFunc(there, func(_ string, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(there))
 }

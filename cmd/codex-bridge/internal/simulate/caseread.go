@@ -1,4 +1,4 @@
-package cases
+package simulate
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Read reads a file: JSON Lines if its name ends in .jsonl, else TOML.
-func Read(file string) ([]Case, error) {
+// ReadCases reads a file: JSON Lines if its name ends in .jsonl, else TOML.
+func ReadCases(file string) ([]Case, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func Read(file string) ([]Case, error) {
 	}
 	list, err := read(file, string(text))
 	if err == nil && len(list) == 0 {
-		err = &Fault{file, 1, "no case; write [[case]], or one JSON object a line in a .jsonl file"}
+		err = &CaseError{file, 1, "no case; write [[case]], or one JSON object a line in a .jsonl file"}
 	}
 	return list, err
 }
@@ -37,15 +37,15 @@ func readTOML(file, text string) ([]Case, error) {
 	if _, err := toml.Decode(text, &doc); err != nil {
 		var syntax toml.ParseError
 		if errors.As(err, &syntax) {
-			return nil, &Fault{file, syntax.Position.Line, syntax.Message}
+			return nil, &CaseError{file, syntax.Position.Line, syntax.Message}
 		}
-		return nil, &Fault{file, 1, err.Error()}
+		return nil, &CaseError{file, 1, err.Error()}
 	}
 	head := caseTable{doc, nil}
 	common := head.text("policy")
 	tables := head.tables("case")
 	if err := head.finish(); err != nil {
-		return nil, &Fault{file, 1, err.Error()}
+		return nil, &CaseError{file, 1, err.Error()}
 	}
 	lines := caseLines(text)
 	list := make([]Case, 0, len(tables))
@@ -56,7 +56,7 @@ func readTOML(file, text string) ([]Case, error) {
 		}
 		c, err := parseCase(members)
 		if err != nil {
-			return nil, &Fault{file, line, err.Error()}
+			return nil, &CaseError{file, line, err.Error()}
 		}
 		if c.Policy == nil {
 			c.Policy = common
@@ -115,11 +115,11 @@ func readLines(file, text string) ([]Case, error) {
 		}
 		members, err := parseObject([]byte(line))
 		if err != nil {
-			return nil, &Fault{file, n, err.Error()}
+			return nil, &CaseError{file, n, err.Error()}
 		}
 		c, err := parseCase(members)
 		if err != nil {
-			return nil, &Fault{file, n, err.Error()}
+			return nil, &CaseError{file, n, err.Error()}
 		}
 		c.File, c.Line = file, n
 		list = append(list, c)

@@ -1,9 +1,4 @@
-// Package cases reads the test files of `codex-bridge policy test`: messages, arguments of Codex or
-// shell commands of the model, and the expected decisions. It refuses files with unknown keys. It decides
-// nothing.
-//
-// Its functions may be called concurrently.
-package cases
+package simulate
 
 import (
 	"encoding/json"
@@ -24,22 +19,22 @@ type Case struct {
 	Message []byte // JSON, as the line of the client; nil: a command line or a shell command
 	Server  bool   // Codex sends the message
 	Asked   []byte // Codex's request as JSON, if Message is the client's response
-	Thread  *Thread
+	Thread  *CaseThread
 	Config  json.RawMessage // Codex's own configuration; nil: empty
 
 	Args    []string // a command line
 	Command *string  // a shell command of the model in the sandbox
 
-	Want Want
+	Want CaseWant
 }
 
-// Thread is a verified thread.
-type Thread struct{ ID, Workspace, Sandbox string }
+// CaseThread is a verified thread.
+type CaseThread struct{ ID, Workspace, Sandbox string }
 
-// Want is the expected decision. Members that are nil or empty are not compared.
-type Want struct {
+// CaseWant is the expected decision. Members that are nil or empty are not compared.
+type CaseWant struct {
 	Verdict policy.Verdict // of a shell command: Allow, Ask or policy.Deny
-	Fields  map[string]any // all changes: the new value, or Removed
+	Fields  map[string]any // all changes: the new value, or RemovedField
 	Error   *int64
 	Rule    string
 	Gets    any      // the message that Codex gets
@@ -49,18 +44,18 @@ type Want struct {
 
 // Verdicts of shell commands, besides policy.Deny.
 const (
-	Allow policy.Verdict = "allow"
-	Ask   policy.Verdict = "ask"
+	CaseAllow policy.Verdict = "allow"
+	CaseAsk   policy.Verdict = "ask"
 )
 
-// Removed stands for the value of a removed field.
-const Removed = "taken out"
+// RemovedField stands for the value of a removed field.
+const RemovedField = "taken out"
 
-// Fault is an error in a file.
-type Fault struct {
+// CaseError is an error in a file.
+type CaseError struct {
 	File    string
 	Line    int
 	Problem string
 }
 
-func (f *Fault) Error() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem) }
+func (f *CaseError) Error() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Problem) }
