@@ -1,4 +1,4 @@
-package replay
+package trace
 
 import (
 	"context"
@@ -8,12 +8,11 @@ import (
 	"io"
 	"time"
 
-	"codex-bridge.example/relay/trace"
 	"codex-bridge.example/rpc"
 )
 
-// maxMessage is the maximum size of a message of the client, in bytes.
-const maxMessage = 64 << 20
+// maxReplayMessage is the maximum size of a message of the client, in bytes.
+const maxReplayMessage = 64 << 20
 
 // PathError is the error for a client that sends another message than the recorded one.
 type PathError struct {
@@ -26,27 +25,27 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("the client sent %[2]s at event %[1]d, where the recording has %[3]s", e.Step, e.Got, e.Want)
 }
 
-// step is a message that the client has sent or received.
-type step struct {
-	trace.DecodedEvent
+// replayStep is a message that the client has sent or received.
+type replayStep struct {
+	DecodedEvent
 	fromClient bool
 }
 
 // Player plays one trace.
 type Player struct {
 	speed float64
-	steps []step
+	steps []replayStep
 }
 
-// ErrEmpty is the error for a trace without a message of a client.
-var ErrEmpty = errors.New("there is no conversation with a client in this trace")
+// ErrNoConversation is the error for a trace without a message of a client.
+var ErrNoConversation = errors.New("there is no conversation with a client in this trace")
 
-// New returns a Player for the events of a conversation. speed is the factor by which the replay is
+// NewPlayer returns a Player for the events of a conversation. speed is the factor by which the replay is
 // faster than the recording; 0: no pauses.
-func New(events []trace.Event, speed float64) (*Player, error) {
+func NewPlayer(events []Event, speed float64) (*Player, error) {
 	p := &Player{speed: speed}
 	for _, e := range events {
-		s, err := trace.Decode(e)
+		s, err := Decode(e)
 		if err != nil {
 			return nil, err
 		}
@@ -56,10 +55,10 @@ func New(events []trace.Event, speed float64) (*Player, error) {
 		if s.Message == nil {
 			return nil, fmt.Errorf("the message of event %d was too long to record, so the trace cannot be replayed; raise trace.max_event and record again", e.SourceSeq)
 		}
-		p.steps = append(p.steps, step{s, s.From == "client"})
+		p.steps = append(p.steps, replayStep{s, s.From == "client"})
 	}
 	if len(p.steps) == 0 {
-		return nil, ErrEmpty
+		return nil, ErrNoConversation
 	}
 	return p, restore(p.steps)
 }
@@ -68,13 +67,13 @@ func New(events []trace.Event, speed float64) (*Player, error) {
 func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, framing := make(chan line), make(chan rpc.Sink, 1)
+	lines, framing := make(chan clientLine), make(chan rpc.Sink, 1)
 	go func() { // ends with in, or with the first message after Play has returned
 		defer close(lines)
-		source, sink := rpc.DetectFraming(in, out, maxMessage)
+		source, sink := rpc.DetectFraming(in, out, maxReplayMessage)
 		framing <- sink
 		for {
-			l, err := next(source)
+			l, err := nextLine(source)
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -89,7 +88,7 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	c := &conversation{lines: lines, client: make(map[string]json.RawMessage)}
+	c := &playback{lines: lines, client: make(map[string]json.RawMessage)}
 	select {
 	case c.sink = <-framing: // the client speaks first
 	case <-ctx.Done():
@@ -122,8 +121,8 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	return c.drain(ctx)
 }
 
-// next returns the next message of the client.
-func next(source rpc.Source) (l line, err error) {
+// nextLine returns the next message of the client.
+func nextLine(source rpc.Source) (l clientLine, err error) {
 	text, err := source.Next()
 	var refused *rpc.MessageError
 	if errors.As(err, &refused) {
@@ -151,8 +150,8 @@ func (p *Player) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// line is one message of the client.
-type line struct {
+// clientLine is one message of the client.
+type clientLine struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
@@ -161,25 +160,25 @@ type line struct {
 	err error
 }
 
-func (l line) String() string {
+func (l clientLine) String() string {
 	if l.Method == "" {
 		return "a response to " + string(l.ID)
 	}
 	return l.Method
 }
 
-// conversation is the state of one replay.
-type conversation struct {
+// playback is the state of one replay.
+type playback struct {
 	sink   rpc.Sink
-	lines  <-chan line
-	early  []line                     // received before their step
-	ahead  []step                     // of the client, from the current one on
+	lines  <-chan clientLine
+	early  []clientLine               // received before their step
+	ahead  []replayStep               // of the client, from the current one on
 	client map[string]json.RawMessage // ids of the client, by recorded id
 }
 
 // expect waits for the message of a step. Responses may come at any time, and messages of different
 // threads in any order.
-func (c *conversation) expect(ctx context.Context, want step) error {
+func (c *playback) expect(ctx context.Context, want replayStep) error {
 	for i, l := range c.early {
 		if l.matches(want) {
 			c.early = append(c.early[:i], c.early[i+1:]...)
@@ -210,7 +209,7 @@ func (c *conversation) expect(ctx context.Context, want step) error {
 }
 
 // matches reports whether a message is that of a step.
-func (l line) matches(want step) bool {
+func (l clientLine) matches(want replayStep) bool {
 	switch {
 	case l.Method != want.Method:
 		return false
@@ -237,7 +236,7 @@ func idKey(text []byte) (string, bool) {
 }
 
 // thread returns the thread that a message names or opens, or "".
-func (s step) thread() string {
+func (s replayStep) thread() string {
 	if id, ok := s.Params["threadId"].(string); ok {
 		return id
 	}
@@ -248,7 +247,7 @@ func (s step) thread() string {
 }
 
 // isLater reports whether a message belongs to a later step of another thread.
-func (c *conversation) isLater(l line, want step) bool {
+func (c *playback) isLater(l clientLine, want replayStep) bool {
 	for _, s := range c.ahead {
 		if id := s.thread(); id != "" && l.matches(s) {
 			return id != want.thread()
@@ -258,14 +257,14 @@ func (c *conversation) isLater(l line, want step) bool {
 }
 
 // recordID keeps the id that the client has given to a request.
-func (c *conversation) recordID(l line, want step) {
+func (c *playback) recordID(l clientLine, want replayStep) {
 	if want.ID != "" && want.Method != "" {
 		c.client[want.ID] = l.ID
 	}
 }
 
 // fail answers a message that does not match with an error, and returns it.
-func (c *conversation) fail(got line, want step) error {
+func (c *playback) fail(got clientLine, want replayStep) error {
 	name := want.Method
 	if name == "" {
 		name = "a response to " + want.ID
@@ -275,7 +274,7 @@ func (c *conversation) fail(got line, want step) error {
 	return err
 }
 
-func (c *conversation) refuse(l line, err error) {
+func (c *playback) refuse(l clientLine, err error) {
 	if l.Method == "" || len(l.ID) == 0 {
 		return
 	}
@@ -286,7 +285,7 @@ func (c *conversation) refuse(l line, err error) {
 }
 
 // send sends a recorded message, a response with the id of the client.
-func (c *conversation) send(s step) error {
+func (c *playback) send(s replayStep) error {
 	text := []byte(s.Message)
 	if s.Method == "" {
 		id, ok := c.client[s.ID]
@@ -306,7 +305,7 @@ func (c *conversation) send(s step) error {
 }
 
 // drain refuses requests until the end of the input.
-func (c *conversation) drain(ctx context.Context) error {
+func (c *playback) drain(ctx context.Context) error {
 	for {
 		select {
 		case l, ok := <-c.lines:

@@ -1,4 +1,4 @@
-package replay
+package trace
 
 import (
 	"fmt"
@@ -11,24 +11,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stream identifies a text that was sent as deltas.
-type stream struct{ item, method, index string }
+// textStream identifies a text that was sent as deltas.
+type textStream struct{ item, method, index string }
 
 // restore sets the texts of deltas. A trace has only their lengths, and the text in the completed
 // item. If that is redacted, the last delta has a different length.
-func restore(steps []step) error {
-	deltas := make(map[stream][]*step)
+func restore(steps []replayStep) error {
+	deltas := make(map[textStream][]*replayStep)
 	for i := range steps {
 		s := &steps[i]
 		switch {
 		case s.Chars > 0 && !s.fromClient:
-			key := stream{text(s.Params, "itemId"), s.Method, index(s.Params)}
+			key := textStream{textMember(s.Params, "itemId"), s.Method, indexMember(s.Params)}
 			deltas[key] = append(deltas[key], s)
 		case s.Method == "item/completed":
 			item, _ := s.Params["item"].(map[string]any)
 			for key, all := range deltas {
-				if key.item == text(item, "id") {
-					if err := fill(all, whole(item, key)); err != nil {
+				if key.item == textMember(item, "id") {
+					if err := fillDeltas(all, wholeText(item, key)); err != nil {
 						return err
 					}
 					delete(deltas, key)
@@ -39,12 +39,12 @@ func restore(steps []step) error {
 	return nil
 }
 
-func text(v map[string]any, name string) string {
+func textMember(v map[string]any, name string) string {
 	s, _ := v[name].(string)
 	return s
 }
 
-func index(params map[string]any) string {
+func indexMember(params map[string]any) string {
 	for _, name := range []string{"summaryIndex", "contentIndex"} {
 		if n, ok := params[name].(float64); ok {
 			return strconv.Itoa(int(n))
@@ -53,8 +53,8 @@ func index(params map[string]any) string {
 	return ""
 }
 
-// whole returns the complete text of a stream.
-func whole(item map[string]any, key stream) string {
+// wholeText returns the complete text of a stream.
+func wholeText(item map[string]any, key textStream) string {
 	n, _ := strconv.Atoi(key.index)
 	element := func(name string) string {
 		list, _ := item[name].([]any)
@@ -66,9 +66,9 @@ func whole(item map[string]any, key stream) string {
 	}
 	switch {
 	case strings.HasPrefix(key.method, "item/agentMessage/"), strings.HasPrefix(key.method, "item/plan/"):
-		return text(item, "text")
+		return textMember(item, "text")
 	case strings.HasPrefix(key.method, "item/commandExecution/"):
-		return text(item, "aggregatedOutput")
+		return textMember(item, "aggregatedOutput")
 	case strings.HasPrefix(key.method, "item/reasoning/summary"):
 		return element("summary")
 	case strings.HasPrefix(key.method, "item/reasoning/"):
@@ -77,8 +77,8 @@ func whole(item map[string]any, key stream) string {
 	return ""
 }
 
-// fill splits a text into the deltas.
-func fill(deltas []*step, all string) error {
+// fillDeltas splits a text into the deltas.
+func fillDeltas(deltas []*replayStep, all string) error {
 	for i, s := range deltas {
 		n := 0
 		for k := 0; k < s.Chars && n < len(all); k++ {

@@ -1,4 +1,4 @@
-package replay_test
+package trace_test
 
 import (
 	"bufio"
@@ -15,7 +15,6 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/relay/trace"
-	"codex-bridge.example/relay/trace/replay"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +41,7 @@ c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u"}}}
 func TestPlayUnknown(t *testing.T) {
 	delta := `{"method":"item/agentMessage/delta","params":{"threadId":"t","itemId":"i","delta":"<hé"`
 	path := record(t, strings.Replace(recorded, delta, delta+`,"later":"text","more":{"delta":"text"}`, 1))
-	if err := play(t, player(t, path, 0), strings.Replace(recorded, delta, delta+`,"later":"","more":{"delta":""}`, 1)); err != nil {
+	if err := replay(t, player(t, path, 0), strings.Replace(recorded, delta, delta+`,"later":"","more":{"delta":""}`, 1)); err != nil {
 		t.Error(err)
 	}
 }
@@ -58,7 +57,7 @@ c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":
 `
 	path := record(t, asks)
 	script := strings.Replace(strings.Replace(asks, `c {"id":"a/\u0062"`, `c {"id":"a/b"`, 1), `e {"id":"a/b"`, `e {"id":"\u0061\/b"`, 1)
-	if err := play(t, player(t, path, 0), script); err != nil {
+	if err := replay(t, player(t, path, 0), script); err != nil {
 		t.Error(err)
 	}
 }
@@ -89,22 +88,22 @@ func record(t *testing.T, script string) string {
 }
 
 // player plays a conversation of a trace; by default the last.
-func player(t *testing.T, path string, speed float64, conversation ...string) *replay.Player {
+func player(t *testing.T, path string, speed float64, conversation ...string) *trace.Player {
 	t.Helper()
 	events, err := trace.Conversation(path, strings.Join(conversation, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := replay.New(events, speed)
+	p, err := trace.NewPlayer(events, speed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// play has a client send what script says, each line once what stands before it has come,
+// replay has a client send what script says, each line once what stands before it has come,
 // and compares what it hears.
-func play(t *testing.T, p *replay.Player, script string) error {
+func replay(t *testing.T, p *trace.Player, script string) error {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -145,12 +144,12 @@ func play(t *testing.T, p *replay.Player, script string) error {
 // A client that does the same hears the same, with ids of its own.
 func TestSame(t *testing.T) {
 	path := record(t, recorded)
-	if err := play(t, player(t, path, 0), recorded); err != nil {
+	if err := replay(t, player(t, path, 0), recorded); err != nil {
 		t.Error(err)
 	}
 	other := strings.NewReplacer(`e {"id":1,`, `e {"id":"one",`, `{"id":1,"result"`, `{"id":"one","result"`, `e {"id":2,`, `e {"id":44,`, `{"id":2,"result"`, `{"id":44,"result"`,
 		`{"a":1}`, `{"b":2}`).Replace(recorded)
-	if err := play(t, player(t, path, 1e9), other); err != nil {
+	if err := replay(t, player(t, path, 1e9), other); err != nil {
 		t.Error(err)
 	}
 }
@@ -158,7 +157,7 @@ func TestSame(t *testing.T) {
 // A client that goes early is no failure.
 func TestGone(t *testing.T) {
 	head, _, _ := strings.Cut(recorded, `e {"id":2`)
-	if err := play(t, player(t, record(t, recorded), 0), head); err != nil {
+	if err := replay(t, player(t, record(t, recorded), 0), head); err != nil {
 		t.Error(err)
 	}
 }
@@ -166,13 +165,13 @@ func TestGone(t *testing.T) {
 // One that does something else is told where.
 func TestLeaves(t *testing.T) {
 	head, _, _ := strings.Cut(recorded, `e {"id":2`)
-	err := play(t, player(t, record(t, recorded), 0), head+`e {"id":9,"method":"thread/list"}
+	err := replay(t, player(t, record(t, recorded), 0), head+`e {"id":9,"method":"thread/list"}
 c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 6, where the recording has turn/start"}}`)
-	var left *replay.PathError
+	var left *trace.PathError
 	if !errors.As(err, &left) || left.Got != "thread/list" || left.Want != "turn/start" {
 		t.Errorf("%v", err)
 	}
-	err = play(t, player(t, record(t, recorded), 0), recorded+`e {"id":9,"method":"thread/list"}
+	err = replay(t, player(t, record(t, recorded), 0), recorded+`e {"id":9,"method":"thread/list"}
 c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 0, where the recording has its end"}}`)
 	if !errors.As(err, &left) || left.Want != "its end" {
 		t.Errorf("%v", err)
@@ -194,7 +193,7 @@ func TestConversation(t *testing.T) {
 	}
 	path := folder + "/t.jsonl"
 	for id, want := range map[string]string{"": "n1", "0": "n0", "1": "n1"} {
-		if err := play(t, player(t, path, 0, id), `e {"method":"initialized"}
+		if err := replay(t, player(t, path, 0, id), `e {"method":"initialized"}
 c {"method":"`+want+`","params":{"threadId":"t"}}`); err != nil {
 			t.Error(err)
 		}
@@ -203,7 +202,7 @@ c {"method":"`+want+`","params":{"threadId":"t"}}`); err != nil {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := replay.New(events, 0); !errors.Is(err, replay.ErrEmpty) {
+	if _, err := trace.NewPlayer(events, 0); !errors.Is(err, trace.ErrNoConversation) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
 }
@@ -228,11 +227,11 @@ c {"id":5,"result":{"turn":{"id":"w"}}}
 // before or after what it does in another. In one thread the order counts.
 func TestThreads(t *testing.T) {
 	path := record(t, threads)
-	whole := func() *replay.Player { return player(t, path, 0) }
-	if err := play(t, whole(), threads); err != nil {
+	whole := func() *trace.Player { return player(t, path, 0) }
+	if err := replay(t, whole(), threads); err != nil {
 		t.Error(err)
 	}
-	if err := play(t, whole(), `
+	if err := replay(t, whole(), `
 e {"id":"a","method":"initialize","params":[]}
 c {"id":"a","result":{}}
 e {"id":"b","method":"thread/start","params":{"cwd":"/w"}}
@@ -248,8 +247,8 @@ c {"id":"f","result":{"turn":{"id":"w"}}}
 `); err != nil {
 		t.Error(err)
 	}
-	var left *replay.PathError
-	err := play(t, whole(), `
+	var left *trace.PathError
+	err := replay(t, whole(), `
 e {"id":"a","method":"initialize","params":{}}
 c {"id":"a","result":{}}
 e {"id":"b","method":"thread/start","params":{"cwd":"/w"}}
