@@ -1,4 +1,4 @@
-package gate_test
+package handlers_test
 
 import (
 	"context"
@@ -18,12 +18,10 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
-	"codex-bridge.example/relay/gate"
+	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
-
-func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 // fakePolicy is a policy and a decision log that can fail.
 type fakePolicy struct {
@@ -67,7 +65,7 @@ func (j *fakePolicy) Append(_ context.Context, d store.Decision) error {
 // fakeCodex calls the gate for each "hook" message and sends the answer to the client. For
 // a "question" message it calls Accepted.
 type fakeCodex struct {
-	gate     *gate.Gate
+	gate     *handlers.Gate
 	peer     *bridge.Conn
 	previous chan struct{} // closed when the previous call has its answer
 }
@@ -95,7 +93,7 @@ func (h *fakeCodex) Routes() []bridge.Route {
 			h.previous = told
 			go func() { // as the hook server does
 				defer close(told)
-				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Escalated: leaves, Shell: shell, Since: end})
+				answer := h.gate.Ask(ctx, call, handlers.GateReason{Text: text, Escalated: leaves, Shell: shell, Since: end})
 				if before != nil {
 					<-before
 				}
@@ -155,7 +153,7 @@ func TestRecordedSessions(t *testing.T) {
 			memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 				return nil, errors.New("there is none")
 			}})
-			g := gate.New(gate.Options{
+			g := handlers.NewGate(handlers.GateOptions{
 				Approvals: current, Policy: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
 				Limiter:   approvals.NewLimiter(), // all within a minute
 				HasPerson: func() (bool, string) { return true, "" }, KnowsBridge: func() bool { return set.known },

@@ -1,4 +1,4 @@
-package gate
+package handlers
 
 import (
 	"crypto/rand"
@@ -19,11 +19,11 @@ const (
 	methodElicitation     = "mcpServer/elicitation/request"
 )
 
-// question is an approval request about a call.
-type question struct {
+// gateQuestion is an approval request about a call.
+type gateQuestion struct {
 	id         string // among the pending questions
 	call       *hook.Call
-	reason     Reason
+	reason     GateReason
 	startedAt  time.Time
 	method     string
 	params     map[string]any
@@ -33,8 +33,8 @@ type question struct {
 
 // newQuestion builds the request that Codex would send about the call. For tools that Codex
 // never asks about, it builds the request for an MCP tool.
-func newQuestion(call *hook.Call, why Reason, lasting approvals.Span) *question {
-	q := &question{id: rand.Text(), call: call, reason: why, startedAt: time.Now()}
+func newQuestion(call *hook.Call, why GateReason, lasting approvals.Span) *gateQuestion {
+	q := &gateQuestion{id: rand.Text(), call: call, reason: why, startedAt: time.Now()}
 	command, isText := stringMember(call.ToolInput, "command")
 	switch {
 	case call.ToolName == "Bash" && isText:
@@ -47,7 +47,7 @@ func newQuestion(call *hook.Call, why Reason, lasting approvals.Span) *question 
 	return q
 }
 
-func (q *question) fillCommand(command string, lasting approvals.Span) {
+func (q *gateQuestion) fillCommand(command string, lasting approvals.Span) {
 	actions := []any{map[string]string{"type": "unknown", "command": command}}
 	decisions := []any{"accept"}
 	if !q.reason.Escalated && lasting != approvals.Off {
@@ -79,7 +79,7 @@ func (q *question) fillCommand(command string, lasting approvals.Span) {
 	}
 }
 
-func (q *question) fillPatch(command string) {
+func (q *gateQuestion) fillPatch(command string) {
 	q.method, q.summary = methodPatchApproval, "apply_patch"
 	q.params = q.withTurn(map[string]any{
 		"itemId": q.call.ToolUseID, "startedAtMs": q.startedAt.UnixMilli(), "reason": orNull(q.reason.Text), "grantRoot": nil,
@@ -87,7 +87,7 @@ func (q *question) fillPatch(command string) {
 	q.itemFields = map[string]any{"type": "fileChange", "changes": parsePatch(command, q.call.Cwd)}
 }
 
-func (q *question) fillTool(lasting approvals.Span) {
+func (q *gateQuestion) fillTool(lasting approvals.Span) {
 	server, tool := "codex", q.call.ToolName
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, tool, _ = strings.Cut(rest, "__")
@@ -118,13 +118,13 @@ func (q *question) fillTool(lasting approvals.Span) {
 	})
 }
 
-func (q *question) withTurn(params map[string]any) map[string]any {
+func (q *gateQuestion) withTurn(params map[string]any) map[string]any {
 	params["threadId"], params["turnId"] = q.call.Thread(), q.call.TurnID
 	return params
 }
 
 // envelope returns the request as Codex would send it.
-func (q *question) envelope(params map[string]any) (*rpc.Envelope, error) {
+func (q *gateQuestion) envelope(params map[string]any) (*rpc.Envelope, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -133,14 +133,14 @@ func (q *question) envelope(params map[string]any) (*rpc.Envelope, error) {
 }
 
 // callID identifies the call that the question is about.
-func (q *question) callID() string { return callID(q.call.Thread(), q.call.ToolUseID) }
+func (q *gateQuestion) callID() string { return callID(q.call.Thread(), q.call.ToolUseID) }
 
 // callID includes the thread: the model chooses the call's id, and two threads may use the
 // same.
 func callID(thread, id string) string { return thread + "\x00" + id }
 
 // item returns the item that the question is about; nil if Codex creates the item later.
-func (q *question) item(status string) map[string]any {
+func (q *gateQuestion) item(status string) map[string]any {
 	if q.itemFields == nil {
 		return nil
 	}
@@ -155,12 +155,12 @@ func (q *question) item(status string) map[string]any {
 }
 
 // itemParams returns the params of a notification about the item.
-func (q *question) itemParams(when string, item map[string]any) map[string]any {
+func (q *gateQuestion) itemParams(when string, item map[string]any) map[string]any {
 	return q.withTurn(map[string]any{"item": item, when: time.Now().UnixMilli()})
 }
 
 // key returns the key of the call for memory.
-func (q *question) key(p Policy) (approvals.Key, error) {
+func (q *gateQuestion) key(p GatePolicy) (approvals.Key, error) {
 	if q.method == methodPatchApproval {
 		return approvals.Key{}, fmt.Errorf("approvals of patches are not remembered")
 	}
@@ -176,7 +176,7 @@ func (q *question) key(p Policy) (approvals.Key, error) {
 
 // subject returns a name of the call that Codex's own request about it has too; "" if there
 // is none.
-func (q *question) subject() string {
+func (q *gateQuestion) subject() string {
 	raw, err := json.Marshal(q.params)
 	if err != nil {
 		return ""
@@ -208,17 +208,17 @@ func itemSubject(method, thread, item string) string {
 	return method + "\x00" + thread + "\x00" + item
 }
 
-// reply is the person's answer.
-type reply struct {
+// personReply is the person's answer.
+type personReply struct {
 	accepted, cancel bool
 	span             approvals.Span
 }
 
 // parseReply parses an answer. It accepts only the forms that were offered.
-func (q *question) parseReply(result rpc.Value) reply {
+func (q *gateQuestion) parseReply(result rpc.Value) personReply {
 	if q.method == methodElicitation {
 		yes := result.Get("action").Is("accept")
-		s := reply{accepted: yes, span: approvals.Off}
+		s := personReply{accepted: yes, span: approvals.Off}
 		for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
 			if yes && result.Get("_meta").Get("persist").Is(string(span)) {
 				s.span = span
@@ -228,15 +228,15 @@ func (q *question) parseReply(result rpc.Value) reply {
 	}
 	switch decision := result.Get("decision"); {
 	case decision.Is("accept"):
-		return reply{accepted: true, span: approvals.Off}
+		return personReply{accepted: true, span: approvals.Off}
 	case decision.Is("acceptForSession"):
-		return reply{accepted: true, span: approvals.Session}
+		return personReply{accepted: true, span: approvals.Session}
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return reply{accepted: q.method == methodCommandApproval, span: approvals.Always}
+		return personReply{accepted: q.method == methodCommandApproval, span: approvals.Always}
 	case decision.Is("cancel"):
-		return reply{cancel: true}
+		return personReply{cancel: true}
 	}
-	return reply{}
+	return personReply{}
 }
 
 func stringMember(object json.RawMessage, name string) (string, bool) {

@@ -1,4 +1,4 @@
-package gate
+package handlers
 
 import (
 	"sync"
@@ -49,7 +49,7 @@ func (i *callTracker) forget(thread, id string) {
 	}
 }
 
-func (i *callTracker) accept(q *question) {
+func (i *callTracker) accept(q *gateQuestion) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if subject := q.subject(); subject != "" {

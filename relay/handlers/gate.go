@@ -1,4 +1,4 @@
-package gate
+package handlers
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Policy is the policy of the conversation.
-type Policy interface {
+// GatePolicy is the policy of the conversation.
+type GatePolicy interface {
 	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session(thread string) string
 	// Workspace returns the folder of a thread, or "" if it is not known.
@@ -33,10 +33,10 @@ type Policy interface {
 	WantsNotification(method string) bool
 }
 
-// Options configure a Gate.
-type Options struct {
+// GateOptions configure a Gate.
+type GateOptions struct {
 	Approvals func() config.Approvals // the current configuration
-	Policy    Policy
+	Policy    GatePolicy
 	Memory    *approvals.Memory
 	Limiter   *approvals.Limiter
 	// Record is the decision log; every consent of the person is written to it.
@@ -50,7 +50,7 @@ type Options struct {
 
 // Gate asks the person about tool calls. It is a bridge.Feature.
 type Gate struct {
-	options Options
+	options GateOptions
 	peer    *bridge.Conn
 	pending approvals.PendingQuestions[chan sharedAnswer]
 	items   callTracker
@@ -60,8 +60,8 @@ type Gate struct {
 // there was none.
 type sharedAnswer struct{ accepted, ended bool } // ended: without an answer
 
-// New returns a Gate.
-func New(o Options) *Gate { return &Gate{options: o} }
+// NewGate returns a Gate.
+func NewGate(o GateOptions) *Gate { return &Gate{options: o} }
 
 // Attach implements bridge.Attacher.
 func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
@@ -87,8 +87,8 @@ func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 // call starts: the model chooses the id, and may use it again.
 func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
 
-// Reason is why the person is asked, and what is known of the call.
-type Reason struct {
+// GateReason is why the person is asked, and what is known of the call.
+type GateReason struct {
 	Text      string    // "": the person wants to be asked about every call
 	Escalated bool      // the call would leave the sandbox, so it is not remembered
 	Shell     string    // the shell with its flags; "": unknown, so the call is not remembered
@@ -98,7 +98,7 @@ type Reason struct {
 
 // Ask asks the person whether a tool call may run. It returns a denial or no opinion: an
 // accepted call still runs in Codex's sandbox.
-func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer {
+func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.Answer {
 	wait := time.Duration(g.options.Approvals().Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 	defer cancel()
@@ -124,7 +124,7 @@ func denial(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny,
 func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
 
 // decide answers a question from memory, from an equal question, or by asking the person.
-func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
+func (g *Gate) decide(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
 	if grant, ok := g.options.Memory.Lookup(ctx, key); ok {
 		reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
 		if g.logDecision(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
@@ -160,7 +160,7 @@ func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes 
 }
 
 // useSharedAnswer answers a question that has waited for the answer to an equal one.
-func (g *Gate) useSharedAnswer(ctx context.Context, q *question, same sharedAnswer) (yes bool, err error) {
+func (g *Gate) useSharedAnswer(ctx context.Context, q *gateQuestion, same sharedAnswer) (yes bool, err error) {
 	const rule = "approvals.shared"
 	if same.ended {
 		const why = "an equal question ended without an answer"
@@ -177,13 +177,13 @@ func (g *Gate) useSharedAnswer(ctx context.Context, q *question, same sharedAnsw
 }
 
 // reject logs that the person is not asked, and returns the reason as an error.
-func (g *Gate) reject(ctx context.Context, q *question, reason string) error {
+func (g *Gate) reject(ctx context.Context, q *gateQuestion, reason string) error {
 	return errors.Join(errors.New(reason), g.logDecision(ctx, q, policy.Deny, "approvals.limit", reason))
 }
 
 // askPerson asks the person. As Codex does, it sends item/started before the question, and
 // item/completed after a denial.
-func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
+func (g *Gate) askPerson(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
 	if item := q.item("inProgress"); item != nil && g.options.Policy.WantsNotification("item/started") {
 		g.items.announce(q.callID())
 		g.peer.Notify("item/started", q.itemParams("startedAtMs", item))
@@ -229,7 +229,7 @@ func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (y
 }
 
 // shownParams returns the params of a question as the client gets them.
-func (g *Gate) shownParams(ctx context.Context, q *question, key approvals.Key) map[string]any {
+func (g *Gate) shownParams(ctx context.Context, q *gateQuestion, key approvals.Key) map[string]any {
 	if g.options.KnowsBridge == nil || !g.options.KnowsBridge() {
 		return q.params
 	}
@@ -247,7 +247,7 @@ func (g *Gate) shownParams(ctx context.Context, q *question, key approvals.Key) 
 }
 
 // logDecision logs an answer that the bridge gives for the person.
-func (g *Gate) logDecision(ctx context.Context, q *question, v policy.Verdict, rule, reason string) error {
+func (g *Gate) logDecision(ctx context.Context, q *gateQuestion, v policy.Verdict, rule, reason string) error {
 	asked, err := q.envelope(q.params)
 	if err != nil {
 		return err
@@ -257,9 +257,9 @@ func (g *Gate) logDecision(ctx context.Context, q *question, v policy.Verdict, r
 
 // recordConsent logs the person's consent, with a patch's changes, which the question does
 // not have.
-func (g *Gate) recordConsent(ctx context.Context, q *question, result rpc.Value) error {
+func (g *Gate) recordConsent(ctx context.Context, q *gateQuestion, result rpc.Value) error {
 	params := maps.Clone(q.params)
-	if list, ok := q.itemFields["changes"].([]change); ok {
+	if list, ok := q.itemFields["changes"].([]patchChange); ok {
 		params["fileChanges"] = legacyFileChanges(list)
 	}
 	asked, err := q.envelope(params)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package gate
+package handlers
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ func TestOpenDoesNotWaitForAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package gate_test
+package handlers_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/relay/gate"
+	"codex-bridge.example/relay/handlers"
 )
 
 // The person sees what a patch does to each file, with line numbers.
@@ -40,7 +40,7 @@ func TestPatchShowsEachFileWithLineNumbers(t *testing.T) {
 		"nothing":            {"", `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := json.Marshal(gate.ParsePatch("*** Begin Patch\n"+test.patch+"*** End Patch", cwd))
+			got, err := json.Marshal(handlers.ParsePatch("*** Begin Patch\n"+test.patch+"*** End Patch", cwd))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,17 +60,17 @@ func TestParsePatchReadsABoundedAmount(t *testing.T) {
 		}
 	}
 	shown := 0
-	for _, c := range gate.ParsePatch(strings.Repeat("*** Delete File: long\n", 20), cwd) {
+	for _, c := range handlers.ParsePatch(strings.Repeat("*** Delete File: long\n", 20), cwd) {
 		shown += len(c.Diff)
 	}
 	if shown != 4<<20 {
 		t.Errorf("%d bytes of files are shown", shown)
 	}
 	// Files in /proc have size 0. The bridge's environment must not be shown.
-	if c := gate.ParsePatch("*** Delete File: /proc/self/environ\n", cwd); c[0].Diff != "" {
+	if c := handlers.ParsePatch("*** Delete File: /proc/self/environ\n", cwd); c[0].Diff != "" {
 		t.Errorf("%d bytes of the environment are shown", len(c[0].Diff))
 	}
-	diff := gate.ParsePatch("*** Update File: lines\n"+strings.Repeat("@@\n-nope\n", 20)+"@@\n-\n", cwd)[0].Diff
+	diff := handlers.ParsePatch("*** Update File: lines\n"+strings.Repeat("@@\n-nope\n", 20)+"@@\n-\n", cwd)[0].Diff
 	if want := strings.Repeat("@@\n-nope\n", 20) + "@@\n-\n"; diff != want {
 		t.Errorf("the last hunk is still looked for: %q", diff)
 	}
@@ -82,7 +82,7 @@ func FuzzParsePatch(f *testing.F) {
 	f.Add("*** Move to: b\n@@\n@@\n")
 	cwd := f.TempDir()
 	f.Fuzz(func(t *testing.T, patch string) {
-		for _, c := range gate.ParsePatch(patch, cwd) {
+		for _, c := range handlers.ParsePatch(patch, cwd) {
 			if !filepath.IsAbs(c.Path) || c.Kind.Type == "" {
 				t.Errorf("%+v", c)
 			}

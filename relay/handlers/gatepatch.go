@@ -1,4 +1,4 @@
-package gate
+package handlers
 
 import (
 	"fmt"
@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// change is the change of one file, as in Codex's fileChange item.
-type change struct {
-	Path string `json:"path"`
-	Kind kind   `json:"kind"`
-	Diff string `json:"diff"` // the content of a file that is added or deleted
+// patchChange is the change of one file, as in Codex's fileChange item.
+type patchChange struct {
+	Path string    `json:"path"`
+	Kind patchKind `json:"kind"`
+	Diff string    `json:"diff"` // the content of a file that is added or deleted
 }
 
-type kind struct {
+type patchKind struct {
 	Type string `json:"type"`                // add, delete, update
 	Move string `json:"move_path,omitempty"` // the new path of a moved file
 }
 
 // legacyFileChanges returns the changes in the format of applyPatchApproval, without
 // contents.
-func legacyFileChanges(list []change) map[string]any {
+func legacyFileChanges(list []patchChange) map[string]any {
 	all := make(map[string]any)
 	for _, c := range list {
 		all[c.Path] = map[string]any{"type": c.Kind.Type, "move_path": orNull(c.Kind.Move)}
@@ -44,9 +44,9 @@ type readBudget struct{ bytes, lines int }
 
 // parsePatch returns the changes of a patch to the files under cwd, for display. If the
 // budget runs out, the rest is shown as the model wrote it.
-func parsePatch(patch, cwd string) []change {
+func parsePatch(patch, cwd string) []patchChange {
 	left := readBudget{bytes: 4 << 20, lines: 4_000_000}
-	list := []change{}
+	list := []patchChange{}
 	var body []string
 	flush := func() {
 		if len(list) == 0 {
@@ -65,7 +65,7 @@ func parsePatch(patch, cwd string) []change {
 	}
 	begin := func(name, path string) {
 		flush()
-		list = append(list, change{Path: absolute(path, cwd), Kind: kind{Type: name}})
+		list = append(list, patchChange{Path: absolute(path, cwd), Kind: patchKind{Type: name}})
 	}
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
@@ -114,7 +114,7 @@ func (l *readBudget) readLines(path string) []string {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(longest, l.bytes)) {
 		return nil
 	}
-	f, err := open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil
 	}
