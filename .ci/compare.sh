@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 base=${BASE:-HEAD~1} rounds=${ROUNDS:-6} bench=${BENCH:-.} out=$PWD/${OUT:-bin/benchmarks}
 # Those of a store with a million records take minutes.
-packages=${PACKAGES:-./rpc ./bridge/config ./bridge/policy ./bridge/rules ./bridge/shape ./bridge/store
+packages=${PACKAGES:-./rpc ./bridge/config ./bridge/policy ./bridge/rules ./bridge/methods ./bridge/store
 	./relay/hook ./relay/tools/provider ./relay/trace ./relay/transcript ./cmd/bridge-bench}
 skip='^Benchmark(Find|Verify)$'
 work=$(mktemp -d)

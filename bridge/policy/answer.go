@@ -5,7 +5,6 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/shape"
 	"codex-bridge.example/rpc"
 )
 
@@ -21,8 +20,8 @@ func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 	if p.mode == config.Off || m.Kind != rpc.Response {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // measured with Codex 0.169: an error declines
 	}
-	return p.checkForm(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
-		return shape.CheckResponse(asked.Method, m.Result)
+	return p.checkForm(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *methods.Mismatch {
+		return methods.CheckResponse(asked.Method, m.Result)
 	}, asked.Method, "result")
 }
 

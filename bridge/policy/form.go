@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/shape"
 	"codex-bridge.example/rpc"
 )
 
 // checkForm denies a message that does not have the form of Codex's schema. Codex also reads other
 // forms, which the policy does not check.
-func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) *shape.Mismatch, subject, root string) Decision {
+func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) *methods.Mismatch, subject, root string) Decision {
 	switch d.Verdict {
 	case Pass:
 	case Rewrite:
@@ -36,11 +35,11 @@ func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) 
 	})}
 }
 
-func checkParams(m *rpc.Message) *shape.Mismatch {
+func checkParams(m *rpc.Message) *methods.Mismatch {
 	if m.Kind == rpc.Notification {
-		return shape.CheckNotification(m.Method, m.Params)
+		return methods.CheckNotification(m.Method, m.Params)
 	}
-	return shape.CheckRequest(m.Method, m.Params)
+	return methods.CheckRequest(m.Method, m.Params)
 }
 
 // dropUnknownFields removes fields that the method does not have, unless policy.unknown_methods

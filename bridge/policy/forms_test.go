@@ -9,8 +9,8 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest/forms"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/shape"
 	"codex-bridge.example/rpc"
 )
 
@@ -37,7 +37,7 @@ func at(v rpc.Value, path []string) rpc.Value {
 func permissive() config.Policy {
 	p := contract()
 	p.Methods = make(map[string]string)
-	for method := range shape.Codex().Requests {
+	for method := range methods.Shapes().Requests {
 		p.Methods[method] = "allow"
 	}
 	return p
@@ -46,7 +46,7 @@ func permissive() config.Policy {
 // TestOtherForms checks that other forms that serde reads as a valid value are refused or removed,
 // for all objects, enums and tagged unions of all methods and responses.
 func TestOtherForms(t *testing.T) {
-	table := shape.Codex()
+	table := methods.Shapes()
 	p, st := compile(t, permissive()), state()
 	st.Thread.ID = "T"
 	passed, tried := 0, 0

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// DeskRequest is a request to the approval desk that waits for answers. Text is the request as relay/desk
+// DeskRequest is a request to the approval desk that waits for answers. Text is the request as relay/approvals
 // encodes it.
 type DeskRequest struct {
 	ID      string

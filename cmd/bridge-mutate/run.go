@@ -28,10 +28,10 @@ type target struct {
 
 var targets = []target{
 	{"rpc", "^TestPumpLongLines$", []string{"./rpc", "./bridge", "./bridge/policy", "./bridge/guard"}},
-	{"bridge/policy", "", []string{"./bridge/guard", "./relay/approvals", "./relay/gate", "./cmd/codex-bridge"}},
+	{"bridge/policy", "", []string{"./bridge/guard", "./relay/approvals", "./relay/handlers", "./cmd/codex-bridge"}},
 	{"bridge/rules", "^(TestGrammarInRealShells|TestMutationsInRealShells|TestLinesAsCodexRunsThem|TestDeepNesting)$", []string{"./bridge/rules", "./bridge/policy", "./bridge/guard"}},
 	{"bridge/userrules", "", []string{"./bridge/policy", "./bridge/guard", "./cmd/codex-bridge"}},
-	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/gate", "./relay/inject", "./cmd/codex-bridge"}},
+	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/handlers", "./relay/inject", "./cmd/codex-bridge"}},
 }
 
 // endToEnd are tests with the real Codex that are run for what survives all others. Together they

@@ -1,6 +1,6 @@
 // Command bridge-schema compares the tables of methods and features with the installed Codex. It
 // stores the names that Codex has in bridge/methods/schema.json and the forms of a client's messages
-// in bridge/shape/codex.json, and writes docs/reference/methods.md from the table. Like
+// in bridge/methods/shapes.json, and writes docs/reference/methods.md from the table. Like
 // `codex-bridge methods diff`, it prints the new names, each with a proposal.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
@@ -96,7 +96,7 @@ func writeShapes(ctx context.Context, root string, c codex.Command, version stri
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(root, "bridge", "shape", "codex.json"), text)
+	return write(filepath.Join(root, "bridge", "methods", "shapes.json"), text)
 }
 
 // check returns the differences between the tables and Codex, and the parts that could not be read.

@@ -32,7 +32,7 @@ func useInstalledCodex(t *testing.T) {
 func TestFilesAreCurrent(t *testing.T) {
 	useInstalledCodex(t)
 	root := t.TempDir()
-	for _, dir := range []string{"bridge/methods", "docs/reference", "bridge/shape"} {
+	for _, dir := range []string{"bridge/methods", "docs/reference"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	if err := run(root); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"bridge/methods/schema.json", "docs/reference/methods.md", "bridge/shape/codex.json"} {
+	for _, name := range []string{"bridge/methods/schema.json", "docs/reference/methods.md", "bridge/methods/shapes.json"} {
 		want, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

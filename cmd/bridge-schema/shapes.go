@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/bridge/methods"
 )
 
 // schema has the parts of a JSON schema of Codex that the converter uses.
@@ -87,20 +87,20 @@ func (s *schema) UnmarshalJSON(text []byte) error {
 // converter converts schemas to shapes.
 type converter struct {
 	definitions map[string]*schema
-	done        map[string]*shape.Shape
+	done        map[string]*methods.Shape
 }
 
 var letters = map[string]string{
 	"null": "z", "boolean": "b", "integer": "n", "number": "n", "string": "s", "array": "a", "object": "o",
 }
 
-func (c *converter) convert(s *schema) (*shape.Shape, error) {
+func (c *converter) convert(s *schema) (*methods.Shape, error) {
 	union := slices.Concat(s.OneOf, s.AnyOf)
 	switch {
 	case s.Always != nil && *s.Always:
-		return &shape.Shape{Kinds: "*"}, nil
+		return &methods.Shape{Kinds: "*"}, nil
 	case s.Ref != "":
-		return &shape.Shape{Ref: path.Base(s.Ref)}, c.define(path.Base(s.Ref))
+		return &methods.Shape{Ref: path.Base(s.Ref)}, c.define(path.Base(s.Ref))
 	case len(s.AllOf) == 1 && len(union) == 0 && s.Types == nil:
 		return c.convert(s.AllOf[0])
 	case len(s.AllOf) > 0 || len(s.OneOf) > 0 && len(s.AnyOf) > 0:
@@ -108,14 +108,14 @@ func (c *converter) convert(s *schema) (*shape.Shape, error) {
 	case len(union) > 0:
 		return c.union(s, union)
 	case s.Types == nil && s.Properties == nil && s.Enum == nil:
-		return &shape.Shape{Kinds: "*"}, nil
+		return &methods.Shape{Kinds: "*"}, nil
 	}
 	return c.plain(s)
 }
 
 // plain converts a schema of one or more types.
-func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
-	out = new(shape.Shape)
+func (c *converter) plain(s *schema) (out *methods.Shape, err error) {
+	out = new(methods.Shape)
 	for _, t := range s.Types {
 		out.Kinds += letters[t]
 	}
@@ -140,7 +140,7 @@ func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
 		}
 	}
 	if s.Properties != nil {
-		out.Members = make(map[string]*shape.Shape)
+		out.Members = make(map[string]*methods.Shape)
 	}
 	for name, property := range s.Properties {
 		if out.Members[name], err = c.convert(property); err != nil {
@@ -158,8 +158,8 @@ func (c *converter) plain(s *schema) (out *shape.Shape, err error) {
 }
 
 // union converts a schema of alternatives. Keywords next to the alternatives apply to each.
-func (c *converter) union(s *schema, variants []*schema) (*shape.Shape, error) {
-	out := new(shape.Shape)
+func (c *converter) union(s *schema, variants []*schema) (*methods.Shape, error) {
+	out := new(methods.Shape)
 	var objects []*schema
 	for _, v := range variants {
 		v = mergeOuter(v, s)
@@ -192,7 +192,7 @@ func (c *converter) union(s *schema, variants []*schema) (*shape.Shape, error) {
 		}
 		return out, nil
 	}
-	out.Tag, out.Variants = tag, make(map[string]*shape.Shape)
+	out.Tag, out.Variants = tag, make(map[string]*methods.Shape)
 	out.Kinds += "o"
 	for _, v := range objects {
 		one, err := c.convert(v)
@@ -203,7 +203,7 @@ func (c *converter) union(s *schema, variants []*schema) (*shape.Shape, error) {
 		name := names[0].(string)
 		if twice := out.Variants[name]; twice != nil {
 			if twice.Any == nil {
-				twice = &shape.Shape{Any: []*shape.Shape{twice}}
+				twice = &methods.Shape{Any: []*methods.Shape{twice}}
 			}
 			twice.Any = append(twice.Any, one)
 			one = twice
@@ -286,8 +286,8 @@ func (c *converter) addUndocumented() error {
 	}
 	older := *tool.Variants["function"]
 	older.Members = maps.Clone(older.Members)
-	older.Members["namespace"] = &shape.Shape{Kinds: "sz"}
-	older.Members["exposeToContext"] = &shape.Shape{Kinds: "bz"}
+	older.Members["namespace"] = &methods.Shape{Kinds: "sz"}
+	older.Members["exposeToContext"] = &methods.Shape{Kinds: "bz"}
 	delete(older.Members, "type")
 	older.Required = slices.DeleteFunc(slices.Clone(older.Required), func(name string) bool { return name == "type" })
 	tool.Untagged = &older
@@ -324,9 +324,9 @@ func readFile(dir, name string) (*schemaFile, error) {
 }
 
 // shapes converts the schema that Codex wrote to dir.
-func shapes(dir, version string) (*shape.Table, error) {
-	t := &shape.Table{Version: version, Definitions: make(map[string]*shape.Shape), Answers: make(map[string]*shape.Shape)}
-	c := &converter{definitions: make(map[string]*schema), done: make(map[string]*shape.Shape)}
+func shapes(dir, version string) (*methods.ShapeTable, error) {
+	t := &methods.ShapeTable{Version: version, Definitions: make(map[string]*methods.Shape), Answers: make(map[string]*methods.Shape)}
+	c := &converter{definitions: make(map[string]*schema), done: make(map[string]*methods.Shape)}
 	var err error
 	if t.Requests, err = c.side(dir, "ClientRequest.json"); err != nil {
 		return nil, err
@@ -375,7 +375,7 @@ func (c *converter) add(definitions map[string]*schema) error {
 	return nil
 }
 
-func (c *converter) side(dir, name string) (map[string]*shape.Shape, error) {
+func (c *converter) side(dir, name string) (map[string]*methods.Shape, error) {
 	f, err := readFile(dir, name)
 	if err != nil {
 		return nil, err
@@ -383,12 +383,12 @@ func (c *converter) side(dir, name string) (map[string]*shape.Shape, error) {
 	if err := c.add(f.Definitions); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	all := make(map[string]*shape.Shape)
+	all := make(map[string]*methods.Shape)
 	for _, m := range f.OneOf {
 		method := m.Properties["method"].Enum[0].(string)
 		params := m.Properties["params"]
 		if params == nil || slices.Equal(params.Types, []string{"null"}) {
-			all[method] = &shape.Shape{Kinds: "*"} // Codex reads no params
+			all[method] = &methods.Shape{Kinds: "*"} // Codex reads no params
 			continue
 		}
 		if all[method], err = c.convert(params); err != nil {
@@ -399,12 +399,12 @@ func (c *converter) side(dir, name string) (map[string]*shape.Shape, error) {
 }
 
 // encode returns the table with one line per name, for readable diffs.
-func encode(t *shape.Table) ([]byte, error) {
+func encode(t *methods.ShapeTable) ([]byte, error) {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "{\n\"version\": %q", t.Version)
 	for _, part := range []struct {
 		name   string
-		shapes map[string]*shape.Shape
+		shapes map[string]*methods.Shape
 	}{{"requests", t.Requests}, {"notifications", t.Notifications}, {"answers", t.Answers}, {"definitions", t.Definitions}} {
 		fmt.Fprintf(&out, ",\n%q: {", part.name)
 		for i, name := range slices.Sorted(maps.Keys(part.shapes)) {

@@ -13,7 +13,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/desk"
+	"codex-bridge.example/relay/approvals"
 )
 
 type approvalsCmd struct {
@@ -24,7 +24,7 @@ type approvalsCmd struct {
 
 // approvalRow is a request in the list.
 type approvalRow struct {
-	desk.Request
+	approvals.DeskRequest
 	Problem string `json:"problem,omitempty"` // why it must not be answered
 }
 
@@ -40,8 +40,8 @@ func (c listApprovalsCmd) Run(out io.Writer) error {
 			if !time.Now().Before(one.Expires) {
 				continue
 			}
-			r, problem := desk.Decode(one.Text)
-			row := approvalRow{Request: r}
+			r, problem := approvals.DecodeDeskRequest(one.Text)
+			row := approvalRow{DeskRequest: r}
 			if row.ID != one.ID || problem != nil {
 				row.ID, row.Problem = one.ID, "it can't be read; do not answer it"
 			}
@@ -80,11 +80,11 @@ type deskDecision struct {
 	Decline bool `xor:"decision" required:"" help:"Refuse it."`
 }
 
-func (d deskDecision) decision() desk.Decision {
+func (d deskDecision) decision() approvals.DeskDecision {
 	if d.Approve {
-		return desk.Approve
+		return approvals.DeskApprove
 	}
-	return desk.Decline
+	return approvals.DeskDecline
 }
 
 type showApprovalCmd struct {
@@ -107,7 +107,7 @@ func (c showApprovalCmd) Run(out io.Writer) error {
 }
 
 // findRequest returns the request with an id that waits for an answer.
-func findRequest(ctx context.Context, s *store.Store, id string) (r desk.Request, err error) {
+func findRequest(ctx context.Context, s *store.Store, id string) (r approvals.DeskRequest, err error) {
 	list, err := s.DeskRequests(ctx)
 	if err != nil {
 		return r, err
@@ -116,7 +116,7 @@ func findRequest(ctx context.Context, s *store.Store, id string) (r desk.Request
 		if one.ID != id || !time.Now().Before(one.Expires) {
 			continue
 		}
-		if r, err = desk.Decode(one.Text); err == nil && r.ID != id {
+		if r, err = approvals.DecodeDeskRequest(one.Text); err == nil && r.ID != id {
 			err = errors.New("the request has another id")
 		}
 		return r, err
@@ -167,7 +167,7 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 	return err
 }
 
-func (c answerApprovalsCmd) sign(r desk.Request) (string, error) {
+func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {
 	if c.Signature != "" {
 		text, err := os.ReadFile(c.Signature)
 		return string(text), err
@@ -197,5 +197,5 @@ func (c answerApprovalsCmd) sign(r desk.Request) (string, error) {
 	if kind := signer.PublicKey().Type(); kind != ssh.KeyAlgoED25519 {
 		return "", fmt.Errorf("%s is a key of the kind %s; approvers use %s", c.Key, kind, ssh.KeyAlgoED25519)
 	}
-	return desk.Sign(r, c.decision(), signer)
+	return approvals.SignDecision(r, c.decision(), signer)
 }

@@ -19,7 +19,7 @@ import (
 	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turns"
 	"codex-bridge.example/relay/approvals"
-	"codex-bridge.example/relay/gate"
+	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/relay/telemetry"
 	"codex-bridge.example/relay/tools"
@@ -157,7 +157,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	}
 	a.hello.AddMethods(approvals.GrantMethods...)
 	bound, line := a.conversations()
-	relay.gate = gate.New(gate.Options{
+	relay.gate = handlers.NewGate(handlers.GateOptions{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
 		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
 	})

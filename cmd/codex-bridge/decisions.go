@@ -16,7 +16,7 @@ import (
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/relay/fleet"
-	"codex-bridge.example/relay/siem"
+	"codex-bridge.example/relay/telemetry"
 )
 
 type decisionsCmd struct {
@@ -227,7 +227,7 @@ func (c exportDecisionsCmd) Run(out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			line, err := c.line(e, siem.Source{Version: Version})
+			line, err := c.line(e, telemetry.LogSource{Version: Version})
 			if err != nil {
 				return err
 			}
@@ -245,12 +245,12 @@ func (c exportDecisionsCmd) Run(out io.Writer) error {
 }
 
 // line returns an entry in the format.
-func (c exportDecisionsCmd) line(e store.Entry, from siem.Source) ([]byte, error) {
+func (c exportDecisionsCmd) line(e store.Entry, from telemetry.LogSource) ([]byte, error) {
 	switch c.Format {
 	case "ocsf":
-		return json.Marshal(siem.OCSF(e, from))
+		return json.Marshal(telemetry.OCSF(e, from))
 	case "cef":
-		return []byte(siem.CEF(e, from)), nil
+		return []byte(telemetry.CEF(e, from)), nil
 	}
 	return e.Line()
 }

@@ -16,7 +16,6 @@ import (
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
-	"codex-bridge.example/relay/siem"
 	"codex-bridge.example/relay/telemetry"
 )
 
@@ -348,7 +347,7 @@ func (c exportDecisionsCmd) exportFleet(out io.Writer) error {
 				continue
 			}
 			if c.Format != "json" {
-				if line, err = c.line(entry, siem.Source{Version: Version, Chain: e.Chain}); err != nil {
+				if line, err = c.line(entry, telemetry.LogSource{Version: Version, Chain: e.Chain}); err != nil {
 					return err
 				}
 			}

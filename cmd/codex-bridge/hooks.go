@@ -18,8 +18,6 @@ import (
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
-	"codex-bridge.example/relay/desk"
-	"codex-bridge.example/relay/gate"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/inject"
@@ -37,8 +35,8 @@ type hooks struct {
 	answer *handlers.Chain
 	// unattended answers hooks of turns whose client has gone.
 	unattended *handlers.Chain
-	gate       *gate.Gate
-	desk       *desk.Desk
+	gate       *handlers.Gate
+	desk       *approvals.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
 	limiter    *approvals.Limiter // of questions to the user, shared by hooks and approvals
@@ -239,7 +237,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 		ruling.Asks = r.Asks()
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
 			if r.Ask {
-				why := gate.Reason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Since: r.AnswersSince, Facts: r.Facts}
+				why := handlers.GateReason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Since: r.AnswersSince, Facts: r.Facts}
 				if a := h.gate.Ask(ctx, call, why); a.Decision != "" {
 					return a
 				}

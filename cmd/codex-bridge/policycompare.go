@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
 // compare returns the differences between the expected and the actual decision, followed by the
 // actual decision; nil if there are none.
-func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, error) {
+func (p *caseFolder) compare(want simulate.CaseWant, d policy.Decision) ([]string, error) {
 	r := &comparison{}
 	r.check("verdict", string(want.Verdict), string(d.Verdict))
 	if want.Error != nil {
@@ -54,14 +54,14 @@ func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, erro
 		r.add("got: error %d: %s", d.Err.Code, d.Err.Message)
 	}
 	for _, c := range d.Changes {
-		r.add("got: %s: %s -> %s", c.Field, valueOr(c.From, "left out"), valueOr(c.To, cases.Removed))
+		r.add("got: %s: %s -> %s", c.Field, valueOr(c.From, "left out"), valueOr(c.To, simulate.RemovedField))
 		r.add("     %s%s: %s", c.Rule, placeSuffix(c.Origin), c.Reason)
 	}
 	return r.diffs, nil
 }
 
 // compareCommand is compare for a shell command.
-func compareCommand(want cases.Want, a policy.ToolAnswer) []string {
+func compareCommand(want simulate.CaseWant, a policy.ToolAnswer) []string {
 	r := &comparison{}
 	r.check("verdict", string(want.Verdict), a.Decision)
 	if want.Rule != "" {
@@ -77,7 +77,7 @@ func compareCommand(want cases.Want, a policy.ToolAnswer) []string {
 func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy.Change) error {
 	got := make(map[string]string)
 	for _, c := range changes {
-		text := cases.Removed
+		text := simulate.RemovedField
 		if c.To != nil {
 			var err error
 			if text, err = canonical([]byte(c.To)); err != nil {
@@ -87,8 +87,8 @@ func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy
 		got[c.Field] = text
 	}
 	for _, field := range slices.Sorted(maps.Keys(want)) {
-		text := cases.Removed
-		if want[field] != cases.Removed {
+		text := simulate.RemovedField
+		if want[field] != simulate.RemovedField {
 			raw, err := canonical(want[field])
 			if err != nil {
 				return err

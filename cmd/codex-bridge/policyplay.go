@@ -16,7 +16,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 	"codex-bridge.example/rpc"
 )
 
@@ -38,7 +38,7 @@ type caseFolder struct{ workspace string }
 
 // run returns the differences of a case, one per line; none if the case passes. An error means
 // that the case can't be run.
-func (b *caseRunner) run(c *cases.Case) ([]string, error) {
+func (b *caseRunner) run(c *simulate.Case) ([]string, error) {
 	p, err := b.compile(c.Policy)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func configOf(text *string) (*config.Config, error) {
 
 // openCaseFolder returns the folder of a case, relative to the case's file, or a new empty folder.
 // The caller calls the returned function to remove the latter.
-func openCaseFolder(c *cases.Case) (*caseFolder, func(), error) {
+func openCaseFolder(c *simulate.Case) (*caseFolder, func(), error) {
 	folder, done := c.Workspace, func() {}
 	switch {
 	case folder == "":
@@ -182,7 +182,7 @@ func (p *caseFolder) json(text []byte) []byte {
 
 func (p *caseFolder) text(s string) string { return strings.ReplaceAll(s, workspaceWord, p.workspace) }
 
-func (p *caseFolder) thread(t *cases.Thread) (*policy.Thread, error) {
+func (p *caseFolder) thread(t *simulate.CaseThread) (*policy.Thread, error) {
 	if t == nil {
 		return nil, nil //nolint:nilnil // a case without a thread
 	}

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
 // runArgsCase runs a case about a command line. It decides as the program does before it starts
 // Codex.
-func runArgsCase(p *compiled, c *cases.Case) []string {
+func runArgsCase(p *compiled, c *simulate.Case) []string {
 	own := p.cfg.Codex.Args
 	d := p.policy.DecideArgs(slices.Concat(own, c.Args), len(own))
 	r, rules := &comparison{}, []string(nil)

@@ -13,7 +13,7 @@ import (
 
 	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
 type policyPublishCmd struct {
@@ -155,10 +155,10 @@ func checkedBundle(folder string, out io.Writer) (text []byte, tests int, err er
 	if err != nil {
 		return nil, 0, err
 	}
-	var list []cases.Case
+	var list []simulate.Case
 	policy := string(text)
 	for _, name := range files {
-		more, err := cases.Read(name)
+		more, err := simulate.ReadCases(name)
 		if err != nil {
 			return nil, 0, &refusedArgs{err.Error()}
 		}

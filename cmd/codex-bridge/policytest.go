@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"codex-bridge.example/cmd/codex-bridge/internal/cases"
+	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
 type policyTestCmd struct {
@@ -23,9 +23,9 @@ type caseResult struct {
 
 // Run runs all cases of all files. It loads all files first, and fails if one does not load.
 func (c policyTestCmd) Run(out io.Writer) error {
-	var list []cases.Case
+	var list []simulate.Case
 	for _, file := range c.Files {
-		more, err := cases.Read(file)
+		more, err := simulate.ReadCases(file)
 		if err != nil {
 			return &refusedArgs{err.Error()}
 		}
@@ -55,7 +55,7 @@ func (c policyTestCmd) Run(out io.Writer) error {
 }
 
 // runAll runs cases. An error means that one can't be run.
-func (b *caseRunner) runAll(list []cases.Case) (results []caseResult, failed int, err error) {
+func (b *caseRunner) runAll(list []simulate.Case) (results []caseResult, failed int, err error) {
 	results = []caseResult{}
 	for i := range list {
 		one := &list[i]

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"codex-bridge.example/relay/trace"
-	"codex-bridge.example/relay/trace/replay"
 )
 
 type traceCmd struct {
@@ -138,7 +137,7 @@ func (c traceReplayCmd) Run(in io.Reader, out rawOutput) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
-	p, err := replay.New(events, c.Speed)
+	p, err := trace.NewPlayer(events, c.Speed)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/siem"
 	"codex-bridge.example/relay/telemetry"
 )
 
@@ -54,7 +53,7 @@ func (e *Endpoint) Send(ctx context.Context, b Batch) (store.Head, error) {
 		if err != nil {
 			return b.After, err
 		}
-		records[i] = telemetry.DecisionRecord(entry, siem.Source{Version: e.version, Chain: b.Chain})
+		records[i] = telemetry.DecisionRecord(entry, telemetry.LogSource{Version: e.version, Chain: b.Chain})
 		records[i].Body = string(Entry{b.Chain, sealed}.Line())
 	}
 	resource := []attribute.KeyValue{

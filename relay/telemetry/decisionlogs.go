@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/siem"
 )
 
 // Bounds of the decisions that wait for the collector.
@@ -94,7 +93,7 @@ func (l *decisionLogs) send(ctx context.Context) bool {
 	}
 	records := make([]LogRecord, len(batch))
 	for i, d := range batch {
-		records[i] = DecisionRecord(store.Entry{Decision: d}, siem.Source{Version: l.version})
+		records[i] = DecisionRecord(store.Entry{Decision: d}, LogSource{Version: l.version})
 	}
 	err := l.collector.SendLogs(ctx, l.resource, l.version, records)
 	l.mu.Lock()
@@ -136,8 +135,8 @@ func (l *decisionLogs) close(ctx context.Context) error {
 
 // DecisionRecord returns a decision as a record whose attributes are the fields of its OCSF event, with
 // dots between names.
-func DecisionRecord(entry store.Entry, from siem.Source) LogRecord {
-	e := siem.OCSF(entry, from)
+func DecisionRecord(entry store.Entry, from LogSource) LogRecord {
+	e := OCSF(entry, from)
 	r := LogRecord{Time: entry.Time, Warning: e.IsAlert, Event: "codex_bridge.decision", Body: cmp.Or(entry.Reason, entry.Verdict)}
 	raw, err := json.Marshal(e)
 	var members map[string]any

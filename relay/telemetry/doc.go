@@ -6,4 +6,7 @@
 // waits for an export: data that can't be sent is dropped. [Collector.SendLogs] sends what the caller
 // keeps until it is accepted. Codex does not send
 // notifications that the client has opted out of, so they are not measured.
+//
+// [OCSF] and [CEF] return a decision in the forms that security tools read: an event of the Open
+// Cybersecurity Schema Framework and a line of the Common Event Format.
 package telemetry

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/bridge/methods"
 )
 
 // Form is one value of a message in another form.
@@ -23,58 +23,58 @@ type Form struct {
 }
 
 // Plain returns a value of a shape in its plain form, with its required members only.
-func Plain(t *shape.Table, s *shape.Shape) string { return (&maker{t: t}).plain(s) }
+func Plain(t *methods.ShapeTable, s *methods.Shape) string { return (&maker{t: t}).plain(s) }
 
 // Of are all other forms of all values that a shape has.
-func Of(t *shape.Table, s *shape.Shape) []Form {
+func Of(t *methods.ShapeTable, s *methods.Shape) []Form {
 	m := &maker{t: t}
 	m.visit(s, "", nil, func(text string) string { return text })
 	return m.forms
 }
 
 type maker struct {
-	t     *shape.Table
+	t     *methods.ShapeTable
 	forms []Form
 }
 
 // resolve is a shape without its reference, and whether null is one of its values.
-func (m *maker) resolve(s *shape.Shape) (*shape.Shape, bool) {
-	null := strings.ContainsRune(s.Kinds, shape.Null)
+func (m *maker) resolve(s *methods.Shape) (*methods.Shape, bool) {
+	null := strings.ContainsRune(s.Kinds, methods.KindNull)
 	for s.Ref != "" {
 		s = m.t.Definitions[s.Ref]
-		null = null || strings.ContainsRune(s.Kinds, shape.Null)
+		null = null || strings.ContainsRune(s.Kinds, methods.KindNull)
 	}
 	return s, null
 }
 
-func (m *maker) plain(s *shape.Shape) string {
+func (m *maker) plain(s *methods.Shape) string {
 	s, _ = m.resolve(s)
 	is := func(kind rune) bool { return strings.ContainsRune(s.Kinds, kind) }
 	switch {
-	case is(shape.AnyKind):
+	case is(methods.KindAny):
 		return `{}`
 	case s.Tag != "":
 		return m.plain(s.Variants[slices.Sorted(maps.Keys(s.Variants))[0]])
 	case len(s.Enum) > 0:
 		return strconv.Quote(s.Enum[0])
-	case is(shape.String):
+	case is(methods.KindString):
 		return `"T"`
 	case len(s.Any) > 0:
 		return m.plain(s.Any[0])
-	case is(shape.Object):
+	case is(methods.KindObject):
 		return m.object(s, "", "")
-	case is(shape.Array):
+	case is(methods.KindArray):
 		return `[]`
-	case is(shape.Number):
+	case is(methods.KindNumber):
 		return `1`
-	case is(shape.Bool):
+	case is(methods.KindBool):
 		return `false`
 	}
 	return `null`
 }
 
 // object returns an object with its required members and one member with a given text.
-func (m *maker) object(s *shape.Shape, name, text string) string {
+func (m *maker) object(s *methods.Shape, name, text string) string {
 	var members []string
 	for _, required := range s.Required {
 		if required != name {
@@ -90,13 +90,13 @@ func (m *maker) object(s *shape.Shape, name, text string) string {
 // visit adds the forms of a value and of its members; around puts the rest of the
 // message around a text.
 // also are the kinds that other alternatives of the value have.
-func (m *maker) visit(s *shape.Shape, also string, path []string, around func(string) string) {
+func (m *maker) visit(s *methods.Shape, also string, path []string, around func(string) string) {
 	s, null := m.resolve(s)
 	is := func(kind rune) bool { return strings.ContainsRune(s.Kinds, kind) }
-	null = null || strings.ContainsRune(also, shape.Null)
+	null = null || strings.ContainsRune(also, methods.KindNull)
 	plain := m.plain(s)
 	add := func(kind, text string) {
-		if text[0] == '"' && strings.ContainsRune(also, shape.String) {
+		if text[0] == '"' && strings.ContainsRune(also, methods.KindString) {
 			return // a string is one of its plain forms
 		}
 		m.forms = append(m.forms, Form{kind, slices.Clone(path), text, around(text)})
@@ -104,7 +104,7 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 	private := func() {
 		add("private key", `{"$serde_json::private::RawValue":`+strconv.Quote(plain)+`}`)
 	}
-	if is(shape.AnyKind) {
+	if is(methods.KindAny) {
 		add("private key", `{"$serde_json::private::RawValue":"{}"}`)
 		add("private key", `{"$__toml_private_datetime":"1979-05-27"}`)
 		return
@@ -135,12 +135,12 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 	case len(s.Any) > 0:
 		for _, one := range s.Any {
 			if null {
-				also += string(shape.Null)
+				also += string(methods.KindNull)
 			}
 			m.visit(one, also+s.Kinds, path, around)
 		}
 	}
-	if is(shape.String) {
+	if is(methods.KindString) {
 		for _, value := range s.Enum {
 			quoted := strconv.Quote(value)
 			add("map for enum", `{`+quoted+`:null}`)
@@ -150,27 +150,27 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 			add("map for string", `{"0":`+plain+`}`)
 			add("array for string", `[`+plain+`]`)
 		}
-		if !is(shape.Number) && !slices.ContainsFunc(s.Any, func(one *shape.Shape) bool { return strings.ContainsRune(one.Kinds, shape.Number) }) {
+		if !is(methods.KindNumber) && !slices.ContainsFunc(s.Any, func(one *methods.Shape) bool { return strings.ContainsRune(one.Kinds, methods.KindNumber) }) {
 			add("number for string", `0`)
 		}
 	}
 	switch {
 	case len(s.Any) > 0:
-	case is(shape.Number):
+	case is(methods.KindNumber):
 		add("private number", `{"$serde_json::private::Number":"1"}`)
-		if !is(shape.String) {
+		if !is(methods.KindString) {
 			add("string for number", `"1"`)
 		}
-	case is(shape.Bool):
+	case is(methods.KindBool):
 		add("number for boolean", `0`)
 		add("string for boolean", `"false"`)
-	case is(shape.Array):
+	case is(methods.KindArray):
 		add("map for array", `{"0":1}`)
 		add("string for array", `"[]"`)
 		if s.Elem != nil {
 			m.visit(s.Elem, "", append(slices.Clone(path), "0"), func(text string) string { return around(`[` + text + `]`) })
 		}
-	case is(shape.Object):
+	case is(methods.KindObject):
 		add("string for struct", strconv.Quote(plain))
 		m.structs(s, add)
 		m.members(s, "", path, around)
@@ -182,7 +182,7 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 
 // structs are arrays of a struct's fields. The schema does not tell the order in which
 // Codex has them: each field is at each place.
-func (m *maker) structs(s *shape.Shape, add func(kind, text string)) {
+func (m *maker) structs(s *methods.Shape, add func(kind, text string)) {
 	names := slices.Sorted(maps.Keys(s.Members))
 	values := make([]string, len(names))
 	for i, name := range names {
@@ -207,7 +207,7 @@ func (m *maker) structs(s *shape.Shape, add func(kind, text string)) {
 }
 
 // members are the forms of an object's members, and of the names that they have.
-func (m *maker) members(s *shape.Shape, tag string, path []string, around func(string) string) {
+func (m *maker) members(s *methods.Shape, tag string, path []string, around func(string) string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		if name == tag {
 			continue

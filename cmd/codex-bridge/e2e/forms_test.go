@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/bridgetest/forms"
-	"codex-bridge.example/bridge/shape"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/rpc"
 )
@@ -32,12 +32,12 @@ type formCase struct {
 }
 
 // formCases returns forms of some methods: all, or a sample.
-func formCases(methods []string, every int) (all []formCase) {
+func formCases(names []string, every int) (all []formCase) {
 	if os.Getenv(wideEnv) != "" {
 		every = 1
 	}
-	table, i := shape.Codex(), 0
-	for _, method := range methods {
+	table, i := methods.Shapes(), 0
+	for _, method := range names {
 		for _, f := range forms.Of(table, table.Requests[method]) {
 			if i++; i%every != 0 && f.Kind != "array for struct" {
 				continue

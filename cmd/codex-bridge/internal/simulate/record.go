@@ -1,8 +1,13 @@
-// Package simulate compares policies over recorded decisions: it computes each decision again under
-// the current policy and a candidate, by the functions that decide in the proxy. It counts decisions that
-// the record does not determine, with the reason.
+// Package simulate has the inputs and comparisons of `codex-bridge policy test` and `policy simulate`.
 //
-// Its functions may be called concurrently.
+// ReadCases reads the test files of policy test: messages, arguments of Codex or shell commands of
+// the model, and the expected decisions. It refuses files with unknown keys. It decides nothing.
+//
+// Compare compares policies over recorded decisions: it computes each decision again under the
+// current policy and a candidate, by the functions that decide in the proxy. It counts decisions that
+// the record does not determine, with the reason. Suggest proposes rules for recorded denials.
+//
+// The functions may be called concurrently.
 package simulate
 
 import (

@@ -1,0 +1,218 @@
+package approvals
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+)
+
+// DeskStore keeps the requests for other machines and programs.
+type DeskStore interface {
+	AddDeskRequest(ctx context.Context, r store.DeskRequest, now time.Time) error
+	DeskAnswers(ctx context.Context, id string) ([]store.DeskAnswer, error)
+	AddDeskAnswer(ctx context.Context, id string, a store.DeskAnswer) error
+	EndDeskRequest(ctx context.Context, id string) error
+}
+
+// DeskOptions configure a Desk.
+type DeskOptions struct {
+	Config func() config.Desk // the current configuration
+	Store  func(context.Context) (DeskStore, error)
+	// Accept logs the approval of a request; reason names the approvers. After an error the call must not run.
+	Accept func(ctx context.Context, r DeskRequest, reason string) error
+	// Secret returns the secret of the webhook from the environment variable with a name.
+	Secret func(variable string) string
+	Now    func() time.Time
+	// Wait waits until answers may have come; nil: for half a second.
+	Wait func(context.Context)
+	Log  *slog.Logger
+}
+
+// Desk asks approvers.
+type Desk struct{ options DeskOptions }
+
+// NewDesk returns a Desk.
+func NewDesk(o DeskOptions) *Desk {
+	if o.Wait == nil {
+		o.Wait = func(ctx context.Context) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
+	}
+	return &Desk{o}
+}
+
+// Ask returns nil if enough members of each group have approved the request in time. It sets the id, the times
+// and the runner of the request. The error says for people why the command must not run.
+func (d *Desk) Ask(ctx context.Context, r DeskRequest) error {
+	cfg := d.options.Config()
+	r.ID = strings.ToLower(rand.Text())
+	r.Created = d.options.Now().UTC().Truncate(time.Second)
+	r.Expires = r.Created.Add(time.Duration(cfg.Timeout))
+	if _, err := membersOf(cfg, r.Quorums()); err != nil {
+		return err
+	}
+	runner, err := parseKeys(cfg.Runner)
+	if err != nil {
+		return fmt.Errorf("approvals.desk.runner: %w", err)
+	}
+	r.Runner = runner.fingerprints()
+	text, err := r.encode()
+	if err != nil {
+		return err
+	}
+	s, err := d.options.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.AddDeskRequest(ctx, store.DeskRequest{ID: r.ID, Text: text, Expires: r.Expires}, r.Created); err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		defer cancel()
+		if err := s.EndDeskRequest(ctx, r.ID); err != nil { // it ends by its time, too
+			d.options.Log.Warn("an answered request stays in the list", "id", r.ID, "error", err)
+		}
+	}()
+	d.options.Log.Info("a command waits for approvers", "id", r.ID, "groups", config.JoinQuorums(r.Quorums(), ", "), "until", r.Expires)
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout), errSilence)
+	var posting sync.WaitGroup
+	defer posting.Wait()
+	defer cancel()
+	if cfg.Webhook != "" {
+		posting.Go(func() { d.post(ctx, cfg, s, r) })
+	}
+	reason, err := d.collect(ctx, s, r)
+	if err != nil {
+		return err
+	}
+	if err := d.options.Accept(ctx, r, reason); err != nil {
+		return fmt.Errorf("the approval can't be written to the decision log: %w", err)
+	}
+	return nil
+}
+
+const endTimeout = 10 * time.Second
+
+var errSilence = errors.New("no approver has answered in time")
+
+// collect waits until enough members of each group have approved. It returns who has. A key counts once for a group,
+// however often its answer comes.
+func (d *Desk) collect(ctx context.Context, s DeskStore, r DeskRequest) (reason string, err error) {
+	for seen := 0; ; d.options.Wait(ctx) {
+		list, err := s.DeskAnswers(ctx, r.ID)
+		if cause := context.Cause(ctx); cause != nil {
+			return "", cause
+		}
+		if err != nil {
+			return "", err
+		}
+		if !d.options.Now().Before(r.Expires) {
+			return "", errSilence
+		}
+		members, err := membersOf(d.options.Config(), r.Quorums()) // the configuration may have lost a key since
+		if err != nil {
+			return "", err
+		}
+		approved := make(map[string][]string) // by group: the fingerprints of the keys
+		for i, a := range list {
+			groups, key, err := members.check(r, a)
+			switch {
+			case err != nil && i >= seen:
+				d.options.Log.Warn("an answer of an approver does not count", "id", r.ID, "reason", err)
+			case err != nil:
+			case DeskDecision(a.Decision) == DeskDecline:
+				return "", fmt.Errorf("an approver, %s, has declined", key)
+			}
+			for _, name := range groups {
+				if !slices.Contains(approved[name], key) {
+					approved[name] = append(approved[name], key)
+				}
+			}
+		}
+		seen = len(list)
+		var by []string
+		for _, q := range r.Quorums() {
+			if len(approved[q.Group]) >= q.Count {
+				by = append(by, q.Group+": "+strings.Join(approved[q.Group], " and "))
+			}
+		}
+		if len(by) == len(r.Groups) {
+			return "approved by " + strings.Join(by, ", ") + "; request " + r.ID, nil
+		}
+	}
+}
+
+// CheckQuorum returns why a group has too few members who could approve; nil if it has enough.
+func CheckQuorum(cfg config.Desk, need config.Quorum) error {
+	_, err := membersOf(cfg, []config.Quorum{need})
+	return err
+}
+
+// members are the keys of groups that count, by name.
+type members map[string]keySet
+
+// membersOf returns the members of groups without the person who runs the bridge.
+func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
+	runner, err := parseKeys(cfg.Runner)
+	if err != nil {
+		return nil, fmt.Errorf("approvals.desk.runner: %w", err)
+	}
+	if len(runner) == 0 {
+		return nil, errors.New("the bridge does not know who runs it, so it can't tell a second person; set approvals.desk.runner to your public SSH keys")
+	}
+	if len(groups) == 0 {
+		return nil, errors.New("the request has no group")
+	}
+	all := make(members)
+	for _, need := range groups {
+		name := need.Group
+		set, err := parseKeys(cfg.Groups[name].Keys)
+		if err != nil {
+			return nil, fmt.Errorf("approvals.desk.groups.%s: %w", name, err)
+		}
+		maps.DeleteFunc(set, func(key string, _ ssh.PublicKey) bool { _, own := runner[key]; return own })
+		if len(set) == 0 {
+			return nil, fmt.Errorf("the group %q has no member beside the person who runs the bridge", name)
+		}
+		if len(set) < need.Count {
+			return nil, fmt.Errorf("%d members of the group %q must approve, and it has %d beside the person who runs the bridge", need.Count, name, len(set))
+		}
+		all[name] = set
+	}
+	return all, nil
+}
+
+// check returns the groups for which an answer counts, and the fingerprint of its key.
+func (m members) check(r DeskRequest, a store.DeskAnswer) (groups []string, fingerprint string, err error) {
+	if d := DeskDecision(a.Decision); d != DeskApprove && d != DeskDecline {
+		return nil, "", fmt.Errorf("the decision %q is unknown", a.Decision)
+	}
+	for name, set := range m {
+		key, wrong := set.verify(r, DeskDecision(a.Decision), a.Signature)
+		if wrong != nil {
+			err = wrong
+			continue
+		}
+		groups, fingerprint = append(groups, name), ssh.FingerprintSHA256(key)
+	}
+	if groups == nil {
+		return nil, "", err
+	}
+	return groups, fingerprint, nil
+}

@@ -1,0 +1,376 @@
+package approvals_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/approvals"
+)
+
+// person has an SSH key.
+type person struct{ ssh.Signer }
+
+func newPerson(t *testing.T) person {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return person{signer}
+}
+
+func (p person) public() string { return string(ssh.MarshalAuthorizedKey(p.PublicKey())) }
+
+func (p person) fingerprint() string { return ssh.FingerprintSHA256(p.PublicKey()) }
+
+// answer signs a decision, also one that approvals.SignDecision refuses to sign.
+func (p person) answer(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision) store.DeskAnswer {
+	t.Helper()
+	return p.answerIn(t, r, d, approvals.DeskNamespace)
+}
+
+func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision, namespace string) store.DeskAnswer {
+	t.Helper()
+	statement, err := r.Statement(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig, err := sshsig.Sign(strings.NewReader(statement), p, sshsig.HashSHA512, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.DeskAnswer{Decision: string(d), Signature: string(sshsig.Armor(sig))}
+}
+
+// world has a desk whose store and clock the test controls.
+type world struct {
+	t                           *testing.T
+	runner, ada, grace, unknown person
+	cfg                         config.Desk
+	now                         time.Time
+	request                     approvals.DeskRequest // the one that waits
+	answers                     []store.DeskAnswer
+	steps                       []func() // before each look at the answers, after the first
+	added, ended                int
+	accepted                    []string
+	storeErr, acceptErr         error
+	secrets                     map[string]string
+	posted                      chan store.DeskAnswer // by the webhook
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, runner: newPerson(t), ada: newPerson(t), grace: newPerson(t), unknown: newPerson(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), posted: make(chan store.DeskAnswer, 9)}
+	w.cfg = config.Desk{Runner: []string{w.runner.public()}, Timeout: config.Duration(10 * time.Minute), Groups: map[string]config.Group{
+		"release": {Keys: []string{w.grace.public(), w.runner.public()}}, "security": {Keys: []string{w.ada.public(), w.grace.public()}}, "self": {Keys: []string{w.runner.public()}},
+	}}
+	return w
+}
+
+func (w *world) AddDeskRequest(_ context.Context, r store.DeskRequest, _ time.Time) error {
+	if w.storeErr != nil {
+		return w.storeErr
+	}
+	var err error
+	if w.request, err = approvals.DecodeDeskRequest(r.Text); err != nil || w.request.ID != r.ID || !w.request.Expires.Equal(r.Expires) {
+		w.t.Errorf("%+v, %v", r, err)
+	}
+	w.added++
+	return nil
+}
+
+func (w *world) DeskAnswers(_ context.Context, id string) ([]store.DeskAnswer, error) {
+	if id != w.request.ID {
+		w.t.Errorf("the answers of %s", id)
+	}
+	return w.answers, nil
+}
+
+func (w *world) AddDeskAnswer(_ context.Context, id string, a store.DeskAnswer) error {
+	if id != w.request.ID {
+		w.t.Errorf("an answer to %s", id)
+	}
+	w.posted <- a
+	return nil
+}
+
+func (w *world) EndDeskRequest(context.Context, string) error {
+	w.ended++
+	return nil
+}
+
+// ask asks the desk about a command of a thread. The steps run one by one; after the last the client goes.
+func (w *world) ask(r approvals.DeskRequest, steps ...func()) error {
+	w.t.Helper()
+	w.answers, w.steps = nil, steps
+	ctx, stop := context.WithCancelCause(w.t.Context())
+	return approvals.NewDesk(approvals.DeskOptions{
+		Config: func() config.Desk { return w.cfg },
+		Store:  func(context.Context) (approvals.DeskStore, error) { return w, nil },
+		Accept: func(_ context.Context, _ approvals.DeskRequest, reason string) error {
+			w.accepted = append(w.accepted, reason)
+			return w.acceptErr
+		},
+		Secret: func(name string) string { return w.secrets[name] },
+		Now:    func() time.Time { return w.now },
+		Wait: func(context.Context) {
+			if len(w.steps) == 0 {
+				stop(errors.New("the turn has ended"))
+				return
+			}
+			step := w.steps[0]
+			w.steps = w.steps[1:]
+			step()
+		},
+		Log: slog.New(slog.DiscardHandler),
+	}).Ask(ctx, r)
+}
+
+func (w *world) put(a store.DeskAnswer) { w.answers = append(w.answers, a) }
+
+var push = approvals.DeskRequest{
+	Groups: []string{"release"}, Rule: "Two people push.", Thread: "t", Turn: "u", Item: "i", Command: "git push", Input: "00", Cwd: "/code", Sandbox: "workspace-write",
+}
+
+// check fails unless the error has a text; "" for no error.
+func (w *world) check(what string, err error, want string) {
+	w.t.Helper()
+	switch {
+	case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		w.t.Errorf("%s: %v, not %q", what, err, want)
+	case want != "" && w.acceptErr == nil && len(w.accepted) > 0:
+		w.t.Errorf("%s: logged %q", what, w.accepted)
+	}
+}
+
+func TestMemberApproves(t *testing.T) {
+	w := newWorld(t)
+	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }), "")
+	if want := "approved by release: " + w.grace.fingerprint() + "; request " + w.request.ID; !slices.Equal(w.accepted, []string{want}) {
+		t.Errorf("logged %q", w.accepted)
+	}
+	if w.added != 1 || w.ended != 1 || !slices.Equal(w.request.Runner, []string{w.runner.fingerprint()}) || w.request.Expires.Sub(w.request.Created) != 10*time.Minute {
+		t.Errorf("%d added, %d ended, %+v", w.added, w.ended, w.request)
+	}
+}
+
+// An answer counts for the request that it was signed for, in its time, with the key of another member.
+func TestAttacks(t *testing.T) {
+	const gone = "the turn has ended"
+	for name, test := range map[string]struct {
+		answer func(t *testing.T, w *world) store.DeskAnswer
+		want   string
+	}{
+		"self-approval": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.runner.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"no member": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.unknown.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"member of others": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.ada.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"no signature": {func(t *testing.T, w *world) store.DeskAnswer { return store.DeskAnswer{Decision: "approve"} }, gone},
+		"another namespace": {func(t *testing.T, w *world) store.DeskAnswer {
+			return w.grace.answerIn(t, w.request, approvals.DeskApprove, "file")
+		}, gone},
+		"another command":      {other(func(r *approvals.DeskRequest) { r.Command = "git push --force" }), gone},
+		"another input":        {other(func(r *approvals.DeskRequest) { r.Input = "01" }), gone},
+		"another folder":       {other(func(r *approvals.DeskRequest) { r.Cwd = "/" }), gone},
+		"another thread":       {other(func(r *approvals.DeskRequest) { r.Thread = "v" }), gone},
+		"another turn":         {other(func(r *approvals.DeskRequest) { r.Turn = "v" }), gone},
+		"another call":         {other(func(r *approvals.DeskRequest) { r.Item = "j" }), gone},
+		"inside, then outside": {other(func(r *approvals.DeskRequest) { r.Outside = true }), gone},
+		"another request":      {other(func(r *approvals.DeskRequest) { r.ID = "x" }), gone},
+		"a longer time":        {other(func(r *approvals.DeskRequest) { r.Expires = r.Expires.Add(time.Hour) }), gone},
+		"another runner":       {other(func(r *approvals.DeskRequest) { r.Runner = nil }), gone},
+		"a decline as approval": {func(t *testing.T, w *world) store.DeskAnswer {
+			a := w.grace.answer(t, w.request, approvals.DeskDecline)
+			a.Decision = "approve"
+			return a
+		}, gone},
+		"an unknown decision": {func(t *testing.T, w *world) store.DeskAnswer { return w.grace.answer(t, w.request, "maybe") }, gone},
+		"forged": {func(t *testing.T, w *world) store.DeskAnswer {
+			a := w.unknown.answer(t, w.request, approvals.DeskApprove)
+			sig, err := sshsig.Unarmor([]byte(a.Signature))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sig.PublicKey = w.grace.PublicKey()
+			return store.DeskAnswer{Decision: a.Decision, Signature: string(sshsig.Armor(sig))}
+		}, gone},
+		"too late": {func(t *testing.T, w *world) store.DeskAnswer {
+			w.now = w.request.Expires
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
+		}, "no approver has answered in time"},
+		"no longer a member": {func(t *testing.T, w *world) store.DeskAnswer {
+			w.cfg.Groups = map[string]config.Group{"release": {Keys: []string{w.ada.public()}}}
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
+		}, gone},
+		"the runner by now": {func(t *testing.T, w *world) store.DeskAnswer {
+			w.cfg.Runner = append(w.cfg.Runner, w.grace.public())
+			return w.grace.answer(t, w.request, approvals.DeskApprove)
+		}, "no member beside the person"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.check(name, w.ask(push, func() { w.put(test.answer(t, w)) }), test.want)
+			if w.added != w.ended {
+				t.Errorf("%d requests added, %d ended", w.added, w.ended)
+			}
+		})
+	}
+}
+
+// other has grace approve a request that differs from the one that waits.
+func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) store.DeskAnswer {
+	return func(t *testing.T, w *world) store.DeskAnswer {
+		r := w.request
+		change(&r)
+		return w.grace.answer(t, r, approvals.DeskApprove)
+	}
+}
+
+// An answer can't be used again for an equal command.
+func TestReplay(t *testing.T) {
+	w := newWorld(t)
+	var once store.DeskAnswer
+	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, approvals.DeskApprove); w.put(once) }), "")
+	w.accepted = nil
+	w.check("again", w.ask(push, func() { w.put(once) }), "the turn has ended")
+}
+
+func TestEachGroupApproves(t *testing.T) {
+	both := push
+	both.Groups = []string{"release", "security"}
+	for name, test := range map[string]struct {
+		by   func(w *world) []person
+		want string
+	}{
+		"one of each":    {func(w *world) []person { return []person{w.ada, w.grace} }, ""},
+		"one in both":    {func(w *world) []person { return []person{w.grace} }, ""},
+		"one of one":     {func(w *world) []person { return []person{w.ada} }, "the turn has ended"},
+		"the same twice": {func(w *world) []person { return []person{w.ada, w.ada} }, "the turn has ended"},
+	} {
+		w := newWorld(t)
+		w.check(name, w.ask(both, func() {
+			for _, p := range test.by(w) {
+				w.put(p.answer(t, w.request, approvals.DeskApprove))
+			}
+		}), test.want)
+	}
+	w := newWorld(t)
+	w.check("a decline wins", w.ask(both, func() {
+		w.put(w.ada.answer(t, w.request, approvals.DeskDecline))
+		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
+	}), "has declined")
+}
+
+// A rule can need several members of a group. Each key counts once, however often it signs, and never that of the
+// person who runs the bridge. One decline is enough.
+func TestCountOfApprovers(t *testing.T) {
+	for name, test := range map[string]struct {
+		by   func(w *world) []person
+		want string
+	}{
+		"two":                       {func(w *world) []person { return []person{w.ada, w.grace} }, ""},
+		"one":                       {func(w *world) []person { return []person{w.ada} }, "the turn has ended"},
+		"one twice":                 {func(w *world) []person { return []person{w.ada, w.ada} }, "the turn has ended"},
+		"one and the runner":        {func(w *world) []person { return []person{w.ada, w.runner} }, "the turn has ended"},
+		"one and a stranger":        {func(w *world) []person { return []person{w.ada, w.unknown} }, "the turn has ended"},
+		"one, twice, and the other": {func(w *world) []person { return []person{w.grace, w.grace, w.ada} }, ""},
+	} {
+		w := newWorld(t)
+		two := push
+		two.Groups = nil
+		two.Need([]config.Quorum{{Group: "pair", Count: 2}})
+		w.cfg.Groups["pair"] = config.Group{Keys: []string{w.ada.public(), w.grace.public(), w.ada.public(), w.runner.public()}}
+		var steps []func()
+		for i := range test.by(w) {
+			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, approvals.DeskApprove)) })
+		}
+		w.check(name, w.ask(two, steps...), test.want)
+		if test.want == "" && !strings.Contains(w.accepted[0], w.ada.fingerprint()) || len(w.accepted) > 0 && !strings.Contains(w.accepted[0], " and ") {
+			t.Errorf("%s: logged %q", name, w.accepted)
+		}
+	}
+	w := newWorld(t)
+	two := push
+	two.Counts = map[string]int{"release": 2}
+	w.check("too few members", w.ask(two), `2 members of the group "release" must approve, and it has 1 beside the person who runs the bridge`)
+	w.cfg.Groups["release"] = config.Group{Keys: []string{w.ada.public(), w.grace.public()}}
+	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, approvals.DeskApprove)) }, func() { w.put(w.grace.answer(t, w.request, approvals.DeskDecline)) }), "has declined")
+	w.check("an approval of fewer", w.ask(two, func() {
+		fewer := w.request
+		fewer.Counts = nil
+		w.put(w.ada.answer(t, fewer, approvals.DeskApprove))
+		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
+	}), "the turn has ended")
+}
+
+// Each failure is a no, before a request is shown to an approver if possible.
+func TestFailures(t *testing.T) {
+	approves := func(w *world) func() {
+		return func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }
+	}
+	for name, test := range map[string]struct {
+		change func(w *world, r *approvals.DeskRequest)
+		want   string
+	}{
+		"no runner":        {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = nil }, "set approvals.desk.runner"},
+		"a broken runner":  {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = []string{"x"} }, "approvals.desk.runner"},
+		"no group":         {func(_ *world, r *approvals.DeskRequest) { r.Groups = nil }, "no group"},
+		"an unknown group": {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"x"} }, "no member"},
+		"only the runner":  {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"self"} }, "no member"},
+		"a broken group": {func(w *world, r *approvals.DeskRequest) {
+			w.cfg.Groups["x"], r.Groups = config.Group{Keys: []string{"ssh-rsa AAAA"}}, []string{"x"}
+		}, "approvals.desk.groups.x"},
+		"text that is not UTF-8": {func(_ *world, r *approvals.DeskRequest) { r.Command = "rm \xff" }, "not valid UTF-8"},
+		"a broken store":         {func(w *world, _ *approvals.DeskRequest) { w.storeErr = errors.New("disk full") }, "disk full"},
+	} {
+		w := newWorld(t)
+		r := push
+		test.change(w, &r)
+		w.check(name, w.ask(r, approves(w)), test.want)
+		if w.added > 0 {
+			t.Errorf("%s: the request was written", name)
+		}
+	}
+	w := newWorld(t)
+	w.acceptErr = errors.New("disk full")
+	w.check("not logged", w.ask(push, approves(w)), "can't be written to the decision log: disk full")
+}
+
+// The tool of an approver signs only what the bridge wrote, and not for the person who runs the bridge.
+func TestSign(t *testing.T) {
+	w := newWorld(t)
+	w.check("approved", w.ask(push, func() {
+		armored, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.grace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.put(store.DeskAnswer{Decision: "approve", Signature: armored})
+		if _, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
+			t.Error(err)
+		}
+	}), "")
+	for _, text := range []string{"", "{}", `{"id":"x","more":1}`} {
+		if _, err := approvals.DecodeDeskRequest(text); err == nil {
+			t.Errorf("%s is a request", text)
+		}
+	}
+}

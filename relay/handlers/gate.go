@@ -1,0 +1,284 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
+)
+
+// GatePolicy is the policy of the conversation.
+type GatePolicy interface {
+	// Session returns the root thread of a subagent's thread, or else the thread itself.
+	Session(thread string) string
+	// Workspace returns the folder of a thread, or "" if it is not known.
+	Workspace(thread string) string
+	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
+	Sandbox(thread, turn string) string
+	// RecordAnswer logs how a question was answered for the person, with the facts of the decision to
+	// ask. After an error the call must not be accepted.
+	RecordAnswer(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error
+	// Client returns the client's name and version.
+	Client() string
+	// WantsNotification reports whether the client has not opted out of a notification.
+	WantsNotification(method string) bool
+}
+
+// GateOptions configure a Gate.
+type GateOptions struct {
+	Approvals func() config.Approvals // the current configuration
+	Policy    GatePolicy
+	Memory    *approvals.Memory
+	Limiter   *approvals.Limiter
+	// Record is the decision log; every consent of the person is written to it.
+	Record approvals.DecisionLog
+	// HasPerson reports whether a person can be asked, or else why not.
+	HasPerson func() (ok bool, why string)
+	// KnowsBridge reports whether the client has offered capabilities.bridge; nil: it has not.
+	KnowsBridge func() bool
+	Log         *slog.Logger
+}
+
+// Gate asks the person about tool calls. It is a bridge.Feature.
+type Gate struct {
+	options GateOptions
+	peer    *bridge.Conn
+	pending approvals.PendingQuestions[chan sharedAnswer]
+	items   callTracker
+}
+
+// sharedAnswer is the answer to a question, for equal questions that wait. ended means that
+// there was none.
+type sharedAnswer struct{ accepted, ended bool } // ended: without an answer
+
+// NewGate returns a Gate.
+func NewGate(o GateOptions) *Gate { return &Gate{options: o} }
+
+// Attach implements bridge.Attacher.
+func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
+
+// Routes implements bridge.Feature.
+func (g *Gate) Routes() []bridge.Route {
+	return []bridge.Route{{
+		From: bridge.Codex, Method: "item/started", Why: "the bridge has sent it already, with the approval request",
+		HandleServer: g.handleItemStarted, When: g.items.hasAnnounced,
+	}}
+}
+
+// handleItemStarted drops the item/started of an item that the bridge has announced.
+func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
+	if id, ok := params.Get("item").Get("id").Text(); ok && g.items.takeAnnounced(callID(thread, id)) {
+		msg.Line = nil
+	}
+}
+
+// Forget drops the consent and the announced item of earlier calls with an id. Call it when a
+// call starts: the model chooses the id, and may use it again.
+func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
+
+// GateReason is why the person is asked, and what is known of the call.
+type GateReason struct {
+	Text      string    // "": the person wants to be asked about every call
+	Escalated bool      // the call would leave the sandbox, so it is not remembered
+	Shell     string    // the shell with its flags; "": unknown, so the call is not remembered
+	Since     time.Time // answers that were remembered earlier do not count
+	Facts     string    // of the decision to ask, for the decision log
+}
+
+// Ask asks the person whether a tool call may run. It returns a denial or no opinion: an
+// accepted call still runs in Codex's sandbox.
+func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.Answer {
+	wait := time.Duration(g.options.Approvals().Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
+	defer cancel()
+	q := newQuestion(call, why, g.rememberSpan())
+	key, err := q.key(g.options.Policy)
+	if why.Escalated || err != nil {
+		key = approvals.Key{} // shares nothing, and is never remembered
+		q = newQuestion(call, why, approvals.Off)
+	}
+	yes, err := g.decide(ctx, q, key)
+	switch {
+	case err != nil:
+		return denial("The user has not accepted this call: " + err.Error() + ". Tell them, and don't try another way.")
+	case !yes:
+		return denial("rejected by user")
+	}
+	return hook.Answer{}
+}
+
+func denial(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny, Reason: reason} }
+
+// rememberSpan returns the longest span that the person may choose.
+func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
+
+// decide answers a question from memory, from an equal question, or by asking the person.
+func (g *Gate) decide(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
+	if grant, ok := g.options.Memory.Lookup(ctx, key); ok {
+		reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
+		if g.logDecision(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
+			g.items.accept(q)
+			return true, nil
+		} // not logged: ask the person
+	}
+	if ok, why := g.options.HasPerson(); !ok {
+		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
+	}
+	var shared chan sharedAnswer
+	switch g.pending.Join(key, q.id, func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
+	case approvals.TooMany:
+		return false, g.reject(ctx, q, "too many equal questions are pending")
+	case approvals.Waiting:
+		select {
+		case same := <-shared:
+			return g.useSharedAnswer(ctx, q, same)
+		case <-ctx.Done():
+			g.pending.Settle(q.id)
+			return false, context.Cause(ctx)
+		}
+	}
+	defer func() {
+		for _, waiting := range g.pending.Settle(q.id) {
+			waiting <- sharedAnswer{yes, err != nil}
+		}
+	}()
+	if !g.options.Limiter.Allow(g.options.Policy.Session(q.call.Thread())) {
+		return false, g.reject(ctx, q, fmt.Sprintf("the user was asked %d questions within a minute", approvals.MaxQuestions))
+	}
+	return g.askPerson(ctx, q, key)
+}
+
+// useSharedAnswer answers a question that has waited for the answer to an equal one.
+func (g *Gate) useSharedAnswer(ctx context.Context, q *gateQuestion, same sharedAnswer) (yes bool, err error) {
+	const rule = "approvals.shared"
+	if same.ended {
+		const why = "an equal question ended without an answer"
+		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, rule, why))
+	}
+	if !same.accepted {
+		return false, g.logDecision(ctx, q, policy.Deny, rule, "the client has refused an equal question")
+	}
+	if err := g.logDecision(ctx, q, policy.Accept, rule, "the client has allowed an equal question"); err != nil {
+		return false, err
+	}
+	g.items.accept(q)
+	return true, nil
+}
+
+// reject logs that the person is not asked, and returns the reason as an error.
+func (g *Gate) reject(ctx context.Context, q *gateQuestion, reason string) error {
+	return errors.Join(errors.New(reason), g.logDecision(ctx, q, policy.Deny, "approvals.limit", reason))
+}
+
+// askPerson asks the person. As Codex does, it sends item/started before the question, and
+// item/completed after a denial.
+func (g *Gate) askPerson(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
+	if item := q.item("inProgress"); item != nil && g.options.Policy.WantsNotification("item/started") {
+		g.items.announce(q.callID())
+		g.peer.Notify("item/started", q.itemParams("startedAtMs", item))
+	}
+	defer func() {
+		if !yes { // Codex will not start the item
+			g.items.takeAnnounced(q.callID())
+		}
+		if item := q.item("declined"); !yes && item != nil && g.options.Policy.WantsNotification("item/completed") {
+			g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
+		}
+	}()
+	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, g.shownParams(ctx, q, key))
+	if late := context.Cause(ctx); err != nil && late != nil {
+		err = late
+		if settled := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
+			g.options.Log.Error("approval not logged", "method", q.method, "error", settled)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	answer := q.parseReply(result)
+	if answer.cancel {
+		// as Codex does: the turn ends, and the model gets no reason
+		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.call.Thread(), "turnId": q.call.TurnID})
+		return false, err
+	}
+	if !answer.accepted {
+		return false, nil
+	}
+	if err := g.recordConsent(ctx, q, result); err != nil {
+		g.options.Log.Error("approval not logged, so it does not count", "method", q.method, "error", err)
+		return false, errors.New("the user's approval can't be written to the decision log")
+	}
+	g.items.accept(q)
+	if answer.span != approvals.Off {
+		if _, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary}); err != nil {
+			g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
+		}
+	}
+	return true, nil
+}
+
+// shownParams returns the params of a question as the client gets them.
+func (g *Gate) shownParams(ctx context.Context, q *gateQuestion, key approvals.Key) map[string]any {
+	if g.options.KnowsBridge == nil || !g.options.KnowsBridge() {
+		return q.params
+	}
+	settings, wait := g.options.Approvals(), time.Duration(0)
+	if end, ok := ctx.Deadline(); ok {
+		wait = time.Until(end)
+	}
+	var spans []approvals.Span
+	if key.Digest() != "" {
+		spans = []approvals.Span{approvals.Session, approvals.Always}
+	}
+	params := maps.Clone(q.params)
+	params["bridge"] = approvals.NewHint(settings, wait, spans...)
+	return params
+}
+
+// logDecision logs an answer that the bridge gives for the person.
+func (g *Gate) logDecision(ctx context.Context, q *gateQuestion, v policy.Verdict, rule, reason string) error {
+	asked, err := q.envelope(q.params)
+	if err != nil {
+		return err
+	}
+	return g.options.Policy.RecordAnswer(ctx, asked, v, rule, reason, q.reason.Facts)
+}
+
+// recordConsent logs the person's consent, with a patch's changes, which the question does
+// not have.
+func (g *Gate) recordConsent(ctx context.Context, q *gateQuestion, result rpc.Value) error {
+	params := maps.Clone(q.params)
+	if list, ok := q.itemFields["changes"].([]patchChange); ok {
+		params["fileChanges"] = legacyFileChanges(list)
+	}
+	asked, err := q.envelope(params)
+	if err != nil {
+		return err
+	}
+	return approvals.RecordConsent(ctx, g.options.Record, config.Enforce, g.options.Policy.Client(), asked, nil, q.reason.Facts, result)
+}
+
+// Accepted reports whether the person has accepted the call that Codex asks about, and
+// whether they were shown that it leaves the sandbox. An acceptance counts once, and only
+// in the turn of the call: a server's tool call has no id that tells it from a later equal
+// one. A question about a host, or about a part of a call, was not accepted.
+func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
+	for _, name := range []string{"networkApprovalContext", "approvalId"} {
+		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
+			return false, false
+		}
+	}
+	turn, _ := params.Get("turnId").Text()
+	return g.items.takeAccepted(subjectOf(method, params), turn)
+}
