@@ -44,7 +44,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 		closeAll()
 		return err
 	}
-	// What follows needs no Codex, and takes place while Codex starts.
+	// The rest of the set-up runs while Codex starts.
 	a.options.Upstream = started
 	keepProcessorFree()
 	go shared.warnTooOld(ctx)                                                                                             // ends with ctx
