@@ -21,7 +21,6 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
-	"codex-bridge.example/lifecycle/exec"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/rpc"
@@ -31,7 +30,7 @@ import (
 type execRun struct {
 	*execOptions
 	client *child.Client
-	turn   *exec.Turn
+	turn   *follow.ExecTurn
 	never  bool // the policy allows the approval policy never
 	// notices are sentences for the user, one for each removed argument.
 	notices []string
@@ -58,7 +57,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 		return err
 	}
 	asJSON, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
-	r := &execRun{execOptions: options, notices: notices, never: judge.AcceptsApprovalName("never"), turn: exec.New(exec.Options{
+	r := &execRun{execOptions: options, notices: notices, never: judge.AcceptsApprovalName("never"), turn: follow.NewExecTurn(follow.ExecOptions{
 		Out: os.Stdout, Err: os.Stderr, JSON: asJSON, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
 	})}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -135,7 +134,7 @@ func (r *execRun) run(ctx context.Context) error {
 		return err
 	}
 	// The guard lets a client read the configuration of folders with threads only.
-	thread := exec.Thread{Settings: opened, Config: r.config(ctx, map[string]any{"cwd": r.cwd}), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
+	thread := follow.ExecThread{Settings: opened, Config: r.config(ctx, map[string]any{"cwd": r.cwd}), Prompt: r.summary, TempDir: os.Getenv("TMPDIR")}
 	thread.ID, _ = opened.Get("thread").Get("id").Text()
 	agent, _ := hello.Get("userAgent").Text()
 	_, agent, _ = strings.Cut(agent, "/")

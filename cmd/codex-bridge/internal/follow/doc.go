@@ -7,5 +7,10 @@
 // errors go to standard error, the progress line only to a terminal. The text of a model can't move
 // the cursor or change colours.
 //
+// An ExecTurn prints a turn of an app-server as `codex exec` prints it: as lines of JSON, or as text.
+// Measured with Codex 0.169: its exec is a client of an app-server in the same process. Texts of
+// warnings and errors are those of the app-server. Items of other threads, such as a subagent's, are
+// not printed.
+//
 // The methods of Screen and Person may be called concurrently.
 package follow

@@ -1,4 +1,4 @@
-package exec
+package follow
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // textForm prints progress on Err, and the last message on Out.
 type textForm struct {
-	Options
+	ExecOptions
 	config  rpc.Value
 	usage   rpc.Value
 	printed string // the last message on Err
@@ -44,7 +44,7 @@ func (f *textForm) style(text string, colours ...string) string {
 
 func (f *textForm) line(parts ...string) { fmt.Fprintln(f.Err, strings.Join(parts, " ")) }
 
-func (f *textForm) opened(t Thread) {
+func (f *textForm) opened(t ExecThread) {
 	const rule = "--------"
 	f.config = t.Config
 	f.line("OpenAI Codex v" + t.Version)

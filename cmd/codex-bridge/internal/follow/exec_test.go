@@ -1,4 +1,4 @@
-package exec_test
+package follow_test
 
 import (
 	"bytes"
@@ -8,26 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/lifecycle/exec"
-	"codex-bridge.example/rpc"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
-func value(t *testing.T, text string) rpc.Value {
-	t.Helper()
-	doc, err := rpc.ParseValue([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return doc.Root()
-}
-
-// play returns what a turn prints. A line is a method and its params; "threadId" and "turnId" are added.
-func play(t *testing.T, o exec.Options, lines ...string) (out, err string, turn *exec.Turn) {
+// playExec returns what a turn prints. A line is a method and its params; "threadId" and "turnId" are added.
+func playExec(t *testing.T, o follow.ExecOptions, lines ...string) (out, err string, turn *follow.ExecTurn) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	o.Out, o.Err, o.OwnHooks = &stdout, &stderr, "own"
-	turn = exec.New(o)
-	turn.Opened(exec.Thread{
+	turn = follow.NewExecTurn(o)
+	turn.Opened(follow.ExecThread{
 		ID: "T", Version: "0.169.0", Prompt: "do it", TempDir: "/var/tmp",
 		Settings: value(t, `{"cwd":"/w","model":"m","modelProvider":"p","approvalPolicy":"never","sandbox":{"type":"workspaceWrite","writableRoots":["/w","/x"],"networkAccess":true}}`),
 		Config:   value(t, `{"model_reasoning_summary":"auto"}`),
@@ -51,7 +41,7 @@ func item(event, item string) string { return "item/" + event + ` {"item":` + it
 const completed = `turn/completed {"threadId":"T","turn":{"id":"t","status":"completed","items":[],"error":null}}`
 
 // The app-server's camelCase becomes the snake_case of exec.
-func TestItems(t *testing.T) {
+func TestExecItems(t *testing.T) {
 	for item, want := range map[string]string{
 		`{"type":"agentMessage","id":"a","text":"<\u00e4>"}`:                                                             `{"id":"item_0","type":"agent_message","text":"<\u00e4>"}`,
 		`{"type":"reasoning","id":"a","summary":["x","<y>"]}`:                                                            `{"id":"item_0","type":"reasoning","text":"x\n<y>"}`,
@@ -65,7 +55,7 @@ func TestItems(t *testing.T) {
 		`{"type":"collabAgentToolCall","id":"a","tool":"resumeAgent","senderThreadId":"s","receiverThreadIds":["r"],"prompt":null,"agentsStates":{"r":{"status":"pendingInit","message":null}},"status":"inProgress"}`: `{"id":"item_0","type":"collab_tool_call","tool":"wait","sender_thread_id":"s","receiver_thread_ids":["r"],"prompt":null,"agents_states":{"r":{"status":"pending_init","message":null}},"status":"in_progress"}`,
 		`{"type":"webSearch","id":"a","query":"q","action":{"type":"openPage","url":null}}`:                                                                                                                            `{"id":"item_0","type":"web_search","id":"a","query":"q","action":{"type":"open_page"}}`,
 	} {
-		out, _, _ := play(t, exec.Options{JSON: true}, "turn/started {}", "item/completed {\"item\":"+item+"}")
+		out, _, _ := playExec(t, follow.ExecOptions{JSON: true}, "turn/started {}", "item/completed {\"item\":"+item+"}")
 		_, got, _ := strings.Cut(out, `{"type":"item.completed","item":`)
 		if got = strings.TrimSuffix(got, "}\n"); got != want {
 			t.Errorf("%s\n got %s\nwant %s", item, got, want)
@@ -73,8 +63,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
-	out, stderr, turn := play(t, exec.Options{JSON: true},
+func TestExecEvents(t *testing.T) {
+	out, stderr, turn := playExec(t, follow.ExecOptions{JSON: true},
 		`configWarning {"summary":"early","details":"why"}`,
 		`configWarning {"summary":"Codex could not find bubblewrap on PATH. x"}`,
 		`turn/started {"threadId":"T","turn":{"id":"t"}}`,
@@ -115,7 +105,7 @@ func TestEvents(t *testing.T) {
 }
 
 // A turn that fails has no message, whatever it said.
-func TestFailure(t *testing.T) {
+func TestExecFailure(t *testing.T) {
 	said := item("completed", `{"type":"agentMessage","id":"m","text":"x"}`)
 	for end, want := range map[string]string{
 		`"failed","error":{"message":"m","additionalDetails":"d"}`: `{"type":"turn.failed","error":{"message":"m (d)"}}` + "\n",
@@ -123,19 +113,19 @@ func TestFailure(t *testing.T) {
 		`"interrupted","error":null`: "",
 	} {
 		for _, json := range []bool{true, false} {
-			out, stderr, turn := play(t, exec.Options{JSON: json}, "turn/started {}", said, `turn/completed {"threadId":"T","turn":{"id":"t","items":[],"status":`+end+`}}`)
+			out, stderr, turn := playExec(t, follow.ExecOptions{JSON: json}, "turn/started {}", said, `turn/completed {"threadId":"T","turn":{"id":"t","items":[],"status":`+end+`}}`)
 			if turn.End() || turn.Completed() || turn.Message() != nil || json && !strings.HasSuffix(out, `"text":"x"}}`+"\n"+want) || !json && out != "" {
 				t.Errorf("%s: %s%s", end, out, stderr)
 			}
 		}
 	}
 	// An error that is final counts, even if the turn completes.
-	if _, _, turn := play(t, exec.Options{}, "turn/started {}", `error {"willRetry":false,"error":{"message":"m"}}`, completed); turn.End() || !turn.Completed() {
+	if _, _, turn := playExec(t, follow.ExecOptions{}, "turn/started {}", `error {"willRetry":false,"error":{"message":"m"}}`, completed); turn.End() || !turn.Completed() {
 		t.Error("the error does not count")
 	}
 }
 
-func TestText(t *testing.T) {
+func TestExecText(t *testing.T) {
 	lines := []string{
 		`deprecationNotice {"summary":"old","details":"new"}`, `warning {"message":"w"}`,
 		`hook/started {"run":{"eventName":"preToolUse","status":"running","sourcePath":"own"}}`,
@@ -197,13 +187,13 @@ tokens used
 1,230,001
 `
 	for _, terminals := range []bool{true, false} {
-		out, stderr, _ := play(t, exec.Options{OutTerminal: terminals, ErrTerminal: terminals}, lines...)
+		out, stderr, _ := playExec(t, follow.ExecOptions{OutTerminal: terminals, ErrTerminal: terminals}, lines...)
 		if diff := cmp.Diff(want, stderr); diff != "" || out != map[bool]string{true: "", false: "said\n"}[terminals] {
 			t.Errorf("stdout %q, stderr (-want +got)\n%s", out, diff)
 		}
 	}
 	// Colours are the only difference.
-	_, stderr, _ := play(t, exec.Options{Colour: true}, lines...)
+	_, stderr, _ := playExec(t, follow.ExecOptions{Colour: true}, lines...)
 	for _, code := range []string{"0", "1", "2", "3", "31", "32", "33", "35", "36"} {
 		if !strings.Contains(stderr, "\x1b["+code+"m") {
 			t.Errorf("no colour %s", code)
@@ -214,19 +204,19 @@ tokens used
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	// A last message that was not printed yet, and a failure.
-	_, stderr, _ = play(t, exec.Options{OutTerminal: true, ErrTerminal: true}, "turn/started {}", `turn/completed {"threadId":"T","turn":{"id":"t","status":"completed","items":[{"type":"agentMessage","id":"m","text":"late"}]}}`)
+	_, stderr, _ = playExec(t, follow.ExecOptions{OutTerminal: true, ErrTerminal: true}, "turn/started {}", `turn/completed {"threadId":"T","turn":{"id":"t","status":"completed","items":[{"type":"agentMessage","id":"m","text":"late"}]}}`)
 	if !strings.HasSuffix(stderr, "\ncodex\nlate\n") {
 		t.Errorf("stderr %s", stderr)
 	}
 	for status, want := range map[string]string{"failed": "\nERROR: m\n", "interrupted": "\nturn interrupted\n"} {
-		_, stderr, _ := play(t, exec.Options{}, "turn/started {}", fmt.Sprintf(`turn/completed {"threadId":"T","turn":{"id":"t","status":%q,"items":[],"error":{"message":"m"}}}`, status))
+		_, stderr, _ := playExec(t, follow.ExecOptions{}, "turn/started {}", fmt.Sprintf(`turn/completed {"threadId":"T","turn":{"id":"t","status":%q,"items":[],"error":{"message":"m"}}}`, status))
 		if !strings.HasSuffix(stderr, want) {
 			t.Errorf("%s: stderr %s", status, stderr)
 		}
 	}
 }
 
-func TestSandboxes(t *testing.T) {
+func TestExecSandboxes(t *testing.T) {
 	for sandbox, want := range map[string]string{
 		`{"type":"readOnly","networkAccess":false}`:                                   "read-only",
 		`{"type":"readOnly","networkAccess":true}`:                                    "read-only (network access enabled)",
@@ -237,8 +227,8 @@ func TestSandboxes(t *testing.T) {
 		`{"type":"newSandbox"}`:                                                       "newSandbox",
 	} {
 		var stderr bytes.Buffer
-		turn := exec.New(exec.Options{Err: &stderr})
-		turn.Opened(exec.Thread{Settings: value(t, `{"sandbox":`+sandbox+`}`), TempDir: "/tmp"})
+		turn := follow.NewExecTurn(follow.ExecOptions{Err: &stderr})
+		turn.Opened(follow.ExecThread{Settings: value(t, `{"sandbox":`+sandbox+`}`), TempDir: "/tmp"})
 		if !strings.Contains(stderr.String(), "\nsandbox: "+want+"\n") {
 			t.Errorf("%s: %s", sandbox, stderr.String())
 		}
@@ -246,21 +236,21 @@ func TestSandboxes(t *testing.T) {
 }
 
 // A thread that no turn follows prints its warnings.
-func TestWithoutTurn(t *testing.T) {
+func TestExecWithoutTurn(t *testing.T) {
 	var stderr bytes.Buffer
-	turn := exec.New(exec.Options{Err: &stderr})
+	turn := follow.NewExecTurn(follow.ExecOptions{Err: &stderr})
 	turn.Show("configWarning", value(t, `{"summary":"w"}`))
-	turn.Opened(exec.Thread{ID: "T"})
+	turn.Opened(follow.ExecThread{ID: "T"})
 	if !turn.End() || !strings.HasSuffix(stderr.String(), "user\n\nwarning: w\n") {
 		t.Errorf("%q", stderr.String())
 	}
 }
 
 // The events of a review have other turn ids, and its start comes twice.
-func TestReview(t *testing.T) {
+func TestExecReview(t *testing.T) {
 	var out bytes.Buffer
-	turn := exec.New(exec.Options{Out: &out, JSON: true})
-	turn.Opened(exec.Thread{ID: "T"})
+	turn := follow.NewExecTurn(follow.ExecOptions{Out: &out, JSON: true})
+	turn.Opened(follow.ExecThread{ID: "T"})
 	turn.Started("t", true)
 	for _, id := range []string{"t", "u"} {
 		turn.Show("turn/started", value(t, `{"threadId":"T","turn":{"id":"`+id+`"}}`))

@@ -1,4 +1,4 @@
-package exec
+package follow
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ type raw []byte
 // sandboxHint is the start of a warning that exec prints as text only.
 const sandboxHint = "Codex could not find bubblewrap on PATH"
 
-func (f *jsonForm) opened(t Thread) { f.event("thread.started", "thread_id", t.ID) }
+func (f *jsonForm) opened(t ExecThread) { f.event("thread.started", "thread_id", t.ID) }
 
 func (f *jsonForm) end(*string) {}
 

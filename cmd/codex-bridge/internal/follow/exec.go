@@ -1,4 +1,4 @@
-package exec
+package follow
 
 import (
 	"io"
@@ -7,8 +7,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Options say how to print a turn.
-type Options struct {
+// ExecOptions say how an ExecTurn prints.
+type ExecOptions struct {
 	Out, Err    io.Writer
 	JSON        bool
 	Colour      bool
@@ -17,8 +17,8 @@ type Options struct {
 	OwnHooks    string // the sourcePath of the bridge's hooks
 }
 
-// Thread describes an opened thread.
-type Thread struct {
+// ExecThread describes an opened thread.
+type ExecThread struct {
 	ID       string
 	Version  string    // of Codex
 	Prompt   string    // or what a review is about
@@ -29,14 +29,14 @@ type Thread struct {
 
 // form is one of the two ways to print a turn.
 type form interface {
-	opened(Thread)
+	opened(ExecThread)
 	show(method string, params rpc.Value)
 	// end prints what follows the turn. message is nil without one.
 	end(message *string)
 }
 
-// Turn prints one turn. Show may be called concurrently with the other methods.
-type Turn struct {
+// ExecTurn prints one turn as `codex exec` does. Show may be called concurrently with the other methods.
+type ExecTurn struct {
 	form form
 	done chan struct{}
 
@@ -56,19 +56,19 @@ type notification struct {
 	params rpc.Value
 }
 
-// New returns a Turn that prints nothing until Opened.
-func New(o Options) *Turn {
-	t := &Turn{done: make(chan struct{})}
+// NewExecTurn returns an ExecTurn that prints nothing until Opened.
+func NewExecTurn(o ExecOptions) *ExecTurn {
+	t := &ExecTurn{done: make(chan struct{})}
 	if o.JSON {
 		t.form = &jsonForm{out: o.Out, ids: map[string]string{}}
 	} else {
-		t.form = &textForm{Options: o}
+		t.form = &textForm{ExecOptions: o}
 	}
 	return t
 }
 
 // Opened prints the start of the output.
-func (t *Turn) Opened(thread Thread) {
+func (t *ExecTurn) Opened(thread ExecThread) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.thread = thread.ID
@@ -76,7 +76,7 @@ func (t *Turn) Opened(thread Thread) {
 }
 
 // Started sets the id of the turn, and prints the notifications that came before.
-func (t *Turn) Started(id string, review bool) {
+func (t *ExecTurn) Started(id string, review bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turn, t.review = id, review
@@ -87,7 +87,7 @@ func (t *Turn) Started(id string, review bool) {
 }
 
 // Show prints a notification of the app-server, if it is about this turn or about no turn.
-func (t *Turn) Show(method string, params rpc.Value) {
+func (t *ExecTurn) Show(method string, params rpc.Value) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := notification{method, params}
@@ -98,7 +98,7 @@ func (t *Turn) Show(method string, params rpc.Value) {
 	}
 }
 
-func (t *Turn) take(n notification) {
+func (t *ExecTurn) take(n notification) {
 	if t.over || !t.isMine(n.params) {
 		return
 	}
@@ -123,7 +123,7 @@ func (t *Turn) take(n notification) {
 
 // isMine reports whether the notification is about this thread and turn, or names none. The events of a
 // review have other turn ids than its response (measured).
-func (t *Turn) isMine(params rpc.Value) bool {
+func (t *ExecTurn) isMine(params rpc.Value) bool {
 	if thread, ok := params.Get("threadId").Text(); ok && thread != t.thread {
 		return false
 	}
@@ -135,7 +135,7 @@ func (t *Turn) isMine(params rpc.Value) bool {
 }
 
 // endTurn sets the outcome. A failed turn has no message.
-func (t *Turn) endTurn(turn rpc.Value) {
+func (t *ExecTurn) endTurn(turn rpc.Value) {
 	if t.completed = turn.Get("status").Is("completed"); !t.completed {
 		t.failed, t.message = true, nil
 		return
@@ -149,30 +149,30 @@ func (t *Turn) endTurn(turn rpc.Value) {
 	}
 }
 
-func (t *Turn) setMessage(item rpc.Value) {
+func (t *ExecTurn) setMessage(item rpc.Value) {
 	text := textOf(item, "text")
 	t.message = &text
 }
 
 // Done returns a channel that is closed when the turn has ended.
-func (t *Turn) Done() <-chan struct{} { return t.done }
+func (t *ExecTurn) Done() <-chan struct{} { return t.done }
 
 // Message returns the last message of the agent, or nil.
-func (t *Turn) Message() *string {
+func (t *ExecTurn) Message() *string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.message
 }
 
 // Completed reports whether the turn has not failed.
-func (t *Turn) Completed() bool {
+func (t *ExecTurn) Completed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.completed
 }
 
 // End prints the end of the output, and reports whether there was no error.
-func (t *Turn) End() (ok bool) {
+func (t *ExecTurn) End() (ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, n := range t.early { // without a turn
