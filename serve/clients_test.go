@@ -28,7 +28,7 @@ func newClients() *serve.Clients {
 func clientOptions() serve.ClientOptions {
 	return serve.ClientOptions{
 		Name:      func() string { return "a client" },
-		IsOwnTool: func(rpc.Value) bool { return false },
+		IsOwnTool: func(params rpc.Value) bool { return params.Get("tool").Is("mine") },
 		Decide: func(context.Context, *hook.Call, bool) hook.Answer {
 			return hook.Answer{Decision: hook.Allow}
 		},
@@ -133,6 +133,34 @@ editor< {"method":"noise"}
 	a.Leave()
 	b.Play("b", `
 codex< {"id":7,"result":{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}}
+`)
+}
+
+// A tool call that comes after its client has left gets a result, too, and not the editor of another client.
+func TestToolOfClientThatHasLeft(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	a, b := open(t, all), open(t, all)
+	a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`)
+	a.Leave()
+	b.Play("b", `
+codex> {"id":7,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"mine"}}
+codex< {"id":7,"result":{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}}
+codex> {"id":8,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"of the bridge"}}
+editor< {"id":8,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"of the bridge"}}
+editor> {"id":8,"result":{}}
+codex< {"id":8,"result":{}}
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"v"}}}
+editor< {"id":2,"result":{"turn":{"id":"v"}}}
+codex> {"id":9,"method":"item/tool/call","params":{"threadId":"t","turnId":"v","tool":"mine"}}
+editor< {"id":9,"method":"item/tool/call","params":{"threadId":"t","turnId":"v","tool":"mine"}}
 `)
 }
 

@@ -110,7 +110,9 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 		c.show(msg, t, owner, thread)
 	case declines:
 		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
-		if no := c.clients.options.Decline(msg.Method, params); no != nil {
+		if msg.Method == toolCall {
+			msg.Reply(noToolResult)
+		} else if no := c.clients.options.Decline(msg.Method, params); no != nil {
 			msg.Reply(no)
 		} else {
 			msg.Refuse(rpc.Errorf(rpc.CodeRefused, "the client that began the turn has gone"))
@@ -129,6 +131,9 @@ func (c *Client) part(method string, params rpc.Value) (plays part, t *openThrea
 	if t, owner, clients = c.clients.starter(thread, turn); t != nil && method == toolCall {
 		if own := c.clients.toolsOf(t); own != nil && own.IsOwnTool(params) {
 			owner = own
+		}
+		if owner == nil && c.IsOwnTool(params) && c.clients.isDepartedTurn(t, turn) {
+			return declines, t, nil
 		}
 	}
 	forUser := slices.Contains(forPerson, method)
@@ -165,6 +170,16 @@ func (s *Clients) toolsOf(t *openThread) *Client {
 		return nil
 	}
 	return t.tools
+}
+
+// isDepartedTurn reports whether the client that began the turn has left.
+func (s *Clients) isDepartedTurn(t *openThread, turn string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.turns[turn]; one != nil {
+		return one == departed
+	}
+	return t.beginner() == departed
 }
 
 // show sends the client a question that starter has to answer.

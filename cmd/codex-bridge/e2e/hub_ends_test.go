@@ -48,8 +48,29 @@ func TestToolOfClientThatLeft(t *testing.T) {
 	turn, mark := a.startTurn(thread, "CALL: mine {}")
 	a.waitFor(mark, toolCall, nil)
 	a.Close(5 * time.Second)
-	b.soon(20 * time.Second)
 	b.waitTurn(thread, turn, 0)
+}
+
+// A tool of a client is called there, whoever began the turn.
+func TestToolOfAnotherClient(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, hubConfig)
+	a, b := w.joined(), w.joined()
+	thread := a.thread(map[string]any{"dynamicTools": []any{tool("mine", "the client's", map[string]any{})}})
+	a.runTurn(thread, "SAY: one")
+	b.must("thread/resume", map[string]any{"threadId": thread})
+	mark := a.Mark()
+	turn, began := b.startTurn(thread, "CALL: mine {}")
+	result := map[string]any{"success": true, "contentItems": []any{map[string]any{"type": "inputText", "text": "done"}}}
+	if err := a.Reply(a.waitFor(mark, toolCall, nil), result); err != nil {
+		t.Fatal(err)
+	}
+	b.waitTurn(thread, turn, began)
+	for _, m := range b.Messages() {
+		if m.Method == toolCall {
+			t.Errorf("the other client got the call: %s", m.Raw)
+		}
+	}
 }
 
 // After a thread was archived, each client has to open it again.

@@ -24,17 +24,12 @@ func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
 	if !msg.ID.IsValid() || msg.Line == nil || c.Thread == "" || c.Turn == "" || c.Name == "" {
 		return
 	}
-	session, known := c.Thread, false
-	if c.Cwd, known = f.threads.cwd(session); !known {
-		session = f.options.Session(session)
-	}
+	session := f.sessionOf(c.Thread)
 	if f.isClientTool(session, tools.Name{Namespace: c.Namespace, Name: c.Name}) {
 		return
 	}
 	c.Arguments = bytes.Clone(params.Get("arguments").Raw())
-	if c.Cwd == "" {
-		c.Cwd, _ = f.threads.cwd(session)
-	}
+	c.Cwd, _ = f.threads.cwd(session)
 	runner, longest := f.currentRunner()
 	held := msg.Withhold(longest, func() []byte { return noAnswerResult })
 	ctx, end := context.WithCancel(ctx)
@@ -56,12 +51,24 @@ func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
 // 0.169.0).
 var noAnswerResult = []byte(`{"contentItems":[{"type":"inputText","text":"The tool was not answered in time."}],"success":false}`)
 
+// sessionOf returns the thread whose tools a call of a thread may use: for a subagent, the one that has
+// started it.
+func (f *Feature) sessionOf(thread string) string {
+	if _, known := f.threads.cwd(thread); known {
+		return thread
+	}
+	return f.options.Session(thread)
+}
+
 // IsClientTool reports whether the client itself runs the tool that an item/tool/call names.
 func (f *Feature) IsClientTool(params rpc.Value) bool {
+	if !f.configured {
+		return true // the bridge runs none
+	}
 	thread, _ := params.Get("threadId").Text()
 	namespace, _ := params.Get("namespace").Text()
 	name, _ := params.Get("tool").Text()
-	return f.isClientTool(thread, tools.Name{Namespace: namespace, Name: name})
+	return f.isClientTool(f.sessionOf(thread), tools.Name{Namespace: namespace, Name: name})
 }
 
 // isClientTool reports whether a call is for the client. For a thread started through the
