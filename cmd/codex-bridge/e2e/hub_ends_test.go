@@ -51,7 +51,7 @@ func TestToolOfClientThatLeft(t *testing.T) {
 	b.waitTurn(thread, turn, 0)
 }
 
-// A tool of a client is called there, whoever began the turn.
+// A tool of a client is called there, also if another one began the turn.
 func TestToolOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, hubConfig)
