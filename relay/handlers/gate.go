@@ -87,7 +87,7 @@ func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 // call starts: the model chooses the id, and may use it again.
 func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
 
-// GateReason is why the person is asked, and what is known of the call.
+// GateReason has the reason for a question, and the facts of the call.
 type GateReason struct {
 	Text      string    // "": the person wants to be asked about every call
 	Escalated bool      // the call would leave the sandbox, so it is not remembered

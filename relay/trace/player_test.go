@@ -101,8 +101,8 @@ func player(t *testing.T, path string, speed float64, conversation ...string) *t
 	return p
 }
 
-// replay has a client send what script says, each line once what stands before it has come,
-// and compares what it hears.
+// replay plays the lines of script as a client: it sends those of the client, and expects those of Codex,
+// in their order.
 func replay(t *testing.T, p *trace.Player, script string) error {
 	t.Helper()
 	inR, inW := io.Pipe()

@@ -37,36 +37,39 @@ func TestQuestionsOfSharedSession(t *testing.T) {
 	}
 }
 
+// shareThreadWithTool opens a thread with a tool of its owner, and by another client.
+func shareThreadWithTool(t *testing.T) (owner, other *conversation, thread string) {
+	t.Helper()
+	w := newHubWorld(t, hubConfig)
+	owner, other = w.joined(), w.joined()
+	thread = owner.thread(map[string]any{"dynamicTools": []any{tool("mine", "the client's", map[string]any{})}})
+	owner.runTurn(thread, "SAY: one")
+	other.must("thread/resume", map[string]any{"threadId": thread})
+	return owner, other, thread
+}
+
 // The turn goes on after the client that should run its tool has gone.
 func TestToolOfClientThatLeft(t *testing.T) {
 	t.Parallel()
-	w := newHubWorld(t, hubConfig)
-	a, b := w.joined(), w.joined()
-	thread := a.thread(map[string]any{"dynamicTools": []any{tool("mine", "the client's", map[string]any{})}})
-	a.runTurn(thread, "SAY: one")
-	b.must("thread/resume", map[string]any{"threadId": thread})
-	turn, mark := a.startTurn(thread, "CALL: mine {}")
-	a.waitFor(mark, toolCall, nil)
-	a.Close(5 * time.Second)
-	b.waitTurn(thread, turn, 0)
+	owner, other, thread := shareThreadWithTool(t)
+	turn, mark := owner.startTurn(thread, "CALL: mine {}")
+	owner.waitFor(mark, toolCall, nil)
+	owner.Close(5 * time.Second)
+	other.waitTurn(thread, turn, 0)
 }
 
 // A tool of a client is called there, also if another one began the turn.
 func TestToolOfAnotherClient(t *testing.T) {
 	t.Parallel()
-	w := newHubWorld(t, hubConfig)
-	a, b := w.joined(), w.joined()
-	thread := a.thread(map[string]any{"dynamicTools": []any{tool("mine", "the client's", map[string]any{})}})
-	a.runTurn(thread, "SAY: one")
-	b.must("thread/resume", map[string]any{"threadId": thread})
-	mark := a.Mark()
-	turn, began := b.startTurn(thread, "CALL: mine {}")
+	owner, other, thread := shareThreadWithTool(t)
+	mark := owner.Mark()
+	turn, began := other.startTurn(thread, "CALL: mine {}")
 	result := map[string]any{"success": true, "contentItems": []any{map[string]any{"type": "inputText", "text": "done"}}}
-	if err := a.Reply(a.waitFor(mark, toolCall, nil), result); err != nil {
+	if err := owner.Reply(owner.waitFor(mark, toolCall, nil), result); err != nil {
 		t.Fatal(err)
 	}
-	b.waitTurn(thread, turn, began)
-	for _, m := range b.Messages() {
+	other.waitTurn(thread, turn, began)
+	for _, m := range other.Messages() {
 		if m.Method == toolCall {
 			t.Errorf("the other client got the call: %s", m.Raw)
 		}
