@@ -229,8 +229,10 @@ func (s *simulation) step() error {
 				return fmt.Errorf("%s: the bundle was lost: %v", what, err)
 			}
 			s.have = 0
-		} else if name == "an older one" && s.process == 0 && (s.have == 0 || got.Version < s.have) {
-			s.have = got.Version // a new process knows of no newer one
+		} else if name == "an older one" && (s.process == 0 || got.Version > s.have) {
+			// A new process knows of no newer one. And after the loss of the file the client may have pulled
+			// an older state, so that the kept file is newer.
+			s.have = got.Version
 		} else if got.Version != s.have {
 			return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 		}
