@@ -13,8 +13,14 @@ import (
 	"time"
 )
 
-// versionLine matches the output of codex --version: "codex-cli 0.169.0".
-var versionLine = regexp.MustCompile(`^codex-cli (\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)\r?\n?$`)
+const versionForm = `(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)`
+
+var (
+	// versionLine matches the output of codex --version: "codex-cli 0.169.0".
+	versionLine = regexp.MustCompile(`^codex-cli ` + versionForm + `\r?\n?$`)
+	// agentVersion matches a userAgent after the client's name and a slash: "0.169.0 (Debian 12; x86_64) xterm".
+	agentVersion = regexp.MustCompile(`^` + versionForm + ` \(`)
+)
 
 // ParseVersion returns the version in the output of codex --version, or "" if the output has
 // another form.
@@ -32,13 +38,13 @@ const (
 	maxOutput = 1 << 20
 )
 
-// Program is a Codex executable and its version, which is determined once. The userAgent in the
-// response to initialize is not used, since the client can set it. Its methods may be called
+// Program is a Codex executable and its version, which is determined once. Its methods may be called
 // concurrently.
 type Program struct {
 	command Command // without arguments
 
-	once    sync.Once
+	start   sync.Once     // of codex --version
+	settle  sync.Once     // of version and err
 	done    chan struct{} // closed when version and err are set
 	version string
 	err     error
@@ -51,24 +57,73 @@ func NewProgram(c Command) *Program { return &Program{command: c, done: make(cha
 
 // Start runs codex --version in the background, unless it was started before.
 func (p *Program) Start() {
-	p.once.Do(func() {
+	p.start.Do(func() {
 		go func() { // ends within versionTimeout
-			defer close(p.done)
 			ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 			defer cancel()
-			p.version, p.err = p.command.version(ctx)
+			p.set(p.command.version(ctx))
 		}()
 	})
 }
 
-// Version returns the version of the program. It calls Start and waits for the result.
+func (p *Program) set(version string, err error) {
+	p.settle.Do(func() {
+		p.version, p.err = version, err
+		close(p.done)
+	})
+}
+
+// ReadUserAgent takes the version from the userAgent in a response to initialize, unless the version
+// is known. client is the clientInfo.name of the request. codex --version is not needed then; it costs
+// about as much as the start of the app-server.
+//
+// The client must not choose the version: its name may be "x/9.9.9 (". Codex writes the name before its
+// version, so exactly the name is cut off. A userAgent that does not begin with it is not used.
+func (p *Program) ReadUserAgent(userAgent, client string) {
+	name, known := p.nameInUserAgent(client)
+	if !known {
+		return
+	}
+	rest, found := strings.CutPrefix(userAgent, name+"/")
+	if !found {
+		return
+	}
+	if m := agentVersion.FindStringSubmatch(rest); m != nil {
+		p.set(m[1], nil)
+	}
+}
+
+// nameVariable is the environment variable whose value Codex uses in place of clientInfo.name.
+const nameVariable = "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"
+
+// nameInUserAgent returns the name with which the userAgent begins, and whether that is certain. A value of
+// nameVariable has no slash, and the client's name does not begin with it and a slash. So a userAgent that
+// does shows that Codex has used the variable.
+func (p *Program) nameInUserAgent(client string) (name string, known bool) {
+	var values []string
+	for _, entry := range p.command.Env {
+		if key, value, _ := strings.Cut(entry, "="); strings.EqualFold(key, nameVariable) { // Windows ignores case
+			values = append(values, value)
+		}
+	}
+	switch {
+	case len(values) == 0:
+		return client, true
+	case len(values) > 1, strings.Contains(values[0], "/"), strings.HasPrefix(client, values[0]+"/"):
+		return "", false
+	}
+	return values[0], true
+}
+
+// Version returns the version of the program. It calls Start and waits for the result, unless the
+// version is known.
 func (p *Program) Version(ctx context.Context) (string, error) {
-	p.Start()
 	select {
 	case <-p.done:
 		return p.version, p.err
 	default:
 	}
+	p.Start()
 	select {
 	case <-p.done:
 		return p.version, p.err

@@ -69,6 +69,45 @@ func TestProgramVersion(t *testing.T) {
 	}
 }
 
+// The version after exactly the client's name counts. Any other userAgent leaves it to codex --version.
+func TestReadUserAgent(t *testing.T) {
+	const override = "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"
+	for _, c := range []struct{ agent, client, env, version string }{
+		{"nvim/0.168.0 (Debian 12; x86_64) xterm (nvim; 1)", "nvim", "", "0.168.0"},
+		{"nvim/0.170.0-alpha.2+x (D)", "nvim", "", "0.170.0-alpha.2+x"},
+		{"x/9.9.9 (/0.168.0 (D)", "x/9.9.9 (", "", "0.168.0"},
+		{"/0.168.0 (D)", "", "", "0.168.0"},
+		{"x_y/0.168.0 (D)", "x\x01y", "", "1.2.3"},        // Codex has replaced a character
+		{"x/9.9.9 (/0.168.0 (D)", "y", "", "1.2.3"},       // of another client
+		{"x/9.9.9 (/0.168.0 (D)", "x/9.9.9", "", "1.2.3"}, // no slash after the name
+		{"nvim/0.168.0", "nvim", "", "1.2.3"},
+		{"nvim/0.168 (D)", "nvim", "", "1.2.3"},
+		{"", "", "", "1.2.3"},
+		{"x/9.9.9 (/0.168.0 (D)", "x", override + "=x/9.9.9 (", "1.2.3"},
+		{"ide/0.168.0 (D)", "x", override + "=ide", "0.168.0"},
+		{"/0.168.0 (D)", "x", override + "=", "0.168.0"},
+		{"nvim/0.168.0 (D)", "nvim", strings.ToLower(override) + "=x", "1.2.3"}, // not used by this Codex
+		{"x/9.9.9 (/0.168.0 (D)", "x/9.9.9 (", override + "=x", "1.2.3"},
+		{"ide/0.168.0 (D)", "x", override + "=ide\n" + override + "=y", "1.2.3"}, // which one counts is unknown
+	} {
+		script := filepath.Join(t.TempDir(), "codex")
+		if err := os.WriteFile(script, []byte("#!/bin/sh\necho codex-cli 1.2.3\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		p := codex.NewProgram(codex.Command{Path: script, Env: append(os.Environ(), strings.Split(c.env, "\n")...)})
+		p.ReadUserAgent(c.agent, c.client)
+		p.ReadUserAgent(c.client+"/9.9.9 (D)", c.client+"?") // must not change it
+		version, err := p.Version(t.Context())
+		if version != c.version || err != nil {
+			t.Errorf("%q of client %q: %q, %v; want %q", c.agent, c.client, version, err, c.version)
+		}
+		p.ReadUserAgent(c.client+"/9.9.9 (D)", c.client)
+		if again, _ := p.Version(t.Context()); again != version {
+			t.Errorf("%q: the version has become %q", c.agent, again)
+		}
+	}
+}
+
 func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
 	if got := codex.CompareVersions("0.169.0-alpha.10", "0.169.0-alpha.2"); got != 0 {
 		t.Errorf("CompareVersions = %d, want 0", got)

@@ -30,8 +30,10 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	waitCtx := newLazyTimeout(ctx, g.codexTimeout)
 	defer waitCtx.cancel()
-	if err := g.requireUsableCodex(waitCtx, call.Method); err != nil {
-		return err
+	if call.Method != "initialize" || call.Kind != rpc.Request { // checked with its response
+		if err := g.requireUsableCodex(waitCtx, call.Method); err != nil {
+			return err
+		}
 	}
 	if call.Method == "thread/resume" && call.Kind == rpc.Request {
 		done, ok := g.threads.beginResume(waitCtx, thread, g, g.peer.CodexDone())

@@ -41,21 +41,22 @@ type Guard struct {
 
 // shared is what the Guards of all clients of one Codex share. Safe for concurrent use.
 type shared struct {
-	policy       atomic.Pointer[policy.Policy]
-	codexTimeout time.Duration
-	world        policy.State // the machine: folders, programs and file system
-	pinArgs      []string     // the policy's arguments with which Codex was started
-	threads      threads
-	children     children
-	patches      patches
-	calls        startedCalls
-	userRules    userrules.Reader
-	codexCheck   func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
-	untested     func() string                               // set by SetUntestedCodex; nil: Codex is tested
-	folderPolicy func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
-	gitEnv       []string                                    // set by SetGitEnv; nil: repositories are not checked
-	unenforced   atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
-	requirements machineRequirements
+	policy        atomic.Pointer[policy.Policy]
+	codexTimeout  time.Duration
+	world         policy.State // the machine: folders, programs and file system
+	pinArgs       []string     // the policy's arguments with which Codex was started
+	threads       threads
+	children      children
+	patches       patches
+	calls         startedCalls
+	userRules     userrules.Reader
+	codexCheck    func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
+	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read
+	untested      func() string                               // set by SetUntestedCodex; nil: Codex is tested
+	folderPolicy  func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
+	gitEnv        []string                                    // set by SetGitEnv; nil: repositories are not checked
+	unenforced    atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
+	requirements  machineRequirements
 }
 
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
@@ -148,9 +149,15 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 }
 
 // SetCodexCheck sets a check of Codex. Under enforce, every message of the client is refused while
-// usable returns an error, which says why the bridge can't enforce a policy with this Codex. Call
-// it before the conversation starts. usable may wait until its context is done.
+// usable returns an error, which says why the bridge can't enforce a policy with this Codex. Codex gets
+// initialize before the check; the client gets the refusal in place of the response. Call it before the
+// conversation starts. usable may wait until its context is done.
 func (g *Guard) SetCodexCheck(usable func(context.Context) error) { g.codexCheck = usable }
+
+// SetUserAgentReader sets a function that gets the userAgent in the response to the first initialize, and
+// the clientInfo.name of the request, before the check of SetCodexCheck. Only a Codex that has this client
+// alone may have one: Codex uses the name of its first client in all its responses.
+func (g *Guard) SetUserAgentReader(read func(userAgent, client string)) { g.readUserAgent = read }
 
 // requireUsableCodex returns an error if the policy is enforced and the check of SetCodexCheck fails.
 func (g *Guard) requireUsableCodex(ctx context.Context, method string) *rpc.Error {
@@ -219,10 +226,11 @@ func (g *Guard) Threads() int { return g.threads.count() }
 // initialize stores the client's name and version after Codex has accepted the request.
 func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	info := call.Params.Get("clientInfo")
-	name, _ := info.Get("name").Text()
+	client, _ := info.Get("name").Text()
 	version, _ := info.Get("version").Text()
-	name = clip(strings.TrimSpace(name + " " + version))
-	if g.client.Load() == nil {
+	name := clip(strings.TrimSpace(client + " " + version))
+	first := g.client.Load() == nil
+	if first {
 		g.client.Store(&name) // a refusal is logged with the name
 	}
 	if err := g.decide(ctx, call); err != nil || call.Kind != rpc.Request {
@@ -233,7 +241,28 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc
 			g.client.Store(&name)
 		}
 	})
+	g.checkCodexAfter(call, client, first)
 	return nil
+}
+
+// checkCodexAfter checks Codex when it has answered the request initialize.
+func (g *Guard) checkCodexAfter(call *bridge.ClientMessage, client string, first bool) {
+	if g.codexCheck == nil || !g.Enforces() {
+		return
+	}
+	id := call.ID.Clone()
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && first && g.readUserAgent != nil {
+			g.readUserAgent(userAgent, client)
+		}
+		a.AfterHandlers(func() { // other features change the line before
+			ctx, cancel := context.WithTimeout(context.Background(), g.codexTimeout)
+			defer cancel()
+			if err := g.requireUsableCodex(ctx, "initialize"); err != nil {
+				a.Line = rpc.EncodeError(id, err)
+			}
+		})
+	})
 }
 
 func (g *Guard) clientName() string {

@@ -29,3 +29,31 @@ editor<= {"id":1,"result":{"userAgent":"e/0.169.0 (x)"}}
 		}
 	}
 }
+
+// Codex uses the name of the first initialize in all its responses, so only the response to that one counts,
+// even if Codex has refused it.
+func TestOnlyFirstUserAgentIsRead(t *testing.T) {
+	for _, test := range []struct{ first, want string }{
+		{`"result":{"userAgent":"a/0.169.0 (x)"}`, "a: a/0.169.0 (x)"},
+		{`"error":{"code":1,"message":"no"}`, ""},
+	} {
+		g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+		var read []string
+		g.SetCodexCheck(codexVersion("0.169.0").supported)
+		g.SetUserAgentReader(func(userAgent, client string) { read = append(read, client+": "+userAgent) })
+		c := bridgetest.Start(t, g)
+		c.Play(test.first, `
+editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"a"}}}
+codex<= {"id":1,"method":"initialize","params":{"clientInfo":{"name":"a"}}}
+editor> {"id":2,"method":"initialize","params":{"clientInfo":{"name":"b"}}}
+codex<= {"id":2,"method":"initialize","params":{"clientInfo":{"name":"b"}}}
+codex>  {"id":1,`+test.first+`}
+editor<= {"id":1,`+test.first+`}
+codex>  {"id":2,"result":{"userAgent":"a/0.169.0 (x)"}}
+editor<= {"id":2,"result":{"userAgent":"a/0.169.0 (x)"}}
+`)
+		if got := strings.Join(read, ", "); got != test.want {
+			t.Errorf("%s: it has read %q, want %q", test.first, got, test.want)
+		}
+	}
+}

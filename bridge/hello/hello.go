@@ -25,8 +25,8 @@ import (
 // protocolVersion is the version of the bridge/… methods.
 const protocolVersion = 1
 
-// versionTimeout is how long bridge/status waits for Codex's version. That takes some 0.2 s, and is
-// known before if a policy is enforced.
+// versionTimeout is the timeout of codex --version, which takes some 0.2 s. Under enforce the version is
+// mostly known from the response to initialize.
 const versionTimeout = 5 * time.Second
 
 // Hello is a bridge.Feature.
@@ -84,7 +84,7 @@ func (h *Hello) Routes() []bridge.Route {
 // builtinMethods are the methods of this package.
 var builtinMethods = []string{"bridge/policy/explain", "bridge/status"}
 
-func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.Error {
+func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Error {
 	if msg.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "initialize has too many values; send less")
 	}
@@ -112,11 +112,7 @@ func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.
 		msg.Message, msg.Line = m, m.Bytes()
 	}
 	if h.guard.Enforces() {
-		// The guard refuses a Codex whose version is unknown or too old.
-		if version, err := h.codex(ctx); err == nil && version != methods.Measured {
-			h.log.Warn("this codex is not the version that the method table was made for; its other methods are unknown, see codex-bridge doctor",
-				"codex", version, "measured", methods.Measured)
-		}
+		msg.OnResponse(func(a *bridge.ServerResponse) { a.AfterHandlers(h.warnVersion) }) // the guard has read the version then
 	}
 	if !known && !elicitations {
 		return nil
@@ -139,6 +135,17 @@ func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.
 		a.Line = patch.Bytes()
 	})
 	return nil
+}
+
+// warnVersion logs a warning if Codex has another version than the tested one. The guard refuses a Codex
+// whose version is unknown or too old.
+func (h *Hello) warnVersion() {
+	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
+	defer cancel()
+	if version, err := h.codex(ctx); err == nil && version != methods.Measured {
+		h.log.Warn("this codex is not the version that the method table was made for; its other methods are unknown, see codex-bridge doctor",
+			"codex", version, "measured", methods.Measured)
+	}
 }
 
 func (h *Hello) response() []byte {

@@ -50,14 +50,12 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	go shared.warnTooOld(ctx)                                                                                             // ends with ctx
 	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)
+	a.guard.SetUserAgentReader(shared.program.ReadUserAgent) // this Codex has no other client
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		started.Kill()
 		closeAll()
 		return err
-	}
-	if a.guard.Enforces() {
-		a.program.Start() // concurrently with Codex, so that initialize does not wait for the version
 	}
 	a.tools.Start()
 	state := p.Run(ctx, stop)

@@ -10,58 +10,97 @@ import (
 	"codex-bridge.example/cmd/internal/editor"
 )
 
-// The version of the program counts. A client chooses the start of the userAgent in the response to
-// initialize (R3): "evil/9.9.9" once counted as Codex 9.9.9.
+// The client can't choose the version, though the userAgent in the response to initialize begins with its
+// name (R3): "evil/9.9.9" once counted as Codex 9.9.9.
 func TestClientNameIsNoVersion(t *testing.T) {
 	t.Parallel()
-	hello := map[string]any{"clientInfo": map[string]any{"name": "evil/9.9.9", "version": "1"}, "capabilities": map[string]any{"experimentalApi": true}}
+	for _, name := range []string{"evil/9.9.9", "evil/9.9.9 (", "evil/9.9.9 (x) y (evil; 1)\u00e9/"} {
+		hello := map[string]any{"clientInfo": map[string]any{"name": name, "version": "1"}, "capabilities": map[string]any{"experimentalApi": true}}
 
-	// Control: the client's name is in the userAgent.
-	alone := newWorld(t, options{}).open(codexPath, "app-server")
-	agent := editor.Member(alone.must("initialize", hello), "userAgent")
-	if !strings.HasPrefix(agent, "evil/9.9.9/") {
-		t.Fatalf("userAgent %q: the test shows nothing", agent)
+		// Control: the client's name is in the userAgent.
+		alone := newWorld(t, options{}).open(codexPath, "app-server")
+		agent := editor.Member(alone.must("initialize", hello), "userAgent")
+		if !strings.HasPrefix(agent, name+"/0.169.0 (") {
+			t.Fatalf("userAgent %q: the test shows nothing", agent)
+		}
+		alone.closeAndWait()
+
+		for _, c := range []struct {
+			name, minimum, refusal string
+		}{
+			{"too old", "0.170.0", "codex is 0.169.0; 0.170.0 or later is needed"},
+			{"new enough", "0.169.0", ""},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[codex]\nmin_version = \"" + c.minimum + "\"\nshutdown_grace = \"1m\"\n"})
+				e := w.open(proxyArgv...)
+				if c.refusal == "" {
+					e.must("initialize", hello)
+					e.must("model/list", map[string]any{})
+				} else {
+					for _, method := range []string{"initialize", "thread/start", "model/list"} {
+						if err := e.mustFail(method, hello); !strings.Contains(err.Message, c.refusal) {
+							t.Errorf("%s: %v", method, err)
+						}
+					}
+				}
+				e.closeAndWait()
+			})
+		}
 	}
-	alone.closeAndWait()
+}
 
+// codexWith writes a program that works as Codex, with another output of --version, and a userAgent that a
+// sed script changes. It returns its path, and that of a file with a byte for each --version.
+func (w *world) codexWith(version, change string) (script, runs string) {
+	runs = w.write("version-runs", "")
+	script = w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) printf x >>'"+runs+"'; echo 'codex-cli "+version+"' ;; *) '"+codexPath+"' \"$@\" | sed -u '"+change+"' ;; esac\n")
+	if err := os.Chmod(script, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
+	return script, runs
+}
+
+// codex --version runs only if the userAgent does not show the version for certain. The two differ here, so
+// the result shows which one counted.
+func TestVersionComesFromUserAgent(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
-		name, minimum, refusal string
+		name, env, output, change, refusal string
+		runs                               int
 	}{
-		{"too old", "0.170.0", "codex is 0.169.0; 0.170.0 or later is needed"},
-		{"new enough", "0.169.0", ""},
+		{name: "userAgent", output: "0.1.0"},
+		{name: "old userAgent", output: "0.169.0", change: "s#/0[.]169[.]0 (#/0.165.0 (#", refusal: "codex is 0.165.0; 0.166.0 or later is needed"},
+		{name: "name of the environment", env: "CODEX_INTERNAL_ORIGINATOR_OVERRIDE=test/9.9.9 (", output: "0.1.0", refusal: "codex is 0.1.0; 0.166.0 or later is needed", runs: 1},
+		{name: "plain name of the environment", env: "CODEX_INTERNAL_ORIGINATOR_OVERRIDE=ide", output: "0.1.0"},
+		{name: "another form", output: "0.169.0 or 9.9.9", change: "s#/0[.]169[.]0 (#/0.169 (#", refusal: "0.169.0 or 9.9.9", runs: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[codex]\nmin_version = \"" + c.minimum + "\"\nshutdown_grace = \"1m\"\n"})
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
+			_, runs := w.codexWith(c.output, c.change)
+			if c.env != "" {
+				w.env = append(w.env, c.env)
+			}
 			e := w.open(proxyArgv...)
+			hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
 			if c.refusal == "" {
 				e.must("initialize", hello)
 				e.must("model/list", map[string]any{})
 			} else {
-				for _, method := range []string{"initialize", "thread/start", "model/list"} {
+				for _, method := range []string{"initialize", "initialize", "model/list"} {
 					if err := e.mustFail(method, hello); !strings.Contains(err.Message, c.refusal) {
 						t.Errorf("%s: %v", method, err)
 					}
 				}
 			}
 			e.closeAndWait()
+			if text, err := os.ReadFile(runs); err != nil || len(text) != c.runs {
+				t.Errorf("codex --version was run %d times, want %d (%v)", len(text), c.runs, err)
+			}
 		})
 	}
-
-	t.Run("unknown", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
-		// A Codex with an invalid version text, which works.
-		script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) echo 'codex-cli 0.169.0 or 9.9.9' ;; *) exec '"+codexPath+"' \"$@\" ;; esac\n")
-		if err := os.Chmod(script, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
-		e := w.open(proxyArgv...)
-		if err := e.mustFail("initialize", hello); !strings.Contains(err.Message, "the version of codex is unknown") || !strings.Contains(err.Message, "0.169.0 or 9.9.9") {
-			t.Error(err)
-		}
-		e.closeAndWait()
-	})
 }
 
 // The user and the decision log learn once that Codex is newer than the tested one.
@@ -71,11 +110,7 @@ func TestNewerCodexIsReported(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
-			script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) echo 'codex-cli "+version+"' ;; *) exec '"+codexPath+"' \"$@\" ;; esac\n")
-			if err := os.Chmod(script, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
+			w.codexWith(version, "s#/0[.]169[.]0 (#/"+version+" (#")
 			c := w.newAcceptingEditor(proxyArgv...)
 			for range 2 {
 				c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
