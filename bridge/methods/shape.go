@@ -1,6 +1,7 @@
 package methods
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -65,7 +66,7 @@ var Shapes = sync.OnceValue(func() *ShapeTable {
 // used concurrently.
 type shapeNodes struct {
 	c      *shapeCompiler
-	shapes map[string]json.RawMessage
+	shapes map[string][]byte
 	byName map[string]*shapeNode
 }
 
@@ -85,18 +86,35 @@ func (n *shapeNodes) lookup(method string) *shapeNode {
 type clientNodes struct{ requests, notifications, responses *shapeNodes }
 
 var compiledShapes = sync.OnceValue(func() clientNodes {
-	var t struct{ Requests, Notifications, Answers, Definitions map[string]json.RawMessage }
-	if err := json.Unmarshal(shapesJSON, &t); err != nil {
-		panicShapes(err)
+	texts := shapeTexts(shapesJSON)
+	c := &shapeCompiler{definitions: texts["definitions"], shapes: make(map[string]*Shape), done: make(map[string]*shapeNode)}
+	side := func(name string) *shapeNodes {
+		return &shapeNodes{c: c, shapes: texts[name], byName: make(map[string]*shapeNode)}
 	}
-	c := &shapeCompiler{definitions: t.Definitions, shapes: make(map[string]*Shape), done: make(map[string]*shapeNode)}
-	side := func(shapes map[string]json.RawMessage) *shapeNodes {
-		return &shapeNodes{c: c, shapes: shapes, byName: make(map[string]*shapeNode)}
-	}
-	return clientNodes{side(t.Requests), side(t.Notifications), side(t.Answers)}
+	return clientNodes{side("requests"), side("notifications"), side("answers")}
 })
 
-func decodeShape(text json.RawMessage) *Shape {
+// shapeTexts returns the shapes by table and name. Each is a line of its own, as cmd/bridge-schema writes
+// them. Parsing the whole text as JSON would take 2 ms of each start with a policy.
+func shapeTexts(text []byte) map[string]map[string][]byte {
+	tables := make(map[string]map[string][]byte)
+	var table map[string][]byte
+	for line := range bytes.Lines(text) {
+		quoted, value, found := bytes.Cut(bytes.TrimRight(line, ",\n"), []byte(": "))
+		name := strings.Trim(string(quoted), `"`)
+		switch {
+		case !found:
+		case string(value) == "{":
+			table = make(map[string][]byte)
+			tables[name] = table
+		case table != nil:
+			table[name] = value
+		}
+	}
+	return tables
+}
+
+func decodeShape(text []byte) *Shape {
 	s := new(Shape)
 	if err := json.Unmarshal(text, s); err != nil {
 		panicShapes(err)
@@ -130,7 +148,7 @@ type shapeNode struct {
 // shapeCompiler compiles shapes to nodes.
 type shapeCompiler struct {
 	mu          sync.Mutex
-	definitions map[string]json.RawMessage
+	definitions map[string][]byte
 	shapes      map[string]*Shape     // decoded definitions
 	done        map[string]*shapeNode // compiled definitions
 }

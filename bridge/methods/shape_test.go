@@ -3,6 +3,7 @@ package methods_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,31 @@ func TestTable(t *testing.T) {
 			methods.CheckRequest(name, null.Root())
 			methods.CheckNotification(name, null.Root())
 			methods.CheckResponse(name, null.Root())
+		}
+	}
+}
+
+// The lines of the table have the shapes of its JSON.
+func TestShapeTexts(t *testing.T) {
+	text, err := os.ReadFile("shapes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct{ Requests, Notifications, Answers, Definitions map[string]json.RawMessage }
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	got := methods.ShapeTexts(text)
+	for name, table := range map[string]map[string]json.RawMessage{
+		"requests": want.Requests, "notifications": want.Notifications, "answers": want.Answers, "definitions": want.Definitions,
+	} {
+		if len(table) == 0 || len(got[name]) != len(table) {
+			t.Errorf("%s: %d shapes, want %d and some", name, len(got[name]), len(table))
+		}
+		for key, shape := range table {
+			if !bytes.Equal(got[name][key], shape) {
+				t.Errorf("%s %s: %s, want %s", name, key, got[name][key], shape)
+			}
 		}
 	}
 }

@@ -1,0 +1,3 @@
+package methods
+
+var ShapeTexts = shapeTexts
