@@ -34,11 +34,13 @@ type Server struct {
 const startTimeout = time.Minute
 
 // listening finds the address that Codex writes to stderr.
-var listening = regexp.MustCompile(`listening on: .*?(ws://127\.0\.0\.1:[0-9]+)`)
+var listening = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`listening on: .*?(ws://127\.0\.0\.1:[0-9]+)`) })
 
 // banner matches the lines in which Codex says where it listens. They would mislead the user: Codex is
 // reached only through the bridge.
-var banner = regexp.MustCompile(`^(\x1b\[[0-9;]*m)*(codex app-server \(WebSockets\)|  (listening on|readyz|healthz|note): )`)
+var banner = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\x1b\[[0-9;]*m)*(codex app-server \(WebSockets\)|  (listening on|readyz|healthz|note): )`)
+})
 
 // StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
 // goes to stderr. On Linux Codex ends with this process. The caller calls Close.
@@ -79,11 +81,11 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 			if err != nil && line == "" {
 				return
 			}
-			if found := listening.FindStringSubmatch(line); found != nil && !listens {
+			if found := listening().FindStringSubmatch(line); found != nil && !listens {
 				address <- found[1]
 				listens = true
 			}
-			if banner.MatchString(line) {
+			if banner().MatchString(line) {
 				continue
 			}
 			if !listens {

@@ -17,15 +17,15 @@ const versionForm = `(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)`
 
 var (
 	// versionLine matches the output of codex --version: "codex-cli 0.169.0".
-	versionLine = regexp.MustCompile(`^codex-cli ` + versionForm + `\r?\n?$`)
+	versionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^codex-cli ` + versionForm + `\r?\n?$`) })
 	// agentVersion matches a userAgent after the client's name and a slash: "0.169.0 (Debian 12; x86_64) xterm".
-	agentVersion = regexp.MustCompile(`^` + versionForm + ` \(`)
+	agentVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + versionForm + ` \(`) })
 )
 
 // ParseVersion returns the version in the output of codex --version, or "" if the output has
 // another form.
 func ParseVersion(output string) string {
-	if m := versionLine.FindStringSubmatch(output); m != nil {
+	if m := versionLine().FindStringSubmatch(output); m != nil {
 		return m[1]
 	}
 	return ""
@@ -88,7 +88,7 @@ func (p *Program) ReadUserAgent(userAgent, client string) {
 	if !found {
 		return
 	}
-	if m := agentVersion.FindStringSubmatch(rest); m != nil {
+	if m := agentVersion().FindStringSubmatch(rest); m != nil {
 		p.set(m[1], nil)
 	}
 }

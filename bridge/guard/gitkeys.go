@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // gitKey is a key of a repository's own git configuration, with the file that sets it.
@@ -70,19 +71,21 @@ func programKeys(list string, isOwn func(file string) bool) ([]gitKey, error) {
 
 // lfsExtension matches the start of a line that old versions of git-lfs read as a key, because they
 // read the output of git config -l by lines.
-var lfsExtension = regexp.MustCompile(`(?i)\n\s*lfs\.extension\.`)
+var lfsExtension = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\n\s*lfs\.extension\.`) })
 
 // extendsLFS reports whether git-lfs may read a program that it runs from a key or its value. The
 // name of an extension may contain a whole line of git config -l.
 func extendsLFS(name, value string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "lfs.extension.") && (strings.Contains(name, ".clean") || strings.Contains(name, ".smudge")) ||
-		lfsExtension.MatchString(value)
+		lfsExtension().MatchString(value)
 }
 
 // remoteAddress matches addresses that git fetches from with its own programs for HTTP, SSH and the
 // git protocol. A local repository has its own configuration, which the guard has not checked.
-var remoteAddress = regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
+var remoteAddress = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
+})
 
 // harmlessHTTP are the variables of git's http section that neither name a file nor change the
 // server that git connects to.
@@ -105,9 +108,9 @@ func affectsFetch(section, subsection, variable, value string) bool {
 		return !slices.Contains(harmlessHTTP, variable)
 	case "remote":
 		return variable == "uploadpack" || variable == "vcs" || strings.HasPrefix(variable, "proxy") || strings.Contains(subsection, "::") ||
-			variable == "url" && !remoteAddress.MatchString(value)
+			variable == "url" && !remoteAddress().MatchString(value)
 	case "url": // git replaces the value by the subsection
-		return variable == "insteadof" && !remoteAddress.MatchString(subsection)
+		return variable == "insteadof" && !remoteAddress().MatchString(subsection)
 	case "credential": // protectProtocol and sanitizePrompt protect passwords of other servers
 		return variable != "username" && variable != "usehttppath"
 	case "protocol":

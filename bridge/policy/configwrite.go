@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/rpc"
 )
@@ -50,7 +51,9 @@ var configKeys = []configKey{
 
 // keyPathName is one name of a key path: a bare one, or one in quotes, in which only backslashes
 // are escaped. Measured with Codex 0.169: it reads these, and no others, in the same way.
-var keyPathName = regexp.MustCompile(`^(?:[A-Za-z0-9_-]+|"(?:[^"\\\x00-\x1f\x7f]|\\\\)*")`)
+var keyPathName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z0-9_-]+|"(?:[^"\\\x00-\x1f\x7f]|\\\\)*")`)
+})
 
 // Bounds of a write. Measured with Codex 0.169: it writes a table in 200 others, and cannot read its
 // configuration again.
@@ -63,7 +66,7 @@ const (
 
 // plainNumber is a number that Codex writes as a number. Measured with Codex 0.169: it writes 1e400
 // as a table.
-var plainNumber = regexp.MustCompile(`^-?[0-9]{1,15}$`)
+var plainNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,15}$`) })
 
 // parseKeyPath returns the names of a key path; false if Codex may read other names, or could not
 // read its configuration again.
@@ -72,7 +75,7 @@ func parseKeyPath(path string) (names []string, ok bool) {
 		return nil, false
 	}
 	for {
-		name := keyPathName.FindString(path)
+		name := keyPathName().FindString(path)
 		if name == "" || len(names) == maxKeyNames {
 			return nil, false
 		}
@@ -155,7 +158,7 @@ func isPlainConfigValue(v rpc.Value) bool {
 	case rpc.String:
 		return len(v.Raw()) <= maxConfigValue
 	case rpc.Number:
-		return plainNumber.Match(v.Raw())
+		return plainNumber().Match(v.Raw())
 	case rpc.Array:
 		for e := range v.Elements() {
 			if e.Kind() != rpc.String {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"codex-bridge.example/bridge/rules"
@@ -197,7 +198,7 @@ func (t ToolCall) appliesPatch() bool {
 // Codex 0.169: it extracts a patch from a command that consists only of the patch, or of one cd
 // with one word and the patch.
 func patchFolder(command, cwd string) string {
-	m := patchCd.FindStringSubmatch(command)
+	m := patchCd().FindStringSubmatch(command)
 	if m == nil {
 		return cwd
 	}
@@ -208,7 +209,7 @@ func patchFolder(command, cwd string) string {
 	return filepath.Join(cwd, folder)
 }
 
-var patchCd = regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`)
+var patchCd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`) })
 
 // codexAsksAbout reports whether Codex asks about a change of path as about one outside its
 // sandbox. Measured with Codex 0.169: it does so for these three folders.

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"codex-bridge.example/rpc"
@@ -26,7 +27,9 @@ type Subagent struct {
 
 // threadID matches the ids that Codex creates: a UUID of version 7, which starts with the
 // milliseconds since 1970.
-var threadID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var threadID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+})
 
 // maxFirstLine is how many bytes of a file's first line are read. It has the instructions and the
 // tools of the request that started the thread.
@@ -77,7 +80,7 @@ func findFile(codexHome, id string) (string, error) {
 // Measured with Codex 0.169: after thread/revert Codex goes on in another file. Its name has another
 // id behind that of the thread, and the time of the revert.
 func findFiles(codexHome, id string) (paths []string) {
-	if codexHome == "" || !threadID.MatchString(id) {
+	if codexHome == "" || !threadID().MatchString(id) {
 		return nil
 	}
 	for _, folder := range dayFolders(codexHome, id) {
@@ -97,12 +100,12 @@ func findFiles(codexHome, id string) (paths []string) {
 }
 
 // revertedFile matches the name of a file that Codex writes after thread/revert.
-var revertedFile = regexp.MustCompile(`-([0-9a-f-]{36})_[0-9a-f-]{36}\.jsonl$`)
+var revertedFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9a-f-]{36})_[0-9a-f-]{36}\.jsonl$`) })
 
 // originalHead returns the start of the file in which Codex recorded a thread before thread/revert;
 // nil for the path of another file.
 func originalHead(codexHome, path string) []byte {
-	name := revertedFile.FindStringSubmatch(filepath.Base(path))
+	name := revertedFile().FindStringSubmatch(filepath.Base(path))
 	if name == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // maxAlternatives bounds the words that a brace expansion stands for. maxBraceSteps bounds its
@@ -14,7 +15,9 @@ const (
 
 // rangePattern matches the ranges that all shells with brace expansion know: two numbers or two
 // letters, and optionally a step.
-var rangePattern = regexp.MustCompile(`^(-?[0-9]+|[A-Za-z])\.\.(-?[0-9]+|[A-Za-z])(\.\.-?[0-9]+)?$`)
+var rangePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-?[0-9]+|[A-Za-z])\.\.(-?[0-9]+|[A-Za-z])(\.\.-?[0-9]+)?$`)
+})
 
 // braceExpansion counts the remaining work for one word.
 type braceExpansion struct{ steps int }
@@ -43,7 +46,7 @@ func (x *braceExpansion) expand(bytes []byte, plain []bool) (words []string, ok 
 	for _, comma := range append(commas, end) {
 		middle, middlePlain := bytes[from:comma], plain[from:comma]
 		if len(commas) == 0 {
-			if !rangePattern.Match(middle) { // text, or a range in some shells
+			if !rangePattern().Match(middle) { // text, or a range in some shells
 				if words, ok = x.expandWith(words, bytes, plain, open, end, bytes[open:end+1], make([]bool, end+1-open)); !ok {
 					return nil, false
 				}

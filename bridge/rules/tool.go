@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/config"
 )
@@ -24,15 +25,15 @@ func matchMCP(server, tool string) func(*rule) certainty {
 	flat := flatName(name)
 	// If the name can be split in another way, an allow rule may mean another server.
 	full := server + "__" + tool
-	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server) && !mcpHash.MatchString(server)
-	spellings := []string{flat, name, mcpName(name), mcpHash.ReplaceAllString(mcpName(name), "$1")}
+	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server) && !mcpHash().MatchString(server)
+	spellings := []string{flat, name, mcpName(name), mcpHash().ReplaceAllString(mcpName(name), "$1")}
 	slices.Sort(spellings)
 	spellings = slices.Compact(spellings)
 	// A name with a hash may be cut. The name of the tool is whole if only the server's has a hash.
 	begin, end := "", ""
-	if at := mcpHash.FindStringIndex(name); at != nil {
+	if at := mcpHash().FindStringIndex(name); at != nil {
 		begin = mcpName(name[:at[0]])
-		if !mcpHash.MatchString("_" + tool) {
+		if !mcpHash().MatchString("_" + tool) {
 			end = mcpName("__" + tool)
 		}
 	}
@@ -111,18 +112,18 @@ func isServerGlob(pattern, tool string) bool {
 // Measured with Codex 0.169: in names of MCP servers and tools it replaces each character except
 // letters, digits and _ by _. If two names become equal, each gets a hash. A name that is too long is
 // cut, and gets one, too. The hook gets this name, a question about the call the server's own.
-var mcpHash = regexp.MustCompile(`_[0-9a-f]{12}(__|$)`)
+var mcpHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[0-9a-f]{12}(__|$)`) })
 
 // replacedByCodex matches the characters that Codex replaces in such a name.
-var replacedByCodex = regexp.MustCompile(`[^0-9A-Za-z_]`)
+var replacedByCodex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^0-9A-Za-z_]`) })
 
 // mcpName returns a name as Codex spells it, apart from a hash.
-func mcpName(name string) string { return replacedByCodex.ReplaceAllString(name, "_") }
+func mcpName(name string) string { return replacedByCodex().ReplaceAllString(name, "_") }
 
 // mcpGlob returns a glob that also matches the names that Codex makes of those that pattern matches.
 func mcpGlob(pattern string) string {
 	// Beside a slash, ** also matches nothing. Codex has no slash in a name.
-	pattern = slashStars.ReplaceAllString(pattern, "*")
+	pattern = slashStars().ReplaceAllString(pattern, "*")
 	var out strings.Builder
 	class, escaped, depth := false, false, 0
 	for _, c := range pattern {
@@ -133,7 +134,7 @@ func mcpGlob(pattern string) string {
 		case class:
 			class, escaped = escaped || c != ']', false
 			continue
-		case !replacedByCodex.MatchString(string(c)), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
+		case !replacedByCodex().MatchString(string(c)), c == '*' && !escaped, c == ',' && !escaped && depth > 0:
 		case c == '{' && !escaped:
 			depth++
 		case c == '}' && !escaped && depth > 0:
@@ -149,7 +150,7 @@ func mcpGlob(pattern string) string {
 }
 
 // slashStars matches ** with the slashes beside it.
-var slashStars = regexp.MustCompile(`(\\?/)*\*\*(\\?/|\*\*)*`)
+var slashStars = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\\?/)*\*\*(\\?/|\*\*)*`) })
 
 // matchesCut reports whether a glob of mcpGlob may match a name of which only the beginning and the
 // end are known.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -45,7 +46,7 @@ func Sum(message []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var hexSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexSum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 var errContent = errors.New("Decision.Message is not a SHA-256 in hex; the log holds no content of messages")
 
@@ -69,7 +70,7 @@ func (s *Store) Append(ctx context.Context, d Decision) error {
 
 // newEntry returns a decision in the form that the log holds.
 func newEntry(d Decision) (Entry, error) {
-	if d.Message != "" && !hexSum.MatchString(d.Message) {
+	if d.Message != "" && !hexSum().MatchString(d.Message) {
 		return Entry{}, errContent
 	}
 	if d.Time.IsZero() {

@@ -31,7 +31,7 @@ func ParseHead(text string) (Head, error) {
 	if numbered {
 		h.Seq, err = strconv.ParseInt(number, 10, 64)
 	}
-	if err != nil || h.Seq < 0 || !hexSum.MatchString(h.Hash) {
+	if err != nil || h.Seq < 0 || !hexSum().MatchString(h.Hash) {
 		return Head{}, fmt.Errorf("%q is not a head of the log; write HASH or HASH:NUMBER, as \"codex-bridge decisions verify\" prints it", text)
 	}
 	return h, nil

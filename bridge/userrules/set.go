@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/rules"
 )
@@ -49,7 +50,7 @@ func (s *Set) Judge(line string) Verdict {
 	if lets := s.Allowing(); outside != "" && len(lets) > 0 {
 		out = &lets[0]
 	}
-	if r := s.AllowingShell(); r != nil && (out != nil || !plainLine.MatchString(line)) {
+	if r := s.AllowingShell(); r != nil && (out != nil || !plainLine().MatchString(line)) {
 		return Verdict{Unsure, r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
 	}
 	for i := range s.Rules {
@@ -72,12 +73,14 @@ func (s *Set) Judge(line string) Verdict {
 }
 
 // patchLine matches a patch as models write it for a shell.
-var patchLine = regexp.MustCompile(`^(?:cd [A-Za-z0-9_./-]+ && )?apply_patch <<'([A-Z_]+)'\n([^\x00-\x08\x0b-\x1f]*\n)([A-Z_]+)\n*$`)
+var patchLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:cd [A-Za-z0-9_./-]+ && )?apply_patch <<'([A-Z_]+)'\n([^\x00-\x08\x0b-\x1f]*\n)([A-Z_]+)\n*$`)
+})
 
 // isPatch reports whether a line is a patch, which Codex applies itself unless the line has braces
 // (measured). No line in it may look like its end.
 func isPatch(line string) bool {
-	m := patchLine.FindStringSubmatch(line)
+	m := patchLine().FindStringSubmatch(line)
 	if m == nil || m[1] != m[3] {
 		return false
 	}
@@ -105,7 +108,7 @@ const expansionChars = "$`<>(){}*?["
 
 // plainLine matches lines that Codex certainly takes for one command and its words. It does not
 // match redirections.
-var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
+var plainLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`) })
 
 // findAllowing returns a rule that may allow all commands outside, or nil.
 func (s *Set) findAllowing(commands []rules.Command) (by *Rule) {

@@ -284,7 +284,7 @@ type execLog struct {
 }
 
 var (
-	logColours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	logColours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*m") })
 	logWarning = []byte("ERROR codex_app_server: ")
 )
 
@@ -295,7 +295,7 @@ func (l *execLog) Write(text []byte) (int, error) {
 		if at == 0 {
 			return len(text), nil
 		}
-		line, plain := l.part[:at], logColours.ReplaceAll(l.part[:at], nil)
+		line, plain := l.part[:at], logColours().ReplaceAll(l.part[:at], nil)
 		l.part = l.part[at:]
 		if !l.colour {
 			line = plain

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"codex-bridge.example/rpc"
 )
@@ -107,7 +108,9 @@ func (r *execRun) setProvider(params map[string]any) error {
 	return nil
 }
 
-var threadID = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
+var threadID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
+})
 
 // session returns the id of the session to resume or fork; "" for none.
 func (r *execRun) session(ctx context.Context) (string, error) {
@@ -122,7 +125,7 @@ func (r *execRun) session(ctx context.Context) (string, error) {
 		if len(r.words) == 0 {
 			return "", nil
 		}
-		if name = r.words[0]; threadID.MatchString(name) {
+		if name = r.words[0]; threadID().MatchString(name) {
 			return name, nil
 		}
 		list["searchTerm"], list["modelProviders"] = name, []string{}

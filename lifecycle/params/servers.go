@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/rpc"
 )
@@ -83,8 +84,8 @@ func (s *mcpServer) codex(v rpc.Value) (forCodex bool, err error) {
 
 // These match a header value that is one environment variable.
 var (
-	envVariable    = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	bearerVariable = regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	envVariable    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`) })
+	bearerVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`) })
 )
 
 // headers reads the headers: with a value, with an environment variable, and with a bearer token.
@@ -96,11 +97,11 @@ func (s *mcpServer) headers(v rpc.Value) error {
 	s.Headers, s.EnvHeaders = make(map[string]string), make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order: HTTP treats names that differ in case as equal
 		value := all[name]
-		if m := bearerVariable.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
+		if m := bearerVariable().FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
 			s.Bearer = m[1]
 			continue
 		}
-		if m := envVariable.FindStringSubmatch(value); m != nil {
+		if m := envVariable().FindStringSubmatch(value); m != nil {
 			s.EnvHeaders[name] = m[1]
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/rpc"
 )
@@ -62,7 +63,7 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 }
 
 // shell matches the shell that Codex runs a command with.
-var shell = regexp.MustCompile(`^(?:/[\w./-]*/)?(?:ba|z|da|k)?sh -l?c `)
+var shell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:/[\w./-]*/)?(?:ba|z|da|k)?sh -l?c `) })
 
 // wholeCommand returns a line with the whole command; nil if the description has all of it.
 func wholeCommand(params rpc.Value, description string) []string {
@@ -72,7 +73,7 @@ func wholeCommand(params rpc.Value, description string) []string {
 	if whole == "" {
 		whole = read
 	}
-	inner := shell.ReplaceAllString(whole, "")
+	inner := shell().ReplaceAllString(whole, "")
 	covered := whole == read || inner == read || inner == "'"+read+"'"
 	clean := Clean(whole)
 	if covered && countRemoved(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(hideHomes(read)))) {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,9 +18,15 @@ const unsafeText = "[preview truncated or unsafe content omitted]"
 // Terminal sequences. A string sequence (OSC, DCS, APC, PM, SOS) without an end includes
 // the rest, as in a terminal.
 var (
-	stringSequence = regexp.MustCompile("(?s)(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)")
-	sequence       = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
-	homeFolder     = regexp.MustCompile(`(^|[\s"'=:,;(\[])(?:/(?:home|Users)/[^/\s"'\\,;:]+|/root|[A-Za-z]:\\Users\\[^\\/\s"',;:]+)`)
+	stringSequence = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?s)(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)")
+	})
+	sequence = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
+	})
+	homeFolder = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|[\s"'=:,;(\[])(?:/(?:home|Users)/[^/\s"'\\,;:]+|/root|[A-Za-z]:\\Users\\[^\\/\s"',;:]+)`)
+	})
 )
 
 // A chat would read these characters as markup or as a mention, so look-alikes replace
@@ -49,7 +56,7 @@ func Clean(text string) string {
 // replaceUnsafe replaces line breaks by other. It drops invisible characters if other is a
 // space, and replaces them otherwise.
 func replaceUnsafe(text string, other rune) string {
-	text = sequence.ReplaceAllString(stringSequence.ReplaceAllString(text, ""), "")
+	text = sequence().ReplaceAllString(stringSequence().ReplaceAllString(text, ""), "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
@@ -79,7 +86,7 @@ func isInvisible(r rune) bool {
 // preview returns a clean text of at most most characters, without markup. It says so if a
 // part is hidden.
 func preview(text string, most int) string {
-	hidden := stringSequence.MatchString(text)
+	hidden := stringSequence().MatchString(text)
 	text = Clean(text)
 	switch {
 	case text == "" && !hidden:
@@ -161,14 +168,14 @@ func clip(text string, most int) string {
 }
 
 // hideHomes writes home folders as ~, so that a chat does not learn the user's name.
-func hideHomes(text string) string { return homeFolder.ReplaceAllString(text, "${1}~") }
+func hideHomes(text string) string { return homeFolder().ReplaceAllString(text, "${1}~") }
 
 // homesLine returns a line with the home folders that hideHomes replaces; "" if there are
 // none.
 func homesLine(v rpc.Value) string {
 	var found []string
 	eachText(v, func(text string) {
-		for _, match := range homeFolder.FindAllStringSubmatch(text, -1) {
+		for _, match := range homeFolder().FindAllStringSubmatch(text, -1) {
 			if home := cleanAndCount(match[0][len(match[1]):], valueLength, asPath); !slices.Contains(found, home) {
 				found = append(found, home)
 			}

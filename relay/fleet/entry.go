@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"sync"
 
 	"github.com/gowebpki/jcs"
 
@@ -32,8 +33,8 @@ func (e Entry) Line() []byte {
 const maxLine = 16 << 20
 
 var (
-	chainMember = regexp.MustCompile(`"chain":"([0-9a-f]{32})",`)
-	hashMember  = regexp.MustCompile(`"hash":"([0-9a-f]{64})",`)
+	chainMember = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"chain":"([0-9a-f]{32})",`) })
+	hashMember  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"hash":"([0-9a-f]{64})",`) })
 )
 
 // ReadEntries returns the entries of an export. The entries of a chain must be in order, but chains may
@@ -68,7 +69,7 @@ func parseLine(line []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", errLine, err)
 	}
-	chain, hash := chainMember.FindSubmatchIndex(text), hashMember.FindSubmatchIndex(text)
+	chain, hash := chainMember().FindSubmatchIndex(text), hashMember().FindSubmatchIndex(text)
 	var seq struct {
 		Seq int64 `json:"seq"`
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf16"
 )
@@ -140,13 +141,13 @@ const maxImage = 20 << 20
 // imageTypes are the types that Codex accepts.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-var dataURL = regexp.MustCompile(`(?i)^data:[^,;]*(?:;[^,;]*)*;base64,`)
+var dataURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^data:[^,;]*(?:;[^,;]*)*;base64,`) })
 
 // checkImage returns an image that Codex accepts, or a text instead. Codex replaces an
 // image that it can't read, but forwards any other URL to the model's provider, even
 // "file:///etc/passwd" (measured with 0.169.0).
 func checkImage(url string) Content {
-	head := dataURL.FindString(url)
+	head := dataURL().FindString(url)
 	if head == "" {
 		return omittedImage("only data URLs in base64 are passed on")
 	}

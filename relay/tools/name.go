@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/config"
 )
@@ -12,7 +13,7 @@ import (
 // DefaultNamespace is the namespace of tools that must have one and have none.
 const DefaultNamespace = "host"
 
-var nameRE = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var nameRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 
 const (
 	maxNameLen      = 128
@@ -65,7 +66,7 @@ func checkName(namespace, name string) string {
 		return "it has no name"
 	case len(name) > maxNameLen:
 		return fmt.Sprintf("its name has more than %d characters", maxNameLen)
-	case !nameRE.MatchString(name):
+	case !nameRE().MatchString(name):
 		return fmt.Sprintf("its name %q may have only letters, digits, _ and -", name)
 	case isMCPName(name):
 		return fmt.Sprintf("its name %q is reserved for MCP; use one other than mcp and mcp__…", name)
@@ -74,7 +75,7 @@ func checkName(namespace, name string) string {
 		switch own := strings.ReplaceAll(namespace, "-", "_"); {
 		case len(namespace) > maxNamespaceLen:
 			return fmt.Sprintf("its namespace has more than %d characters", maxNamespaceLen)
-		case !nameRE.MatchString(namespace):
+		case !nameRE().MatchString(namespace):
 			return fmt.Sprintf("its namespace %q may have only letters, digits, _ and -", namespace)
 		case isMCPName(namespace), config.ReservedNamespace(namespace):
 			return fmt.Sprintf("its namespace %q is reserved; use another", namespace)

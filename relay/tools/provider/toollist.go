@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"codex-bridge.example/relay/tools"
@@ -34,7 +35,7 @@ type listedTool struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-var invalidChars = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var invalidChars = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
 
 // newToolList converts a server's list. A name that Codex would reject, such as MCP's
 // "files.read", gets "_" for the invalid characters. If another tool has that name, it
@@ -61,7 +62,7 @@ func (s *Server) newToolList(list []listedTool) toolList {
 		if len(spec.InputSchema) == 0 || string(spec.InputSchema) == "null" {
 			spec.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
-		if fit := invalidChars.ReplaceAllString(t.Name, "_"); fit != t.Name && !taken[fit] {
+		if fit := invalidChars().ReplaceAllString(t.Name, "_"); fit != t.Name && !taken[fit] {
 			taken[fit] = true
 			o.names[fit] = t.Name
 			spec.Name = fit

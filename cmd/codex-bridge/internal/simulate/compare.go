@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -162,11 +163,13 @@ type memo map[string]judged
 const maxMemo = 10_000
 
 // callFacts matches the facts of a call or question, up to the first inputs of its decision.
-var callFacts = regexp.MustCompile(`^\{(?:"user":"([^"\\]*)",)?(?:"id":"([^"\\]*)",)?"settings":`)
+var callFacts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\{(?:"user":"([^"\\]*)",)?(?:"id":"([^"\\]*)",)?"settings":`)
+})
 
 // judge returns the result of a record, by compute if it is new.
 func (m memo) judge(r *Record, compute func(decision) judged) judged {
-	at := callFacts.FindStringSubmatchIndex(r.Facts)
+	at := callFacts().FindStringSubmatchIndex(r.Facts)
 	if at == nil || r.Unknown != "" {
 		return compute(prepare(r))
 	}
