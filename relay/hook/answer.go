@@ -24,10 +24,10 @@ const (
 
 // Answer is the bridge's answer to one run of a hook.
 type Answer struct {
-	Decision Decision `json:"decision,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
+	Decision Decision
+	Reason   string
 	// Input replaces the tool's input (pre_tool_use, unless denied). nil keeps the input.
-	Input json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage
 }
 
 // defaultReason is the reason of a refusal that came without one. Codex ignores a denial
@@ -104,6 +104,15 @@ func (a Answer) Encode(e Event) ([]byte, error) {
 		return encodeLine(finish{false, reason})
 	}
 	return nil, fmt.Errorf("the decision %q does not fit the event %q", a.Decision, e)
+}
+
+// mustEncode encodes an answer of FailureAnswer, which fits the event.
+func (a Answer) mustEncode(e Event) []byte {
+	line, err := a.Encode(e)
+	if err != nil {
+		panic(fmt.Sprintf("hook: %v", err))
+	}
+	return line
 }
 
 // encodeUpdatedInput returns output that lets the tool run with another input. Codex 0.169

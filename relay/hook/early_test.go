@@ -10,9 +10,9 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-// The process ends before main if the answer has no opinion. It reaches main if the answer
-// has one, or if the command line is not in the bridge's exact form.
-func TestRunEndsBeforeMainWithoutOpinion(t *testing.T) {
+// The process ends before main if the bridge answers. It reaches main if it gets no answer, if Codex does
+// not read the output, or if the command line is not in the bridge's exact form.
+func TestRunEndsBeforeMain(t *testing.T) {
 	t.Setenv(earlyOnlyVar, "1")
 	s := listen(t, hook.Options{Decide: func(_ context.Context, c *hook.Call) hook.Answer {
 		if c.Event == hook.PreToolUse {
@@ -23,7 +23,7 @@ func TestRunEndsBeforeMainWithoutOpinion(t *testing.T) {
 	for e, o := range askAll(t, s.Socket(), longTimeout) {
 		want := awaitAnswer{}
 		if e == hook.PreToolUse {
-			want.status = reachedMainStatus
+			want.stdout = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}` + "\n"
 		}
 		if o != want {
 			t.Errorf("%s: %+v", e, o)

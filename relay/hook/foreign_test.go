@@ -49,10 +49,10 @@ func TestRepliesOfOtherProcessesAreDenials(t *testing.T) {
 		"null":                   `{"jsonrpc":"2.0","id":1,"result":null}` + "\n",
 		"no opinion":             `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n",
 		"an answer":              `{"jsonrpc":"2.0","id":1,"result":{"decision":"allow"}}` + "\n",
-		"an answer, no token":    `{"jsonrpc":"2.0","id":1,"result":{"answer":{"decision":"allow"}}}` + "\n",
-		"an answer, empty token": `{"jsonrpc":"2.0","id":1,"result":{"token":"","answer":{}}}` + "\n",
-		"an answer, wrong token": `{"jsonrpc":"2.0","id":1,"result":{"token":"x","answer":{}}}` + "\n",
-		"the token back":         `{"jsonrpc":"2.0","id":1,"result":{"token":"TOKEN","answer":{}}}` + "\n",
+		"an answer, no token":    `{"jsonrpc":"2.0","id":1,"result":{"output":""}}` + "\n",
+		"an answer, empty token": `{"jsonrpc":"2.0","id":1,"result":{"token":"","output":""}}` + "\n",
+		"an answer, wrong token": `{"jsonrpc":"2.0","id":1,"result":{"token":"x","output":""}}` + "\n",
+		"the token back":         `{"jsonrpc":"2.0","id":1,"result":{"token":"TOKEN","output":""}}` + "\n",
 		"no JSON-RPC":            `{"id":1,"result":{}}` + "\n",
 		"an array":               `[]` + "\n",
 		"text":                   `{"jsonrpc":"2.0","id":1,"result":"allow"}` + "\n",
@@ -77,23 +77,25 @@ func TestRepliesOfOtherProcessesAreDenials(t *testing.T) {
 	}
 }
 
-// An answer with the right token must still be one that Codex accepts.
-func TestUnknownAnswersOfTheBridgeAreDenials(t *testing.T) {
-	for name, answer := range map[string]string{
-		"unknown decision": `{"decision":"ask"}`, "other event's": `{"decision":"revise","reason":"x"}`, "null": `null`,
-		"unknown member": `{"decision":"","verdict":"deny"}`, "no object": `"deny"`, "input": `{"input":[]}`,
+// A reply with the right token in another form, as of another version, is a denial.
+func TestOtherFormsOfTheBridgesReplyAreDenials(t *testing.T) {
+	for name, result := range map[string]string{
+		"no output": `"token":"TOKEN"`, "null": `"token":"TOKEN","output":null`, "an answer": `"token":"TOKEN","answer":{}`,
+		"no base64": `"token":"TOKEN","output":"{}"`, "half of base64": `"token":"TOKEN","output":"e30"`,
+		"line breaks": `"token":"TOKEN","output":"e3\n0="`, "another order": `"output":"","token":"TOKEN"`,
+		"another member": `"token":"TOKEN","output":"","more":1`, "twice": `"token":"TOKEN","output":"","output":"e30="`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var word string
+			var token string
 			socket := impersonateBridge(t, func(conn net.Conn) {
 				_, _ = bufio.NewReader(conn).ReadBytes('\n')
-				_, _ = io.WriteString(conn, `{"jsonrpc":"2.0","id":1,"result":{"token":"`+word+`","answer":`+answer+"}}\n")
+				_, _ = io.WriteString(conn, `{"jsonrpc":"2.0","id":1,"result":{`+strings.ReplaceAll(result, "TOKEN", token)+"}}\n")
 			})
 			text, err := os.ReadFile(filepath.Join(filepath.Dir(socket), hook.TokenName))
 			if err != nil {
 				t.Fatal(err)
 			}
-			word = strings.Split(string(text), "\n")[1]
+			token = strings.Split(string(text), "\n")[1]
 			for _, e := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 				checkFailure(t, e, ask(t, socket, e, longTimeout, "--on-failure", "allow"), "another version")
 			}

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,35 +11,38 @@ import (
 	"codex-bridge.example/relay/hook/ask"
 )
 
-// awaitAnswer returns the bridge's answer, or an [ask.Failure]. It checks Codex's input
-// only if no bridge answered; the bridge checks it otherwise.
-func awaitAnswer(a *ask.Request) (Answer, error) {
-	answer, err := receiveAnswer(a)
+// awaitOutput returns the text for Codex in the bridge's reply, or an [ask.Failure]. It checks
+// Codex's input only if no bridge answered; the bridge checks it otherwise.
+func awaitOutput(a *ask.Request) ([]byte, error) {
+	output, err := receiveOutput(a)
 	var failure *ask.Failure
 	if errors.As(err, &failure) && failure.NoBridge && a.Stage() > ask.Reading {
 		// Input that can't be read is denied even with --on-failure allow.
 		if _, err := ParseCall(Event(a.Event), a.Payload()); err != nil {
-			return Answer{}, &ask.Failure{Reason: err.Error()}
+			return nil, &ask.Failure{Reason: err.Error()}
 		}
 	}
-	return answer, err
+	return output, err
 }
 
-func receiveAnswer(a *ask.Request) (Answer, error) {
+func receiveOutput(a *ask.Request) ([]byte, error) {
 	if !a.Wait() {
-		return Answer{}, timeoutFailure(a)
+		return nil, timeoutFailure(a)
 	}
-	line, word, err := a.Reply()
+	if output, ok := a.Output(); ok {
+		return output, nil
+	}
+	line, err := a.Reply()
 	var fault *ask.Panic
 	switch {
 	case errors.As(err, &fault):
-		return Answer{}, panicFailure(fault.Value)
+		return nil, panicFailure(fault.Value)
 	case err != nil && a.Expired():
-		return Answer{}, timeoutFailure(a)
+		return nil, timeoutFailure(a)
 	case err != nil:
-		return Answer{}, err
+		return nil, err
 	}
-	return parseReply(a, line, word)
+	return nil, replyFailure(a, line)
 }
 
 // timeoutFailure describes what the process was doing when its time ran out.
@@ -60,41 +62,22 @@ func noAnswerFailure(a *ask.Request) error {
 		a.Socket, a.TimeLimit.Round(time.Millisecond)), NoBridge: true}
 }
 
-// rpcResponse is a JSON-RPC response.
-type rpcResponse struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  json.RawMessage `json:"result"`
-	Error   *jrpc2.Error    `json:"error"`
-}
-
-// parseReply parses the bridge's reply. The reply must have the reply token, and an answer
-// that Codex accepts for the event.
-func parseReply(a *ask.Request, line []byte, word string) (Answer, error) {
-	var m rpcResponse
+// replyFailure describes a reply without an output for Codex.
+func replyFailure(a *ask.Request, line []byte) error {
+	var m struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jrpc2.Error    `json:"error"`
+	}
 	switch err := json.Unmarshal(line, &m); {
 	case err != nil:
-		return Answer{}, notBridgeFailure(a, err)
+		return notBridgeFailure(a, err)
 	case m.Version != jrpc2.Version || string(m.ID) != "1":
-		return Answer{}, notBridgeFailure(a, errors.New("it is not a response to the request"))
+		return notBridgeFailure(a, errors.New("it is not a response to the request"))
 	case m.Error != nil:
-		return Answer{}, errorFailure(a, m.Error)
+		return errorFailure(a, m.Error)
 	}
-	var r askResult
-	dec := json.NewDecoder(bytes.NewReader(m.Result))
-	dec.DisallowUnknownFields()
-	switch err := dec.Decode(&r); {
-	case err != nil:
-		return Answer{}, notBridgeFailure(a, err)
-	case !equalTokens(r.Token, word):
-		return Answer{}, notBridgeFailure(a, errors.New("it does not know the bridge's token"))
-	case r.Answer == nil:
-		return Answer{}, notBridgeFailure(a, errors.New("it has no answer"))
-	}
-	if _, err := r.Answer.Encode(Event(a.Event)); err != nil {
-		return Answer{}, notBridgeFailure(a, err)
-	}
-	return *r.Answer, nil
+	return notBridgeFailure(a, errors.New("it has no output with the bridge's token"))
 }
 
 func notBridgeFailure(a *ask.Request, err error) error {

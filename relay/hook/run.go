@@ -38,11 +38,14 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 	if asking == nil || asking.Flags != f || stdin != os.Stdin {
 		asking = ask.Start(f, stdin)
 	}
-	answer, err := awaitAnswer(asking)
+	if err := asking.WriteError(); err != nil {
+		return p.failWrite(err)
+	}
+	output, err := awaitOutput(asking)
 	if err != nil {
 		return p.fail(err)
 	}
-	return p.print(answer)
+	return p.write(output)
 }
 
 func panicFailure(fault any) error {
@@ -67,21 +70,25 @@ func (p *process) fail(err error) int {
 	case p.allow && ok && f.NoBridge:
 		return 0
 	}
-	return p.print(FailureAnswer(p.event, err.Error()))
+	return p.write(FailureAnswer(p.event, err.Error()).mustEncode(p.event))
 }
 
-// print writes an answer and returns the exit status.
-func (p *process) print(answer Answer) int {
-	line, err := answer.Encode(p.event)
-	if err == nil && len(line) > 0 {
-		p.wrote = true
-		_, err = p.stdout.Write(line)
+// write writes the output for Codex and returns the exit status.
+func (p *process) write(output []byte) int {
+	if len(output) == 0 {
+		return 0
 	}
-	if err != nil {
-		fmt.Fprintln(p.stderr, "codex-bridge hook: the answer can't be written:", err)
-		return p.fallbackStatus()
+	p.wrote = true
+	if _, err := p.stdout.Write(output); err != nil {
+		return p.failWrite(err)
 	}
 	return 0
+}
+
+// failWrite ends a run whose output Codex has not got, or in part.
+func (p *process) failWrite(err error) int {
+	fmt.Fprintln(p.stderr, "codex-bridge hook: the answer can't be written:", err)
+	return p.fallbackStatus()
 }
 
 // failAfterPanic ends a run that has panicked, with a denial if it can still be written.

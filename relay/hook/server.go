@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -194,29 +195,36 @@ func (s *Server) handle(ctx context.Context, q *askParams) (*askResult, error) {
 	left := time.Duration(q.Timeout) * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, left-min(replyMargin, left/10))
 	defer cancel()
-	answer := s.decide(ctx, call)
+	answer, output := s.decide(ctx, call)
 	switch late := ctx.Err() != nil; {
 	case s.ctx.Err() != nil:
 		return nil, jrpc2.Errorf(codeClosing, "the bridge is shutting down")
 	case late && answer.Decision != Deny && answer.Decision != Block:
 		return nil, jrpc2.Errorf(codeTimeout, "there was no answer in time")
 	}
-	return &askResult{s.tokens.Reply, &answer}, nil
+	return &askResult{s.tokens.Reply, base64.StdEncoding.EncodeToString(output)}, nil
 }
 
-// decide calls Decide. A panic, or an answer that Codex would not accept, becomes a failure
-// answer.
-func (s *Server) decide(ctx context.Context, call *Call) (answer Answer) {
+// decide calls Decide, and returns its answer also as Codex reads it. An answer that Codex would not
+// accept becomes a failure answer.
+func (s *Server) decide(ctx context.Context, call *Call) (Answer, []byte) {
+	answer := s.callDecide(ctx, call)
+	output, err := answer.Encode(call.Event)
+	if err != nil {
+		s.options.Log.Error("hook answer is invalid", "event", call.Event, "error", err)
+		answer = FailureAnswer(call.Event, fmt.Sprintf("its answer is invalid: %v", err))
+		output = answer.mustEncode(call.Event)
+	}
+	return answer, output
+}
+
+// callDecide calls Decide. A panic becomes a failure answer.
+func (s *Server) callDecide(ctx context.Context, call *Call) (answer Answer) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.options.Log.Error("hook decision panicked", "event", call.Event, "panic", fault)
 			answer = FailureAnswer(call.Event, "an internal error kept it from deciding; see its log")
 		}
 	}()
-	answer = s.options.Decide(ctx, call)
-	if _, err := answer.Encode(call.Event); err != nil {
-		s.options.Log.Error("hook answer is invalid", "event", call.Event, "error", err)
-		return FailureAnswer(call.Event, fmt.Sprintf("its answer is invalid: %v", err))
-	}
-	return answer
+	return s.options.Decide(ctx, call)
 }

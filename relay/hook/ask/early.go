@@ -7,8 +7,8 @@ import (
 
 var early *Request
 
-// init sends the request of a hook process. The process ends here if the bridge has no
-// opinion; otherwise main continues.
+// init sends the request of a hook process and writes the output. The process ends here; main
+// continues after a failure.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != "hook" {
 		return
@@ -18,7 +18,14 @@ func init() {
 		return
 	}
 	early = Start(flags, os.Stdin)
-	if early.Wait() && early.hasNoOpinion() {
+	if !early.Wait() {
+		return
+	}
+	output, ok := early.Output()
+	if ok && len(output) > 0 {
+		_, early.writeErr = os.Stdout.Write(output)
+	}
+	if ok && early.writeErr == nil {
 		os.Exit(0)
 	}
 }

@@ -12,8 +12,8 @@ import (
 const MaxPayload = 1 << 20
 
 // maxReply is above the length of any reply: the largest is a replaced input, as long as a
-// payload, with every byte escaped to six.
-const maxReply = 6*MaxPayload + 4096
+// payload, with every byte escaped to six, in base64.
+const maxReply = 8*MaxPayload + 4096
 
 // exitMargin is the part of Codex's timeout that is kept for starting the process and
 // printing the answer, at most a fifth of it. Codex ignores a denial that comes too late.
@@ -42,6 +42,8 @@ type Request struct {
 	tokens  Tokens
 	line    []byte
 	err     error
+
+	writeErr error // of init
 }
 
 // Start reads the input from stdin and sends the request to the bridge, in a goroutine.
@@ -77,21 +79,30 @@ func (a *Request) Stage() Stage { return Stage(a.stage.Load()) }
 // Expired reports whether the deadline has passed.
 func (a *Request) Expired() bool { return !time.Now().Before(a.deadline) }
 
-// Reply returns the bridge's line without its newline, and the token that the line must
-// have. The error is a [Failure] or a [Panic]. It must be called only after Wait has
-// returned true.
-func (a *Request) Reply() (line []byte, word string, err error) {
-	return a.line, a.tokens.Reply, a.err
+// Reply returns the bridge's line without its newline. The error is a [Failure] or a [Panic]. It
+// must be called only after Wait has returned true.
+func (a *Request) Reply() (line []byte, err error) { return a.line, a.err }
+
+// Output returns the text for Codex in the bridge's reply, which is empty if the bridge has no
+// opinion. ok is false for any other reply: without the reply token, an error, or of another version.
+// It must be called only after Wait has returned true.
+func (a *Request) Output() (text []byte, ok bool) {
+	start, end := `{"jsonrpc":"2.0","id":1,"result":{"token":"`+a.tokens.Reply+`","output":"`, `"}}`
+	length := len(a.line) - len(start) - len(end)
+	if a.err != nil || length < 0 || string(a.line[:len(start)]) != start || string(a.line[len(start)+length:]) != end {
+		return nil, false
+	}
+	text, err := base64.StdEncoding.Strict().DecodeString(string(a.line[len(start) : len(start)+length]))
+	return text, err == nil
 }
+
+// WriteError returns the error with which init has failed to write the output, of which Codex may have
+// got a part.
+func (a *Request) WriteError() error { return a.writeErr }
 
 // Payload returns Codex's input. It must be called only after Wait has returned true, or at
 // a stage after Reading.
 func (a *Request) Payload() []byte { return a.payload }
-
-// hasNoOpinion reports whether the reply is the bridge's encoding of an empty answer.
-func (a *Request) hasNoOpinion() bool {
-	return a.err == nil && string(a.line) == `{"jsonrpc":"2.0","id":1,"result":{"token":"`+a.tokens.Reply+`","answer":{}}}`
-}
 
 func (a *Request) run(stdin io.Reader) {
 	defer close(a.done)

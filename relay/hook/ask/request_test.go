@@ -111,14 +111,14 @@ func TestRequestReportsStageAtTimeout(t *testing.T) {
 		t.Errorf("stage %d, payload %q", a.Stage(), a.Payload())
 	}
 	var absent *ask.Failure
-	if _, _, err := a.Reply(); !errors.As(err, &absent) || !absent.NoBridge {
+	if _, err := a.Reply(); !errors.As(err, &absent) || !absent.NoBridge {
 		t.Errorf("%v", err)
 	}
 	a = ask.Start(flags, reader(func([]byte) (int, error) { panic("lost") }))
 	var fault *ask.Panic
 	if !a.Wait() {
 		t.Error("a fault is waited for")
-	} else if _, _, err := a.Reply(); !errors.As(err, &fault) || fault.Value != "lost" {
+	} else if _, err := a.Reply(); !errors.As(err, &fault) || fault.Value != "lost" {
 		t.Errorf("%v", err)
 	}
 }
