@@ -39,13 +39,9 @@ var features = []feature{
 }
 
 // featured measures a load in a turn through a proxy with each feature, against the same proxy
-// without features. limit is the goal; 0: none.
-func featured(name, title string, limit float64) measurement {
+// without features. goals has the goals by the key of a feature.
+func featured(name, title string, goals map[string]float64) measurement {
 	key := "features/" + name
-	var goal table.Goal
-	if limit > 0 {
-		goal = table.AtMost(limit)
-	}
 	return measurement{name: key, round: func(b *bench, n int) error {
 		l, err := b.loads.load(name)
 		if err != nil {
@@ -68,7 +64,7 @@ func featured(name, title string, limit float64) measurement {
 		bare := times[0]
 		for i, f := range features {
 			got := times[i+1]
-			b.table.Add(table.Row{Key: key + "/" + f.key + "/time", Title: title, What: f.name, Unit: "×", Goal: goal,
+			b.table.Add(table.Row{Key: key + "/" + f.key + "/time", Title: title, What: f.name, Unit: "×", Goal: orNone(goals[f.key]),
 				Note: "%.2f GB/s, bare %.2f"}, ratio(got.took, bare.took), got.speed(), bare.speed())
 			b.table.Add(table.Row{Key: key + "/" + f.key + "/cpu", Title: title, What: f.name + ", CPU", Unit: "×",
 				Note: "%.0f ms, bare %.0f"}, ratio(got.cpu, bare.cpu), ms(got.cpu), ms(bare.cpu))
