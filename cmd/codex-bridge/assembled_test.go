@@ -50,12 +50,14 @@ type assembled struct {
 	calls    int
 }
 
+// inOwnProcessEnv is set in the process of such a test.
+const inOwnProcessEnv = "CODEX_BRIDGE_TEST_APART"
+
 // inOwnProcess runs the test in its own process and reports whether it did. A proxy reaps all
 // children of its process, those of other tests too.
 func inOwnProcess(t *testing.T) bool {
 	t.Helper()
-	const mark = "CODEX_BRIDGE_TEST_APART"
-	if os.Getenv(mark) != "" {
+	if os.Getenv(inOwnProcessEnv) != "" {
 		return false
 	}
 	t.Parallel()
@@ -64,7 +66,7 @@ func inOwnProcess(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.failfast")
-	cmd.Env = append(os.Environ(), mark+"=1")
+	cmd.Env = append(os.Environ(), inOwnProcessEnv+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

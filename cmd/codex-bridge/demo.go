@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/cmd/codex-bridge/internal/demo"
@@ -39,7 +36,7 @@ func (c demoCmd) Run(out rawOutput) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilStopped()
 	defer stop()
 	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout), All: c.All})
 }
@@ -49,7 +46,7 @@ func serveModel(port int, out io.Writer) error {
 	if port < 0 || port > 65535 {
 		return usageError(fmt.Sprintf("--model=%d: a port from 0 to 65535", port))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilStopped()
 	defer stop()
 	model, err := scripted.StartAt(port, nil)
 	if err != nil {

@@ -52,7 +52,12 @@ func (c doctorCmd) Run(out io.Writer) error {
 		}
 		files.Managed = trial
 	}
-	findings := examine(files, trial)
+	ctx, stop := untilStopped()
+	defer stop()
+	findings := examine(ctx, files, trial)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	failed := false
 	for _, f := range findings {
 		failed = failed || f.State == broken
@@ -76,14 +81,14 @@ func (c doctorCmd) Run(out io.Writer) error {
 }
 
 // examine returns the findings under these files. trial is the managed file if it is not the installed one.
-func examine(files config.Options, trial string) []finding {
+func examine(ctx context.Context, files config.Options, trial string) []finding {
 	cfg, err := config.LoadLenient(files)
 	if err != nil {
 		var all []finding
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			all = append(all, finding{"configuration", broken, line, "no codex is started until it loads"})
 		}
-		return append(all, examineCodex(config.Default(), trial)...)
+		return append(all, examineCodex(ctx, config.Default(), trial)...)
 	}
 	all := []finding{{Name: "configuration", State: fine, Detail: "no file; the bridge is transparent"}}
 	if files := cfg.Files(); len(files) > 0 {
@@ -107,7 +112,7 @@ func examine(files config.Options, trial string) []finding {
 	all = append(all, examineTranscripts(cfg)...)
 	all = append(all, examineTelemetry(cfg)...)
 	all = append(all, examineFleet(cfg)...)
-	return append(all, examineCodex(cfg, trial)...)
+	return append(all, examineCodex(ctx, cfg, trial)...)
 }
 
 // examineInvalid returns a finding for each part of the configuration that has no effect, and for each fault
@@ -195,7 +200,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
 }
 
-func examineCodex(cfg *config.Config, trial string) []finding {
+func examineCodex(ctx context.Context, cfg *config.Config, trial string) []finding {
 	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
 		var find *codex.FindError
@@ -205,11 +210,11 @@ func examineCodex(cfg *config.Config, trial string) []finding {
 		return []finding{{"codex", broken, err.Error(), ""}}
 	}
 	found := finding{Name: "codex", State: fine}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	versionCtx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	version, err := codex.NewProgram(codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
-	}).Version(ctx)
+	}).Version(versionCtx)
 	found.Detail = fmt.Sprintf("%s, version %s", path, version)
 	switch {
 	case err != nil:
@@ -225,15 +230,15 @@ func examineCodex(cfg *config.Config, trial string) []finding {
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	nothing := commandThatDoesNothing(runtime.GOOS)
-	if text, err := ask(cfg, path, append([]string{"sandbox", "--"}, nothing...)...); err != nil {
+	if text, err := ask(ctx, cfg, path, append([]string{"sandbox", "--"}, nothing...)...); err != nil {
 		sandbox = finding{"sandbox", broken, fmt.Sprintf("codex can't run a command in its sandbox: %v: %s", err, lastLine(text)),
 			"see \"codex sandbox -- " + strings.Join(nothing, " ") + "\"; on Linux it needs user namespaces"}
 	}
 	if found.State == broken {
 		return []finding{found, sandbox}
 	}
-	required, err := askServer(cfg, path, "configRequirements/read")
-	all := slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, required, err, trial)})
+	required, err := askServer(ctx, cfg, path, "configRequirements/read")
+	all := slices.Concat([]finding{found}, examineMethods(ctx, cfg, path, version), []finding{examineHooks(ctx, cfg, required, err, trial)})
 	if err == nil {
 		all = append(all, examineRequirements(cfg, required, configFiles().Requirements)...)
 	}
@@ -256,8 +261,8 @@ func unknownFields(mode config.Mode) string {
 }
 
 // ask runs codex with args, for at most 20 seconds, and returns its stdout and stderr.
-func ask(cfg *config.Config, path string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+func ask(ctx context.Context, cfg *config.Config, path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	ended, err := child.Run(ctx, child.Command{
 		Args: append([]string{path}, args...), Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),

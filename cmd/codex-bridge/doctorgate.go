@@ -30,7 +30,7 @@ func isTrial() bool {
 // this program with the user's configuration, these policy files of the workspace, a
 // scripted model and a temporary CODEX_HOME. trial, if not "", takes the place of the user's file. It returns the status of the hook run and its
 // duration in milliseconds, as Codex reports them.
-func fireHook(policyFiles []string, trial string) (status, took string, err error) {
+func fireHook(ctx context.Context, policyFiles []string, trial string) (status, took string, err error) {
 	folder, err := scripted.Folder(trialFolder)
 	if err != nil {
 		return "", "", err
@@ -75,7 +75,7 @@ func fireHook(policyFiles []string, trial string) (status, took string, err erro
 		return "", "", err
 	}
 	defer e.Close(time.Second)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	return waitForHookRun(ctx, e, project)
 }
@@ -115,9 +115,9 @@ func decline(context.Context, editor.Message) (any, *editor.Error) {
 }
 
 // examineHookRun reports whether Codex runs the hooks of the bridge.
-func examineHookRun(cfg *config.Config, trial string) finding {
+func examineHookRun(ctx context.Context, cfg *config.Config, trial string) finding {
 	policyFiles := slices.DeleteFunc(cfg.Files(), func(file string) bool { return filepath.Base(file) != config.WorkspaceFile })
-	status, took, err := fireHook(policyFiles, trial)
+	status, took, err := fireHook(ctx, policyFiles, trial)
 	switch {
 	case err != nil:
 		return finding{"hooks", broken, fmt.Sprintf("the test of a hook failed: %v", err), `see the stderr of "codex-bridge app-server" with CODEX_BRIDGE_LOG=info`}

@@ -20,7 +20,7 @@ import (
 // can drop them silently (measured).
 //
 // result is the response to configRequirements/read.
-func examineHooks(cfg *config.Config, result json.RawMessage, err error, trial string) finding {
+func examineHooks(ctx context.Context, cfg *config.Config, result json.RawMessage, err error, trial string) finding {
 	var answer struct {
 		Requirements struct {
 			AllowManagedHooksOnly bool
@@ -49,12 +49,12 @@ func examineHooks(cfg *config.Config, result json.RawMessage, err error, trial s
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
 	}
-	return examineHookRun(cfg, trial)
+	return examineHookRun(ctx, cfg, trial)
 }
 
 // askServer starts an app-server for one request and returns the result.
-func askServer(cfg *config.Config, path, method string) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+func askServer(ctx context.Context, cfg *config.Config, path, method string) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	args := append(append([]string{}, cfg.Codex.Args...), "app-server")
 	if err := codex.CheckArgs(path, args); err != nil {

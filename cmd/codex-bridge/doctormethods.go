@@ -19,11 +19,11 @@ const schemaTime = 20 * time.Second
 
 // examineMethods compares the methods of the installed Codex, and the names in
 // [policy.methods], with the method table.
-func examineMethods(cfg *config.Config, path, version string) []finding {
+func examineMethods(ctx context.Context, cfg *config.Config, path, version string) []finding {
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(slices.Collect(methods.Rows())), version), ""}
 	var p codex.Release
 	if version != methods.Measured {
-		p, table = compareMethods(cfg, path, version)
+		p, table = compareMethods(ctx, cfg, path, version)
 	}
 	all := []finding{table}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Policy.Methods)) {
@@ -41,8 +41,8 @@ func examineMethods(cfg *config.Config, path, version string) []finding {
 }
 
 // compareMethods compares the methods of a Codex version other than the tested one.
-func compareMethods(cfg *config.Config, path, version string) (codex.Release, finding) {
-	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
+func compareMethods(ctx context.Context, cfg *config.Config, path, version string) (codex.Release, finding) {
+	ctx, cancel := context.WithTimeout(ctx, schemaTime)
 	defer cancel()
 	p, err := codex.LoadMethods(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),

@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"time"
 
@@ -39,7 +37,7 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilStopped()
 	defer stop()
 	ctx, end := image.WithTimeout(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
 	defer end()

@@ -4,14 +4,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/codex"
@@ -132,6 +135,14 @@ func runAsCodex(args []string) error {
 		}
 	}
 	return become(command)
+}
+
+// untilStopped returns a context that ends with a signal to stop, so that a command can remove its temporary
+// files. The next such signal ends the process.
+func untilStopped() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // become runs Codex in place of this process. It returns only an error.

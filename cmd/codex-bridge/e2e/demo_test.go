@@ -4,9 +4,15 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // The demo runs to its end with the real Codex and prints its results.
@@ -88,4 +94,54 @@ func TestDemoWithoutLoopback(t *testing.T) {
 	if strings.Contains(text, "\n") || !strings.HasSuffix(text, "; the demo needs the loopback interface (127.0.0.1)") {
 		t.Errorf("output\n%s", text)
 	}
+}
+
+// A demo or a doctor that gets a signal to stop removes its folder.
+func TestStoppedCommandLeavesNoFiles(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"demo": syscall.SIGHUP, "doctor": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: hooksPolicy})
+			ctx := deadline(t)
+			cmd := exec.CommandContext(ctx, proxyPath, name)
+			cmd.Env, cmd.Dir = w.env, w.workspace
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var folder string
+			for folder == "" {
+				if ctx.Err() != nil {
+					t.Fatal("it creates no folder")
+				}
+				time.Sleep(time.Millisecond)
+				folder = w.folderOf("codex-bridge-" + name + "-")
+			}
+			t.Cleanup(func() { os.RemoveAll(folder) })
+			w.must(cmd.Process.Signal(sig))
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Errorf("%v, want status 1", err)
+			}
+			if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s is left: %v", folder, err)
+			}
+		})
+	}
+}
+
+// folderOf returns the folder whose name has the prefix and that has the state of a process of this world,
+// or "" for none.
+func (w *world) folderOf(prefix string) string {
+	w.t.Helper()
+	for _, pid := range w.processes() {
+		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		for variable := range strings.SplitSeq(string(environ), "\x00") {
+			folder := filepath.Dir(strings.TrimPrefix(variable, "CODEX_BRIDGE_STATE="))
+			if strings.HasPrefix(variable, "CODEX_BRIDGE_STATE=") && strings.HasPrefix(filepath.Base(folder), prefix) {
+				return folder
+			}
+		}
+	}
+	return ""
 }

@@ -51,7 +51,7 @@ var requirementValues = map[string]string{
 	"guardian_policy_config":             `"x"`,
 	"hooks":                              `{ managed_dir = "/etc/hooks" }`,
 	"in_app_browser":                     `{ allow_external_browser_settings_import = false }`,
-	"log_dir":                            `"/var/tmp/codex-bridge-none"`,
+	"log_dir":                            `"$ROOT/none"`,
 	"marketplaces":                       `{ restrict_to_allowed_sources = true }`,
 	"mcp_servers":                        `{ a = { identity = { command = "x" } } }`,
 	"model_catalog_json":                 `5`,
@@ -63,7 +63,7 @@ var requirementValues = map[string]string{
 	"plugins":                            `{ a = { mcp_servers = {} } }`,
 	"remote_sandbox_config":              `[{ hostname_patterns = ["none"], allowed_sandbox_modes = ["read-only"] }]`,
 	"rules":                              `{ prefix_rules = [{ pattern = [{ token = "rm" }], decision = "prompt" }] }`,
-	"sqlite_home":                        `"/var/tmp/codex-bridge-none"`,
+	"sqlite_home":                        `"$ROOT/none"`,
 	"unsafe_enforce_sqlite_journal_mode": `true`,
 	"windows":                            `{ allowed_sandbox_implementations = ["elevated"] }`,
 }

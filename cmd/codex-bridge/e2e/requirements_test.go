@@ -30,7 +30,7 @@ func (w *world) requiring(requirements string, argv ...string) []string {
 		w.t.Logf("a part of /etc can't be copied: %v %s", err, out)
 	}
 	if requirements != "" {
-		w.write("etc/codex/requirements.toml", requirements)
+		w.write("etc/codex/requirements.toml", strings.ReplaceAll(requirements, "$ROOT", w.root))
 	}
 	script := `mount --bind "$0" /etc && exec "$@"`
 	return append([]string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, etc}, argv...)

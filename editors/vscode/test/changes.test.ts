@@ -1,8 +1,7 @@
 // The changes of a turn, with a real git and a fake VS Code.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +10,7 @@ import type { ChangesEntry } from "../src/core/entry";
 import { DiskFiles } from "../src/core/fileState";
 import { TurnChanges } from "../src/editor/changes";
 import { calls, EndOfLine, Position, type Range, state, Uri, workspace } from "./fakeVscode";
+import { tempFolder } from "./tempFolder";
 
 beforeEach(() => {
   calls.length = 0;
@@ -38,11 +38,11 @@ class Unsaved {
 const lines = (changed: { [line: number]: string } = {}): string => Array.from({ length: 20 }, (_, i) => `${changed[i + 1] ?? `line ${i + 1}`}\n`).join("");
 
 async function newTurn(): Promise<{ root: string; changes: TurnChanges; card(): ChangesEntry; running: { now: boolean }; read(path: string): string }> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
+  const root = tempFolder();
   const running = { now: false };
   let shown: ChangesEntry | undefined;
   const host = { isRunning: () => running.now, update: (_: string, entry: ChangesEntry) => void (shown = entry) };
-  const changes = new TurnChanges(host, mkdtempSync(join(tmpdir(), "stores-")));
+  const changes = new TurnChanges(host, tempFolder());
   writeFileSync(join(root, "a.txt"), lines());
   assert.equal(await changes.beforeTurn(root, "thread", "Change it"), "");
   writeFileSync(join(root, "a.txt"), lines({ 3: "codex 3", 15: "codex 15" }));
@@ -214,8 +214,8 @@ test("the contents of older turns are read again", async () => {
 });
 
 test("a turn that changed only what is not covered has a card, and that of one that changed nothing is empty", async () => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const root = tempFolder();
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, tempFolder());
   await changes.beforeTurn(root, "thread", "one");
   writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff])]), "");
   const entry = await changes.afterTurn("thread", "one");
@@ -226,8 +226,8 @@ test("a turn that changed only what is not covered has a card, and that of one t
 });
 
 test("the patched files that no snapshot has are named", async () => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const root = tempFolder();
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, tempFolder());
   writeFileSync(join(root, ".gitignore"), "*.log\n");
   const turn = async (id: string, ...files: string[]): Promise<(string[] | undefined)[]> => {
     await changes.beforeTurn(root, "thread", id);
@@ -240,8 +240,8 @@ test("the patched files that no snapshot has are named", async () => {
 });
 
 test("each folder of the window has its own changes and undos", async () => {
-  const [one, two] = ["one-", "two-"].map((name) => realpathSync(mkdtempSync(join(tmpdir(), name)))) as [string, string];
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const [one, two] = [tempFolder(), tempFolder()];
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, tempFolder());
   const turn = async (root: string): Promise<ChangesEntry> => {
     writeFileSync(join(root, "a.txt"), "old\n");
     await changes.beforeTurn(root, root, "Change it");
@@ -263,8 +263,8 @@ test("each folder of the window has its own changes and undos", async () => {
 });
 
 test("a turn that the window leaves is recorded when it begins", async () => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const parent = mkdtempSync(join(tmpdir(), "stores-"));
+  const root = tempFolder();
+  const parent = tempFolder();
   const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, parent);
   await changes.beforeTurn(root, "thread", "one");
   await changes.began("thread", "turn");
@@ -279,8 +279,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 /** Leaves a restore of a.txt and b.txt incomplete, as a closed window does. b.txt is not restored. */
 async function leaveRestore(): Promise<{ root: string; parent: string; texts(): string[] }> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "turn-")));
-  const parent = mkdtempSync(join(tmpdir(), "stores-"));
+  const root = tempFolder();
+  const parent = tempFolder();
   const names = ["a.txt", "b.txt"].map((name) => join(root, name));
   const write = (text: string): void => names.forEach((name) => writeFileSync(name, text));
   await new Promise<void>((done, failed) => {
@@ -347,7 +347,7 @@ test("nothing is undone while a turn runs", async () => {
 });
 
 test("a turn without a restore point says why, once in each thread", async () => {
-  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, mkdtempSync(join(tmpdir(), "stores-")));
+  const changes = new TurnChanges({ isRunning: () => false, update: () => undefined }, tempFolder());
   assert.equal(await changes.beforeTurn("/", "thread", "one"), "snapshots of a home folder are too large");
   assert.equal(await changes.afterTurn("thread", "turn"), undefined);
   assert.equal(await changes.beforeTurn("/", "thread", "two"), "");

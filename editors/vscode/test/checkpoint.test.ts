@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { test } from "node:test";
 import { Checkpoint } from "../src/core/checkpoint";
@@ -11,6 +10,7 @@ import { excludes } from "../src/core/ignore";
 import { DiskFiles, type Files, type State } from "../src/core/fileState";
 import { ownId, temporaryPrefix } from "../src/core/owner";
 import type { Plans, Record } from "../src/core/turnRecord";
+import { tempFolder } from "./tempFolder";
 
 interface Folder {
   root: string;
@@ -22,9 +22,9 @@ interface Folder {
   turn(change: () => void, id?: string): Promise<Record>;
 }
 
-function newFolder(tmp = tmpdir()): Folder {
-  const root = realpathSync(mkdtempSync(join(tmp, "checkpoint-")));
-  const parent = join(mkdtempSync(join(tmp, "state-")), "checkpoints");
+function newFolder(above?: string): Folder {
+  const root = tempFolder(above);
+  const parent = join(tempFolder(above), "checkpoints");
   const store = new Checkpoint(root, parent, (real) => new DiskFiles(real));
   return {
     root, store, parent,
@@ -151,7 +151,7 @@ test("a folder that became a link to one with the same names comes back", async 
   const { root, store, write, turn } = newFolder();
   write("top/dir/file", "old\n");
   const before = tree(root);
-  const outside = mkdtempSync(join(tmpdir(), "outside-"));
+  const outside = tempFolder();
   mkdirSync(join(outside, "dir"));
   writeFileSync(join(outside, "dir", "file"), "codex\n");
   const record = await turn(() => {
@@ -256,7 +256,7 @@ test("what the user saved during the turn stays; the same lines are a conflict",
 
 test("a file that changes after the plan, a folder, and a link out of the root are not written", async () => {
   const { root, store, write, read, turn } = newFolder();
-  const outside = mkdtempSync(join(tmpdir(), "outside-"));
+  const outside = tempFolder();
   for (const path of ["late.txt", "folder", "dir/file"]) write(path, "old\n");
   const record = await turn(() => ["late.txt", "folder", "dir/file"].forEach((path) => write(path, "codex\n")));
   rmSync(join(root, "folder"));
@@ -457,7 +457,7 @@ test("many windows, a locked ref and killed programs displace no snapshot, and s
 test("git is run again if the gc of another window deletes the folder of a new object", async () => {
   const { root, parent, write } = newFolder();
   write("a.txt", "old\n");
-  const bin = mkdtempSync(join(tmpdir(), "bin-"));
+  const bin = tempFolder();
   const real = execFileSync("sh", ["-c", "command -v git"]).toString().trim();
   const script = `#!/bin/sh\ncase "$*" in *commit-tree*) if mkdir ${bin}/ran 2>/dev/null; then echo "error: unable to create temporary file: No such file or directory" >&2; exit 128; fi;; esac\nexec ${real} "$@"\n`;
   writeFileSync(join(bin, "git"), script, { mode: 0o755 });
@@ -526,7 +526,6 @@ test("a file that can't be read is left out, and named", async () => {
     await store.apply(await store.planRecords([record]));
     assert.equal(existsSync(join(root, "a.txt")), false);
   });
-  for (const folder of [root, dirname(parent)]) rmSync(folder, { recursive: true });
 });
 
 test("a turn of a closed window is ended by the next one, and its changes are undone", async () => {
@@ -570,7 +569,7 @@ test("a turn that its own window ends meanwhile keeps that end", async () => {
 });
 
 test("patterns of folders above the folder count", () => {
-  const top = realpathSync(mkdtempSync(join(tmpdir(), "top-")));
+  const top = tempFolder();
   const root = join(top, "packages", "app");
   for (const folder of [join(top, ".git", "info"), root]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(top, ".git", "info", "exclude"), "*.log\n");

@@ -1,7 +1,6 @@
 // The classes of src/editor and src/view, with a fake VS Code.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import type { PendingRequests } from "../src/core/pendingRequests";
@@ -18,6 +17,7 @@ import { call } from "../src/editor/tools";
 import { Chat } from "../src/view/chat";
 import type { FromPage, PageState, ToPage } from "../src/view/messages";
 import { calls, env, state, TabInputTextDiff, Uri, workspace } from "./fakeVscode";
+import { tempFolder } from "./tempFolder";
 
 beforeEach(() => {
   calls.length = 0;
@@ -138,69 +138,68 @@ test("a diff does not accept what leaves the sandbox", () => {
   }
 });
 
-test("an edited patch is accepted with its text, and a request that ends keeps it", () =>
-  withStorage(async (folder) => {
-    const root = realpathSync(folder);
-    state.folders = [root];
-    const { app, view, chats } = newApp();
-    const { session } = chats.current;
-    const pending = session.pendingRequests;
-    const ask = (): string => {
-      void pending.add(1, "item/fileChange/requestApproval", { threadId: "t", turnId: "u" }, [{ path: join(root, "a.txt"), kind: { type: "add" }, diff: "one\n" }]);
-      return pending.list()[0]!.id;
-    };
-    const shown = (): string[] => view.received.flatMap((one) => (one.type === "requests" ? [one.requests.map((request) => request.edit).join()] : [])).slice(-1);
-    const steered: object[] = [];
-    session.call = (_, params) => Promise.resolve(void steered.push(params) as never);
-    const sides = (): Uri[] => {
-      const line = calls.findLast((one) => one.startsWith("command vscode.diff"))!;
-      return /^command vscode\.diff (\{.*?\}) (\{.*?\}) "a\.txt \(edit, then accept\)"/.exec(line)!.slice(1).map((text) => Object.assign(new Uri("", ""), JSON.parse(text) as Uri));
-    };
-    const isDone = (): Promise<unknown> => new Promise((done) => setTimeout(done, 50));
+test("an edited patch is accepted with its text, and a request that ends keeps it", async () => {
+  const root = tempFolder();
+  state.folders = [root];
+  const { app, view, chats } = newApp();
+  const { session } = chats.current;
+  const pending = session.pendingRequests;
+  const ask = (): string => {
+    void pending.add(1, "item/fileChange/requestApproval", { threadId: "t", turnId: "u" }, [{ path: join(root, "a.txt"), kind: { type: "add" }, diff: "one\n" }]);
+    return pending.list()[0]!.id;
+  };
+  const shown = (): string[] => view.received.flatMap((one) => (one.type === "requests" ? [one.requests.map((request) => request.edit).join()] : [])).slice(-1);
+  const steered: object[] = [];
+  session.call = (_, params) => Promise.resolve(void steered.push(params) as never);
+  const sides = (): Uri[] => {
+    const line = calls.findLast((one) => one.startsWith("command vscode.diff"))!;
+    return /^command vscode\.diff (\{.*?\}) (\{.*?\}) "a\.txt \(edit, then accept\)"/.exec(line)!.slice(1).map((text) => Object.assign(new Uri("", ""), JSON.parse(text) as Uri));
+  };
+  const isDone = (): Promise<unknown> => new Promise((done) => setTimeout(done, 50));
 
-    const first = ask();
-    assert.deepEqual(shown(), ["offered"]);
-    await app.requests.edit(first);
-    assert.deepEqual(shown(), ["open"]);
-    const [left, right] = sides();
-    assert.throws(() => app.requests.edits.readFile(new Uri("codex-bridge-edit", "/none") as never), /no file/);
-    assert.deepEqual([left!, right!].map((uri) => [app.requests.edits.stat(uri as never).permissions, String(app.requests.edits.readFile(uri as never))]), [[1, ""], [undefined, "one\n"]]);
-    app.requests.edits.writeFile(right! as never, Buffer.from("mine\n"));
-    assert.ok(app.requests.answer(first, "accept"));
-    assert.ok(app.requests.answer(first, "accept"), "a second click");
-    while (pending.list().length > 0) await isDone();
-    assert.equal(readFileSync(join(root, "a.txt"), "utf8"), "mine\n");
-    assert.equal(steered.length, 1);
-    assert.throws(() => app.requests.edits.readFile(right! as never), /no file/, "it is closed");
+  const first = ask();
+  assert.deepEqual(shown(), ["offered"]);
+  await app.requests.edit(first);
+  assert.deepEqual(shown(), ["open"]);
+  const [left, right] = sides();
+  assert.throws(() => app.requests.edits.readFile(new Uri("codex-bridge-edit", "/none") as never), /no file/);
+  assert.deepEqual([left!, right!].map((uri) => [app.requests.edits.stat(uri as never).permissions, String(app.requests.edits.readFile(uri as never))]), [[1, ""], [undefined, "one\n"]]);
+  app.requests.edits.writeFile(right! as never, Buffer.from("mine\n"));
+  assert.ok(app.requests.answer(first, "accept"));
+  assert.ok(app.requests.answer(first, "accept"), "a second click");
+  while (pending.list().length > 0) await isDone();
+  assert.equal(readFileSync(join(root, "a.txt"), "utf8"), "mine\n");
+  assert.equal(steered.length, 1);
+  assert.throws(() => app.requests.edits.readFile(right! as never), /no file/, "it is closed");
 
-    rmSync(join(root, "a.txt"));
-    await app.requests.edit(ask());
-    app.requests.answer(pending.list()[0]!.id, "decline");
-    assert.ok(!calls.some((line) => line.startsWith("warning")), "an unchanged text closes without a message");
-    await app.requests.edit(ask());
-    const open = sides()[1]!;
-    workspace.textDocuments.push({ uri: open, getText: () => "typed\n" });
-    pending.resolve(1);
-    assert.ok(calls.includes("warning | The request is over, so nothing was written. Your text stays in the editor."));
-    assert.equal(String(app.requests.edits.readFile(open as never)), "one\n", "it stays open");
-    workspace.textDocuments.length = 0;
+  rmSync(join(root, "a.txt"));
+  await app.requests.edit(ask());
+  app.requests.answer(pending.list()[0]!.id, "decline");
+  assert.ok(!calls.some((line) => line.startsWith("warning")), "an unchanged text closes without a message");
+  await app.requests.edit(ask());
+  const open = sides()[1]!;
+  workspace.textDocuments.push({ uri: open, getText: () => "typed\n" });
+  pending.resolve(1);
+  assert.ok(calls.includes("warning | The request is over, so nothing was written. Your text stays in the editor."));
+  assert.equal(String(app.requests.edits.readFile(open as never)), "one\n", "it stays open");
+  workspace.textDocuments.length = 0;
 
-    writeFileSync(join(root, "a.txt"), "crlf\r\n");
-    await app.requests.edit(ask());
-    assert.ok(calls.includes("warning | a.txt can't be edited here: it is not plain text in UTF-8 with LF."));
-    workspace.textDocuments.push({ uri: Uri.file(join(root, "a.txt")), isDirty: true, getText: () => "unsaved\n" });
-    await app.requests.edit();
-    assert.ok(calls.includes("warning | a.txt has unsaved changes. Save or revert them, then edit the patch."));
-    workspace.textDocuments.length = 0;
-    assert.deepEqual(shown(), ["offered"]);
-    rmSync(join(root, "a.txt"));
-    await app.requests.edit();
-    view.send({ type: "discardEdit", id: pending.list()[0]!.id });
-    await isDone();
-    assert.deepEqual(shown(), ["offered"]);
-    assert.ok(!existsSync(join(root, "a.txt")));
-    pending.declineAll(() => true);
-  }));
+  writeFileSync(join(root, "a.txt"), "crlf\r\n");
+  await app.requests.edit(ask());
+  assert.ok(calls.includes("warning | a.txt can't be edited here: it is not plain text in UTF-8 with LF."));
+  workspace.textDocuments.push({ uri: Uri.file(join(root, "a.txt")), isDirty: true, getText: () => "unsaved\n" });
+  await app.requests.edit();
+  assert.ok(calls.includes("warning | a.txt has unsaved changes. Save or revert them, then edit the patch."));
+  workspace.textDocuments.length = 0;
+  assert.deepEqual(shown(), ["offered"]);
+  rmSync(join(root, "a.txt"));
+  await app.requests.edit();
+  view.send({ type: "discardEdit", id: pending.list()[0]!.id });
+  await isDone();
+  assert.deepEqual(shown(), ["offered"]);
+  assert.ok(!existsSync(join(root, "a.txt")));
+  pending.declineAll(() => true);
+});
 
 test("a pending request becomes a notification when the chat is hidden", () => {
   const { view } = appWith(run, { command: "make", cwd: "/w" });
@@ -275,45 +274,35 @@ test("the walkthrough has no Markdown that VS Code shows literally, and opens al
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 
-/** Runs a test with a storage folder. */
-async function withStorage(run: (folder: string) => unknown): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "storage-"));
-  try {
-    await run(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-test("a pasted image is a private file until its turn ends", () =>
-  withStorage(async (folder) => {
-    const { app, view, chats } = newApp(folder);
-    const images = join(folder, "images");
-    view.send({ type: "image", name: "shot.png", data: png });
-    assert.deepEqual(labels(view), ["shot.png, 1 kB"]);
-    const [file] = readdirSync(images);
-    assert.match(file!, /^[\da-f-]{36}\.png$/, "the name of the file is not that of the user");
-    assert.equal(statSync(images).mode & 0o777, 0o700);
-    assert.equal(statSync(join(images, file!)).mode & 0o777, 0o600);
-    let sent: unknown;
-    const { session } = chats.current;
-    session.send = (_, input) => {
-      sent = input;
-      chats.current.running(true);
-      return Promise.resolve(true);
-    };
-    Object.defineProperty(session, "isRunning", { get: () => chats.current.since > 0 });
-    await app.send("");
-    assert.deepEqual(sent, [{ type: "localImage", path: join(images, file!) }]);
-    assert.equal(readdirSync(images).length, 1, "Codex has not read it yet");
-    chats.current.running(false);
-    assert.deepEqual(readdirSync(images), []);
-    view.send({ type: "image", name: "again.png", data: png });
-    view.send({ type: "removeChip", id: chats.current.attachments.chips()[0]!.id });
-    assert.deepEqual(readdirSync(images), []);
-    view.send({ type: "image", name: "x.svg", data: new TextEncoder().encode("<svg/>") });
-    assert.deepEqual(view.received.at(-1), { type: "problem", text: "x.svg is not a PNG, JPEG, GIF or WebP image." });
-  }));
+test("a pasted image is a private file until its turn ends", async () => {
+  const folder = tempFolder();
+  const { app, view, chats } = newApp(folder);
+  const images = join(folder, "images");
+  view.send({ type: "image", name: "shot.png", data: png });
+  assert.deepEqual(labels(view), ["shot.png, 1 kB"]);
+  const [file] = readdirSync(images);
+  assert.match(file!, /^[\da-f-]{36}\.png$/, "the name of the file is not that of the user");
+  assert.equal(statSync(images).mode & 0o777, 0o700);
+  assert.equal(statSync(join(images, file!)).mode & 0o777, 0o600);
+  let sent: unknown;
+  const { session } = chats.current;
+  session.send = (_, input) => {
+    sent = input;
+    chats.current.running(true);
+    return Promise.resolve(true);
+  };
+  Object.defineProperty(session, "isRunning", { get: () => chats.current.since > 0 });
+  await app.send("");
+  assert.deepEqual(sent, [{ type: "localImage", path: join(images, file!) }]);
+  assert.equal(readdirSync(images).length, 1, "Codex has not read it yet");
+  chats.current.running(false);
+  assert.deepEqual(readdirSync(images), []);
+  view.send({ type: "image", name: "again.png", data: png });
+  view.send({ type: "removeChip", id: chats.current.attachments.chips()[0]!.id });
+  assert.deepEqual(readdirSync(images), []);
+  view.send({ type: "image", name: "x.svg", data: new TextEncoder().encode("<svg/>") });
+  assert.deepEqual(view.received.at(-1), { type: "problem", text: "x.svg is not a PNG, JPEG, GIF or WebP image." });
+});
 
 test("a message that can't be sent keeps its context", async () => {
   const { app, view, chats } = newApp();
@@ -352,27 +341,27 @@ test("files are suggested by Codex, and by VS Code if the policy refuses that", 
   assert.deepEqual(await suggest("src"), ["@src.c ", "@lib/src.c lib/src.c"]);
 });
 
-test("a name of a file opens nothing but an existing file, and no link leads out of the folder", () =>
-  withStorage(async (folder) => {
-    const root = join(realpathSync(folder), "w");
-    mkdirSync(join(root, "sub"), { recursive: true });
-    writeFileSync(join(root, "a.ts"), "");
-    writeFileSync(join(root, "..", "secret"), "");
-    writeFileSync(join(root, "a\u202e.ts"), "");
-    symlinkSync(join(root, "..", "secret"), join(root, "way"));
-    state.folders = [root];
-    assert.equal(resolveFile("a.ts", root), join(root, "a.ts"));
-    assert.equal(resolveFile(join(root, "a.ts"), root), join(root, "a.ts"));
-    for (const bad of ["gone.ts", "sub", "../secret", "way", `/${join(root, "a.ts")}`, "\\\\server\\a.ts", "a.ts\u0000", "a\u202e.ts", "", "/dev/null"]) assert.equal(resolveFile(bad, root), undefined, bad);
-    const second = join(root, "..", "second");
-    mkdirSync(second);
-    writeFileSync(join(second, "a.ts"), "");
-    state.folders = [root, second];
-    assert.equal(resolveFile("a.ts", second), join(second, "a.ts"), "the folder of the chat comes first");
-    await openFile("a.ts", 3, 2, root);
-    await openFile("gone.ts", 1, 0, root);
-    assert.deepEqual(calls, [`open ${join(root, "a.ts")}:3`, "information | gone.ts is not a file of this machine."]);
-  }));
+test("a name of a file opens nothing but an existing file, and no link leads out of the folder", async () => {
+  const folder = tempFolder();
+  const root = join(folder, "w");
+  mkdirSync(join(root, "sub"), { recursive: true });
+  writeFileSync(join(root, "a.ts"), "");
+  writeFileSync(join(root, "..", "secret"), "");
+  writeFileSync(join(root, "a\u202e.ts"), "");
+  symlinkSync(join(root, "..", "secret"), join(root, "way"));
+  state.folders = [root];
+  assert.equal(resolveFile("a.ts", root), join(root, "a.ts"));
+  assert.equal(resolveFile(join(root, "a.ts"), root), join(root, "a.ts"));
+  for (const bad of ["gone.ts", "sub", "../secret", "way", `/${join(root, "a.ts")}`, "\\\\server\\a.ts", "a.ts\u0000", "a\u202e.ts", "", "/dev/null"]) assert.equal(resolveFile(bad, root), undefined, bad);
+  const second = join(root, "..", "second");
+  mkdirSync(second);
+  writeFileSync(join(second, "a.ts"), "");
+  state.folders = [root, second];
+  assert.equal(resolveFile("a.ts", second), join(second, "a.ts"), "the folder of the chat comes first");
+  await openFile("a.ts", 3, 2, root);
+  await openFile("gone.ts", 1, 0, root);
+  assert.deepEqual(calls, [`open ${join(root, "a.ts")}:3`, "information | gone.ts is not a file of this machine."]);
+});
 
 const request = (chats: Chats, command: string): string => {
   const { pendingRequests } = chats.current.session;
@@ -396,27 +385,27 @@ test("a request of a chat that is not shown is shown with its name, and answered
   assert.deepEqual(view.received.filter((one) => one.type === "tabs").at(-1)?.tabs.map((tab) => tab.state), ["idle", "waiting"]);
 });
 
-test("chats are saved, and the last one can't vanish", () =>
-  withStorage(async (folder) => {
-    const { app, view, chats } = newApp(folder);
-    chats.current.title("one");
-    chats.current.saveConversation({ key: "k", threadId: "t1" });
-    await openChat(app);
-    const [first, second] = chats.list.map((chat) => chat.id);
-    view.send({ type: "draft", id: first!, text: "half a message" });
-    view.send({ type: "draft", id: second!, text: "another one" });
-    view.send({ type: "draft", id: "closed", text: "nowhere" });
-    const again = newApp(folder); // at once: VS Code itself saves the state of a page with a delay
-    assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current, chat.draft]), [["one", "t1", "half a message"], ["New chat", undefined, "another one"]]);
-    assert.equal(again.view.received.flatMap((one) => (one.type === "state" ? [one.state.draft] : [])).at(-1), "another one");
-    assert.equal(again.chats.current, again.chats.list[1]);
-    await closeChat(again.app);
-    await closeChat(again.app);
-    assert.deepEqual(again.chats.list.map((chat) => chat.name), ["New chat"]);
-    for (let i = 0; i < 20; i++) await openChat(again.app);
-    assert.equal(again.chats.list.length, 8);
-    assert.ok(calls.includes("information | At most 8 chats can be open. Close one first."));
-  }));
+test("chats are saved, and the last one can't vanish", async () => {
+  const folder = tempFolder();
+  const { app, view, chats } = newApp(folder);
+  chats.current.title("one");
+  chats.current.saveConversation({ key: "k", threadId: "t1" });
+  await openChat(app);
+  const [first, second] = chats.list.map((chat) => chat.id);
+  view.send({ type: "draft", id: first!, text: "half a message" });
+  view.send({ type: "draft", id: second!, text: "another one" });
+  view.send({ type: "draft", id: "closed", text: "nowhere" });
+  const again = newApp(folder); // at once: VS Code itself saves the state of a page with a delay
+  assert.deepEqual(again.chats.list.map((chat) => [chat.name, chat.session.current, chat.draft]), [["one", "t1", "half a message"], ["New chat", undefined, "another one"]]);
+  assert.equal(again.view.received.flatMap((one) => (one.type === "state" ? [one.state.draft] : [])).at(-1), "another one");
+  assert.equal(again.chats.current, again.chats.list[1]);
+  await closeChat(again.app);
+  await closeChat(again.app);
+  assert.deepEqual(again.chats.list.map((chat) => chat.name), ["New chat"]);
+  for (let i = 0; i < 20; i++) await openChat(again.app);
+  assert.equal(again.chats.list.length, 8);
+  assert.ok(calls.includes("information | At most 8 chats can be open. Close one first."));
+});
 
 test("a chat whose turn runs is closed after a question only", async () => {
   const { app, chats } = newApp();
@@ -517,36 +506,36 @@ test("a thread is renamed, archived and unarchived by the program that has it", 
   assert.ok(calls.includes("error The thread can't be changed: it is open elsewhere"));
 });
 
-test("in a window with several folders each chat has one, which the user chooses", () =>
-  withStorage(async (storage) => {
-    state.folders = ["/appA", "/lib"];
-    const { app, view, chats } = newApp(storage);
-    const cwd = (): string => (chats.current.session as unknown as { host: { cwd: string } }).host.cwd;
-    const warmed: string[] = [];
-    app.changes.warm = (folder) => Promise.resolve(void warmed.push(folder));
-    const page = (): PageState => view.received.findLast((one) => one.type === "state")!.state;
-    assert.deepEqual([chats.current.folder, cwd(), page().folderName], ["/appA", "/appA", "appA"]);
-    await newChat(app);
-    assert.equal(chats.list.length, 1, "the user chose none");
-    state.picks = ["lib"];
-    await newChat(app);
-    assert.deepEqual([cwd(), page().folder, page().folderName], ["/lib", "/lib", "lib"]);
-    assert.deepEqual(page().tabs.map((tab) => tab.title), ["appA: New chat", "lib: New chat"]);
-    await app.composing.addFile(Uri.file("/lib/src/b.ts") as never);
-    await app.composing.addFile(Uri.file("/appA/a.ts") as never);
-    assert.deepEqual(labels(view), ["src/b.ts", "/appA/a.ts"], "a file of another folder has its whole path");
+test("in a window with several folders each chat has one, which the user chooses", async () => {
+  const storage = tempFolder();
+  state.folders = ["/appA", "/lib"];
+  const { app, view, chats } = newApp(storage);
+  const cwd = (): string => (chats.current.session as unknown as { host: { cwd: string } }).host.cwd;
+  const warmed: string[] = [];
+  app.changes.warm = (folder) => Promise.resolve(void warmed.push(folder));
+  const page = (): PageState => view.received.findLast((one) => one.type === "state")!.state;
+  assert.deepEqual([chats.current.folder, cwd(), page().folderName], ["/appA", "/appA", "appA"]);
+  await newChat(app);
+  assert.equal(chats.list.length, 1, "the user chose none");
+  state.picks = ["lib"];
+  await newChat(app);
+  assert.deepEqual([cwd(), page().folder, page().folderName], ["/lib", "/lib", "lib"]);
+  assert.deepEqual(page().tabs.map((tab) => tab.title), ["appA: New chat", "lib: New chat"]);
+  await app.composing.addFile(Uri.file("/lib/src/b.ts") as never);
+  await app.composing.addFile(Uri.file("/appA/a.ts") as never);
+  assert.deepEqual(labels(view), ["src/b.ts", "/appA/a.ts"], "a file of another folder has its whole path");
 
-    state.picks = ["appA"];
-    await chooseFolder(app);
-    assert.deepEqual([chats.list.length, cwd()], [3, "/appA"], "a chat that is in use stays in its folder");
-    const { id } = chats.current;
-    state.picks = ["lib"];
-    await chooseFolder(app);
-    assert.deepEqual([chats.list.length, chats.current.id, cwd()], [3, id, "/lib"], "an empty chat moves");
-    assert.deepEqual(warmed, ["/appA", "/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
-    assert.deepEqual(newApp(storage).chats.list.map((chat) => chat.folder), ["/appA", "/lib", "/lib"]);
-    state.folders = ["/lib"];
-    const one = newApp(storage);
-    assert.deepEqual(one.chats.list.map((chat) => chat.folder), ["/lib", "/lib"], "a chat whose folder is gone is left out");
-    assert.deepEqual(one.app.tabs().map((tab) => tab.title), ["New chat", "New chat"]);
-  }));
+  state.picks = ["appA"];
+  await chooseFolder(app);
+  assert.deepEqual([chats.list.length, cwd()], [3, "/appA"], "a chat that is in use stays in its folder");
+  const { id } = chats.current;
+  state.picks = ["lib"];
+  await chooseFolder(app);
+  assert.deepEqual([chats.list.length, chats.current.id, cwd()], [3, id, "/lib"], "an empty chat moves");
+  assert.deepEqual(warmed, ["/appA", "/lib", "/appA", "/lib"], "each has its first snapshot before its first turn");
+  assert.deepEqual(newApp(storage).chats.list.map((chat) => chat.folder), ["/appA", "/lib", "/lib"]);
+  state.folders = ["/lib"];
+  const one = newApp(storage);
+  assert.deepEqual(one.chats.list.map((chat) => chat.folder), ["/lib", "/lib"], "a chat whose folder is gone is left out");
+  assert.deepEqual(one.app.tabs().map((tab) => tab.title), ["New chat", "New chat"]);
+});

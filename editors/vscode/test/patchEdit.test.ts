@@ -1,6 +1,6 @@
 // The edit of a patch before it is accepted.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -11,6 +11,7 @@ import type { Change } from "../src/core/protocol";
 import { toServerRequest, type ServerRequest } from "../src/core/serverRequest";
 import { unifiedDiff } from "../src/core/unifiedDiff";
 import { session, Server, type Answers } from "./fakeServer";
+import { tempFolder } from "./tempFolder";
 
 const method = "item/fileChange/requestApproval";
 const add = (path: string, diff = "new\n"): Change => ({ path, kind: { type: "add" }, diff });
@@ -18,13 +19,9 @@ const update = (path: string, diff = "@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"): Ch
 
 /** Runs a test with a folder that has poem.txt. */
 async function inFolder(run: (root: string) => Promise<unknown>): Promise<void> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "edit-")));
-  try {
-    writeFileSync(join(root, "poem.txt"), "one\ntwo\n", { mode: 0o755 });
-    await run(root);
-  } finally {
-    rmSync(root, { recursive: true });
-  }
+  const root = tempFolder();
+  writeFileSync(join(root, "poem.txt"), "one\ntwo\n", { mode: 0o755 });
+  await run(root);
 }
 
 /** A patch that waits for approval, in an edit. */

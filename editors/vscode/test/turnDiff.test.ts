@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseTurnDiff } from "../src/core/turnDiff";
+import { tempFolder } from "./tempFolder";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "diff-")));
+const root = tempFolder();
 mkdirSync(join(root, ".git"));
 const update = (path: string): string => `diff --git a/${path} b/${path}\nindex 1..2\n--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n--- two\n+++ deux\n three\n@@ -9 +9,2 @@\n-nine\n+neuf\n+dix\n\\ No newline at end of file\n`;
 
