@@ -55,7 +55,7 @@ func exportAll(t *testing.T) exported {
 		t.Fatal(err)
 	}
 	report, err := telemetry.New(telemetry.Options{
-		Collector: client, Service: "codex-bridge", Version: "1", Bytes: new(bridge.ByteCounts), Logs: true,
+		Collector: client, Service: "codex-bridge", Version: "1", Instance: instanceID(), Bytes: new(bridge.ByteCounts), Logs: true,
 		Mode: func() string { return "off" }, Codex: func() (string, bool) { return "1.0.0", false },
 	})
 	if err != nil {
@@ -81,6 +81,7 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 	}
 	var m struct {
 		ResourceMetrics []struct {
+			Resource     struct{ Attributes otlpAttributes }
 			ScopeMetrics []struct {
 				Metrics []struct {
 					Name, Unit     string
@@ -104,6 +105,8 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 	}
 	namer := otlptranslator.MetricNamer{WithMetricSuffixes: true}
 	all := exported{make(map[string]map[string]bool), make(map[string]bool)}
+	resource := make(map[string]bool)
+	m.ResourceMetrics[0].Resource.Attributes.addTo(resource)
 	for _, one := range m.ResourceMetrics[0].ScopeMetrics[0].Metrics {
 		kind, data, suffixes := otlptranslator.MetricType(otlptranslator.MetricTypeNonMonotonicCounter), one.Sum, []string{""}
 		switch {
@@ -116,7 +119,7 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels := map[string]bool{"job": true, "instance": true, "le": one.Histogram != nil}
+		labels := map[string]bool{"job": resource["service_name"], "instance": resource["service_instance_id"], "le": one.Histogram != nil}
 		for _, point := range data.DataPoints {
 			point.Attributes.addTo(labels)
 		}
@@ -170,6 +173,13 @@ var (
 	exprLine = regexp.MustCompile(`(?m)^ +expr: (?:\|\n((?: {10}.*\n)+)|(.*)$)`)
 	logField = regexp.MustCompile(`\| (\w+)=|\{\{\.(\w+)\}\}`)
 )
+
+// The metrics of two bridges on a machine are not taken for those of one.
+func TestInstancesOfBridgesDiffer(t *testing.T) {
+	if one := instanceID(); one == instanceID() {
+		t.Error(one)
+	}
+}
 
 // The dashboard and the alert rules use only metrics, labels and fields of logs that a bridge exports,
 // and all of its metrics.
