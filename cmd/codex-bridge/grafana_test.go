@@ -195,8 +195,8 @@ func TestDashboardAndAlertsUseExportedNames(t *testing.T) {
 	var dashboard struct {
 		Panels []struct {
 			Targets []struct {
-				Expr       string
-				Datasource struct{ Type string }
+				Expr, Interval string
+				Datasource     struct{ Type string }
 			}
 		}
 	}
@@ -208,6 +208,10 @@ func TestDashboardAndAlertsUseExportedNames(t *testing.T) {
 		for _, target := range panel.Targets {
 			if target.Datasource.Type == "prometheus" {
 				used = append(used, e.check(t, target.Expr)...)
+				// The SDK exports once a minute. Without this, Grafana's interval of a short time range has one sample.
+				if strings.Contains(target.Expr, "$__rate_interval") && target.Interval != "1m" {
+					t.Errorf("%s has the interval %q", target.Expr, target.Interval)
+				}
 				continue
 			}
 			for _, found := range logField.FindAllStringSubmatch(target.Expr, -1) {
