@@ -55,7 +55,7 @@ func exportAll(t *testing.T) exported {
 		t.Fatal(err)
 	}
 	report, err := telemetry.New(telemetry.Options{
-		Collector: client, Service: "codex-bridge", Version: "1", Bytes: new(bridge.ByteCounts), Logs: true,
+		Collector: client, Service: "codex-bridge", Version: "1", Instance: instanceID(), Bytes: new(bridge.ByteCounts), Logs: true,
 		Mode: func() string { return "off" }, Codex: func() (string, bool) { return "1.0.0", false },
 	})
 	if err != nil {
@@ -81,6 +81,7 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 	}
 	var m struct {
 		ResourceMetrics []struct {
+			Resource     struct{ Attributes otlpAttributes }
 			ScopeMetrics []struct {
 				Metrics []struct {
 					Name, Unit     string
@@ -104,6 +105,8 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 	}
 	namer := otlptranslator.MetricNamer{WithMetricSuffixes: true}
 	all := exported{make(map[string]map[string]bool), make(map[string]bool)}
+	resource := make(map[string]bool)
+	m.ResourceMetrics[0].Resource.Attributes.addTo(resource)
 	for _, one := range m.ResourceMetrics[0].ScopeMetrics[0].Metrics {
 		kind, data, suffixes := otlptranslator.MetricType(otlptranslator.MetricTypeNonMonotonicCounter), one.Sum, []string{""}
 		switch {
@@ -116,7 +119,7 @@ func readExported(t *testing.T, metrics, logs []byte) exported {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels := map[string]bool{"job": true, "instance": true, "le": one.Histogram != nil}
+		labels := map[string]bool{"job": resource["service_name"], "instance": resource["service_instance_id"], "le": one.Histogram != nil}
 		for _, point := range data.DataPoints {
 			point.Attributes.addTo(labels)
 		}
@@ -171,6 +174,13 @@ var (
 	logField = regexp.MustCompile(`\| (\w+)=|\{\{\.(\w+)\}\}`)
 )
 
+// The metrics of two bridges on a machine are not taken for those of one.
+func TestInstancesOfBridgesDiffer(t *testing.T) {
+	if one := instanceID(); one == instanceID() {
+		t.Error(one)
+	}
+}
+
 // The dashboard and the alert rules use only metrics, labels and fields of logs that a bridge exports,
 // and all of its metrics.
 func TestDashboardAndAlertsUseExportedNames(t *testing.T) {
@@ -185,8 +195,8 @@ func TestDashboardAndAlertsUseExportedNames(t *testing.T) {
 	var dashboard struct {
 		Panels []struct {
 			Targets []struct {
-				Expr       string
-				Datasource struct{ Type string }
+				Expr, Interval string
+				Datasource     struct{ Type string }
 			}
 		}
 	}
@@ -198,6 +208,10 @@ func TestDashboardAndAlertsUseExportedNames(t *testing.T) {
 		for _, target := range panel.Targets {
 			if target.Datasource.Type == "prometheus" {
 				used = append(used, e.check(t, target.Expr)...)
+				// The SDK exports once a minute. Without this, Grafana's interval of a short time range has one sample.
+				if strings.Contains(target.Expr, "$__rate_interval") && target.Interval != "1m" {
+					t.Errorf("%s has the interval %q", target.Expr, target.Interval)
+				}
 				continue
 			}
 			for _, found := range logField.FindAllStringSubmatch(target.Expr, -1) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/url"
 	"os"
@@ -47,7 +48,7 @@ func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
 		return nil
 	}
 	t, err := telemetry.New(telemetry.Options{
-		Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version, Logs: cfg.Otel.Logs,
+		Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version, Instance: instanceID(), Logs: cfg.Otel.Logs,
 		Mode: func() string { return string(a.guard.Policy().Mode()) },
 		Codex: func() (string, bool) {
 			version, err := a.program.Version(context.Background())
@@ -62,6 +63,13 @@ func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
 		return nil
 	}
 	return t
+}
+
+// instanceID returns a name that differs between the bridges of a machine, and between machines with equal
+// names.
+func instanceID() string {
+	host, _ := os.Hostname() // the rest suffices
+	return host + "/" + rand.Text()[:8]
 }
 
 // exportingRecorder also exports the recorded decisions to a collector.

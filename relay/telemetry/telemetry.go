@@ -28,7 +28,10 @@ type Options struct {
 	Collector *Collector
 	Service   string // the value of service.name
 	Version   string
-	Bytes     *bridge.ByteCounts // bytes of both directions; nil: not exported
+	// Instance is the value of service.instance.id. It must differ between running bridges, because a collector
+	// takes metrics with equal attributes for those of one process.
+	Instance string
+	Bytes    *bridge.ByteCounts // bytes of both directions; nil: not exported
 	// Logs makes decisions OTLP logs too, with their rules and reasons.
 	Logs bool
 	// Mode is the policy's mode; nil: not exported.
@@ -70,7 +73,9 @@ func New(o Options) (*Telemetry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	names := []attribute.KeyValue{attribute.String("service.name", o.Service), attribute.String("service.version", o.Version)}
+	names := []attribute.KeyValue{
+		attribute.String("service.name", o.Service), attribute.String("service.version", o.Version), attribute.String("service.instance.id", o.Instance),
+	}
 	who := resource.NewSchemaless(names...)
 	t := &Telemetry{
 		now:    o.Now,

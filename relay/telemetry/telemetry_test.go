@@ -110,7 +110,7 @@ func TestTurnIsExportedAsSpansAndMetrics(t *testing.T) {
 	var said bridge.ByteCounts
 	said.FromClient.Store(7)
 	said.FromCodex.Store(9)
-	telemetry, err := telemetry.New(telemetry.Options{Collector: client, Service: "s", Version: "1", Bytes: &said, Now: func() time.Time {
+	telemetry, err := telemetry.New(telemetry.Options{Collector: client, Service: "s", Version: "1", Instance: "i", Bytes: &said, Now: func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}})
@@ -138,7 +138,7 @@ func TestTurnIsExportedAsSpansAndMetrics(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", path, err, c.bodies[path])
 		}
 	}
-	if got := names(all.ResourceSpans[0].Resource.Attributes); got != "service.name=s service.version=1" {
+	if got := names(all.ResourceSpans[0].Resource.Attributes); got != "service.instance.id=i service.name=s service.version=1" {
 		t.Errorf("the resource is %s", got)
 	}
 	var got []string

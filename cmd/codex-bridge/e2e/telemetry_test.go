@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -31,11 +32,15 @@ func TestTelemetryHasNoContent(t *testing.T) {
 	c.runTurn(thread, "RUN: echo heliotrope")
 	c.toolOutput(thread, "RUN: touch heliotrope")
 	c.closeAndWait()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	for path, words := range map[string][]string{
 		"/v1/traces":  {`"turn"`, `"tool shell"`, `"hook preToolUse"`, `"blocked"`, thread},
-		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`, `"codex_bridge.bytes"`},
+		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`, `"codex_bridge.bytes"`, `"service.instance.id","value":{"stringValue":"` + host + "/"},
 	} {
 		for _, word := range words {
 			if !strings.Contains(output[path], word) {

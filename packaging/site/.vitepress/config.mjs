@@ -13,7 +13,7 @@ const base = process.env["SITE_BASE"] || "/";
 
 // The order of the side bar. A page of docs/ that is missing here fails the build.
 const groups = [
-  ["Start", ["docs/README.md", "docs/guides/install.md", "docs/guides/first-policy.md", "docs/guides/editors.md", "docs/why.md", "docs/guides/faq.md"]],
+  ["Start", ["docs/README.md", "docs/guides/install.md", "docs/guides/first-policy.md", "docs/guides/editors.md", "docs/guides/clients.md", "docs/why.md", "docs/guides/faq.md"]],
   ["Guides", [
     "docs/guides/recipes.md", "docs/guides/approvals.md", "docs/guides/tools.md", "docs/guides/serve.md", "docs/guides/conversations.md",
     "docs/guides/agents.md", "docs/guides/team.md", "docs/guides/troubleshooting.md",
