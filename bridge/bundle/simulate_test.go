@@ -226,7 +226,7 @@ func (s *simulation) step() error {
 		}
 		if got, err := s.c.Load(); err != nil {
 			if s.process > 0 {
-				return fmt.Errorf("%s: the bundle was lost: %v", what, err)
+				return fmt.Errorf("%s: the bundle was lost: %w", what, err)
 			}
 			s.have = 0
 		} else if name == "an older one" && (s.process == 0 || got.Version > s.have) {
@@ -239,13 +239,13 @@ func (s *simulation) step() error {
 	}
 	pulled, err := s.c.Pull(s.t.Context(), 0)
 	if what == "none" && err != nil {
-		return fmt.Errorf("a pull without a fault: %v", err)
+		return fmt.Errorf("a pull without a fault: %w", err)
 	}
 	s.counts[fmt.Sprintf("%s: %t", what, err == nil)]++
 	got, loadErr := s.c.Load()
 	switch {
 	case err == nil && (loadErr != nil || got.Version != pulled.After.Version):
-		return fmt.Errorf("%s: pulled version %d, and %+v %v is in force", what, pulled.After.Version, got, loadErr)
+		return fmt.Errorf("%s: pulled version %d, and %+v is in force: %w", what, pulled.After.Version, got, loadErr)
 	case err != nil && loadErr != nil && s.have > 0:
 		return fmt.Errorf("%s: the bundle was erased: %v, %v", what, err, loadErr)
 	case err != nil && loadErr == nil && got.Version != s.have:

@@ -97,8 +97,8 @@ func (p *Program) ReadUserAgent(userAgent, client string) {
 const nameVariable = "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"
 
 // nameInUserAgent returns the name with which the userAgent begins, and whether that is certain. A value of
-// nameVariable has no slash, and the client's name does not begin with it and a slash. So a userAgent that
-// does shows that Codex has used the variable.
+// nameVariable has no slash, and the client's name does not begin with it and a slash. So if the userAgent
+// begins with the value and a slash, the version follows.
 func (p *Program) nameInUserAgent(client string) (name string, known bool) {
 	var values []string
 	for _, entry := range p.command.Env {

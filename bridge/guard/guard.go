@@ -149,9 +149,9 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 }
 
 // SetCodexCheck sets a check of Codex. Under enforce, every message of the client is refused while
-// usable returns an error, which says why the bridge can't enforce a policy with this Codex. Codex gets
-// initialize before the check; the client gets the refusal in place of the response. Call it before the
-// conversation starts. usable may wait until its context is done.
+// usable returns an error, which says why the bridge can't enforce a policy with this Codex. Only the
+// request initialize is checked with its response, in place of which the client gets the refusal. Call it
+// before the conversation starts. usable may wait until its context is done.
 func (g *Guard) SetCodexCheck(usable func(context.Context) error) { g.codexCheck = usable }
 
 // SetUserAgentReader sets a function that gets the userAgent in the response to the first initialize, and
@@ -226,7 +226,7 @@ func (g *Guard) Threads() int { return g.threads.count() }
 // initialize stores the client's name and version after Codex has accepted the request.
 func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	info := call.Params.Get("clientInfo")
-	client, _ := info.Get("name").Text()
+	client, named := info.Get("name").Text()
 	version, _ := info.Get("version").Text()
 	name := clip(strings.TrimSpace(client + " " + version))
 	first := g.client.Load() == nil
@@ -241,24 +241,28 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc
 			g.client.Store(&name)
 		}
 	})
-	g.checkCodexAfter(call, client, first)
+	g.checkCodexAfter(ctx, call, client, first && named)
 	return nil
 }
 
-// checkCodexAfter checks Codex when it has answered the request initialize.
-func (g *Guard) checkCodexAfter(call *bridge.ClientMessage, client string, first bool) {
+// checkCodexAfter checks Codex with its response to the request initialize. usesAgent tells whether the
+// userAgent in it begins with client.
+func (g *Guard) checkCodexAfter(ctx context.Context, call *bridge.ClientMessage, client string, usesAgent bool) {
 	if g.codexCheck == nil || !g.Enforces() {
 		return
 	}
 	id := call.ID.Clone()
 	call.OnResponse(func(a *bridge.ServerResponse) {
-		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && first && g.readUserAgent != nil {
+		if a.Envelope == nil {
+			return // Codex has ended, or the client gets an error for another reason
+		}
+		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && usesAgent && g.readUserAgent != nil {
 			g.readUserAgent(userAgent, client)
 		}
 		a.AfterHandlers(func() { // other features change the line before
-			ctx, cancel := context.WithTimeout(context.Background(), g.codexTimeout)
+			waitCtx, cancel := context.WithTimeout(ctx, g.codexTimeout)
 			defer cancel()
-			if err := g.requireUsableCodex(ctx, "initialize"); err != nil {
+			if err := g.requireUsableCodex(waitCtx, "initialize"); err != nil {
 				a.Line = rpc.EncodeError(id, err)
 			}
 		})

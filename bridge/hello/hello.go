@@ -25,8 +25,8 @@ import (
 // protocolVersion is the version of the bridge/… methods.
 const protocolVersion = 1
 
-// versionTimeout is the timeout of codex --version, which takes some 0.2 s. Under enforce the version is
-// mostly known from the response to initialize.
+// versionTimeout is how long bridge/status and the warning wait for Codex's version. Under enforce it is
+// mostly known from the response to initialize; codex --version takes some 0.2 s.
 const versionTimeout = 5 * time.Second
 
 // Hello is a bridge.Feature.
@@ -112,7 +112,11 @@ func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Er
 		msg.Message, msg.Line = m, m.Bytes()
 	}
 	if h.guard.Enforces() {
-		msg.OnResponse(func(a *bridge.ServerResponse) { a.AfterHandlers(h.warnVersion) }) // the guard has read the version then
+		msg.OnResponse(func(a *bridge.ServerResponse) {
+			if a.Envelope != nil {
+				a.AfterHandlers(h.warnVersion) // the guard has read the version then
+			}
+		})
 	}
 	if !known && !elicitations {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-// The process ends before main if the bridge answers. It reaches main if it gets no answer, if Codex does
-// not read the output, or if the command line is not in the bridge's exact form.
+// The process ends before main with an output, also an empty one. It reaches main if the command line is not
+// in the bridge's exact form.
 func TestRunEndsBeforeMain(t *testing.T) {
 	t.Setenv(earlyOnlyVar, "1")
 	s := listen(t, hook.Options{Decide: func(_ context.Context, c *hook.Call) hook.Answer {

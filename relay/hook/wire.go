@@ -31,10 +31,10 @@ type askParams struct {
 	Payload []byte `json:"payload"`
 }
 
-// askResult is the result of a request. Package ask compares its encoding byte by byte.
+// askResult is the result of a request. Package ask reads its encoding without a parser.
 type askResult struct {
 	Token  string `json:"token"`
-	Output string `json:"output"` // what the process writes for Codex, in base64; "": no opinion
+	Output string `json:"output"` // the text for Codex, in base64; "": no opinion
 }
 
 // Error codes; the same as in the bridge's own protocol.

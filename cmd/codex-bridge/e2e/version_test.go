@@ -103,6 +103,25 @@ func TestVersionComesFromUserAgent(t *testing.T) {
 	}
 }
 
+// If Codex ends before it has answered initialize, the client learns that at once: codex --version is not run.
+func TestCodexEndsBeforeInitialize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
+	runs := w.write("version-runs", "")
+	script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) printf x >>'"+runs+"' ;; *) read line ;; esac\n")
+	w.must(os.Chmod(script, 0o700))
+	w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
+	e := w.open(proxyArgv...)
+	err := e.mustFail("initialize", map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}})
+	if !strings.Contains(err.Message, "codex ended before it answered") {
+		t.Error(err)
+	}
+	e.closeAndWait()
+	if text, err := os.ReadFile(runs); err != nil || len(text) > 0 {
+		t.Errorf("codex --version was run %d times (%v)", len(text), err)
+	}
+}
+
 // The user and the decision log learn once that Codex is newer than the tested one.
 func TestNewerCodexIsReported(t *testing.T) {
 	t.Parallel()

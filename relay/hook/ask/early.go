@@ -7,8 +7,8 @@ import (
 
 var early *Request
 
-// init sends the request of a hook process and writes the output. The process ends here; main
-// continues after a failure.
+// init sends the request of a hook process and writes the output. The process ends here unless
+// that fails; then main continues.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != "hook" {
 		return
