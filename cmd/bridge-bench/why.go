@@ -40,7 +40,7 @@ const traceReason = "The trace copies the stream until 8 MiB wait to be written,
 const transcriptReason = "Redacting the texts and writing them to SQLite with its index of words takes a core while the stream runs at full speed. " +
 	"A transcript that parses the messages and stores nothing takes 1.14×, and 2.2× with all other features. A model writes a thousandth as fast."
 
-const startReason = "Floor: an empty Go program that starts a stand-in adds 3 to 6 ms here, and the initialisation of the packages 5 to 8 ms, most of it in dependencies. " +
+const startReason = "Floor: an empty Go program that starts a stand-in adds 3 to 6 ms here. The initialisation of the packages takes 5 to 8 ms, most of it in dependencies. " +
 	"A page that a process touches first costs 8 µs on this machine, and a start touches 1,400. " +
 	"Codex needs both cores while it starts."
 
