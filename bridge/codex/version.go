@@ -55,8 +55,8 @@ type Program struct {
 // NewProgram returns a Program, and starts nothing. c.Args go before --version.
 func NewProgram(c Command) *Program { return &Program{command: c, done: make(chan struct{})} }
 
-// Start runs codex --version in the background, unless it was started before.
-func (p *Program) Start() {
+// run runs codex --version in the background, unless it was run before.
+func (p *Program) run() {
 	p.start.Do(func() {
 		go func() { // ends within versionTimeout
 			ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
@@ -115,15 +115,15 @@ func (p *Program) nameInUserAgent(client string) (name string, known bool) {
 	return values[0], true
 }
 
-// Version returns the version of the program. It calls Start and waits for the result, unless the
-// version is known.
+// Version returns the version of the program. It runs codex --version and waits for the result,
+// unless the version is known.
 func (p *Program) Version(ctx context.Context) (string, error) {
 	select {
 	case <-p.done:
 		return p.version, p.err
 	default:
 	}
-	p.Start()
+	p.run()
 	select {
 	case <-p.done:
 		return p.version, p.err

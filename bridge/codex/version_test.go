@@ -51,7 +51,6 @@ func TestProgramVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := codex.NewProgram(codex.Command{Path: script, Args: []string{"--before"}, Env: append(os.Environ(), "WANT=0.150.1", "CODEX_HOME=/mine")})
-			p.Start()
 			for range 2 {
 				version, err := p.Version(t.Context())
 				if version != c.version || (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {

@@ -245,9 +245,9 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc
 	return nil
 }
 
-// checkCodexAfter checks Codex with its response to the request initialize. usesAgent tells whether the
-// userAgent in it begins with client.
-func (g *Guard) checkCodexAfter(ctx context.Context, call *bridge.ClientMessage, client string, usesAgent bool) {
+// checkCodexAfter checks Codex with its response to the request initialize. readAgent is false if client is
+// not the name with which the userAgent in it may begin.
+func (g *Guard) checkCodexAfter(ctx context.Context, call *bridge.ClientMessage, client string, readAgent bool) {
 	if g.codexCheck == nil || !g.Enforces() {
 		return
 	}
@@ -256,7 +256,7 @@ func (g *Guard) checkCodexAfter(ctx context.Context, call *bridge.ClientMessage,
 		if a.Envelope == nil {
 			return // Codex has ended, or the client gets an error for another reason
 		}
-		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && usesAgent && g.readUserAgent != nil {
+		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && readAgent && g.readUserAgent != nil {
 			g.readUserAgent(userAgent, client)
 		}
 		a.AfterHandlers(func() { // other features change the line before

@@ -38,11 +38,10 @@ const traceReason = "The trace copies the stream until 8 MiB wait to be written,
 	"The rounds differ by more than the miss. Codex writes at the pace of a model, which costs one copy per message."
 
 const transcriptReason = "Redacting the texts and writing them to SQLite with its index of words takes a core while the stream runs at full speed. " +
-	"A transcript that parses the messages and stores nothing takes 1.14×, and 2.2× with all other features. A model writes a thousandth as fast."
+	"A transcript that parses the messages and stores nothing takes 1.14×. A model writes far more slowly."
 
 const startReason = "Floor: an empty Go program that starts a stand-in adds 3 to 6 ms here. The initialisation of the packages takes 5 to 8 ms, most of it in dependencies. " +
-	"A page that a process touches first costs 8 µs on this machine, and a start touches 1,400. " +
-	"Codex needs both cores while it starts."
+	"A page that a process touches first costs 8 µs on this machine, and a start touches 1,400."
 
 const idleReason = "4.3 MiB are memory of the process; the rest are pages of the program file, which the system can drop and processes share. An empty Go program has 2.1 MiB."
 

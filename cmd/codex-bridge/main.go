@@ -58,7 +58,7 @@ func main() {
 // checkTypo returns an error for a word at a terminal that is almost a command: Codex would take it for a
 // prompt.
 func checkTypo(word string) error {
-	if !isTerminal(os.Stdin) || !isWord().MatchString(word) || argv.Parse([]string{word}).Command != "" {
+	if !isTerminal(os.Stdin) || !wordForm().MatchString(word) || argv.Parse([]string{word}).Command != "" {
 		return nil
 	}
 	near := config.Nearest(word, slices.Concat(ownCommands, argv.Commands()))
@@ -68,7 +68,7 @@ func checkTypo(word string) error {
 	return &refusedArgs{fmt.Sprintf("%q is no command; did you mean %q? To send it to the model, write codex-bridge -- %s", word, near, word)}
 }
 
-var isWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z-]*$`) })
+var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z-]*$`) })
 
 // runAsCodex runs the real Codex with these arguments: app-server behind the proxy, exec and the
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a

@@ -81,8 +81,8 @@ func root(heads []ChainHead) (string, error) {
 }
 
 var (
-	isChain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
-	isHash  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
+	chainForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
+	hashForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 )
 
 // ParseCheckpoint parses a checkpoint and checks that its root is that of its heads.
@@ -93,7 +93,7 @@ func ParseCheckpoint(text []byte) (*Checkpoint, error) {
 	}
 	var decisions int64
 	for i, h := range c.Heads {
-		if !isChain().MatchString(h.Chain) || !isHash().MatchString(h.Hash) || h.Seq < 1 || i > 0 && c.Heads[i-1].Chain >= h.Chain {
+		if !chainForm().MatchString(h.Chain) || !hashForm().MatchString(h.Hash) || h.Seq < 1 || i > 0 && c.Heads[i-1].Chain >= h.Chain {
 			return nil, fmt.Errorf("it is not a checkpoint: head %d is malformed or out of order", i+1)
 		}
 		decisions += h.Seq

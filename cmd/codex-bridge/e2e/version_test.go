@@ -34,32 +34,38 @@ func TestClientNameIsNoVersion(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[codex]\nmin_version = \"" + c.minimum + "\"\nshutdown_grace = \"1m\"\n"})
 				e := w.open(proxyArgv...)
-				if c.refusal == "" {
-					e.must("initialize", hello)
-					e.must("model/list", map[string]any{})
-				} else {
-					for _, method := range []string{"initialize", "thread/start", "model/list"} {
-						if err := e.mustFail(method, hello); !strings.Contains(err.Message, c.refusal) {
-							t.Errorf("%s: %v", method, err)
-						}
-					}
-				}
-				e.closeAndWait()
+				e.checkInitialize(hello, c.refusal)
 			})
 		}
 	}
 }
 
-// codexWith writes a program that works as Codex, with another output of --version, and a userAgent that a
-// sed script changes. It returns its path, and that of a file with a byte for each --version.
-func (w *world) codexWith(version, change string) (script, runs string) {
-	runs = w.write("version-runs", "")
-	script = w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) printf x >>'"+runs+"'; echo 'codex-cli "+version+"' ;; *) '"+codexPath+"' \"$@\" | sed -u '"+change+"' ;; esac\n")
-	if err := os.Chmod(script, 0o700); err != nil {
-		w.t.Fatal(err)
+// checkInitialize sends initialize and other requests, which must all be refused with this text, or none if it
+// is "". Then it ends the conversation.
+func (c *conversation) checkInitialize(hello map[string]any, refusal string) {
+	c.t.Helper()
+	if refusal == "" {
+		c.must("initialize", hello)
+		c.must("model/list", map[string]any{})
+	} else {
+		for _, method := range []string{"initialize", "initialize", "thread/start", "model/list"} {
+			if err := c.mustFail(method, hello); !strings.Contains(err.Message, refusal) {
+				c.t.Errorf("%s: %v", method, err)
+			}
+		}
 	}
+	c.closeAndWait()
+}
+
+// codexWith makes the world use a program that works as Codex, with another output of --version, and a
+// userAgent that a sed script changes. It returns the path of a file with a byte for each --version.
+func (w *world) codexWith(version, change string) (runs string) {
+	w.t.Helper()
+	runs = w.write("version-runs", "")
+	script := w.write("codex", "#!/bin/sh\ncase \"$*\" in *--version*) printf x >>'"+runs+"'; echo 'codex-cli "+version+"' ;; *) '"+codexPath+"' \"$@\" | sed -u '"+change+"' ;; esac\n")
+	w.must(os.Chmod(script, 0o700))
 	w.env = append(w.env, "CODEX_BRIDGE_CODEX="+script)
-	return script, runs
+	return runs
 }
 
 // codex --version runs only if the userAgent does not show the version for certain. The two differ here, so
@@ -79,23 +85,13 @@ func TestVersionComesFromUserAgent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
-			_, runs := w.codexWith(c.output, c.change)
+			runs := w.codexWith(c.output, c.change)
 			if c.env != "" {
 				w.env = append(w.env, c.env)
 			}
 			e := w.open(proxyArgv...)
 			hello := map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}}
-			if c.refusal == "" {
-				e.must("initialize", hello)
-				e.must("model/list", map[string]any{})
-			} else {
-				for _, method := range []string{"initialize", "initialize", "model/list"} {
-					if err := e.mustFail(method, hello); !strings.Contains(err.Message, c.refusal) {
-						t.Errorf("%s: %v", method, err)
-					}
-				}
-			}
-			e.closeAndWait()
+			e.checkInitialize(hello, c.refusal)
 			if text, err := os.ReadFile(runs); err != nil || len(text) != c.runs {
 				t.Errorf("codex --version was run %d times, want %d (%v)", len(text), c.runs, err)
 			}
