@@ -75,6 +75,25 @@ func TestSynchronousCommitIsOn(t *testing.T) {
 	}
 }
 
+// No search has a prepared statement: after five searches the server would use one plan for all words.
+func TestSearchIsPlannedEachTime(t *testing.T) {
+	s := open(t, postgresDatabase(t))
+	addRecords(t, s, 1, testRecord("u", store.User, 0, "a pump fails"))
+	for range 6 {
+		if got := find(t, s, store.SearchOptions{Query: "pump"}); len(got) != 1 {
+			t.Fatalf("found %q", got)
+		}
+	}
+	var all, searches int
+	if err := s.DB().QueryRowContext(t.Context(), "SELECT count(*), count(*) FILTER (WHERE statement LIKE $1) FROM pg_prepared_statements",
+		"%ts_headline%").Scan(&all, &searches); err != nil {
+		t.Fatal(err)
+	}
+	if all == 0 || searches > 0 {
+		t.Errorf("%d of %d prepared statements are searches", searches, all)
+	}
+}
+
 // An acknowledged decision or grant is in the log of the server on disk, although its transaction does
 // not wait for the disk. Other processes of the server write there too, so most calls count.
 func TestAcknowledgedIsWritten(t *testing.T) {
