@@ -69,8 +69,7 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 			return nil, err
 		}
 	}
-	p.methods = methodTable()
-	p.checkedFields = checkedNames(p.methods)
+	p.methods, p.checkedFields = checkedMethods()
 	return p, nil
 }
 

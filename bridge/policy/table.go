@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // rule checks and rewrites fields of params. Fields of one rule depend on each other.
 type rule struct {
@@ -190,6 +193,12 @@ func methodTable() map[string]*methodSpec {
 	}
 	return table
 }
+
+// checkedMethods returns methodTable and checkedNames, which all policies share.
+var checkedMethods = sync.OnceValues(func() (map[string]*methodSpec, map[string]string) {
+	table := methodTable()
+	return table, checkedNames(table)
+})
 
 // checkedNames maps the folded names of all checked fields to the names.
 func checkedNames(table map[string]*methodSpec) map[string]string {
