@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -54,35 +52,16 @@ func (b *bench) backpressure(int) error {
 
 // runBlocked runs one conversation: a turn in which the stand-in writes its load.
 func (b *bench) runBlocked(load, text string, run func(*chain) ([]float64, error)) (times []float64, p passResult, err error) {
-	dir, err := os.MkdirTemp(b.dir, "held-")
-	if err != nil {
-		return nil, p, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return nil, p, err
-	}
-	c, err := b.startProxy(pipes, append(b.env(load), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
-	if err != nil {
-		return nil, p, err
-	}
-	err = c.open(false)
-	if err == nil {
-		p.idle, err = memory(c.worker, "VmRSS:")
-	}
-	if err == nil {
-		times, err = run(c)
-	}
-	if err == nil {
+	err = b.inTurn(feature{text: text}, load, func(c *chain) (err error) {
+		if p.idle, err = memory(c.worker, "VmRSS:"); err != nil {
+			return err
+		}
+		if times, err = run(c); err != nil {
+			return err
+		}
 		p.peak, err = memory(c.worker, "VmHWM:")
-	}
-	if err == nil {
-		_, err = c.end()
-	}
-	if err != nil {
-		c.kill()
-	}
+		return err
+	})
 	return times, p, err
 }
 

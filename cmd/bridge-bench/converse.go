@@ -37,6 +37,9 @@ func (s *standIn) converse(line []byte) error {
 		if s.name == deafClient || s.name == deafCodex {
 			return s.beHeldUp()
 		}
+		if s.name == pacedLoad {
+			return s.writePaced()
+		}
 		if err := s.load.writeTo(1); err != nil {
 			return err
 		}

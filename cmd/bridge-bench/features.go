@@ -74,30 +74,38 @@ func featured(name, title string, goals map[string]float64) measurement {
 }
 
 // converse makes a proxy with a feature pass the load of a turn; with check it compares the bytes.
-// It removes the state.
 func (b *bench) converse(f feature, name string, l load, check bool) (p passResult, err error) {
+	err = b.inTurn(f, name, func(c *chain) (err error) {
+		drain := c.toEnd
+		if check {
+			drain = func() error { return c.allOf(l) }
+		}
+		p, err = c.pass(l, list, drain)
+		return err
+	})
+	return p, err
+}
+
+// inTurn runs a function in a turn through a proxy with a feature. It removes the state.
+func (b *bench) inTurn(f feature, load string, run func(*chain) error) (err error) {
 	dir, err := os.MkdirTemp(b.dir, "feature-")
 	if err != nil {
-		return p, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := "" // no configuration
 	if f.text != "" {
 		file = filepath.Join(dir, "config.toml")
 		if err := os.WriteFile(file, fmt.Appendf(nil, f.text+"%.0[1]s", strconv.Quote(b.cat)), 0o600); err != nil {
-			return p, err
+			return err
 		}
 	}
-	c, err := b.startProxy(pipes, append(b.env(name), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
+	c, err := b.startProxy(pipes, append(b.env(load), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
 	if err != nil {
-		return p, err
-	}
-	drain := c.toEnd
-	if check {
-		drain = func() error { return c.allOf(l) }
+		return err
 	}
 	if err = c.open(f.knowsBridge); err == nil {
-		p, err = c.pass(l, list, drain)
+		err = run(c)
 	}
 	if err == nil {
 		_, err = c.end()
@@ -105,5 +113,5 @@ func (b *bench) converse(f feature, name string, l load, check bool) (p passResu
 	if err != nil {
 		c.kill()
 	}
-	return p, err
+	return err
 }

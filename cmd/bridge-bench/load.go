@@ -82,6 +82,7 @@ const (
 	idleLoad   = "idle"
 	toolLoad   = "tools" // the stand-in calls a host tool
 	streamLoad = "stream"
+	pacedLoad  = "pace"
 )
 
 func (ls loads) load(name string) (load, error) {
@@ -112,6 +113,8 @@ func (ls loads) load(name string) (load, error) {
 		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece, onRequest: true}, nil
 	case "turns":
 		return ls.turns(1_000_000/part, piece)
+	case pacedLoad: // the stand-in waits between the lines
+		return ls.turns(2_000/part, 0)
 	case "turns-each":
 		return ls.turns(200_000/part, 0)
 	}

@@ -24,6 +24,7 @@ var measurements = []measurement{
 	featured("talk", "features on, 1,000,000 notifications of 250 B", deltaGoals),
 	featured("turns", "features on, 1,000,000 messages of turns", turnGoals),
 	featured("turns-each", "features on, 200,000 messages of turns, one write each", nil),
+	{name: pacedLoad, round: (*bench).paced},
 	roundTrip(pipes),
 	roundTrip(sockets),
 	{name: "held", round: (*bench).backpressure},
