@@ -93,36 +93,37 @@ func kindsIn(text string) kinds {
 
 type replacement struct {
 	kind    kinds
+	needs   string // a text that each match has; "": none
 	pattern expr
 	with    string
 }
 
 // replacements are applied in this order: longer formats first.
 var replacements = []replacement{
-	{keyBlock, newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
-	{jwt, newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
-	{cookieHeader, newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
-	{authHeader, newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
-	{bearer, newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
-	{basic, newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
-	{userOfURL, newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + placeholder + "@"}, // too long for a user name
-	{userOfURL, newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + placeholder + "@"},
-	{prefixedKey, newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), placeholder},
-	{vendorToken, newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), placeholder},
-	{cloudKey, newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), placeholder},
-	{assigned, newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + placeholder}, // YAML
+	{keyBlock, "", newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
+	{jwt, ".", newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
+	{cookieHeader, ":", newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{authHeader, "", newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{bearer, "", newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
+	{basic, "", newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
+	{userOfURL, "@", newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + placeholder + "@"}, // too long for a user name
+	{userOfURL, "@", newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + placeholder + "@"},
+	{prefixedKey, "", newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), placeholder},
+	{vendorToken, "", newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), placeholder},
+	{cloudKey, "", newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), placeholder},
+	{assigned, "\n", newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + placeholder}, // YAML
 }
 
 // unquotedReplacements are applied after quoted values are replaced.
 var unquotedReplacements = []replacement{
-	{assigned, newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
-	{assigned, newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
-	{session, newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, "", newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
+	{session, "=", newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
 }
 
 func replaceAll(text string, found kinds, list []replacement) string {
 	for _, s := range list {
-		if found&s.kind != 0 {
+		if found&s.kind != 0 && strings.Contains(text, s.needs) {
 			text = s.pattern().ReplaceAllString(text, s.with)
 		}
 	}

@@ -3,6 +3,7 @@ package redact
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,12 +40,16 @@ func TestWordSetMatchesTheExpression(t *testing.T) {
 
 // A regular expression is applied to every text that it matches.
 func TestKindsOfSecretsAreFound(t *testing.T) {
-	all := slices.Concat(replacements, unquotedReplacements, []replacement{{data, dataURL, ""}, {assigned, quotedName, ""}})
+	all := slices.Concat(replacements, unquotedReplacements, []replacement{{kind: data, pattern: dataURL}, {kind: assigned, pattern: quotedName}})
 	for _, one := range all {
 		text := rapid.StringMatching(one.pattern().String())
 		rapid.Check(t, func(t *rapid.T) {
-			if secret := text.Draw(t, "secret"); kindsIn(secret)&one.kind == 0 {
+			secret := text.Draw(t, "secret")
+			if kindsIn(secret)&one.kind == 0 {
 				t.Fatalf("%q: %b, want %b", secret, kindsIn(secret), one.kind)
+			}
+			if !strings.Contains(secret, one.needs) {
+				t.Fatalf("%q has no %q", secret, one.needs)
 			}
 		})
 	}
