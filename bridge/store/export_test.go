@@ -42,3 +42,11 @@ func SetMaxCounted(t testing.TB, n int) {
 	maxCounted = n
 	t.Cleanup(func() { maxCounted = before })
 }
+
+// SetWindow changes how many of the newest records a search of PostgreSQL reads first, until the test
+// ends.
+func SetWindow(t testing.TB, n int) {
+	before := window
+	window = n
+	t.Cleanup(func() { window = before })
+}

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -249,6 +251,61 @@ func TestFindRanksByRareWords(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", test.query, diff)
 		}
 	}
+}
+
+// Find finds the newest 1,000 matches, in whichever way it reads the records.
+func TestFindInManyRecords(t *testing.T) {
+	const count = 3000
+	each := map[string]int{"all": 1, "half": 2, "tenth": 10, "fiftieth": 50, "rare": 700, "none": count} // word: in each n-th record, but not in the first
+	has := func(n int, word string) bool { return n > 0 && n%each[word] == 0 }
+	var all []store.Record
+	for n := range count {
+		r := testRecord("u", []store.Kind{store.Tool, store.User, store.User}[n%3], n, "")
+		for word := range each {
+			if has(n, word) {
+				r.Text += " " + word
+			}
+		}
+		if n%400 == 0 {
+			r.Thread = "seldom"
+		}
+		all = append(all, r)
+	}
+	onEach(t, func(t *testing.T, o store.Options) {
+		store.SetWindow(t, 100)
+		s := open(t, o)
+		addRecords(t, s, count, all...)
+		words := rapid.SampledFrom(slices.Sorted(maps.Keys(each)))
+		rapid.Check(t, func(t *rapid.T) {
+			wanted, unwanted := words.Draw(t, "wanted"), words.Draw(t, "unwanted")
+			from := rapid.SampledFrom([]int{0, 1500, 2990}).Draw(t, "from")
+			f := store.SearchOptions{
+				Query: wanted + " -" + unwanted, Limit: count, Since: all[from].Time,
+				Thread: rapid.SampledFrom([]string{"", "t", "seldom"}).Draw(t, "thread"),
+				Kind:   rapid.SampledFrom([]store.Kind{"", store.Tool, store.Plan}).Draw(t, "kind"),
+			}
+			var want, got []string
+			for n := count - 1; n >= from && len(want) < 1000; n-- {
+				if r := all[n]; has(n, wanted) && !has(n, unwanted) && (f.Thread == "" || r.Thread == f.Thread) && (f.Kind == "" || r.Kind == f.Kind) {
+					want = append(want, r.Item)
+				}
+			}
+			found, err := s.Find(context.Background(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range found {
+				got = append(got, one.Item)
+			}
+			if len(want) < 1000 { // the order is that of the scores
+				slices.Sort(got)
+				slices.Sort(want)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%+v: -want +got\n%s", f, diff)
+			}
+		})
+	})
 }
 
 // Find returns all records since a time, also if the clock was set back between them.
