@@ -32,7 +32,7 @@ const featurePreface = `
 `
 
 const peerPreface = `
-**Peers** take the proxy's place. %s The others are Go programs in cmd/bridge-bench/peers: one with encoding/json, two with JSON-RPC libraries. Those two lose members such as ` + "`emittedAtMs`" + `. jrpc2's client also reorders notifications: 724 of 20,000.
+**Peers** take the proxy's place. %s The others are Go programs in cmd/bridge-bench/peers. One copies bytes and reads no message: the floor for a proxy in Go. One uses encoding/json, two use JSON-RPC libraries. Those two lose members such as ` + "`emittedAtMs`" + `. jrpc2's client also reorders notifications: 724 of 20,000.
 `
 
 // page returns the report as Markdown.

@@ -46,7 +46,7 @@ func (p passage) round(b *bench, n int) error {
 	if err := b.passPeers(p, cat); err != nil {
 		return err
 	}
-	b.table.Add(table.Row{Key: "idle/memory", Title: "idle", What: "resident memory", Unit: "MiB", Goal: table.AtMost(24), Note: "after the handshake"}, mib(ours.idle))
+	b.table.Add(table.Row{Key: "idle/memory", Title: "idle", What: "resident memory", Unit: "MiB", Goal: table.AtMost(14), Note: "after the handshake"}, mib(ours.idle))
 	return nil
 }
 

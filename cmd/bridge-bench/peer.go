@@ -39,10 +39,12 @@ func (b *bench) findPeers() error {
 		}
 		b.peers = append(b.peers, &peer{name: "socat", key: "socat", args: []string{socat, "-b", "65536", "-t", "0.1", "STDIO", "EXEC:stand-in app-server,pipes"}, path: bin})
 	}
-	for _, one := range []struct{ name, key string }{
-		{"encoding/json", "json"}, {"go.lsp.dev/jsonrpc2", "jsonrpc2"}, {"creachadair/jrpc2", "jrpc2"},
+	for _, one := range []peer{
+		{name: "a copying Go program", key: "copy"}, {name: "encoding/json", key: "json", slow: true},
+		{name: "go.lsp.dev/jsonrpc2", key: "jsonrpc2", slow: true}, {name: "creachadair/jrpc2", key: "jrpc2", slow: true},
 	} {
-		b.peers = append(b.peers, &peer{name: one.name, key: one.key, args: []string{program, one.key, b.self, "app-server"}, slow: true})
+		one.args = []string{program, one.key, b.self, "app-server"}
+		b.peers = append(b.peers, &one)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Command peers has proxies for Codex's app-server as a developer would write them with or without
 // a library. bridge-bench compares them with codex-bridge.
 //
-//	peers json|jsonrpc2|jrpc2 PROGRAM ARGS…
+//	peers copy|json|jsonrpc2|jrpc2 PROGRAM ARGS…
 //
 // Each starts the program and forwards messages between it and its own stdin and stdout. They are a
 // separate module, so that builds of codex-bridge do not need their libraries.
@@ -15,6 +15,7 @@ import (
 
 // proxies forward all messages between both sides until both have ended.
 var proxies = map[string]func(client, codex *pipe) error{
+	"copy":     proxyCopy,
 	"json":     proxyJSON,
 	"jsonrpc2": proxyJSONRPC2,
 	"jrpc2":    proxyJRPC2,
@@ -29,7 +30,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 2 || proxies[args[0]] == nil {
-		return errors.New("usage: peers json|jsonrpc2|jrpc2 PROGRAM ARGS…")
+		return errors.New("usage: peers copy|json|jsonrpc2|jrpc2 PROGRAM ARGS…")
 	}
 	codex, wait, err := start(args[1], args[2:])
 	if err != nil {

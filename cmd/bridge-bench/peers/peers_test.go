@@ -84,7 +84,7 @@ func orNull(raw json.RawMessage) string {
 func TestPeers(t *testing.T) {
 	long := `{"text":"` + strings.Repeat("long ", 1<<20) + `"}`
 	// Codex sends the last member, and not all peers keep it.
-	for _, peer := range []string{"json", "jsonrpc2", "jrpc2"} {
+	for _, peer := range []string{"copy", "json", "jsonrpc2", "jrpc2"} {
 		t.Run(peer, func(t *testing.T) {
 			cmd := exec.Command(program, peer, os.Args[0])
 			cmd.Env = append(os.Environ(), asCodex+"=1")
