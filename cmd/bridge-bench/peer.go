@@ -96,10 +96,15 @@ func (b *bench) passPeers(p passage, cat passResult) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
-		b.table.Add(table.Row{
+		row := table.Row{
 			Key: "pass/" + p.load + "/" + string(p.over) + "/" + one.key, Title: p.title + ", " + string(p.over), What: one.name + part, Unit: "×",
 			Note: "%.2f GB/s",
-		}, got.perByte()/cat.perByte(), got.speed())
+		}
+		b.table.Add(row, got.perByte()/cat.perByte(), got.speed())
+		if !one.slow {
+			row.Key, row.What, row.Note = row.Key+"/cpu", row.What+", CPU", "%.0f ms"
+			b.table.Add(row, ratio(got.cpu, cat.cpu), ms(got.cpu))
+		}
 	}
 	return nil
 }
