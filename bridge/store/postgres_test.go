@@ -86,7 +86,7 @@ func TestSearchIsPlannedEachTime(t *testing.T) {
 	}
 	var all, searches int
 	if err := s.DB().QueryRowContext(t.Context(), "SELECT count(*), count(*) FILTER (WHERE statement LIKE $1) FROM pg_prepared_statements",
-		"%ts_headline%").Scan(&all, &searches); err != nil {
+		"%websearch_to_tsquery%").Scan(&all, &searches); err != nil {
 		t.Fatal(err)
 	}
 	if all == 0 || searches > 0 {

@@ -27,7 +27,7 @@ type SearchOptions struct {
 	Thread string    // id; empty: all threads
 	Kind   Kind      // empty: all kinds
 	Since  time.Time // zero: records of any time
-	Limit  int       // maximum number of records; 0: 20
+	Limit  int       // maximum number of records, at most 1,000; 0: 20
 }
 
 // Match is a record that matches a query.
@@ -45,7 +45,7 @@ func (m *Match) scan(scan func(...any) error) error {
 }
 
 // Find returns the matching records, the best first. If 1,000 or more match, it returns the newest
-// first, without scores. In SQLite, a word or phrase that 20,000 or more records have does not count
+// 1,000 at most, the newest first, without scores. In SQLite, a word or phrase that 20,000 or more records have does not count
 // for the order. Without a word to search for, it returns ErrEmptyQuery.
 func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
 	f.Thread = cleanRecordText(f.Thread)

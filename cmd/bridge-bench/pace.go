@@ -18,7 +18,7 @@ const pace = time.Millisecond
 // pacedResult is the result of a load at this pace.
 type pacedResult struct {
 	took   time.Duration // from the first message sent to the last one received
-	delays []float64     // of each message on its way through the bridge, in µs
+	delays []float64     // of each message, from its write to its read, in µs
 }
 
 // paced measures the messages of a turn at the pace of Codex: with each feature that reads them, against

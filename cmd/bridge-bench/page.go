@@ -28,11 +28,11 @@ CPU is the processor time of the proxy, or of the ` + "`cat`" + ` that carries t
 `
 
 const featurePreface = `
-**Features**: before the load the client starts a thread and a turn. The reference is the bridge without a configuration. The load "messages of turns" repeats two captured turns of Codex 0.169.0: 96 of 100 messages are deltas.
+**Features**: before the load the client starts a thread and a turn. The reference is the bridge without a configuration. The load "messages of turns" repeats two captured turns of Codex 0.169.0: 96 of 100 messages are deltas. At one message each millisecond, look at the delay of a message: the whole time is mostly the wait between messages.
 `
 
 const peerPreface = `
-**Peers** take the proxy's place. %s The others are Go programs in cmd/bridge-bench/peers. One copies bytes and reads no message: the floor for a proxy in Go. One uses encoding/json, two use JSON-RPC libraries. Those two lose members such as ` + "`emittedAtMs`" + `. jrpc2's client also reorders notifications: 724 of 20,000.
+**Peers** take the proxy's place. %s The others are Go programs in cmd/bridge-bench/peers. One copies bytes and parses no message. One uses encoding/json, two use JSON-RPC libraries. Those two lose members such as ` + "`emittedAtMs`" + `. jrpc2's client also reorders notifications: 724 of 20,000.
 `
 
 // tenMillion has measurements by hand: to add so many records takes an hour.

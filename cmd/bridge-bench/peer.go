@@ -17,7 +17,7 @@ type peer struct {
 	name string // in the report
 	key  string
 	args []string // the program and its arguments
-	slow bool     // it gets a smaller load
+	slow bool     // it decodes the messages, and gets a smaller load
 	path string   // start of its PATH; empty: unchanged
 }
 
@@ -92,7 +92,11 @@ func (b *bench) passPeers(p passage, cat passResult) error {
 		if one.slow {
 			part = fmt.Sprintf(" (%s lines)", formatThousands(l.lines()))
 		}
-		got, err := b.through(one.start(b), p.over, b.env(name), l, func(c *chain) error { return c.linesOf(l) })
+		drain := func(c *chain) error { return c.bytesOf(l, false) }
+		if one.slow { // it changes the bytes
+			drain = func(c *chain) error { return c.linesOf(l) }
+		}
+		got, err := b.through(one.start(b), p.over, b.env(name), l, drain)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}

@@ -21,7 +21,7 @@ type searchHistoryCmd struct {
 	Thread string   `help:"Only records of a thread."`
 	Since  timeFlag `placeholder:"TIME" help:"Only records since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 	Kind   string   `help:"Only records of a kind: user, assistant, reasoning, plan, tool, compaction or gap."`
-	Limit  int      `help:"The number of results." default:"20"`
+	Limit  int      `help:"The number of results, at most 1,000." default:"20"`
 	JSON   bool     `help:"Print JSON." name:"json"`
 }
 

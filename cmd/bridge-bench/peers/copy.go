@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// proxyCopy copies bytes and reads no message: the least that a proxy in Go can do.
+// proxyCopy copies bytes and parses no message.
 func proxyCopy(client, codex *pipe) error {
 	return both(
 		func() error { return errors.Join(copyBytes(codex, client), codex.Close()) },
@@ -13,7 +13,7 @@ func proxyCopy(client, codex *pipe) error {
 }
 
 func copyBytes(to io.Writer, from io.Reader) error {
-	// Without the methods of files, which would ask the kernel for other ways to copy.
+	// The structs hide ReadFrom and WriteTo of files, which copy in the kernel if they can.
 	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, 64<<10))
 	return err
 }
