@@ -28,7 +28,9 @@ CPU is the processor time of the proxy, or of the ` + "`cat`" + ` that carries t
 `
 
 const featurePreface = `
-**Features**: before the load the client starts a thread and a turn. The reference is the bridge without a configuration. The load "messages of turns" repeats two captured turns of Codex 0.169.0: 96 of 100 messages are deltas. At one message each millisecond, look at the delay of a message: the whole time is mostly the wait between messages.
+**Features**: before the load the client starts a thread and a turn. The reference is the bridge without a configuration. The load "messages of turns" repeats two captured turns of Codex 0.169.0: 96 of 100 messages are deltas.
+
+In the rows with one message each millisecond, look at the delay of a message. The whole time is mostly the wait between messages.
 `
 
 const peerPreface = `
@@ -37,7 +39,7 @@ const peerPreface = `
 
 // tenMillion has measurements by hand: to add so many records takes an hour.
 const tenMillion = `
-**Ten million records**, measured by hand on two cores, with records that SQL statements wrote: the searches of the rows "growth" take 5 to 146 ms in SQLite. In PostgreSQL they take 12 to 139 ms, and a phrase of two frequent words with a rare word 195 ms. PostgreSQL takes 1.1 s for a frequent word without another one that all its records have.
+**Ten million records** were measured by hand on two cores; SQL statements wrote them. The searches of the rows "growth" take 5 to 146 ms in SQLite. In PostgreSQL they take 12 to 139 ms, and a phrase of two frequent words with a rare word 195 ms. PostgreSQL takes 1.1 s for a frequent word without another one that all its records have.
 `
 
 // page returns the report as Markdown.
