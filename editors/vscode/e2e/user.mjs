@@ -104,8 +104,15 @@ export class User {
   }
 
   async closeEditors() {
-    await this.command("View: Close All Editors");
-    await until("no editor is open", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
+    const tabs = this.page.locator(".tabs-container .tab");
+    // The list of commands can change just before the click, which then picks another command.
+    await until("no editor is open", async () => {
+      await this.command("View: Close All Editors");
+      return tabs.first().waitFor({ state: "detached", timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    });
   }
 
   async open(file) {
