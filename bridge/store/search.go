@@ -44,9 +44,9 @@ func (m *Match) scan(scan func(...any) error) error {
 	return err
 }
 
-// Find returns the matching records, the best first. If 1,000 or more match, it returns the newest
-// 1,000 at most, the newest first, without scores. In SQLite, a word or phrase that 20,000 or more records have does not count
-// for the order. Without a word to search for, it returns ErrEmptyQuery.
+// Find returns the matching records, at most 1,000, the best first. If 1,000 or more match, it returns
+// the newest, the newest first, without scores. In SQLite, a word or phrase that 20,000 or more records
+// have does not count for the order. Without a word to search for, it returns ErrEmptyQuery.
 func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
 	f.Thread = cleanRecordText(f.Thread)
 	q, err := parseQuery(cleanRecordText(f.Query))

@@ -16,8 +16,8 @@ var window = 2_000
 // tsquery is a query of the index of words.
 const tsquery = `websearch_to_tsquery('simple', $1)`
 
-// ofSearch are the conditions of a search.
-const ofSearch = `words @@ ` + tsquery + ` AND ($2 = '' OR time >= $2) AND ($3 = '' OR thread = $3) AND ($4 = '' OR kind = $4)`
+// searchConditions select the records of a search: $1 to $4 are its query, time, thread and kind.
+const searchConditions = `words @@ ` + tsquery + ` AND ($2 = '' OR time >= $2) AND ($3 = '' OR thread = $3) AND ($4 = '' OR kind = $4)`
 
 // postgresFind finds the newest matches, at most maxRanked, and ranks them if they are fewer.
 //
@@ -44,7 +44,7 @@ func postgresFind(ctx context.Context, s *Store, f SearchOptions, q query, since
 	}
 	// The conditions again: another record can have the number of one that was deleted since.
 	return queryAll(ctx, s.read, (*Match).scan, `WITH hit AS MATERIALIZED
-			(SELECT *, `+score+` AS score FROM transcript WHERE seq = ANY($5) AND `+ofSearch+` ORDER BY score DESC, seq DESC LIMIT $6)
+			(SELECT *, `+score+` AS score FROM transcript WHERE seq = ANY($5) AND `+searchConditions+` ORDER BY score DESC, seq DESC LIMIT $6)
 		SELECT `+recordColumns+`, ts_headline('simple', text, `+tsquery+`, 'StartSel=[, StopSel=], MaxWords=24, MinWords=12'), score
 		FROM hit ORDER BY score DESC, seq DESC`, append(args, hits, f.Limit)...)
 }

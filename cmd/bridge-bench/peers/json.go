@@ -7,13 +7,7 @@ import (
 	"io"
 )
 
-// proxyJSON decodes and encodes each message.
-func proxyJSON(client, codex *pipe) error {
-	return both(
-		func() error { return errors.Join(copyJSON(codex, client), codex.Close()) },
-		func() error { return copyJSON(client, codex) })
-}
-
+// copyJSON decodes and encodes each message.
 func copyJSON(to io.Writer, from io.Reader) error {
 	d := json.NewDecoder(from)
 	w := bufio.NewWriter(to)

@@ -15,8 +15,8 @@ import (
 
 // proxies forward all messages between both sides until both have ended.
 var proxies = map[string]func(client, codex *pipe) error{
-	"copy":     proxyCopy,
-	"json":     proxyJSON,
+	"copy":     eachWay(copyBytes),
+	"json":     eachWay(copyJSON),
 	"jsonrpc2": proxyJSONRPC2,
 	"jrpc2":    proxyJRPC2,
 }

@@ -28,6 +28,15 @@ func start(program string, args []string) (p *pipe, wait func() error, err error
 	return &pipe{out, in}, cmd.Wait, cmd.Start()
 }
 
+// eachWay returns a proxy that copies in each direction.
+func eachWay(copyTo func(to io.Writer, from io.Reader) error) func(client, codex *pipe) error {
+	return func(client, codex *pipe) error {
+		return both(
+			func() error { return errors.Join(copyTo(codex, client), codex.Close()) },
+			func() error { return copyTo(client, codex) })
+	}
+}
+
 // both runs the two directions. At the end of the client's input it closes Codex's input; Codex
 // then exits, and the other direction ends.
 func both(fromClient, fromCodex func() error) error {

@@ -105,7 +105,7 @@ export class User {
 
   async closeEditors() {
     const tabs = this.page.locator(".tabs-container .tab");
-    // The list of commands can change just before the click, which then picks another command.
+    // Once in several runs editors stayed open after the command. The reason is unknown.
     await until("no editor is open", async () => {
       await this.command("View: Close All Editors");
       return tabs.first().waitFor({ state: "detached", timeout: 5000 }).then(
