@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-neovim e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -89,8 +89,8 @@ demo-std:
 	@$(DEMO_BUILD) net/http database/sql encoding/gob encoding/xml expvar go/doc image/jpeg image/png log/slog
 
 # The fast tests come first, beside the downloads of the editors. `.ci/run` and `make check` run go vet, so the
-# tests need not. The scenes in VS Code often wait, so a few tests run beside them; more would slow them down and
-# fail by their limits of time.
+# tests need not. The scenes in VS Code often wait, so some tests run beside them, two at a time and with less
+# priority; without that, scenes would fail by their limits of time.
 test: setup postgres ## all tests, those against the real codex and in real editors too
 	$(MAKE) -j2 --no-print-directory test-packages editors
 	$(MAKE) -j2 --no-print-directory e2e-vscode test-beside
@@ -99,14 +99,18 @@ test: setup postgres ## all tests, those against the real codex and in real edit
 test-packages:
 	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
 	go -C $(PEERS) test -vet=off ./...
-test-beside: e2e-neovim
+test-beside: e2e-beside
 	GOFLAGS="$$(go env GOFLAGS) -p=1" nice -n 5 $(MAKE) laws portable CHECKS=5000 PORTABLE_E2E=
 e2e-vscode:
 	$(E2E_TEST) -run '^TestVSCode$$'
-e2e-neovim:
-	nice -n 5 $(E2E_TEST) -parallel 2 -run '^TestNeovim' -skip '$(VARIANTS)|$(CONTROLS)'
+e2e-beside:
+	nice -n 5 $(E2E_TEST) -parallel 2 -run '$(BESIDE)' -skip '$(VARIANTS)|$(CONTROLS)'
 e2e-others:
-	$(E2E_TEST) -skip '^(TestVSCode$$|TestNeovim)|$(VARIANTS)|$(CONTROLS)'
+	$(E2E_TEST) -skip '^TestVSCode$$|$(BESIDE)|$(VARIANTS)|$(CONTROLS)'
+
+# Those that run beside VS Code, by the beginnings of their names. As long as they and laws and portable take
+# less time than VS Code, more letters make `make test` shorter.
+BESIDE = ^Test(Neovim|[FGHPR])
 
 # Up to three tests that fail are tried once more, alone, and the summary names them: a failure that does
 # not come again is a defect too, but not one of the change at hand. The arguments: a format, packages.

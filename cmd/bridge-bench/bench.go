@@ -22,6 +22,8 @@ type options struct {
 	list   bool
 	write  string
 	proxy  string
+	// records is the folder with the databases of growth; empty: only small ones, in dir
+	records string
 }
 
 // bench is one run of the program.
@@ -125,6 +127,11 @@ func (b *bench) prepare(chosen []measurement) (err error) {
 	}
 	b.root = filepath.Dir(strings.TrimSpace(string(mod)))
 	b.loads = loads{short: b.short, capture: filepath.Join(b.root, captured)}
+	if b.records != "" {
+		if b.records, err = filepath.Abs(b.records); err != nil {
+			return err
+		}
+	}
 	if b.proxy == "" {
 		b.proxy = filepath.Join(b.dir, "codex-bridge")
 		if err := build(b.root, b.proxy, "./cmd/codex-bridge"); err != nil {

@@ -55,7 +55,7 @@ func (b *bench) history(n int) (err error) {
 		}
 	}
 	began := time.Now()
-	if err := keepBatch(ctx, s, count+n*batch); err != nil {
+	if err := keepBatch(ctx, s, count+n*batch, batch); err != nil {
 		return err
 	}
 	took := time.Since(began)
@@ -105,18 +105,18 @@ func (b *bench) search(ctx context.Context, s *store.Store, key, title string) (
 // fillRecords writes the records for the searches.
 func fillRecords(ctx context.Context, s *store.Store, count int) error {
 	for first := 0; first < count; first += batch {
-		if err := keepBatch(ctx, s, first); err != nil {
+		if err := keepBatch(ctx, s, first, batch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batch is the number of records per transaction, which has a deadline.
+// batch is the number of records in a measured transaction, which has a deadline.
 const batch = 1000
 
-func keepBatch(ctx context.Context, s *store.Store, first int) error {
-	records := make([]store.Record, batch)
+func keepBatch(ctx context.Context, s *store.Store, first, count int) error {
+	records := make([]store.Record, count)
 	for i := range records {
 		records[i] = benchRecord(first + i)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -43,40 +44,82 @@ func (b *bench) hooks(n int) error {
 const denied = "denied"
 
 func (b *bench) hooksOf(n int, socket string) error {
-	passes := func() (float64, error) { return b.hook(socket, "Bash", "") }
-	denies := func() (float64, error) { return b.hook(socket, denied, `"deny"`) }
-	nothing := func() (float64, error) { return b.asHook("Bash", "", "true") }
-	const times = 9
-	var ours, refusals, trues []float64
-	for i := range times {
-		err := alternate(n+i,
-			func() error { return another(&ours, passes) },
-			func() error { return another(&trues, nothing) })
-		if err == nil {
-			err = another(&refusals, denies)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	one, refusal, base := table.Median(ours), table.Median(refusals), table.Median(trues)
-	title := "one hook, from the start of its process to its end"
-	b.table.Add(table.Row{Key: "hook/ratio", Title: title, What: "against `true`", Unit: "×", Goal: table.AtMost(2.5)}, one/base)
-	b.table.Add(table.Row{Key: "hook/time", Title: title, What: "the call passes", Unit: "ms", Goal: table.AtMost(10), Note: "`true` %.1f ms"}, one, base)
-	b.table.Add(table.Row{Key: "hook/denied", Title: title, What: "the call is denied", Unit: "ms", Goal: table.AtMost(10)}, refusal)
-
-	var many, none []float64
-	err := alternate(n,
-		func() error { return runAtOnce(&many, passes) },
-		func() error { return runAtOnce(&none, nothing) })
+	alone, err := b.hookOnly()
 	if err != nil {
 		return err
 	}
-	title = fmt.Sprintf("%d hooks at once", atOnce)
-	b.table.Add(table.Row{Key: "hook/many/p50", Title: title, What: "p50", Unit: "ms", Note: "`true` %.1f ms"}, table.Median(many), table.Median(none))
-	b.table.Add(table.Row{Key: "hook/many/p99", Title: title, What: "p99", Unit: "ms", Goal: table.AtMost(50), Note: "`true` %.1f ms"},
-		table.Quantile(many, 0.99), table.Quantile(none, 0.99))
+	ways := []func() (float64, error){
+		func() (float64, error) { return b.hook(b.proxy, socket, "Bash", "") },
+		func() (float64, error) { return b.asHook("Bash", "", "true") },
+		func() (float64, error) { return b.hook(alone, socket, "Bash", "") },
+		func() (float64, error) { return b.asHook("Bash", "", alone) }, // does nothing
+	}
+	if err := b.oneByOne(n, ways); err != nil {
+		return err
+	}
+	var refused []float64
+	for range oneByOneTimes {
+		if err := another(&refused, func() (float64, error) { return b.hook(b.proxy, socket, denied, `"deny"`) }); err != nil {
+			return err
+		}
+	}
+	b.table.Add(table.Row{Key: "hook/denied", Title: oneHookTitle, What: "the call is denied", Unit: "ms", Goal: table.AtMost(10)}, table.Median(refused))
+	return b.atOnce(n, ways)
+}
+
+const (
+	oneByOneTimes = 9
+	oneHookTitle  = "one hook, from the start of its process to its end"
+)
+
+func (b *bench) oneByOne(n int, ways []func() (float64, error)) error {
+	took := make([][]float64, len(ways))
+	for i := range oneByOneTimes {
+		for next := range ways {
+			way := (n + i + next) % len(ways)
+			if err := another(&took[way], ways[way]); err != nil {
+				return err
+			}
+		}
+	}
+	one, base, alone, empty := table.Median(took[0]), table.Median(took[1]), table.Median(took[2]), table.Median(took[3])
+	b.table.Add(table.Row{Key: "hook/ratio", Title: oneHookTitle, What: "against `true`", Unit: "×", Goal: table.AtMost(2.5)}, one/base)
+	b.table.Add(table.Row{Key: "hook/time", Title: oneHookTitle, What: "the call passes", Unit: "ms", Goal: table.AtMost(10), Note: "`true` %.1f ms"}, one, base)
+	b.table.Add(table.Row{Key: "hook/only", Title: oneHookTitle, What: onlyHook + ", against `true`", Unit: "×", Note: "%.1f ms"}, alone/base, alone)
+	b.table.Add(table.Row{Key: "hook/empty", Title: oneHookTitle, What: emptyGo + ", against `true`", Unit: "×", Note: "%.1f ms"}, empty/base, empty)
 	return nil
+}
+
+func (b *bench) atOnce(n int, ways []func() (float64, error)) error {
+	took := make([][]float64, len(ways))
+	for next := range ways {
+		way := (n + next) % len(ways)
+		if err := runAtOnce(&took[way], ways[way]); err != nil {
+			return err
+		}
+	}
+	p99 := func(way int) float64 { return table.Quantile(took[way], 0.99) }
+	title := fmt.Sprintf("%d hooks at once", atOnce)
+	b.table.Add(table.Row{Key: "hook/many/p50", Title: title, What: "p50", Unit: "ms", Note: "`true` %.1f ms"}, table.Median(took[0]), table.Median(took[1]))
+	b.table.Add(table.Row{Key: "hook/many/p99", Title: title, What: "p99", Unit: "ms", Goal: table.AtMost(50), Note: "`true` %.1f ms"}, p99(0), p99(1))
+	b.table.Add(table.Row{Key: "hook/many/ratio", Title: title, What: "p99 against `true`", Unit: "×", Goal: table.AtMost(4)}, p99(0)/p99(1))
+	b.table.Add(table.Row{Key: "hook/many/only", Title: title, What: onlyHook + ", p99", Unit: "ms", Note: "%.1f× of `true`"}, p99(2), p99(2)/p99(1))
+	b.table.Add(table.Row{Key: "hook/many/empty", Title: title, What: emptyGo + ", p99", Unit: "ms", Note: "%.1f× of `true`"}, p99(3), p99(3)/p99(1))
+	return nil
+}
+
+const (
+	onlyHook = "a program with the hook alone"
+	emptyGo  = "the same program without a call"
+)
+
+// hookOnly returns the program of the package hookonly.
+func (b *bench) hookOnly() (string, error) {
+	program := filepath.Join(b.dir, "hookonly")
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	return program, build(b.root, program, "./cmd/bridge-bench/hookonly")
 }
 
 func another(all *[]float64, run func() (float64, error)) error {
@@ -103,9 +146,9 @@ func runAtOnce(all *[]float64, run func() (float64, error)) error {
 	return nil
 }
 
-// hook returns the time of one hook process, in ms.
-func (b *bench) hook(socket, tool, want string) (float64, error) {
-	return b.asHook(tool, want, b.proxy, "hook", "--socket", socket, "--event", string(hook.PreToolUse), "--timeout", "1m")
+// hook returns the time of one hook process of a program, in ms.
+func (b *bench) hook(program, socket, tool, want string) (float64, error) {
+	return b.asHook(tool, want, program, "hook", "--socket", socket, "--event", string(hook.PreToolUse), "--timeout", "1m")
 }
 
 // asHook starts a program as Codex starts a hook. Its output must contain want; an empty want means

@@ -3,7 +3,7 @@
 // Command bridge-bench measures the costs of the bridge: it builds the proxy, runs it as a real
 // process against `cat` in the same place, and prints ratios.
 //
-//	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-write docs/internals/benchmarks.md]
+//	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-records FOLDER] [-write docs/internals/benchmarks.md]
 //
 // Machines are noisy. Each round runs the proxy and the reference one after the other and gives one
 // ratio; the report has the median of the rounds, with the smallest and the largest. Each round
@@ -39,6 +39,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "measure only these `names`, as -list shows them, or all that begin with a name's words: pass, features/turns; separated by commas")
 	flag.BoolVar(&o.list, "list", false, "only show the names of what is measured")
 	flag.StringVar(&o.write, "write", "", "also write the report to this file, as Markdown")
+	flag.StringVar(&o.records, "records", "", "also measure searches among ten million records, and keep the databases in this `folder`; to fill them takes hours and 15 GB")
 	flag.StringVar(&o.proxy, "proxy", "", "measure this codex-bridge instead of building one")
 	flag.Parse()
 	if flag.NArg() > 0 {

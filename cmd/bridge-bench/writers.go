@@ -26,8 +26,6 @@ const (
 	writerTime = 3 * time.Second
 	// writerCount is the number of writing processes.
 	writerCount = 50
-	// envWide also measures the growth to ten million records, which takes an hour.
-	envWide = "CODEX_BRIDGE_WIDE"
 )
 
 // writers measures how many decisions and grants fifty processes write, with the sync of each commit.
@@ -144,76 +142,4 @@ func writeEntry(ctx context.Context, s *store.Store, kind, name string) error {
 		Rule: "policy.sandbox", Reason: "the sandbox is read-only", Origin: "config.toml:4", Fields: []string{"sandboxPolicy"},
 		Message: store.Sum([]byte(name)), Facts: `{"method":"turn/start"}`,
 	})
-}
-
-// grown are the searches whose time the growth curve shows.
-var grown = []struct {
-	key, what, text string
-	search          store.SearchOptions
-}{
-	{"everywhere", "a word that is in all of them", "pump", store.SearchOptions{}},
-	{"rare", "a word that is in each thousandth", "rare77", store.SearchOptions{}},
-	{"both", "both", "pump rare77", store.SearchOptions{}},
-	{"few", "the first, and a word that is in each 50,000th", "pump word777", store.SearchOptions{}},
-	{"thread", "the first, in one of 1,000 threads", "pump", store.SearchOptions{Thread: "t123"}},
-	{"phrase", "a phrase that is in all of them, and the second", `"fails now" rare77`, store.SearchOptions{}},
-	{newestTenth, "the second, in the newest tenth", "rare77", store.SearchOptions{}},
-}
-
-// growth measures searches while the number of records grows. It runs its rounds one after the other.
-func (b *bench) growth(n int) (err error) {
-	if n > 0 {
-		return nil
-	}
-	ctx := context.Background()
-	s, err := store.Open(ctx, store.Options{Folder: filepath.Join(b.dir, "growth")})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	sizes := []int{10_000, 100_000}
-	if os.Getenv(envWide) != "" {
-		sizes = append(sizes, 1_000_000, 10_000_000)
-	}
-	have := 0
-	for _, size := range sizes {
-		for ; have < size; have += batch {
-			if err := keepBatch(ctx, s, have); err != nil {
-				return err
-			}
-		}
-		for range b.rounds {
-			if err := b.searchGrown(ctx, s, size); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (b *bench) searchGrown(ctx context.Context, s *store.Store, size int) error {
-	for _, one := range grown {
-		one.search.Query = one.text
-		if one.key == newestTenth {
-			one.search.Since = benchRecord(size / 10 * 9).Time
-		}
-		began := time.Now()
-		found, err := s.Find(ctx, one.search)
-		if err != nil {
-			return err
-		}
-		took := time.Since(began)
-		if len(found) == 0 && size >= 50_000 {
-			return fmt.Errorf("%q has no match", one.text)
-		}
-		note := ""
-		if size == 100_000 && one.key == "everywhere" {
-			note = "up to 10,000,000 with " + envWide + "=1"
-		}
-		b.table.Add(table.Row{
-			Key: fmt.Sprintf("growth/%d/%s", size, one.key), Title: fmt.Sprintf("growth: search among %s records, SQLite", formatThousands(size)),
-			What: one.what, Unit: "ms", Goal: table.AtMost(150), Note: note,
-		}, ms(took))
-	}
-	return nil
 }

@@ -31,6 +31,7 @@ type Server struct {
 	Certificate string // file with the certificate of the port
 
 	dir       string
+	data      string // folder with the databases
 	programs  string
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended
@@ -43,6 +44,8 @@ type Options struct {
 	TLS bool
 	// Durable makes the server write to the disk, as a server of users does.
 	Durable bool
+	// Data is a folder that keeps the databases, see OpenDatabase; empty: they are removed by Stop.
+	Data string
 }
 
 // Start starts a server. Stop it with Stop; it also ends with this process.
@@ -52,7 +55,7 @@ func Start(o Options) (*Server, error) {
 		fsync = "fsync=on"
 	}
 	if !o.TLS {
-		return startServer(0, fsync)
+		return startServer(0, o.Data, fsync)
 	}
 	var all error
 	for range 3 { // another process may take the port before the server does
@@ -60,7 +63,7 @@ func Start(o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := startServer(port, fsync)
+		s, err := startServer(port, o.Data, fsync)
 		if err != nil {
 			all = errors.Join(all, err)
 			continue
@@ -73,13 +76,16 @@ func Start(o Options) (*Server, error) {
 	return nil, all
 }
 
-func startServer(port int, fsync string) (*Server, error) {
+func startServer(port int, data, fsync string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{dir: dir, Port: port, ended: make(chan struct{})}
 	s.Certificate = s.path("server.crt")
+	if s.data = data; data == "" {
+		s.data = s.path("data")
+	}
 	if err := s.start(fsync); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("PostgreSQL for the tests: %w", err)
@@ -91,19 +97,16 @@ func (s *Server) start(fsync string) (err error) {
 	if s.programs, err = programFolder(); err != nil {
 		return err
 	}
-	for _, name := range []string{"data", "socket"} {
-		if err := os.Mkdir(s.path(name), 0o700); err != nil {
+	for _, folder := range []string{s.dir, s.data, s.path("socket")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+		if err := chownToServer(folder); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{".", "data", "socket"} {
-		if err := chownToServer(s.path(name)); err != nil {
-			return err
-		}
-	}
-	initdb := s.command("initdb", "--pgdata", s.path("data"), "--username=bridge", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-	if text, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, text)
+	if err := s.initialize(); err != nil {
+		return err
 	}
 	settings := []string{"-c", "listen_addresses="}
 	if s.Port != 0 {
@@ -116,7 +119,7 @@ func (s *Server) start(fsync string) (err error) {
 		return err
 	}
 	defer log.Close()
-	settings = append(settings, "-D", s.path("data"), "-k", s.path("socket"), "-c", fsync, "-c", "max_connections=100")
+	settings = append(settings, "-D", s.data, "-k", s.path("socket"), "-c", fsync, "-c", "max_connections=100")
 	server := s.command("postgres", settings...)
 	server.Stdout, server.Stderr = log, log
 	// A fast shutdown: the server ends its children first.
@@ -129,6 +132,18 @@ func (s *Server) start(fsync string) (err error) {
 	if err := s.wait(); err != nil {
 		text, _ := os.ReadFile(log.Name())
 		return errors.Join(fmt.Errorf("%w: %s", err, text), s.Stop())
+	}
+	return nil
+}
+
+// initialize makes the files of the server, unless an earlier one has left them.
+func (s *Server) initialize() error {
+	if _, err := os.Stat(filepath.Join(s.data, "PG_VERSION")); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	initdb := s.command("initdb", "--pgdata", s.data, "--username=bridge", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if text, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, text)
 	}
 	return nil
 }
@@ -178,15 +193,25 @@ func (s *Server) Stop() error {
 	return os.RemoveAll(s.dir)
 }
 
-// Database creates an empty database and returns its address.
+// Database creates an empty database and returns its address, in a server without Options.Data.
 func (s *Server) Database(ctx context.Context) (string, error) {
+	return s.OpenDatabase(ctx, fmt.Sprintf("test%d", s.databases.Add(1)))
+}
+
+// OpenDatabase returns the address of the database with this name, and creates it if there is none.
+func (s *Server) OpenDatabase(ctx context.Context, name string) (string, error) {
 	c, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	name := fmt.Sprintf("test%d", s.databases.Add(1))
-	_, err = c.Exec(ctx, "CREATE DATABASE "+name)
+	exists := false
+	if err := c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil {
+		return "", err
+	}
+	if !exists {
+		_, err = c.Exec(ctx, "CREATE DATABASE "+name)
+	}
 	return s.url(name), err
 }
 
