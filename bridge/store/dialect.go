@@ -20,8 +20,8 @@ type dialect struct {
 	batch func(context.Context, *Store, []statement) error
 	// sum returns an expression for the SHA-256 in hex of a text.
 	sum func(text string) string
-	// insertRecord adds a record to a transcript.
-	insertRecord string
+	// parameter returns the n-th parameter of a statement that has hundreds of them, and all in order.
+	parameter func(n int) string
 	// find returns the matches of Find; since has the format of the column time.
 	find func(ctx context.Context, s *Store, f SearchOptions, q query, since string) ([]Match, error)
 	// hint suggests a fix for an error; empty if there is none.

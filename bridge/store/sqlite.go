@@ -22,12 +22,13 @@ import (
 const DatabaseFile = "state.db"
 
 var sqliteDialect = dialect{
-	name:         "sqlite",
-	hasTable:     `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
-	hint:         sqliteHint,
-	batch:        sqliteBatch,
-	sum:          func(text string) string { return "codex_bridge_sum(" + text + ")" },
-	insertRecord: sqliteInsertRecord, find: sqliteFind,
+	name:      "sqlite",
+	hasTable:  `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+	hint:      sqliteHint,
+	batch:     sqliteBatch,
+	sum:       func(text string) string { return "codex_bridge_sum(" + text + ")" },
+	parameter: func(int) string { return "?" }, // $n is a name here, which is searched for
+	find:      sqliteFind,
 }
 
 func init() {

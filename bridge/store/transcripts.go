@@ -3,22 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
-)
-
-// The statements that add a record.
-const (
-	// A stored record equals a new one with the same item id, or a replayed one with the same text.
-	unlessRecordExists = ` WHERE NOT EXISTS (SELECT 1 FROM transcript WHERE thread = $2 AND turn = $3 AND kind = $4 AND name = $6
-		AND (item = $5 AND $5 <> '' OR $11 = 1 AND digest = $10))`
-	nextRecordIndex = `(SELECT coalesce(max(idx) + 1, 0) FROM transcript WHERE thread = $2 AND turn = $3 AND kind = $4)`
-
-	sqliteInsertRecord = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest)
-		SELECT $1, $2, $3, $4, ` + nextRecordIndex + `, $5, $6, $7, $8, $9, $10` + unlessRecordExists
-
-	postgresInsertRecord = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest)
-		SELECT $1::bigint, $2::text, $3::text, $4::text, ` + nextRecordIndex + `, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text` + unlessRecordExists
 )
 
 // purgeBatch is the number of records deleted in one transaction, so that other writers don't wait
@@ -28,49 +17,122 @@ const purgeBatch = 500
 // AddRecords writes all records or none, in their order. It skips records that are already stored
 // and returns the number of new ones. It numbers each record among those of its kind in its turn.
 func (s *Store) AddRecords(ctx context.Context, records []Record) (int, error) {
-	n := 0
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		n = 0
-		var seq int64
-		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM transcript`).Scan(&seq); err != nil {
+	var added []Record
+	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if added, err = newRecords(ctx, tx, records); err != nil {
 			return err
 		}
-		insert, err := tx.PrepareContext(ctx, s.insertRecord)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = insert.Close() }()
-		for _, r := range records {
-			r = r.clean()
-			kept, err := s.addRecord(ctx, insert, seq+1, r)
-			if err != nil {
-				return err
-			}
-			if kept {
-				seq++
-				n++
-			}
-		}
-		return nil
+		return s.insertRecords(ctx, tx, added)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("a transcript can't be written in %s: %w", s.location, err)
 	}
-	return n, nil
+	return len(added), nil
 }
 
-func (s *Store) addRecord(ctx context.Context, insert *sql.Stmt, seq int64, r Record) (bool, error) {
-	replayed := 0
-	if r.Replayed {
-		replayed = 1
+// recordSet has the records of one kind in one turn.
+type recordSet struct {
+	next  int // index
+	items map[namedText]bool
+	texts map[namedText]bool // digests
+}
+
+// namedText is the name of a record, with its item or with the digest of its text.
+type namedText struct{ name, text string }
+
+// has reports whether a record equals one of the set: by its item, or if it is replayed by its text.
+func (s *recordSet) has(r Record) bool {
+	return r.Item != "" && s.items[namedText{r.Name, r.Item}] || r.Replayed && s.texts[namedText{r.Name, r.digest()}]
+}
+
+func (s *recordSet) add(index int, name, item, digest string) {
+	s.next = max(s.next, index+1)
+	s.items[namedText{name, item}] = true
+	s.texts[namedText{name, digest}] = true
+}
+
+// newRecords returns the records that are not stored, cleaned and with their indexes.
+func newRecords(ctx context.Context, tx *sql.Tx, records []Record) ([]Record, error) {
+	type place struct {
+		thread, turn string
+		kind         Kind
 	}
-	args := []any{seq, r.Thread, r.Turn, string(r.Kind), r.Item, r.Name, r.State, r.Time.Format(timeLayout), r.Text, r.digest(), replayed}
-	result, err := insert.ExecContext(ctx, args...)
+	read, err := tx.PrepareContext(ctx, `SELECT idx, name, item, digest FROM transcript WHERE thread = $1 AND turn = $2 AND kind = $3`)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	n, err := result.RowsAffected()
-	return n > 0, err
+	defer func() { _ = read.Close() }()
+	sets := make(map[place]*recordSet)
+	all := make([]Record, 0, len(records))
+	for _, r := range records {
+		r = r.clean()
+		at := place{r.Thread, r.Turn, r.Kind}
+		if sets[at] == nil {
+			set, err := readRecordSet(ctx, read, r)
+			if err != nil {
+				return nil, err
+			}
+			sets[at] = set
+		}
+		if set := sets[at]; !set.has(r) {
+			r.Index = set.next
+			set.add(r.Index, r.Name, r.Item, r.digest())
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// readRecordSet returns the stored records of the kind and turn of r.
+func readRecordSet(ctx context.Context, read *sql.Stmt, r Record) (_ *recordSet, err error) {
+	set := &recordSet{items: make(map[namedText]bool), texts: make(map[namedText]bool)}
+	rows, err := read.QueryContext(ctx, r.Thread, r.Turn, string(r.Kind))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var index int
+		var name, item, digest string
+		if err := rows.Scan(&index, &name, &item, &digest); err != nil {
+			return nil, err
+		}
+		set.add(index, name, item, digest)
+	}
+	return set, rows.Err()
+}
+
+// insertRows is the number of records in one statement. SQLite writes its index of words to the file
+// at each statement, so a statement for each record takes twice the time.
+const insertRows = 100
+
+func (s *Store) insertRecords(ctx context.Context, tx *sql.Tx, records []Record) error {
+	var seq int64
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM transcript`).Scan(&seq); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(records, insertRows) {
+		statement := strings.Builder{}
+		statement.WriteString(`INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest) VALUES `)
+		var args []any
+		for i, r := range part {
+			if i > 0 {
+				statement.WriteByte(',')
+			}
+			seq++
+			row := []any{seq, r.Thread, r.Turn, string(r.Kind), r.Index, r.Item, r.Name, r.State, r.Time.Format(timeLayout), r.Text, r.digest()}
+			for n := range row {
+				statement.WriteByte("(,"[min(n, 1)])
+				statement.WriteString(s.parameter(len(args) + n + 1))
+			}
+			statement.WriteByte(')')
+			args = append(args, row...)
+		}
+		if _, err := tx.ExecContext(ctx, statement.String(), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Records returns the records of a thread in the order of AddRecords. If turn is not empty, it

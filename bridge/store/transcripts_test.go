@@ -78,6 +78,59 @@ func TestAddRecordsSkipsStored(t *testing.T) {
 	})
 }
 
+// Records are stored as one at a time in the order of the calls: a record is skipped if an earlier one of its
+// turn, kind and name has its item, or its text if Codex sends it again.
+func TestAddRecordsLaw(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		run := 0
+		word := rapid.SampledFrom([]string{"a", "b", "A"})
+		record := rapid.Custom(func(t *rapid.T) store.Record {
+			return store.Record{
+				Turn: word.Draw(t, "turn"), Kind: rapid.SampledFrom(store.Kinds[:2]).Draw(t, "kind"), Name: word.Draw(t, "name"),
+				Item: rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "item"), Text: word.Draw(t, "text"), Replayed: rapid.Bool().Draw(t, "replayed"), Time: noon.UTC().Truncate(time.Microsecond),
+			}
+		})
+		rapid.Check(t, func(t *rapid.T) {
+			run++
+			thread := fmt.Sprint("t", run)
+			var want []store.Record
+			for _, part := range rapid.SliceOf(rapid.SliceOf(record)).Draw(t, "records") {
+				added := 0
+				for i := range part {
+					part[i].Thread = thread
+					if r, isNew := numbered(want, part[i]); isNew {
+						want = append(want, r)
+						added++
+					}
+				}
+				if n, err := s.AddRecords(t.Context(), part); n != added || err != nil {
+					t.Fatalf("%d added, want %d: %v", n, added, err)
+				}
+			}
+			got, err := s.Records(t.Context(), thread, "")
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Fatalf("%v -want +got\n%s", err, diff)
+			}
+		})
+	})
+}
+
+// numbered returns a record with its index after the stored ones, unless it equals one of them.
+func numbered(stored []store.Record, r store.Record) (_ store.Record, isNew bool) {
+	for _, old := range stored {
+		if old.Turn != r.Turn || old.Kind != r.Kind {
+			continue
+		}
+		r.Index++
+		if old.Name == r.Name && (r.Item != "" && old.Item == r.Item || r.Replayed && old.Text == r.Text) {
+			return r, false
+		}
+	}
+	r.Replayed = false
+	return r, true
+}
+
 // Records that several stores add at once are stored once and numbered without a gap.
 func TestConcurrentAddRecords(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
