@@ -41,11 +41,11 @@ func (b *bench) growth(n int) error {
 	if n > 0 {
 		return nil
 	}
-	sizes, folder := []int{10_000, 100_000}, filepath.Join(b.dir, "records")
+	sizes, folder, data := []int{10_000, 100_000}, filepath.Join(b.dir, "records"), ""
 	if b.records != "" {
-		sizes, folder = append(sizes, 1_000_000, 10_000_000), b.records
+		sizes, folder, data = append(sizes, 1_000_000, 10_000_000), b.records, filepath.Join(b.records, "postgresql")
 	}
-	server, err := postgrestest.Start(postgrestest.Options{Data: filepath.Join(folder, "postgresql")})
+	server, err := postgrestest.Start(postgrestest.Options{Data: data})
 	if err != nil {
 		return err
 	}

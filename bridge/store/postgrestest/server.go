@@ -44,7 +44,8 @@ type Options struct {
 	TLS bool
 	// Durable makes the server write to the disk, as a server of users does.
 	Durable bool
-	// Data is a folder that keeps the databases, see OpenDatabase; empty: they are removed by Stop.
+	// Data is a folder that keeps the databases, see OpenDatabase; empty: they are removed by Stop. If the
+	// tests run as root, other users must be able to reach it.
 	Data string
 }
 

@@ -4,6 +4,7 @@ package postgrestest_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,7 +15,11 @@ import (
 
 // A server finds the databases of an earlier one in its folder.
 func TestDataIsKept(t *testing.T) {
-	data := filepath.Join(t.TempDir(), "data")
+	folder := t.TempDir()
+	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // the server has another user
+		t.Fatal(err)
+	}
+	data := filepath.Join(folder, "data")
 	for _, statement := range []string{"CREATE TABLE kept (n int)", "INSERT INTO kept VALUES (1)"} {
 		runOn(t, data, statement)
 	}
