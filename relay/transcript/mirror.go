@@ -15,7 +15,7 @@ const (
 	maxQueued     = 8192     // messages
 	defaultMemory = 16 << 20 // bytes of them
 	maxItems      = 1 << 20  // turns of a thread, items of a turn
-	maxBatch      = 64       // messages in one transaction
+	maxBatch      = 256      // messages in one transaction
 	// batchDelay is how long the first message of a batch waits for others. Codex completes several
 	// items at about the same time, and a transaction costs more than the records in it.
 	batchDelay   = 50 * time.Millisecond
