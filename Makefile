@@ -250,11 +250,12 @@ prose: ## docs and comments, against the rules in .vale
 vulnerabilities: ## those known of what the program imports; needs the network
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
-# A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.
+# A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names. RECORDS=FOLDER: also among ten
+# million records, which are written into that folder the first time: an hour and 15 GB.
 ROUNDS ?= 11
 bench: setup postgres ## measures against cat, others and codex, writes docs/internals/benchmarks.md; a quarter of an hour of a machine that does nothing else
 	sh cmd/bridge-bench/socat.sh
-	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/internals/benchmarks.md
+	go run ./cmd/bridge-bench -rounds $(ROUNDS) $(if $(RECORDS),-records '$(RECORDS)') -write docs/internals/benchmarks.md
 
 # BASE=COMMIT and ROUNDS=N as in the script. It needs a machine that does nothing else.
 compare: ## the Go benchmarks of this tree against those of another commit

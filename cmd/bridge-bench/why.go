@@ -30,6 +30,7 @@ var reasons = map[string]string{
 	"idle/memory":                    idleReason,
 	"hook/ratio":                     hookReason,
 	"hook/many/p99":                  manyReason,
+	"hook/many/ratio":                manyReason,
 	"hook-codex/many":                amongReason,
 
 	"parse/decide":                 decideReason,
@@ -62,11 +63,10 @@ const startReason = "Floor: an empty Go program that starts a stand-in adds 3 to
 const idleReason = "4.3 MiB are memory of the process; the rest are pages of the program file, which the system can drop and processes share. " +
 	"By the kernel's marks, an idle bridge uses none of them in ten seconds, and 200 requests use 2.3 MiB. An empty Go program has 2.1 MiB."
 
-const hookReason = "Floor: an empty Go program takes 2× here. Of the processor time of a hook, 2.2 ms are an empty Go program, 1.8 ms the question and its answer, and 2.1 ms the size of this program. " +
-	"A separate hook program would save the last part, but users would have to install it and keep its version equal."
+const hookReason = "Floor: the rows below it. A program with the hook alone misses the goal, too, and a Go program that does nothing takes most of it. " +
+	"A separate program would save the difference, but users would have to install it and keep its version equal."
 
-const manyReason = "The processes share two cores with the program that starts and answers them. Floor: forty empty Go programs have a p99 of 47 to 57 ms here. " +
-	"A build whose earlier table has 64 ms takes 129 to 133 ms on the machine of this table."
+const manyReason = "The processes share two cores with the program that starts and answers them. Floor: the rows below it, of a program with the hook alone, and of one that does nothing."
 
 const amongReason = "The cause is the CPU time, as above."
 
