@@ -22,6 +22,8 @@ type dialect struct {
 	sum func(text string) string
 	// parameter returns the n-th parameter of a statement that has hundreds of them, and all in order.
 	parameter func(n int) string
+	// unprepared comes before the arguments of a statement that is not worth preparing.
+	unprepared []any
 	// find returns the matches of Find; since has the format of the column time.
 	find func(ctx context.Context, s *Store, f SearchOptions, q query, since string) ([]Match, error)
 	// hint suggests a fix for an error; empty if there is none.

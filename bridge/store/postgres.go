@@ -23,15 +23,16 @@ const connectTimeout = 10 * time.Second
 // With read committed, each statement after the lock sees all earlier commits. A stricter level
 // would read a snapshot from before the lock.
 var postgresDialect = dialect{
-	name:      "postgres",
-	isolation: sql.LevelReadCommitted,
-	lock:      `SELECT ` + postgresLock,
-	hasTable:  `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
-	hint:      func(error) string { return "" }, // the server's errors suffice
-	batch:     postgresBatch,
-	sum:       func(text string) string { return "encode(sha256(convert_to(" + text + ", 'UTF8')), 'hex')" },
-	parameter: func(n int) string { return "$" + strconv.Itoa(n) },
-	find:      postgresFind,
+	name:       "postgres",
+	isolation:  sql.LevelReadCommitted,
+	lock:       `SELECT ` + postgresLock,
+	hasTable:   `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
+	hint:       func(error) string { return "" }, // the server's errors suffice
+	batch:      postgresBatch,
+	sum:        func(text string) string { return "encode(sha256(convert_to(" + text + ", 'UTF8')), 'hex')" },
+	parameter:  func(n int) string { return "$" + strconv.Itoa(n) },
+	unprepared: []any{pgx.QueryExecModeExec},
+	find:       postgresFind,
 }
 
 const postgresLock = `pg_advisory_xact_lock(7163376010450423130)`

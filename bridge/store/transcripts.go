@@ -112,27 +112,34 @@ func (s *Store) insertRecords(ctx context.Context, tx *sql.Tx, records []Record)
 		return err
 	}
 	for part := range slices.Chunk(records, insertRows) {
-		statement := strings.Builder{}
-		statement.WriteString(`INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest) VALUES `)
-		var args []any
-		for i, r := range part {
-			if i > 0 {
-				statement.WriteByte(',')
-			}
+		args := slices.Clone(s.unprepared)
+		for _, r := range part {
 			seq++
-			row := []any{seq, r.Thread, r.Turn, string(r.Kind), r.Index, r.Item, r.Name, r.State, r.Time.Format(timeLayout), r.Text, r.digest()}
-			for n := range row {
-				statement.WriteByte("(,"[min(n, 1)])
-				statement.WriteString(s.parameter(len(args) + n + 1))
-			}
-			statement.WriteByte(')')
-			args = append(args, row...)
+			args = append(args, seq, r.Thread, r.Turn, string(r.Kind), r.Index, r.Item, r.Name, r.State, r.Time.Format(timeLayout), r.Text, r.digest())
 		}
-		if _, err := tx.ExecContext(ctx, statement.String(), args...); err != nil {
+		if _, err := tx.ExecContext(ctx, insertRecord+s.parameters(len(part)), args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+const (
+	insertRecord  = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest) VALUES `
+	insertColumns = 11
+)
+
+// parameters returns the parameters of so many rows for insertRecord.
+func (s *Store) parameters(rows int) string {
+	all := make([]string, rows)
+	for i := range all {
+		row := make([]string, insertColumns)
+		for n := range row {
+			row[n] = s.parameter(i*insertColumns + n + 1)
+		}
+		all[i] = "(" + strings.Join(row, ",") + ")"
+	}
+	return strings.Join(all, ",")
 }
 
 // Records returns the records of a thread in the order of AddRecords. If turn is not empty, it
