@@ -118,8 +118,8 @@ func lastLines(text string) string {
 	lines := slices.Collect(strings.Lines(text))
 	lines = lines[max(0, len(lines)-10):]
 	for i, line := range lines {
-		if len(line) > 200 {
-			lines[i] = line[:200] + "…\n"
+		if len(line) > 500 {
+			lines[i] = line[:500] + "…\n"
 		}
 	}
 	return strings.Join(lines, "")
