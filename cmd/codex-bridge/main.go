@@ -110,11 +110,16 @@ func runAsCodex(args []string) error {
 		}
 		return proxy(cfg, command, notices, record)
 	}
-	if err := cfg.WorkspaceError(); err != nil {
-		return err // no thread request follows that could be refused
+	if line.RunsTurns() { // no thread request follows that could be refused
+		if err := requireWorkspace(cfg); err != nil {
+			return err
+		}
 	}
-	if err := requireBundle(cfg); err != nil {
-		return err
+	warnWorkspace(cfg)
+	if !line.Info { // an editor probes the version
+		if err := requireBundle(cfg); err != nil {
+			return err
+		}
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices, record)
