@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Options name the files. The zero value names none; Load then returns the defaults. Discover returns
@@ -65,7 +66,10 @@ func lenient(sources []source, opts Options, last *Config) (*Config, error) {
 			}
 		}
 		if s.layer != Workspace {
-			return nil, err
+			if strings.Contains(err.Error(), failed.Error()) {
+				return nil, err
+			}
+			return nil, errors.Join(failed, err) // err is only of a workspace file
 		}
 		skipped = true
 	}

@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
@@ -66,12 +68,8 @@ func parseTOML(text string) (*node, *Error) {
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {
 		e := newError(strings.TrimPrefix(syntax.Error(), "toml: "), "")
-		for text, hint := range syntaxHints {
-			if strings.Contains(e.Message, text) {
-				e.Hint = hint
-			}
-		}
 		e.Line, e.Column = syntax.Position()
+		e.explainSyntax(text[newLines(text).offset(e.Line, e.Column):])
 		return nil, e
 	} else if err != nil {
 		return nil, newLines(text).place(0, newError(err.Error(), ""))
@@ -79,18 +77,65 @@ func parseTOML(text string) (*node, *Error) {
 	return r.root, nil
 }
 
-// syntaxHints are fixes for the messages of the TOML library that contain a text.
-var syntaxHints = map[string]string{
-	"at start of value":                 "write text in quotes",
-	"to close table name":               "write [NAME] on a line of its own",
-	"basic strings cannot have":         "end the text with \" on the same line",
-	"literal strings cannot have":       "end the text with ' on the same line",
-	"or ']' after array value":          "put a comma between two values, and ] after the last",
-	"expected '=' after":                "write KEY = VALUE",
-	"expected newline":                  "write one key on each line",
-	"invalid escape":                    "write \\\\ for a backslash, or use 'single quotes'",
-	"invalid character at start of key": "write KEY = VALUE; a comment starts with #",
+// explainSyntax adds a fix to an error of the TOML library. rest is the text from its place.
+func (e *Error) explainSyntax(rest string) {
+	first, _ := utf8.DecodeRuneInString(rest)
+	if first > utf8.RuneSelf { // the library names its first byte
+		e.Message = strings.Replace(e.Message, fmt.Sprintf("%#U", rest[0]), fmt.Sprintf("%#U", first), 1)
+	}
+	word := strings.ToLower(rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsLetter))])
+	switch {
+	case strings.ContainsRune("“”„‘’«»", first):
+		e.Hint = "use straight quotes, \" or '"
+		return
+	case slices.Contains(truthWords, word) && (strings.Contains(e.Message, "at start of value") || strings.Contains(e.Message, "expected keyword")):
+		e.Hint = "write true or false"
+		return
+	}
+	for _, one := range syntaxHints {
+		if strings.Contains(e.Message, one.text) {
+			e.Hint = one.hint
+			return
+		}
+	}
 }
+
+// truthWords are words that other formats take for true or false.
+var truthWords = []string{"true", "false", "yes", "no", "on", "off"}
+
+// syntaxHints are fixes for the messages of the TOML library that contain a text. The first one counts.
+var syntaxHints = []struct{ text, hint string }{
+	{"U+000A at start of value", "write a value after ="},
+	{"not end of input", "write a value after ="},
+	{"at start of value", "write text in quotes"},
+	{"strings must be quoted", "write text in quotes"},
+	{"expected keyword", "write true or false, and text in quotes"},
+	{"to close array table name", "write [[NAME]] on a line of its own"},
+	{"to close table name", "write [NAME] on a line of its own"},
+	{"basic strings cannot have new lines", "end the text with \" on the same line"},
+	{"literal strings cannot have new lines", "end the text with ' on the same line"},
+	{"unterminated basic string", "end the text with \" on the same line"},
+	{"unterminated literal string", "end the text with ' on the same line"},
+	{`terminated by """`, `end the text with """`},
+	{"terminated by '''", "end the text with '''"},
+	{"cannot have control characters", "remove the control character"},
+	{"array is incomplete", "end the list with ]"},
+	{"inline table is incomplete", "end the table with }"},
+	{"or ']' after array value", "put a comma between two values, and ] after the last"},
+	{"after inline table key-value", "put a comma between two keys, and } after the last"},
+	{"expected '=' after", "write KEY = VALUE"},
+	{"expected newline", "write one key on each line"},
+	{"invalid escape", backslashHint},
+	{"unicode", backslashHint},
+	{"invalid character at start of key", "write KEY = VALUE; a comment starts with #"},
+	{"as an array of tables", "write [[NAME]] here, too"},
+	{"should be an array table", "write [[NAME]] at each place"},
+	{"already exists", "write all keys of the table under one [NAME]"},
+	{"already defined", "keep one of the two"},
+	{"should be a table", "keep one of the two"},
+}
+
+const backslashHint = "write \\\\ for a backslash, or use 'single quotes'"
 
 // tomlReader makes the nodes of a document.
 type tomlReader struct {
@@ -264,6 +309,9 @@ func (l lines) position(offset int) (line, column int) {
 	line = sort.SearchInts(l, offset+1)
 	return line, offset - l[line-1] + 1
 }
+
+// offset returns the offset of a place.
+func (l lines) offset(line, column int) int { return l[line-1] + column - 1 }
 
 // place gives an error its place.
 func (l lines) place(offset int, e *Error) *Error {

@@ -23,6 +23,8 @@ type Explanation struct {
 	Assumed bool
 	// Expired has a line for each rule that has expired; the caller of Explain sets it.
 	Expired []string
+	// Invalid has a line for each error of a workspace file that does not load; the caller of Explain sets it.
+	Invalid []string
 }
 
 // Outcome is the decision on one result.
@@ -43,7 +45,8 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Answers []Outcome   `json:"answers,omitempty"`
 		Assumed bool        `json:"threadAssumed,omitempty"`
 		Expired []string    `json:"expiredRules,omitempty"`
-	}{e.Mode, e.Answers, e.Assumed, e.Expired})
+		Invalid []string    `json:"invalidFiles,omitempty"`
+	}{e.Mode, e.Answers, e.Assumed, e.Expired, e.Invalid})
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,64 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-// loadConfig reads the configuration for the working folder.
-func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
+// loadConfig reads the configuration for the working folder, and warns about workspace files that do not load.
+func loadConfig() (*config.Config, error) {
+	cfg, err := config.LoadLenient(configFiles())
+	if err != nil {
+		return nil, err
+	}
+	warnWorkspace(cfg)
+	return cfg, nil
+}
+
+// loadPolicy is loadConfig for a command that applies an enforced policy. Then it returns the errors of
+// workspace files that do not load.
+func loadPolicy() (*config.Config, error) {
+	cfg, err := config.LoadLenient(configFiles())
+	if err == nil {
+		err = requireWorkspace(cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	warnWorkspace(cfg)
+	return cfg, nil
+}
+
+// requireWorkspace returns the errors of workspace files that do not load, if the policy is enforced: each
+// could tighten it.
+func requireWorkspace(cfg *config.Config) error {
+	if cfg.Policy.Mode != config.Enforce {
+		return nil
+	}
+	return cfg.WorkspaceError()
+}
+
+// warnWorkspace tells the user of workspace files that do not load.
+func warnWorkspace(cfg *config.Config) {
+	for _, fault := range workspaceFaults(cfg) {
+		fmt.Fprintln(os.Stderr, "codex-bridge: warning: "+plain(fault))
+	}
+}
+
+// workspaceFaults returns a line for each error of a workspace file that does not load, with its effect.
+func workspaceFaults(cfg *config.Config) (lines []string) {
+	for _, fault := range errorLines(cfg.WorkspaceError()) {
+		lines = append(lines, fault+" ("+faultEffect(cfg)+")")
+	}
+	return lines
+}
+
+// faultEffect returns the effect of a file that is not valid.
+func faultEffect(cfg *config.Config) string {
+	switch {
+	case !cfg.Skipped():
+		return "its last valid content counts"
+	case cfg.Policy.Mode == config.Enforce:
+		return "no thread is opened in its folder until it loads"
+	}
+	return "the bridge runs without it"
+}
 
 func configFiles() config.Options { return filesOf(workspaceFolder()) }
 
@@ -64,18 +120,11 @@ func warnAbout(cfg *config.Config, log *slog.Logger) {
 	for _, one := range linkedRoots(cfg) {
 		log.Warn("in the configuration", "warning", one)
 	}
-	effect := "the bridge runs without it"
-	switch {
-	case !cfg.Skipped():
-		effect = "its last valid content counts"
-	case cfg.Policy.Mode == config.Enforce:
-		effect = "no thread is opened in its folder until it loads"
-	}
 	if missing := cfg.Policy.Missing; missing != "" {
 		log.Warn("no thread opens and no turn begins", "reason", missing)
 	}
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		log.Warn("a configuration file is not valid", "error", fault, "effect", effect)
+		log.Warn("a configuration file is not valid", "error", fault, "effect", faultEffect(cfg))
 	}
 }
 

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/relay/fleet"
@@ -31,7 +33,7 @@ type listDecisionsCmd struct {
 	Since   timeFlag `placeholder:"TIME" help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 	Thread  string   `help:"Only decisions of a thread."`
 	Method  string   `help:"Only decisions about a method."`
-	Verdict string   `help:"Only decisions with a verdict, such as deny or rewrite."`
+	Verdict string   `help:"Only decisions with a verdict: pass, rewrite, deny or accept."`
 	Limit   int      `help:"The number of decisions, the newest; 0 for all." default:"50"`
 	JSON    bool     `help:"Print JSON." name:"json"`
 
@@ -41,6 +43,9 @@ type listDecisionsCmd struct {
 
 func (c listDecisionsCmd) Run(out io.Writer) error {
 	filter := store.Filter{Since: c.Since.Time, Thread: c.Thread, Method: c.Method, Verdict: c.Verdict, Limit: c.Limit}
+	if err := c.checkVerdict(); err != nil {
+		return err
+	}
 	switch {
 	case c.Limit < 0:
 		return fmt.Errorf("--limit=%d: a number from 0", c.Limit)
@@ -59,6 +64,9 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 		}
 		return nil
 	})
+	if len(all) == 0 {
+		c.warnMethod()
+	}
 	if c.JSON && (err == nil || errors.Is(err, store.ErrNotExist)) {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
@@ -73,6 +81,29 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 		return err
 	}
 	return writeTable(out, all)
+}
+
+// checkVerdict returns an error for a verdict that no decision has.
+func (c listDecisionsCmd) checkVerdict() error {
+	known := []string{string(policy.Pass), string(policy.Rewrite), string(policy.Deny), string(policy.Accept)}
+	if c.Verdict == "" || slices.Contains(known, c.Verdict) {
+		return nil
+	}
+	hint := strings.Join(known, ", ")
+	if near := config.Nearest(c.Verdict, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return usageError(fmt.Sprintf("--verdict=%s: no decision has this verdict; %s", plain(c.Verdict), hint))
+}
+
+// warnMethod warns about a method that no decision has, if it is not one of Codex, of an agent, of a hook or
+// of the bridge.
+func (c listDecisionsCmd) warnMethod() {
+	if c.Method == "" || len(sidesOf(c.Method)) > 0 || slices.Contains([]string{"command line", "session/request_permission"}, c.Method) ||
+		strings.HasPrefix(c.Method, "hook/") || strings.HasPrefix(c.Method, "bridge/") {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "codex-bridge: warning: --method=%s: %s\n", plain(c.Method), overrideProblem(c.Method))
 }
 
 // listedDecision is an entry of the local log, or of the fleet log.

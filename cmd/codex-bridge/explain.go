@@ -23,7 +23,7 @@ type explainCmd struct {
 }
 
 func (c explainCmd) Run(in io.Reader, out io.Writer) error {
-	cfg, err := loadConfig()
+	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	e := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler)).Explain(m)
-	e.Expired = cfg.Policy.ExpiredRules(world.Now())
+	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), workspaceFaults(cfg)
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)
 	}
@@ -78,6 +78,9 @@ func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
 
 func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 	w, d := &printer{w: out}, e.Decision
+	for _, line := range e.Invalid {
+		w.line("not valid: %s", line)
+	}
 	switch e.Mode {
 	case config.Off:
 		w.line("verdict: pass (policy.mode is off: nothing is decided)")

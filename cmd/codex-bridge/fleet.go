@@ -305,6 +305,9 @@ func (c listDecisionsCmd) listFleet(out io.Writer, filter store.Filter) error {
 		}
 		all = append(all, listedDecision{entry, &one})
 	}
+	if len(all) == 0 {
+		c.warnMethod()
+	}
 	if c.JSON {
 		return writeArray(out, all)
 	}

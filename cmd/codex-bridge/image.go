@@ -30,7 +30,7 @@ type describeImageCmd struct {
 }
 
 func (c describeImageCmd) Run(out io.Writer) error {
-	cfg, err := loadConfig()
+	cfg, err := loadPolicy()
 	if err == nil {
 		err = requireBundle(cfg)
 	}

@@ -6,14 +6,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"codex-bridge.example/bridge/argv"
@@ -46,7 +43,7 @@ func main() {
 		}
 		if slices.Equal(args, []string{"--", "--help"}) { // Codex's own help
 			args = args[1:]
-		} else if err := checkTypo(args[0]); err != nil {
+		} else if err := checkWord(args); err != nil {
 			os.Exit(report(err))
 		}
 	}
@@ -54,21 +51,6 @@ func main() {
 		os.Exit(report(err))
 	}
 }
-
-// checkTypo returns an error for a word at a terminal that is almost a command: Codex would take it for a
-// prompt.
-func checkTypo(word string) error {
-	if !isTerminal(os.Stdin) || !wordForm().MatchString(word) || argv.Parse([]string{word}).Command != "" {
-		return nil
-	}
-	near := config.Nearest(word, slices.Concat(ownCommands, argv.Commands()))
-	if near == "" {
-		return nil
-	}
-	return &refusedArgs{fmt.Sprintf("%q is no command; did you mean %q? To send it to the model, write codex-bridge -- %s", word, near, word)}
-}
-
-var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z-]*$`) })
 
 // runAsCodex runs the real Codex with these arguments: app-server behind the proxy, exec and the
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a
@@ -110,11 +92,16 @@ func runAsCodex(args []string) error {
 		}
 		return proxy(cfg, command, notices, record)
 	}
-	if err := cfg.WorkspaceError(); err != nil {
-		return err // no thread request follows that could be refused
+	if line.RunsTurns() { // no thread request follows that could be refused
+		if err := requireWorkspace(cfg); err != nil {
+			return err
+		}
 	}
-	if err := requireBundle(cfg); err != nil {
-		return err
+	warnWorkspace(cfg)
+	if !line.Info { // an editor probes the version
+		if err := requireBundle(cfg); err != nil {
+			return err
+		}
 	}
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices, record)

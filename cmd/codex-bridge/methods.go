@@ -179,7 +179,8 @@ func overrideProblem(name string) string {
 		return "a " + sides[0].String() + ", and what codex tells can't be overridden"
 	}
 	text := "no method of codex " + methods.Measured
-	if near := config.Nearest(name, append(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification)...)); near != "" {
+	known := slices.Concat(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification), methods.Names(methods.ServerRequest))
+	if near := config.Nearest(name, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return text

@@ -129,7 +129,7 @@ func (b *caseRunner) expired() []string {
 
 func configOf(text *string) (*config.Config, error) {
 	if text == nil {
-		return loadConfig()
+		return loadPolicy()
 	}
 	dir, err := os.MkdirTemp("", "codex-bridge-test-")
 	if err != nil {
