@@ -73,15 +73,6 @@ func (l Line) Interactive() bool { return !l.Info && slices.Contains(interactive
 // Exec reports whether Codex runs a turn without its terminal interface: exec or review.
 func (l Line) Exec() bool { return !l.Info && (l.Command == "exec" || l.Command == "review") }
 
-// turnCommands are the commands that run turns, or serve or reach an app-server that runs them, beside the
-// interactive ones.
-var turnCommands = []string{AppServer, "exec", "review", "cloud", "debug", "exec-server", "queue", "remote-control", "stdio-to-uds"}
-
-// RunsTurns reports whether Codex may run a turn.
-func (l Line) RunsTurns() bool {
-	return l.Interactive() || !l.Info && slices.Contains(turnCommands, l.Command)
-}
-
 // Values returns the values of a flag that takes several.
 func (l Line) Values(item Item) []string {
 	if item.Len == 1 {

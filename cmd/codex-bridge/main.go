@@ -92,17 +92,16 @@ func runAsCodex(args []string) error {
 		}
 		return proxy(cfg, command, notices, record)
 	}
-	if line.RunsTurns() { // no thread request follows that could be refused
+	// No thread request follows that could be refused. A workspace file can also limit policy.commands.
+	if !line.Info { // an editor probes the version
 		if err := requireWorkspace(cfg); err != nil {
 			return err
 		}
-	}
-	warnWorkspace(cfg)
-	if !line.Info { // an editor probes the version
 		if err := requireBundle(cfg); err != nil {
 			return err
 		}
 	}
+	warnWorkspace(cfg)
 	if cfg.Policy.Mode == config.Enforce && line.Interactive() {
 		return interactive(cfg, line, command, notices, record)
 	}
