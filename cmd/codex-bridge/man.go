@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -61,11 +62,20 @@ func manEntry(w *printer, name, help string) {
 	w.line("%s", roff(help))
 }
 
-// roff escapes text for man(7): a minus stays a minus, and no line begins a request.
+// roff escapes text for man(7): a minus stays a minus, no line begins a request, and all is ASCII. An ellipsis
+// becomes three periods, because groff has none for a terminal without UTF-8.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "…", "...").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
 	}
-	return text
+	var b strings.Builder
+	for _, r := range text {
+		if r > unicode.MaxASCII {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
