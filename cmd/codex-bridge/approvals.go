@@ -163,8 +163,7 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 	if c.Decline {
 		done = "signed; the bridge refuses the command if your key is in the group"
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n", done, plain(r.Command))
-	return err
+	return printLine(out, "%s: %s", done, plain(r.Command))
 }
 
 func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {
