@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,34 @@ func TestCommandsHaveExamples(t *testing.T) {
 	slices.Sort(names)
 	if own := slices.Sorted(slices.Values(ownCommands)); !slices.Equal(names, own) {
 		t.Errorf("commands %q, ownCommands %q", names, own)
+	}
+}
+
+// The help of a group, and of each command of Codex that the help lists, has an example of it.
+func TestGroupsAndCodexCommandsHaveExamples(t *testing.T) {
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(codexPages))
+	if want := []string{"app-server", "exec", "review"}; !slices.Equal(names, want) || !strings.Contains(description(maxColumns), "exec, review") {
+		t.Errorf("pages of %q, want %q", names, want)
+	}
+	for _, child := range parser.Model.Children {
+		if len(child.Children) > 0 {
+			names = append(names, child.Name)
+		}
+	}
+	for _, name := range names {
+		var text strings.Builder
+		parser.Stdout = &text
+		if err := (helpCmd{Command: []string{name}}).Run(parser); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, example, _ := strings.Cut(text.String(), "\nExample:\n  ")
+		if !strings.HasPrefix(text.String(), "Usage: codex-bridge "+name) || !strings.HasPrefix(example, "codex-bridge "+name) || strings.Count(example, "\n") != 1 {
+			t.Errorf("%s: the help is\n%s", name, text.String())
+		}
 	}
 }
 
