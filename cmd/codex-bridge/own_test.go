@@ -45,6 +45,29 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 }
 
+// ownFormats are the commands whose output is a format of its own, see docs/reference/cli.md.
+var ownFormats = []string{
+	"completion", "decisions checkpoint", "decisions export", "demo", "help", "man", "policy export", "serve", "trace html", "trace replay",
+}
+
+// A program can read the output of each command.
+func TestCommandsPrintJSON(t *testing.T) {
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without []string
+	for _, command := range parser.Model.Leaves(false) {
+		if !slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == "json" }) {
+			without = append(without, strings.TrimPrefix(command.FullPath(), "codex-bridge "))
+		}
+	}
+	slices.Sort(without)
+	if !slices.Equal(without, ownFormats) {
+		t.Errorf("commands without --json: %q, want %q", without, ownFormats)
+	}
+}
+
 // The help of a group, and of each command of Codex that the help lists, has an example of it.
 func TestGroupsAndCodexCommandsHaveExamples(t *testing.T) {
 	parser, err := newParser(new(cli))
