@@ -234,8 +234,7 @@ func (c listAgentsCmd) Run(out io.Writer) error {
 		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": all})
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(out, "no agents are configured; add [acp.agents.NAME] to the configuration, see docs/guides/agents.md")
-		return err
+		return printLine(out, "no agents are configured; add [acp.agents.NAME] to the configuration, see docs/guides/agents.md")
 	}
 	var rows table
 	for _, r := range all {

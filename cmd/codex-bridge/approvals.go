@@ -90,6 +90,14 @@ func (d deskDecision) decision() approvals.DeskDecision {
 type showApprovalCmd struct {
 	ID string `arg:"" help:"The id from the list."`
 	deskDecision
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// approvalText is the text that an approver signs. The JSON names are stable.
+type approvalText struct {
+	ID       string                 `json:"id"`
+	Decision approvals.DeskDecision `json:"decision"`
+	Text     string                 `json:"text"`
 }
 
 func (c showApprovalCmd) Run(out io.Writer) error {
@@ -99,9 +107,13 @@ func (c showApprovalCmd) Run(out io.Writer) error {
 			return err
 		}
 		text, err := r.Statement(c.decision())
-		if err == nil {
-			_, err = io.WriteString(out, text)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return writeJSON(out, approvalText{c.ID, c.decision(), text})
 		}
+		_, err = io.WriteString(out, text)
 		return err
 	})
 }
@@ -129,6 +141,14 @@ type answerApprovalsCmd struct {
 	deskDecision
 	Key       string `xor:"signature" required:"" help:"Your private SSH key (ed25519)." type:"existingfile"`
 	Signature string `xor:"signature" required:"" help:"A file with the signature of the text of \"approvals show\"." type:"existingfile"`
+	JSON      bool   `help:"Print JSON." name:"json"`
+}
+
+// approvalAnswer is a signed answer. The JSON names are stable.
+type approvalAnswer struct {
+	ID       string                 `json:"id"`
+	Decision approvals.DeskDecision `json:"decision"`
+	Command  string                 `json:"command"`
 }
 
 func (c answerApprovalsCmd) Run(out io.Writer) error {
@@ -156,6 +176,9 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 	if err := s.AddDeskAnswer(ctx, c.ID, store.DeskAnswer{Decision: string(c.decision()), Signature: signature}); err != nil {
 		return err
 	}
+	if c.JSON {
+		return writeJSON(out, approvalAnswer{c.ID, c.decision(), r.Command})
+	}
 	done := "signed; the bridge runs the command if your key is in the group"
 	if len(r.Counts) > 0 {
 		done = "signed; the bridge runs the command when " + plain(config.JoinQuorums(r.Quorums(), " and ")) + " have approved it"
@@ -163,8 +186,7 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 	if c.Decline {
 		done = "signed; the bridge refuses the command if your key is in the group"
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n", done, plain(r.Command))
-	return err
+	return printLine(out, "%s: %s", done, plain(r.Command))
 }
 
 func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {

@@ -75,8 +75,7 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 	}
 	switch {
 	case errors.Is(err, store.ErrNotExist):
-		fmt.Fprintln(out, noDecisions)
-		return nil
+		return printLine(out, noDecisions)
 	case err != nil:
 		return err
 	}
@@ -125,7 +124,7 @@ func (d *listedDecision) line() ([]byte, error) {
 func writeArray(out io.Writer, all []listedDecision) error {
 	p := &printer{w: out}
 	if len(all) == 0 {
-		p.line("[]")
+		p.raw("[]")
 	}
 	for i, e := range all {
 		line, err := e.line()
@@ -139,7 +138,7 @@ func writeArray(out io.Writer, all []listedDecision) error {
 		if i == len(all)-1 {
 			after = "]"
 		}
-		p.line("%s%s%s", before, line, after)
+		p.raw("%s%s%s", before, line, after)
 	}
 	return p.err
 }

@@ -67,17 +67,22 @@ func (c doctorCmd) Run(out io.Writer) error {
 			return err
 		}
 	} else {
-		for _, f := range findings {
-			fmt.Fprintf(out, "%-6s  %-13s  %s\n", f.State, f.Name, f.Detail)
-			if f.Hint != "" {
-				fmt.Fprintf(out, "%-6s  %-13s  -> %s\n", "", "", f.Hint)
-			}
-		}
+		printFindings(out, findings)
 	}
 	if failed {
 		return exitError(exitFailed)
 	}
 	return nil
+}
+
+func printFindings(out io.Writer, findings []finding) {
+	w := &printer{w: out}
+	for _, f := range findings {
+		w.item(fmt.Sprintf("%-6s  %-13s  ", f.State, f.Name), f.Detail)
+		if f.Hint != "" {
+			w.item(fmt.Sprintf("%-6s  %-13s  -> ", "", ""), f.Hint)
+		}
+	}
 }
 
 // examine returns the findings under these files. trial is the managed file if it is not the installed one.

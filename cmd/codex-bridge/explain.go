@@ -119,7 +119,7 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 		if err := json.Indent(&pretty, bytes.TrimSpace(d.Message), "", "  "); err != nil {
 			return err
 		}
-		w.line("%s", pretty.String())
+		w.raw("%s", pretty.String())
 	}
 	return w.err
 }
@@ -145,17 +145,5 @@ func (p *printer) changes(indent string, all []policy.Change) {
 		p.line("")
 		p.line("%s%s: %s -> %s", indent, change.Field, valueOr(change.From, "left out"), valueOr(change.To, "taken out"))
 		p.line("%s    %s%s: %s", indent, change.Rule, placeSuffix(change.Origin), change.Reason)
-	}
-}
-
-// printer writes lines and keeps the first error.
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
 }

@@ -191,11 +191,12 @@ func (c shipDecisionsCmd) Run(out io.Writer) error {
 	if c.JSON {
 		return writeJSON(out, map[string]any{"location": sink.Location(), "sent": r.Acknowledged, "lost": r.Lost, "acknowledged": r.Head.Seq})
 	}
+	w := &printer{w: out}
 	if r.Lost > 0 {
-		fmt.Fprintf(out, "%s had lost %d decisions that it had acknowledged\n", sink.Location(), r.Lost)
+		w.line("%s had lost %d decisions that it had acknowledged", sink.Location(), r.Lost)
 	}
-	_, err = fmt.Fprintf(out, "%d decisions sent; %s has acknowledged %d\n", r.Acknowledged, sink.Location(), r.Head.Seq)
-	return err
+	w.line("%d decisions sent; %s has acknowledged %d", r.Acknowledged, sink.Location(), r.Head.Seq)
+	return w.err
 }
 
 // fleetSource is an argument with a fleet log: the address of a database, or a file with an export.

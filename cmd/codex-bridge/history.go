@@ -55,16 +55,17 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(found)
 	case empty:
-		fmt.Fprintln(out, noHistory)
+		return printLine(out, noHistory)
 	case len(found) == 0:
-		fmt.Fprintln(out, "no matches")
+		return printLine(out, "no matches")
 	}
+	w := &printer{w: out}
 	for _, one := range found {
 		kind := string(one.Kind)
 		if one.Name != "" {
 			kind += " " + one.Name
 		}
-		fmt.Fprintf(out, "%s  %s  %s\n    %s\n", one.Time.Local().Format(time.DateTime), plain(one.Thread), plain(kind), plain(one.Snippet))
+		w.line("%s  %s  %s\n    %s", one.Time.Local().Format(time.DateTime), plain(one.Thread), plain(kind), plain(one.Snippet))
 	}
-	return nil
+	return w.err
 }

@@ -55,8 +55,7 @@ func (c initCmd) Run(out io.Writer) error {
 	if c.JSON {
 		return writeJSON(out, map[string]string{"written": name})
 	}
-	fmt.Fprintf(out, "wrote %s; \"codex-bridge doctor\" looks at it\n", name)
-	return nil
+	return printLine(out, "wrote %s; \"codex-bridge doctor\" looks at it", name)
 }
 
 func (c initCmd) starter() (string, error) {

@@ -124,3 +124,23 @@ func checkExplained(t *testing.T, text string) {
 		above, known[key] = line, known[key] || isKey
 	}
 }
+
+// The lines of a starter fit a page of 100 columns.
+func TestStartersFitTheOutput(t *testing.T) {
+	files, err := filepath.Glob("init/*.toml")
+	more, err2 := filepath.Glob("init/workspace/*.toml")
+	if err != nil || err2 != nil || len(files)+len(more) != 6 {
+		t.Fatal(files, more, err, err2)
+	}
+	for _, name := range append(files, more...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if n := len([]rune(line)) - 1; n > maxColumns {
+				t.Errorf("%s: a line of %d: %s", name, n, line)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -16,19 +17,19 @@ type manCmd struct{}
 func (manCmd) Run(out io.Writer, app *kong.Kong) error {
 	date, _, _ := strings.Cut(Date, "T")
 	w := &printer{w: out}
-	w.line(`.TH CODEX\-BRIDGE 1 "%s" "codex\-bridge %s" "User Commands"`, roff(date), roff(Version))
-	w.line(".ad l\n.SH NAME\n" + `codex\-bridge \- enforces a policy between an editor and Codex`)
-	w.line(".SH SYNOPSIS\n.B codex\\-bridge app\\-server\n.RI [ ARGUMENT ...]\n.br\n.B codex\\-bridge\n.I COMMAND\n.RI [ ARGUMENT ...]")
-	w.line(".SH DESCRIPTION")
-	for line := range strings.SplitSeq(app.Model.Help, "\n") {
-		w.line("%s", roff(line))
+	w.raw(`.TH CODEX\-BRIDGE 1 "%s" "codex\-bridge %s" "User Commands"`, roff(date), roff(Version))
+	w.raw(".ad l\n.SH NAME\n" + `codex\-bridge \- enforces a policy between an editor and Codex`)
+	w.raw(".SH SYNOPSIS\n.B codex\\-bridge app\\-server\n.RI [ ARGUMENT ...]\n.br\n.B codex\\-bridge\n.I COMMAND\n.RI [ ARGUMENT ...]")
+	w.raw(".SH DESCRIPTION")
+	for line := range strings.SplitSeq(description(maxColumns), "\n") {
+		w.raw("%s", roff(line))
 	}
-	w.line(".SH COMMANDS")
+	w.raw(".SH COMMANDS")
 	for _, command := range app.Model.Leaves(true) {
 		manCommand(w, command)
 	}
-	w.line(".SH SEE ALSO")
-	w.line("%s", roff(`"codex-bridge COMMAND --help" prints the same for one command. The files and variables are in the folder docs/reference of the source.`))
+	w.raw(".SH SEE ALSO")
+	w.raw("%s", roff(`"codex-bridge COMMAND --help" prints the same for one command. The files and variables are in the folder docs/reference of the source.`))
 	return w.err
 }
 
@@ -38,8 +39,8 @@ func manCommand(w *printer, command *kong.Node) {
 	for _, arg := range command.Positional {
 		words = append(words, arg.Summary())
 	}
-	w.line(".SS %s", roff(strings.Join(words, " ")))
-	w.line("%s", roff(command.Help))
+	w.raw(".SS %s", roff(strings.Join(words, " ")))
+	w.raw("%s", roff(command.Help))
 	for _, arg := range command.Positional {
 		if arg.Help != "" {
 			manEntry(w, arg.Summary(), arg.Help)
@@ -57,15 +58,24 @@ func manCommand(w *printer, command *kong.Node) {
 }
 
 func manEntry(w *printer, name, help string) {
-	w.line(".TP\n.B %s", roff(name))
-	w.line("%s", roff(help))
+	w.raw(".TP\n.B %s", roff(name))
+	w.raw("%s", roff(help))
 }
 
-// roff escapes text for man(7): a minus stays a minus, and no line begins a request.
+// roff escapes text for man(7): a minus stays a minus, no line begins a request, and all is ASCII. An ellipsis
+// becomes three periods, because groff has none for a terminal without UTF-8.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "…", "...").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
 	}
-	return text
+	var b strings.Builder
+	for _, r := range text {
+		if r > unicode.MaxASCII {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -61,7 +61,7 @@ func (c methodsListCmd) Run(out io.Writer) error {
 			width = max(width, len(r.Method))
 		}
 		for _, r := range group {
-			w.line("  %-7s  %-*s  %s", r.Verdict, width, r.Method, r.note())
+			w.item(fmt.Sprintf("  %-7s  %-*s  ", r.Verdict, width, r.Method), r.note())
 		}
 	}
 	return w.err

@@ -40,15 +40,6 @@ type cli struct {
 // groups are the parts of the list of commands.
 var groups = []kong.Group{{Key: "start", Title: "Start:"}, {Key: "policy", Title: "Policy:"}, {Key: "work", Title: "Conversations and tools:"}, {Key: "other", Title: "Other:"}}
 
-const description = `Start it in place of "codex": it runs the real Codex behind your policy.
-
-  codex-bridge app-server     the proxy that an editor starts
-  codex-bridge exec, review   a turn under the policy, as Codex's own commands
-  codex-bridge                Codex's terminal interface; under the policy if it is enforced
-  codex-bridge -- --help      the help of Codex
-
---version, and all commands that are not below, are Codex's.`
-
 type policyCmd struct {
 	Explain  explainCmd       `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change." example:"codex-bridge policy explain request.json"`
 	Export   policyExportCmd  `cmd:"" help:"Print what of the policy Codex can enforce by itself." example:"codex-bridge policy export --requirements >requirements.toml"`
@@ -71,32 +62,10 @@ func isOwn(args []string) bool {
 }
 
 func newParser(c *cli) (*kong.Kong, error) {
-	return kong.New(c, kong.Name("codex-bridge"), kong.Description(description), kong.ExplicitGroups(groups), kong.Help(printHelp),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: maxColumns}))
-}
-
-// printHelp prints the help of kong, and the example of a command.
-func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return err
-	}
-	if node := ctx.Selected(); node != nil && node.Tag.Get("example") != "" {
-		fmt.Fprintf(ctx.Stdout, "\nExample:\n  %s\n", node.Tag.Get("example"))
-	}
-	return nil
-}
-
-type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"The command, such as \"policy test\"."`
-}
-
-// Run prints the help of a command, or of the program.
-func (c helpCmd) Run(app *kong.Kong) error {
-	ctx, err := traceArgs(app, append(slices.Clone(c.Command), "--help"))
-	if err != nil {
-		return &refusedArgs{plain(err.Error()) + "; \"codex-bridge help\" lists the commands"}
-	}
-	return ctx.PrintUsage(false)
+	width := min(outputWidth(), helpColumns)
+	text := description(max(50, width-2)) // kong indents a table by two more
+	return kong.New(c, kong.Name("codex-bridge"), kong.Description(text), kong.ExplicitGroups(groups), kong.Help(printHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: width}))
 }
 
 // traceArgs returns the commands and flags of an argument list, before their values are set.

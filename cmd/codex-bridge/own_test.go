@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,57 @@ func TestCommandsHaveExamples(t *testing.T) {
 	}
 }
 
+// ownFormats are the commands whose output is a format of its own, see docs/reference/cli.md.
+var ownFormats = []string{
+	"completion", "decisions checkpoint", "decisions export", "demo", "help", "man", "policy export", "serve", "trace html", "trace replay",
+}
+
+// A program can read the output of each command.
+func TestCommandsPrintJSON(t *testing.T) {
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without []string
+	for _, command := range parser.Model.Leaves(false) {
+		if !slices.ContainsFunc(command.Flags, func(f *kong.Flag) bool { return f.Name == "json" }) {
+			without = append(without, strings.TrimPrefix(command.FullPath(), "codex-bridge "))
+		}
+	}
+	slices.Sort(without)
+	if !slices.Equal(without, ownFormats) {
+		t.Errorf("commands without --json: %q, want %q", without, ownFormats)
+	}
+}
+
+// The help of a group, and of each command of Codex that the help lists, has an example of it.
+func TestGroupsAndCodexCommandsHaveExamples(t *testing.T) {
+	parser, err := newParser(new(cli))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(codexPages))
+	if want := []string{"app-server", "exec", "review"}; !slices.Equal(names, want) || !strings.Contains(description(maxColumns), "exec, review") {
+		t.Errorf("pages of %q, want %q", names, want)
+	}
+	for _, child := range parser.Model.Children {
+		if len(child.Children) > 0 {
+			names = append(names, child.Name)
+		}
+	}
+	for _, name := range names {
+		var text strings.Builder
+		parser.Stdout = &text
+		if err := (helpCmd{Command: []string{name}}).Run(parser); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, example, _ := strings.Cut(text.String(), "\nExample:\n  ")
+		if !strings.HasPrefix(text.String(), "Usage: codex-bridge "+name) || !strings.HasPrefix(example, "codex-bridge "+name) || strings.Count(example, "\n") != 1 {
+			t.Errorf("%s: the help is\n%s", name, text.String())
+		}
+	}
+}
+
 // splitWords splits a command line at spaces outside quotes.
 func splitWords(line string) (words []string) {
 	for i, part := range strings.FieldsFunc(line, func(r rune) bool { return r == '"' || r == '\'' }) {
@@ -57,6 +109,7 @@ func splitWords(line string) (words []string) {
 }
 
 func TestTableFitsTheOutput(t *testing.T) {
+	t.Setenv("COLUMNS", "")
 	var rows table
 	rows.row("NO", "NAME", "REASON")
 	rows.row("1", "short", strings.Repeat("several words ", 20)+"end")

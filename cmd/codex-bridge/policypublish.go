@@ -28,6 +28,29 @@ type policyPublishCmd struct {
 	TargetsExpires   time.Duration `default:"2160h" help:"How long the bundle is valid."`
 	SnapshotExpires  time.Duration `default:"2160h" help:"How long the list of versions is valid."`
 	TimestampExpires time.Duration `default:"168h" help:"How long a client may be shown an old state. Publish again before."`
+	JSON             bool          `help:"Print JSON." name:"json"`
+}
+
+// publishResult is the result of a publication. The JSON names are stable.
+type publishResult struct {
+	Version  int64        `json:"version"`
+	New      bool         `json:"new"`     // there was no repository
+	Changed  bool         `json:"changed"` // the bundle has changed
+	Tests    int          `json:"tests"`   // that passed
+	MadeKeys []madeKey    `json:"madeKeys"`
+	Signed   []signedRole `json:"signed"`
+}
+
+type madeKey struct {
+	ID   string `json:"id"`
+	File string `json:"file"`
+}
+
+type signedRole struct {
+	Role    string    `json:"role"`
+	Version int64     `json:"version"`
+	Expires time.Time `json:"expires"`
+	Keys    []string  `json:"keys"` // ids
 }
 
 // Help describes the keys.
@@ -40,7 +63,11 @@ To exchange a key: --root-key root.key --key policy.key --rotate timestamp=new.k
 
 // Run signs and writes.
 func (c policyPublishCmd) Run(out io.Writer) error {
-	w := &printer{w: out}
+	w, failures := &printer{w: out}, out
+	if c.JSON {
+		w.w, failures = io.Discard, &safeWriter{w: os.Stderr}
+	}
+	result := publishResult{MadeKeys: []madeKey{}}
 	p := bundle.Publication{Now: time.Now(), Expiry: make(map[string]time.Duration), Rotate: make(map[string][]*bundle.Key)}
 	for i, expiry := range []time.Duration{c.RootExpires, c.TargetsExpires, c.SnapshotExpires, c.TimestampExpires} {
 		if expiry < time.Minute {
@@ -49,26 +76,39 @@ func (c policyPublishCmd) Run(out io.Writer) error {
 		p.Expiry[bundle.Roles[i]] = expiry
 	}
 	if c.Folder != "" {
-		text, tests, err := checkedBundle(c.Folder, out)
+		text, tests, err := checkedBundle(c.Folder, failures)
 		if err != nil {
 			return err
 		}
-		p.Bundle = text
+		p.Bundle, result.Tests = text, tests
 		w.line("%s loads; %s passed.", filepath.Join(c.Folder, bundle.Target), count(tests, "policy test"))
 	}
-	if err := c.readKeys(w, &p); err != nil {
+	made, err := c.readKeys(w, &p)
+	if err != nil {
 		return err
 	}
 	done, err := bundle.Publish(c.Repo, p)
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		result.MadeKeys = append(result.MadeKeys, made...)
+		result.add(done)
+		return writeJSON(out, result)
+	}
 	c.report(w, done)
 	return w.err
 }
 
+func (r *publishResult) add(done bundle.Published) {
+	r.Version, r.New, r.Changed = done.Version, done.New, done.Changed
+	for _, s := range done.Signed {
+		r.Signed = append(r.Signed, signedRole(s))
+	}
+}
+
 // readKeys reads the keys, and makes those that it may make.
-func (c policyPublishCmd) readKeys(w *printer, p *bundle.Publication) error {
+func (c policyPublishCmd) readKeys(w *printer, p *bundle.Publication) (all []madeKey, err error) {
 	read := func(file string, mayMake bool) (*bundle.Key, error) {
 		if !mayMake {
 			key, err := bundle.ReadKey(file)
@@ -79,35 +119,35 @@ func (c policyPublishCmd) readKeys(w *printer, p *bundle.Publication) error {
 		}
 		key, made, err := bundle.ReadOrNewKey(file)
 		if made {
+			all = append(all, madeKey{key.ID, file})
 			w.line("Made the key %s in %s. Keep a copy in a safe place.", bundle.ShortID(key.ID), file)
 		}
 		return key, err
 	}
-	var err error
 	if c.RootKey != "" {
 		if p.RootKey, err = read(c.RootKey, c.NewKeys); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, file := range c.Key {
 		key, err := read(file, c.NewKeys)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.Keys = append(p.Keys, key)
 	}
 	for _, text := range c.Rotate {
 		role, file, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(bundle.Roles, role) || file == "" {
-			return usageError(fmt.Sprintf("--rotate %s: write ROLE=FILE, with one of %s", text, strings.Join(bundle.Roles, ", ")))
+			return nil, usageError(fmt.Sprintf("--rotate %s: write ROLE=FILE, with one of %s", text, strings.Join(bundle.Roles, ", ")))
 		}
 		key, err := read(file, true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.Rotate[role] = append(p.Rotate[role], key)
 	}
-	return nil
+	return all, nil
 }
 
 // report prints the signed files and the next step of the publisher.

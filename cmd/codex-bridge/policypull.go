@@ -13,10 +13,20 @@ import (
 	"codex-bridge.example/bridge/config"
 )
 
-type policyPullCmd struct{}
+type policyPullCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// pulledBundle is the result of a pull. The JSON names are stable.
+type pulledBundle struct {
+	Version  int64     `json:"version"`
+	Replaced int64     `json:"replaced,omitempty"` // the version before
+	Expires  time.Time `json:"expires"`
+	Changes  []string  `json:"changes"` // lines after "- " and "+ "; of the first bundle, all lines
+}
 
 // Run pulls the bundle now, and prints its changes.
-func (policyPullCmd) Run(out io.Writer) error {
+func (c policyPullCmd) Run(out io.Writer) error {
 	cfg, err := sourceConfig()
 	if err != nil {
 		return err
@@ -26,6 +36,9 @@ func (policyPullCmd) Run(out io.Writer) error {
 	p, err := pullBundle(ctx, cfg.PolicySource, 0)
 	if err != nil {
 		return fmt.Errorf("the pull failed, and the last verified bundle stays as it is: %w", err)
+	}
+	if c.JSON {
+		return writeJSON(out, newPulledBundle(p))
 	}
 	w := &printer{w: out}
 	before, after := p.Before, p.After
@@ -41,6 +54,16 @@ func (policyPullCmd) Run(out io.Writer) error {
 		}
 	}
 	return w.err
+}
+
+func newPulledBundle(p bundle.Pulled) pulledBundle {
+	out := pulledBundle{Version: p.After.Version, Expires: p.After.Expires}
+	before := ""
+	if p.Before != nil {
+		out.Replaced, before = p.Before.Version, p.Before.Text
+	}
+	out.Changes = append([]string{}, changedLines(before, p.After.Text)...)
+	return out
 }
 
 // sourceConfig returns the configuration, which must have a policy source.

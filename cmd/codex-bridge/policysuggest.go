@@ -18,6 +18,33 @@ type suggestCmd struct {
 	Since  ageFlag `placeholder:"TIME" default:"7d" help:"Only denials since a time or for a duration (\"24h\", \"7d\")."`
 	Thread string  `help:"Only denials of a thread."`
 	Max    int     `default:"10" help:"The number of proposals, the most frequent denials first."`
+	JSON   bool    `help:"Print JSON." name:"json"`
+}
+
+// suggestion is a proposal, and proposedRule one of its rules. The JSON names are stable.
+type suggestion struct {
+	Place         string             `json:"place"`
+	Rules         []proposedRule     `json:"rules"`
+	Denials       int64              `json:"denials"`
+	Users         []denialsOf        `json:"users"`
+	Rule          string             `json:"rule,omitempty"` // that denied; "" for a question without a yes
+	Origin        string             `json:"origin,omitempty"`
+	Reason        string             `json:"reason,omitempty"`
+	Example       simulate.Example   `json:"example"`
+	Others        int64              `json:"others"` // other calls that it would have allowed
+	OtherExamples []simulate.Example `json:"otherExamples"`
+}
+
+type proposedRule struct {
+	Tool     string `json:"tool"`
+	Command  string `json:"command,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Decision string `json:"decision"`
+}
+
+type denialsOf struct {
+	User  string `json:"user"`
+	Count int64  `json:"count"`
 }
 
 // Run prints rules for denials as TOML. It changes nothing.
@@ -39,7 +66,28 @@ func (c suggestCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		all := []suggestion{}
+		for _, p := range s.Proposals {
+			all = append(all, newSuggestion(p))
+		}
+		return writeJSON(out, map[string]any{"proposals": all, "more": s.More, "notProposed": append([]*simulate.Count{}, s.NotProposed...), "notChecked": s.NotChecked})
+	}
 	return c.print(out, s)
+}
+
+func newSuggestion(p *simulate.Proposal) suggestion {
+	out := suggestion{Place: p.Place, Denials: p.Denials, Example: p.Example, Others: p.Others, OtherExamples: append([]simulate.Example{}, p.OtherExamples...)}
+	for _, r := range p.Rules {
+		out.Rules = append(out.Rules, proposedRule{r.Tool, r.Command, r.Path, "allow"})
+	}
+	for _, u := range p.Users {
+		out.Users = append(out.Users, denialsOf{u.Reason, u.Count})
+	}
+	if p.By.Effect == policy.Denies {
+		out.Rule, out.Origin, out.Reason = p.By.Rule, p.By.Origin, p.By.Reason
+	}
+	return out
 }
 
 // bundlePlace is the name of the place for rules of a bundle.

@@ -75,12 +75,12 @@ func (b *caseRunner) runAll(list []simulate.Case) (results []caseResult, failed 
 func (p *printer) result(one caseResult, verbose bool) {
 	switch {
 	case len(one.Differences) > 0:
-		p.line("FAIL  %s:%d: %s", one.File, one.Line, one.Name)
+		p.item("FAIL  ", fmt.Sprintf("%s:%d: %s", one.File, one.Line, one.Name))
 		for _, line := range one.Differences {
 			p.line("      %s", line)
 		}
 	case verbose:
-		p.line("ok    %s:%d: %s", one.File, one.Line, one.Name)
+		p.item("ok    ", fmt.Sprintf("%s:%d: %s", one.File, one.Line, one.Name))
 	}
 }
 

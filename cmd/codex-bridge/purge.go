@@ -33,7 +33,7 @@ func (c purgeCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	now, all := time.Now(), make(map[string]purged)
+	w, now, all := &printer{w: out}, time.Now(), make(map[string]purged)
 	for _, one := range []struct {
 		name  string
 		keep  config.Duration
@@ -52,19 +52,19 @@ func (c purgeCmd) Run(out io.Writer) error {
 		switch {
 		case c.JSON:
 		case one.Keep == "":
-			fmt.Fprintf(out, "%-11s  kept for good; see %s\n", one.name, one.setting)
+			w.line("%-11s  kept for good; see %s", one.name, one.setting)
 		default:
 			size := ""
 			if one.Bytes > 0 {
 				size = fmt.Sprintf(", %d bytes", one.Bytes)
 			}
-			fmt.Fprintf(out, "%-11s  %d %s removed%s; those of the last %s stay\n", one.name, one.Removed, one.kind, size, one.Keep)
+			w.line("%-11s  %d %s removed%s; those of the last %s stay", one.name, one.Removed, one.kind, size, one.Keep)
 		}
 	}
 	if c.JSON {
 		err = errors.Join(err, writeJSON(out, all))
 	}
-	return err
+	return errors.Join(err, w.err)
 }
 
 func purgeTraces(_ *config.Config, p *purged, before time.Time) error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/store"
@@ -56,6 +57,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			"tamper": tamper,
 			"record": record,
 			"age":    age,
+			"fits":   fits,
 			// status N ARGS… checks that codex-bridge with these arguments exits with N.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
@@ -77,6 +79,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			for _, name := range []string{"CODEX_BRIDGE_CODEX", "CODEX_BRIDGE_CONFIG", "CODEX_BRIDGE_STATE", "CODEX_BRIDGE_LOG"} {
 				env.Vars = append(env.Vars, name+"=")
 			}
+			env.Vars = append(env.Vars, "COLUMNS=1000") // a pattern holds for one line; fits tests the wrapping
 			// The default folder is shared by the whole machine, and tests of another bridge may
 			// leave a state in it.
 			env.Vars = append(env.Vars, "HOME="+env.WorkDir+"/home")
@@ -125,6 +128,33 @@ func age(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	at := time.Now().Add(-240 * time.Hour)
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
+}
+
+// fits ARGS… checks that the lines of codex-bridge with these arguments fit a pipe and a narrow terminal. A line
+// may be longer because of a word in its first half, such as a path, and an example is one line.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: fits ARGS...")
+	}
+	before := ts.Getenv("COLUMNS")
+	defer ts.Setenv("COLUMNS", before)
+	for columns, width := range map[string]int{"": maxColumns, "60": 60} {
+		ts.Setenv("COLUMNS", columns)
+		var exit *exec.ExitError
+		if err := ts.Exec("codex-bridge", args...); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitFailed) {
+			ts.Check(err)
+		}
+		out := ts.ReadFile("stdout")
+		if out == "" {
+			ts.Fatalf("%v prints nothing", args)
+		}
+		for line := range strings.Lines(out) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > width && strings.LastIndex(line, " ") >= width/2 && !strings.HasPrefix(line, "  codex-bridge ") {
+				ts.Fatalf("%v, COLUMNS=%q: a line of %d: %s", args, columns, n, line)
+			}
+		}
+	}
 }
 
 // tamper SQL runs the statement on the SQLite database of the state.

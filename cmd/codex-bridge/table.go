@@ -21,23 +21,29 @@ const minColumn = 12
 
 // table prints rows in columns, which are wrapped to fit the terminal.
 type table struct {
-	rows [][]string
-	text map[int]string // lines after so many rows
+	rows  [][]string
+	after map[int]string // lines after so many rows
 }
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // line adds a line across the columns.
 func (t *table) line(text string) {
-	if t.text == nil {
-		t.text = make(map[int]string)
+	if t.after == nil {
+		t.after = make(map[int]string)
 	}
-	t.text[len(t.rows)] += text + "\n"
+	t.after[len(t.rows)] += text + "\n"
 }
 
 // writeTo prints the table.
 func (t *table) writeTo(out io.Writer) error {
-	widths := t.widths(outputWidth())
+	_, err := io.WriteString(out, t.text(outputWidth()))
+	return err
+}
+
+// text returns the table in lines of at most width characters.
+func (t *table) text(width int) string {
+	widths := t.widths(width)
 	var b strings.Builder
 	for r, row := range t.rows {
 		lines := make([][]string, len(row))
@@ -57,10 +63,9 @@ func (t *table) writeTo(out io.Writer) error {
 			}
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
-		b.WriteString(t.text[r+1])
+		b.WriteString(t.after[r+1])
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }
 
 // widths returns the widths of the columns. While they need more than limit, the widest get narrower: first

@@ -64,8 +64,7 @@ func printChange(out io.Writer, asJSON bool, change threadChange, text string) e
 	if asJSON {
 		return writeJSON(out, change)
 	}
-	_, err := fmt.Fprintln(out, text)
-	return err
+	return printLine(out, "%s", text)
 }
 
 func (c clearThreadCmd) wrongThread() error {

@@ -67,8 +67,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 
 func printTools(out io.Writer, all []toolRow, left []tools.OmittedTool, servers []provider.Status) error {
 	if len(all)+len(left)+len(servers) == 0 {
-		_, err := fmt.Fprintln(out, "no tools are configured; add [tools.NAME] or [tool_servers.NAME] to the configuration, see docs/guides/tools.md")
-		return err
+		return printLine(out, "no tools are configured; add [tools.NAME] or [tool_servers.NAME] to the configuration, see docs/guides/tools.md")
 	}
 	var rows table
 	for _, r := range all {
@@ -78,15 +77,16 @@ func printTools(out io.Writer, all []toolRow, left []tools.OmittedTool, servers 
 	if err := rows.writeTo(out); err != nil {
 		return err
 	}
+	w := &printer{w: out}
 	for _, l := range left {
-		fmt.Fprintln(out, "left out: "+plain(l.String()))
+		w.line("left out: %s", plain(l.String()))
 	}
 	for _, s := range servers {
 		if s.Error != "" {
-			fmt.Fprintf(out, "server %s: %s: %s\n", plain(s.Name), s.State, plain(s.Error))
+			w.line("server %s: %s: %s", plain(s.Name), s.State, plain(s.Error))
 		}
 	}
-	return nil
+	return w.err
 }
 
 type callToolCmd struct {

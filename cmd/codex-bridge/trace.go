@@ -97,13 +97,7 @@ func (c traceShowCmd) Run(out io.Writer) error {
 	for {
 		events, failed := tree.Next()
 		for _, e := range events {
-			err := error(nil)
-			if c.JSON {
-				err = json.NewEncoder(out).Encode(e.Event) //nolint:gosec // the key of a session is no secret
-			} else {
-				err = trace.Show(out, e, c.All)
-			}
-			if err != nil {
+			if err := c.print(out, e); err != nil {
 				return err
 			}
 		}
@@ -119,6 +113,17 @@ func (c traceShowCmd) Run(out io.Writer) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+func (c traceShowCmd) print(out io.Writer, e trace.TreeEvent) error {
+	if c.JSON {
+		return json.NewEncoder(out).Encode(e.Event) //nolint:gosec // the key of a session is no secret
+	}
+	var text strings.Builder
+	if err := trace.Show(&text, e, c.All); err != nil || text.Len() == 0 {
+		return err
+	}
+	return printLine(out, "%s", strings.TrimSuffix(text.String(), "\n"))
 }
 
 type traceReplayCmd struct {

@@ -103,7 +103,7 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 // commandLine runs codex-bridge with these arguments in its own process.
 func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	r := runProgram(t, os.Environ(), "", args...)
+	r := runProgram(t, append(os.Environ(), "COLUMNS=1000"), "", args...) // no line is wrapped
 	if r.Code != 0 {
 		err = errors.New(r.Status)
 	}

@@ -83,7 +83,15 @@ func (a *acceptingEditor) signElsewhere(key string) {
 	a.t.Helper()
 	a.waitUntil("a request for a second person", func() bool { return len(a.waiting()) == 1 })
 	id := a.waiting()[0].ID
+	shown, _, _ := a.runCommand("approvals", "show", id, "--approve", "--json")
+	var approval struct{ ID, Decision, Text string }
+	if err := json.Unmarshal([]byte(shown), &approval); err != nil || approval.ID != id || approval.Decision != "approve" {
+		a.t.Fatalf("approvals show: %v, %s", err, shown)
+	}
 	statement, _, _ := a.runCommand("approvals", "show", id, "--approve")
+	if statement != approval.Text {
+		a.t.Errorf("approvals show prints %q, and as JSON %q", statement, approval.Text)
+	}
 	text, err := os.ReadFile(key)
 	if err != nil {
 		a.t.Fatal(err)
@@ -99,7 +107,7 @@ func (a *acceptingEditor) signElsewhere(key string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	if out, stderr, code := a.runCommand("approvals", "answer", id, "--approve", "--signature", key+".sig"); code != 0 {
+	if out, stderr, code := a.runCommand("approvals", "answer", id, "--approve", "--signature", key+".sig", "--json"); code != 0 || !strings.Contains(out, `"decision": "approve"`) || !strings.Contains(out, `"id": "`+id) {
 		a.t.Errorf("%s%s", out, stderr)
 	}
 }

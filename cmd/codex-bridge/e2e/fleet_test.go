@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ import (
 func (w *world) bridgeCommand(args ...string) string {
 	w.t.Helper()
 	cmd := exec.Command(proxyPath, args...)
-	cmd.Env = w.env
+	cmd.Env = append(slices.Clip(w.env), "COLUMNS=1000") // no line is wrapped
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Errorf("%v: %v", args, err)

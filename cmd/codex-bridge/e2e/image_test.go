@@ -26,7 +26,7 @@ import (
 func (w *world) runCommand(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
-	cmd.Env, cmd.Dir = w.env, w.workspace
+	cmd.Env, cmd.Dir = append(slices.Clip(w.env), "COLUMNS=1000"), w.workspace // no line is wrapped
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

@@ -167,7 +167,7 @@ func TestDoctorNamesRequirements(t *testing.T) {
 	for _, more := range []string{"", "codex_bridge_none = 1\n"} {
 		argv := w.requiring(more+file, proxyPath, "doctor")
 		cmd := exec.CommandContext(deadline(t), argv[0], argv[1:]...)
-		cmd.Env, cmd.Dir = w.env, w.workspace
+		cmd.Env, cmd.Dir = append(slices.Clip(w.env), "COLUMNS=1000"), w.workspace
 		output, _ := cmd.Output() // other rows may be broken here
 		out := string(output)
 		want := fmt.Sprintf("/etc/codex/requirements.toml: codex and the bridge hold %s; codex alone holds %s", strings.Join(held, ", "), strings.Join(alone, ", "))
