@@ -26,6 +26,14 @@ runs() { # NAME PROGRAM…: it is the program of this release
 	[ "$(head -1 <<<"$text")" = "codex-bridge $version" ] && grep -q "$commit" <<<"$text" || fail "$1: $text"
 	ok "$1"
 }
+codex=$PWD/testdata/npm/node_modules/.bin/codex
+works() { # NAME PROGRAM…: it makes a configuration, under which the real Codex runs its hook
+	if [ ! -x "$codex" ]; then skip "$1: init and doctor: the real Codex is not installed; run make setup"; return; fi
+	"${@:2}" init --stdout >"$work/config.toml" || fail "$1: init"
+	CODEX_BRIDGE_CONFIG=$work/config.toml CODEX_BRIDGE_CODEX=$codex "${@:2}" doctor >"$work/log" 2>&1 &&
+		grep -q 'a hook was fired and answered' "$work/log" || fail "$1: doctor: $(cat "$work/log")"
+	ok "$1: init, and doctor with $(wc -l <"$work/log") lines"
+}
 installed() { # NAME FOLDER ZSH: a package that is unpacked there
 	runs "$1" "$2/usr/bin/codex-bridge"
 	local file
@@ -53,6 +61,7 @@ fi
 tar -xzf "$dist/codex-bridge_${version}_linux_$arch.tar.gz" -C "$work"
 unpacked=$work/codex-bridge_${version}_linux_$arch
 runs "tar.gz" "$unpacked/codex-bridge"
+works "tar.gz" "$unpacked/codex-bridge"
 [ "$(stat -c %Y "$unpacked/LICENSE")" = "$(git log -1 --format=%ct)" ] || fail "tar.gz: the date is not that of the commit"
 for bundle in "$dist"/*darwin*.tar.gz; do
 	[ -e "$bundle" ] || continue
@@ -87,6 +96,7 @@ if command -v dpkg >/dev/null; then
 	mkdir -p "$work"/deb/var/lib/dpkg/{info,updates} && touch "$work"/deb/var/lib/dpkg/{status,available}
 	dpkg --root="$work/deb" --force-not-root --log=/dev/null -i "$deb" >"$work/log" 2>&1 || fail "dpkg -i: $(cat "$work/log")"
 	installed "dpkg -i" "$work/deb" vendor-completions
+	works "dpkg -i" "$work/deb/usr/bin/codex-bridge"
 	dpkg --root="$work/deb" --force-not-root --log=/dev/null -r codex-bridge >"$work/log" 2>&1 && [ ! -e "$work/deb/usr/bin/codex-bridge" ] && ok "dpkg -r"
 else skip "deb: there is no dpkg"; fi
 rpm=$(echo "$dist"/*."$(uname -m)".rpm)
@@ -110,16 +120,13 @@ export npm_config_registry npm_config_update_notifier=false npm_config_fund=fals
 root=$PWD
 mkdir "$work/npx" && cd "$work/npx"
 runs "npx codex-bridge version" npx --yes codex-bridge
-codex=$root/testdata/npm/node_modules/.bin/codex
-if [ -x "$codex" ]; then
-	CODEX_BRIDGE_CODEX=$codex npx --yes codex-bridge doctor >"$work/log" 2>&1 || fail "npx codex-bridge doctor: $(cat "$work/log")"
-	ok "npx codex-bridge doctor: $(wc -l <"$work/log") lines"
-else skip "npx codex-bridge doctor: the real Codex is not installed; run make setup"; fi
+works "npx codex-bridge" npx --yes codex-bridge
 mkdir "$work/npm" && cd "$work/npm"
 npm_config_cache=$work/empty npm install --offline "$dist/npm/codex-bridge-$version.tgz" "$(echo "$dist"/npm/codex-bridge-linux-"$(node -p process.arch)"-*.tgz)" >"$work/log" 2>&1 ||
 	fail "npm install: $(cat "$work/log")"
 bin=$work/npm/node_modules/.bin/codex-bridge
 runs "npm install --offline of the tarballs" "$bin"
+works "npm install" "$bin"
 status() { # WANTED NAME COMMAND…
 	local got=0
 	"${@:3}" >"$work/log" 2>&1 || got=$?

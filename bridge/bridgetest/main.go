@@ -1,10 +1,12 @@
 package bridgetest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -18,8 +20,9 @@ type Role struct {
 	Run  func(args []string) int // gets the arguments after the name; returns the exit status
 }
 
-// Main implements TestMain. It fails a package whose tests leave a goroutine behind. The test program
-// also plays the roles, and Codex: a process that connects its streams to the test.
+// Main implements TestMain. It fails a package whose tests leave a goroutine behind. The tests have
+// an empty home folder instead of the developer's; see setHome. The test program also plays the
+// roles, and Codex: a process that connects its streams to the test.
 func Main(m *testing.M, roles ...Role) {
 	for _, r := range roles {
 		if len(os.Args) > 1 && os.Args[1] == r.Name {
@@ -27,11 +30,34 @@ func Main(m *testing.M, roles ...Role) {
 		}
 	}
 	PlayCodex()
+	home, err := setHome()
+	if err != nil {
+		panic(err)
+	}
 	// These goroutines live as long as the process: the reaper of child processes, and the reader of a
 	// client that does not close its input.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("codex-bridge.example/bridge/child.Start.func1.1"),
-		goleak.IgnoreAnyFunction("codex-bridge.example/bridge.(*Proxy).fromClient"))
+		goleak.IgnoreAnyFunction("codex-bridge.example/bridge.(*Proxy).fromClient"),
+		goleak.Cleanup(func(status int) {
+			_ = os.RemoveAll(home) // a temporary folder
+			os.Exit(status)
+		}))
+}
+
+// setHome makes a temporary folder, and sets it as the home folder of the process and its children.
+// The folders of programs are below it. Tests that run the go command need another TestMain: its
+// caches would be there, too.
+func setHome() (home string, err error) {
+	if home, err = os.MkdirTemp("", "home-"); err != nil {
+		return "", err
+	}
+	for variable, path := range map[string]string{
+		"HOME": "", "USERPROFILE": "", "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": ".local/state", "XDG_CACHE_HOME": ".cache", "CODEX_HOME": ".codex",
+	} {
+		err = errors.Join(err, os.Setenv(variable, filepath.Join(home, path)))
+	}
+	return home, err
 }
 
 // PlayCodex plays Codex and ends the process, if the process was started for that. A package whose

@@ -3,7 +3,7 @@ package config_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { bridgetest.Main(m) }

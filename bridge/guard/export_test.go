@@ -12,6 +12,9 @@ import (
 // ReasonOf exports reasonOf.
 var ReasonOf = reasonOf
 
+// OriginOf exports originOf.
+var OriginOf = originOf
+
 // GitDir exports gitDir.
 var GitDir = gitDir
 

@@ -108,15 +108,20 @@ func TestWritableHasOuterFolders(t *testing.T) {
 // A call with very many folders does not keep the callers of of and ofAll waiting, and compares no
 // two folders of the call with each other.
 func TestWritableTakesManyFolders(t *testing.T) {
-	folders := make([]string, 60_000)
+	folders := make([]string, 400_000)
 	for i := range folders {
 		folders[i] = fmt.Sprint("/lib/d", i)
 	}
 	var w writableFolders
-	start := time.Now()
-	w.add("T", folders)
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("it takes %v", took)
+	added := make(chan struct{})
+	go func() {
+		w.add("T", folders)
+		close(added)
+	}()
+	select {
+	case <-added:
+	case <-time.After(time.Minute): // to compare each two of them takes longer
+		t.Fatalf("%d folders are not added after a minute", len(folders))
 	}
 	if n := len(w.ofAll()); n != maxWritable+1 || !slices.Contains(w.ofAll(), "/") || len(w.of("T")) != len(folders) {
 		t.Errorf("%d folders of all, %d of the thread", n, len(w.of("T")))

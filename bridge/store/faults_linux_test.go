@@ -93,6 +93,40 @@ func TestDiskFaults(t *testing.T) {
 	}
 }
 
+// The error of a full disk suggests to free space, also where SQLite reports an error of the disk:
+// it finds no room for the -shm file of an existing database.
+func TestHintForFullDisk(t *testing.T) {
+	const full, broken = "free some space there", "look for errors of the disk"
+	for _, tt := range []struct {
+		kind string
+		code int32
+		want string
+	}{
+		{"map", sqlite3.SQLITE_IOERR_SHMSIZE, full}, {"write", sqlite3.SQLITE_FULL, full},
+		{"map", sqlite3.SQLITE_IOERR_SHMMAP, broken}, {"write", sqlite3.SQLITE_IOERR_WRITE, broken},
+	} {
+		o := backends[0].fresh(t)
+		if err := open(t, o).Close(); err != nil {
+			t.Fatal(err)
+		}
+		withDisk(func(o operation) int32 {
+			if o.kind == tt.kind {
+				return tt.code
+			}
+			return sqlite3.SQLITE_OK
+		}, func() {
+			s, err := store.Open(t.Context(), o)
+			if err == nil {
+				err = s.Append(t.Context(), testDecision())
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s fails with %d: %v, want %q", tt.kind, tt.code, err, tt.want)
+			}
+		})
+	}
+}
+
 // workload uses the state as a bridge does.
 type workload struct {
 	t              *testing.T

@@ -103,9 +103,12 @@ func sqliteHint(err error) string {
 		}
 		return ""
 	}
+	if fault.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // a full disk has no room for the -shm file
+		return hintFull
+	}
 	switch fault.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
-		return "free some space there, or " + hintOtherFolder
+		return hintFull
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return "make its folder and files writable, or " + hintOtherFolder
 	case sqlite3.SQLITE_IOERR:
@@ -117,6 +120,8 @@ func sqliteHint(err error) string {
 	}
 	return ""
 }
+
+const hintFull = "free some space there, or " + hintOtherFolder
 
 const hintDamaged = "keep a copy of the folder; restore a backup, or move all files " + DatabaseFile + "* away to start with an empty state"
 

@@ -32,7 +32,7 @@ type runCmd struct {
 	Session string        `required:"" placeholder:"KEY" help:"The key of the session; the same key continues the same conversation."`
 	JSON    bool          `name:"json" help:"Print each event, then the result, as a line of JSON."`
 	Timeout time.Duration `default:"20m" help:"Interrupt a turn that takes longer."`
-	Cwd     string        `default:"." placeholder:"FOLDER" help:"The folder of a new thread."`
+	Cwd     string        `placeholder:"FOLDER" help:"The folder of a new thread; by default the current one."`
 	Model   string        `help:"The model of a new thread."`
 	Sandbox string        `enum:",read-only,workspace-write,danger-full-access" default:"" help:"The sandbox of a new thread: read-only, workspace-write or danger-full-access."`
 	Trigger string        `enum:"user,cron,heartbeat" default:"user" help:"What starts the turn: user, cron or heartbeat. The model reads about the last two."`
@@ -147,12 +147,7 @@ func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 			start[name] = text
 		}
 	}
-	if t.Sandbox != "" && !t.JSON { // Codex resumes a thread with its own
-		kept, err := t.client.Call(ctx, "bridge/binding/read", map[string]any{"sessionKey": t.Session})
-		if thread, ok := kept.Get("binding").Get("threadId").Text(); err == nil && ok {
-			fmt.Fprintf(os.Stderr, "codex-bridge: --sandbox is for a new thread; the session goes on with that of its thread %s, see codex-bridge threads clear\n", plain(thread))
-		}
-	}
+	t.warnOfIgnoredFlags(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
@@ -162,6 +157,25 @@ func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 	return t.client.Call(ctx, "bridge/turn/run", map[string]any{
 		"sessionKey": t.Session, "input": t.text, "thread": start, "trigger": t.Trigger, "timeoutMs": t.Timeout.Milliseconds(),
 	})
+}
+
+// warnOfIgnoredFlags shows a warning if the session has a thread and flags for a new one are set.
+// Codex resumes a thread with its own settings.
+func (t *turnRun) warnOfIgnoredFlags(ctx context.Context) {
+	var flags []string
+	for _, flag := range []struct{ name, value string }{{"--cwd", t.Cwd}, {"--model", t.Model}, {"--sandbox", t.Sandbox}} {
+		if flag.value != "" {
+			flags = append(flags, flag.name)
+		}
+	}
+	if len(flags) == 0 {
+		return
+	}
+	kept, err := t.client.Call(ctx, "bridge/binding/read", map[string]any{"sessionKey": t.Session})
+	if thread, ok := kept.Get("binding").Get("threadId").Text(); err == nil && ok {
+		t.screen.Warn(thread, fmt.Sprintf("ignored %s: the session goes on with its thread %s and the thread's settings; to start a new one, use codex-bridge threads clear %s",
+			strings.Join(flags, ", "), plain(thread), plain(t.Session)))
+	}
 }
 
 // drawProgress redraws the progress line every second until ctx ends.

@@ -87,9 +87,19 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	}()
 	r, err = w.describe(ended, server, &c, job, cwd, step)
 	if err != nil {
-		return Result{}, clientError(ctx, err)
+		return Result{}, withReport(clientError(ctx, err), c.Load())
 	}
 	return r, nil
+}
+
+// withReport adds the last problem that Codex reported to the error of a job that took too long.
+// c is nil before the job's turn.
+func withReport(err error, c *turn.Collector) error {
+	var late *rpc.Error
+	if c == nil || !errors.As(err, &late) || late.Code != rpc.CodeDeadline {
+		return err
+	}
+	return rpc.Errorf(late.Code, "%s%s", late.Message, turn.LastReport(c.Problem()))
 }
 
 // clientError returns the error for the client. The end of ctx is more useful than the request that

@@ -104,11 +104,16 @@ var errTimeout = errors.New("the turn timed out")
 
 // describeTimeout describes a turn that took too long. problem is what Codex reported last.
 func describeTimeout(within time.Duration, problem string) string {
-	text := fmt.Sprintf("the turn timed out after %v", within)
-	if problem != "" {
-		text += fmt.Sprintf(" (Codex last reported: %s)", problem)
+	return fmt.Sprintf("the turn timed out after %v%s", within, LastReport(problem))
+}
+
+// LastReport returns the end of an error about a turn that took too long: the problem that Codex
+// reported last, or "" if problem is empty.
+func LastReport(problem string) string {
+	if problem == "" {
+		return ""
 	}
-	return text
+	return fmt.Sprintf(" (Codex last reported: %s)", problem)
 }
 
 // interrupt interrupts a turn for which the wait has ended with cause, and returns the error for

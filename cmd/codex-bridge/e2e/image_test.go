@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -137,6 +138,26 @@ func TestImageRefused(t *testing.T) {
 	}
 	if pids := w.waitProcesses(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
 		t.Errorf("still running after 2 s:%s", describe(pids))
+	}
+}
+
+// The error of a description that took too long has the last problem that Codex reported: here the
+// model's provider is down.
+func TestImageReportsProblem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[codex]\nargs = [\"-c\", \"model_providers.mock.base_url='http://127.0.0.1:1'\", \"-c\", \"model_providers.mock.stream_max_retries=100\"]\n"})
+	w.writeImages()
+	for within := 4 * time.Second; ; within *= 2 { // Codex may take longer to start
+		_, stderr, code := w.runCommand("image", "describe", "picture.png", "--timeout", within.String())
+		if code != 1 || !strings.Contains(stderr, "no description after "+within.String()) {
+			t.Fatalf("%q, %d", stderr, code)
+		}
+		if strings.Contains(stderr, "(Codex last reported: Reconnecting... ") {
+			return
+		}
+		if within > patience {
+			t.Fatalf("no report of Codex: %q", stderr)
+		}
 	}
 }
 

@@ -217,17 +217,31 @@ func TestRunOnATerminal(t *testing.T) {
 	}
 }
 
-// A session keeps the sandbox of its thread. A user who asks for another reads that.
-func TestRunKeepsSandbox(t *testing.T) {
+// A session keeps the settings of its thread. A user who asks for others gets a warning: on stderr,
+// or as an event.
+func TestRunWarnsOfIgnoredFlags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"})
-	for _, c := range []struct {
-		session string
-		kept    bool
-	}{{"s", false}, {"s", true}, {"other", false}} {
-		_, said, _ := w.runCommand("run", "--session", c.session, "--sandbox", "workspace-write", "SAY: hello")
-		if strings.Contains(said, "--sandbox is for a new thread") != c.kept {
-			t.Errorf("%s: %q", c.session, said)
+	for _, c := range []struct{ session, flags, ignored string }{
+		{"s", "--sandbox workspace-write --model gpt-5.5 --cwd .", ""},
+		{"s", "", ""},
+		{"s", "--sandbox workspace-write", "--sandbox"},
+		{"s", "--model gpt-5.5", "--model"},
+		{"s", "--cwd .", "--cwd"},
+		{"s", "--sandbox workspace-write --cwd . --model gpt-5.5", "--cwd, --model, --sandbox"},
+		{"other", "--cwd .", ""},
+	} {
+		args := append([]string{"run", "--session", c.session, "SAY: hello"}, strings.Fields(c.flags)...)
+		want := "ignored " + c.ignored + ": the session goes on with its thread "
+		if _, said, _ := w.runCommand(args...); said != "" && c.ignored == "" || c.ignored != "" && !strings.HasPrefix(said, "codex-bridge: "+want) {
+			t.Errorf("%s %s: %q", c.session, c.flags, said)
+		}
+		if c.ignored == "" {
+			continue
+		}
+		out, said, _ := w.runCommand(append(args, "--json")...)
+		if said != "" || !strings.Contains("\n"+out, "\n"+`{"event":"warning","params":{"message":"`+want) {
+			t.Errorf("%s %s --json: %q, %s", c.session, c.flags, said, out)
 		}
 	}
 }

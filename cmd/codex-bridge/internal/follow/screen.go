@@ -198,6 +198,22 @@ func (s *Screen) Interrupt(f func(err io.Writer)) {
 	f(s.Err)
 }
 
+// Warn shows a warning of the bridge about a thread. In the JSON output it has the form of Codex's
+// notification warning.
+func (s *Screen) Warn(thread, text string) {
+	if !s.JSON {
+		s.Interrupt(func(err io.Writer) { fmt.Fprintln(err, "codex-bridge: "+StripControls(text)) })
+		return
+	}
+	params, err := json.Marshal(map[string]string{"threadId": thread, "message": text})
+	if err != nil {
+		panic(err) // strings
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.event(event{Event: "warning", Params: params})
+}
+
 func (s *Screen) pause(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
