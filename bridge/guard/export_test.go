@@ -12,9 +12,6 @@ import (
 // ReasonOf exports reasonOf.
 var ReasonOf = reasonOf
 
-// OriginOf exports originOf.
-var OriginOf = originOf
-
 // GitDir exports gitDir.
 var GitDir = gitDir
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +53,7 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 			entry.Fields = append(entry.Fields, r.Field)
 		}
 	} else if len(d.Changes) != 0 {
-		entry.Rule, entry.Reason, entry.Origin = d.Changes[0].Rule, reasonOf(d.Changes), originOf(d.Changes)
+		entry.Rule, entry.Reason, entry.Origin = d.Changes[0].Rule, reasonOf(d.Changes), d.Changes[0].Origin
 	}
 	err := g.recorder.Append(ctx, entry)
 	if err == nil {
@@ -72,31 +71,17 @@ func reasonOf(all []policy.Change) string {
 	if len(all) == 1 {
 		return all[0].Reason
 	}
-	return joinChanges(all, func(c policy.Change) string { return fmt.Sprintf("%s: %s (%s)", c.Field, c.Reason, c.Rule) })
-}
-
-// originOf returns the origin of the changes; different ones with their fields. A default has none.
-func originOf(all []policy.Change) string {
-	if !slices.ContainsFunc(all, func(c policy.Change) bool { return c.Origin != all[0].Origin }) {
-		return all[0].Origin
-	}
-	set := slices.DeleteFunc(slices.Clone(all), func(c policy.Change) bool { return c.Origin == "" })
-	return joinChanges(set, func(c policy.Change) string { return c.Field + ": " + c.Origin })
-}
-
-// joinChanges joins the texts of the first maxReasons changes, and counts the others.
-func joinChanges(all []policy.Change, text func(policy.Change) string) string {
-	var texts []string
+	var reasons []string
 	for _, c := range all[:min(len(all), maxReasons)] {
-		texts = append(texts, text(c))
+		reasons = append(reasons, fmt.Sprintf("%s: %s (%s)", c.Field, c.Reason, c.Rule))
 	}
 	if more := len(all) - maxReasons; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
+		reasons = append(reasons, fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(reasons, "; ")
 }
 
-// maxReasons is how many reasons and origins an entry of the decision log has.
+// maxReasons is how many reasons an entry of the decision log has.
 const maxReasons = 20
 
 // subject is the message that a decision is about.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -153,40 +152,5 @@ func TestReasonsOfChanges(t *testing.T) {
 	}
 	if got := guard.ReasonOf(changes); !strings.HasSuffix(got, "; and 82 more") {
 		t.Error(got)
-	}
-}
-
-// An entry has the origins of all fields that it changed.
-func TestRecordHasOriginsOfAllFields(t *testing.T) {
-	var b book
-	w := world(t)
-	log := slog.New(slog.DiscardHandler)
-	g := guard.New(load(t, readOnlyPolicy), w, &b, log)
-	c := bridgetest.Start(t, hello.New("1", codexVersion("0.169.0"), g, log), g)
-	c.Bind("start", w.StartFolder)
-	c.Play("two fields", `
-editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"ed","version":"2"}}}
-codex<= {"id":1,"method":"initialize","params":{"clientInfo":{"name":"ed","version":"2"}}}
-editor> {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"danger-full-access","approvalsReviewer":"user"}}
-codex<  {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
-`)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.entries) != 1 || !regexp.MustCompile(`^params\.\w+: \S.*:\d+; params\.\w+: \S.*:\d+$`).MatchString(b.entries[0].Origin) {
-		t.Errorf("%+v", b.entries)
-	}
-}
-
-func TestOriginsOfChanges(t *testing.T) {
-	change := func(field, origin string) policy.Change { return policy.Change{Field: field, Origin: origin} }
-	for want, changes := range map[string][]policy.Change{
-		"user a:1":                              {change("model", "user a:1"), change("effort", "user a:1")},
-		"":                                      {change("model", ""), change("effort", "")},
-		"model: user a:1; sandbox: managed b:2": {change("model", "user a:1"), change("effort", ""), change("sandbox", "managed b:2")},
-		"sandbox: managed b:2":                  {change("effort", ""), change("sandbox", "managed b:2")},
-	} {
-		if got := guard.OriginOf(changes); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }

@@ -34,7 +34,7 @@ type Decision struct {
 	Mode    string // policy.mode
 	Rule    string // a configuration key, or the name of a rule
 	Reason  string
-	Origin  string   // the file and line that set the rule; of several, with their fields
+	Origin  string   // the file and line that set the rule
 	Fields  []string // that the bridge changed or refused
 	Message string   // Sum of the message, not its content; may be empty
 	Facts   string   // policy.Facts as JSON; may be empty
