@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -44,6 +45,9 @@ func (b *bench) growth(n int) error {
 	sizes, folder, data := []int{10_000, 100_000}, filepath.Join(b.dir, "records"), ""
 	if b.records != "" {
 		sizes, folder, data = append(sizes, 1_000_000, 10_000_000), b.records, filepath.Join(b.records, "postgresql")
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil { // for the user of PostgreSQL, too
+		return err
 	}
 	server, err := postgrestest.Start(postgrestest.Options{Data: data})
 	if err != nil {

@@ -39,7 +39,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "measure only these `names`, as -list shows them, or all that begin with a name's words: pass, features/turns; separated by commas")
 	flag.BoolVar(&o.list, "list", false, "only show the names of what is measured")
 	flag.StringVar(&o.write, "write", "", "also write the report to this file, as Markdown")
-	flag.StringVar(&o.records, "records", "", "also measure searches among ten million records, and keep the databases in this `folder`; to fill them takes hours and 15 GB")
+	flag.StringVar(&o.records, "records", "", "also measure searches among ten million records, and keep the databases in this `folder`; to fill them takes about an hour and 15 GB")
 	flag.StringVar(&o.proxy, "proxy", "", "measure this codex-bridge instead of building one")
 	flag.Parse()
 	if flag.NArg() > 0 {
