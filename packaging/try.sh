@@ -8,6 +8,7 @@ work=$(mktemp -d)
 registry=
 trap '[ -z "$registry" ] || kill "$registry"; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 modules=$(go env GOMODCACHE)
+export COLUMNS=1000 # a pattern holds for one line
 # Nothing of the user's is read or changed.
 mkdir -m 700 "$work/state" "$work/codex"
 export CODEX_BRIDGE_CONFIG='' CODEX_BRIDGE_STATE=$work/state CODEX_HOME=$work/codex

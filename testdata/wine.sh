@@ -78,7 +78,7 @@ if [ ! -e "$root/home/codex/$release" ]; then
 	touch "$root/home/codex/$release"
 fi
 printf "[codex]\\ncommand = 'Z:/home/codex/codex.exe'\\n" >"$root/home/work/codex.toml"
-export WINE_ENV='CODEX_HOME=Z:/home/codex-home CODEX_BRIDGE_CONFIG=Z:/home/work/codex.toml'
+export WINE_ENV='COLUMNS=1000 CODEX_HOME=Z:/home/codex-home CODEX_BRIDGE_CONFIG=Z:/home/work/codex.toml'
 mkdir -p "$root/home/codex-home"
 found=$(run /tmp/codex-bridge.exe doctor 2>&1) || true # its trial of hooks can't start Codex in a new home: see wine_test.go
 case $found in *"names of codex"*"runs commands in its sandbox"*) ;; *) echo "wine.sh: doctor printed $found" >&2; exit 1 ;; esac

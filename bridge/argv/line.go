@@ -73,6 +73,11 @@ func (l Line) Interactive() bool { return !l.Info && slices.Contains(interactive
 // Exec reports whether Codex runs a turn without its terminal interface: exec or review.
 func (l Line) Exec() bool { return !l.Info && (l.Command == "exec" || l.Command == "review") }
 
+// Generates reports whether app-server writes files that describe its protocol. Such a line is Info, too.
+func (l Line) Generates() bool {
+	return l.Command == AppServer && slices.Contains(generators, l.Second)
+}
+
 // Values returns the values of a flag that takes several.
 func (l Line) Values(item Item) []string {
 	if item.Len == 1 {

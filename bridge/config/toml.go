@@ -79,8 +79,8 @@ func parseTOML(text string) (*node, *Error) {
 
 // explainSyntax adds a fix to an error of the TOML library. rest is the text from its place.
 func (e *Error) explainSyntax(rest string) {
-	first, _ := utf8.DecodeRuneInString(rest)
-	if first > utf8.RuneSelf { // the library names its first byte
+	first, size := utf8.DecodeRuneInString(rest)
+	if size > 1 { // the library names its first byte
 		e.Message = strings.Replace(e.Message, fmt.Sprintf("%#U", rest[0]), fmt.Sprintf("%#U", first), 1)
 	}
 	word := strings.ToLower(rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsLetter))])

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// dialect has the differences between the databases, except how to open them. Both write a
-// parameter as $1.
+// dialect has the differences between the databases, except how to open them. Both read $1
+// as a parameter.
 type dialect struct {
 	name      string // of the folder with the migrations
 	isolation sql.IsolationLevel
@@ -20,7 +20,8 @@ type dialect struct {
 	batch func(context.Context, *Store, []statement) error
 	// sum returns an expression for the SHA-256 in hex of a text.
 	sum func(text string) string
-	// parameter returns the n-th parameter of a statement that has hundreds of them, and all in order.
+	// parameter returns the n-th parameter of a statement with hundreds of them; they must be used in ascending
+	// order.
 	parameter func(n int) string
 	// unprepared comes before the arguments of a statement that is not worth preparing.
 	unprepared []any

@@ -32,23 +32,25 @@ func (s *Store) AddRecords(ctx context.Context, records []Record) (int, error) {
 
 // recordSet has the records of one kind in one turn.
 type recordSet struct {
-	next  int // index
-	items map[namedText]bool
-	texts map[namedText]bool // digests
+	next    int // index
+	items   map[recordKey]bool
+	digests map[recordKey]bool
 }
 
-// namedText is the name of a record, with its item or with the digest of its text.
-type namedText struct{ name, text string }
+// recordKey is the name of a record, with its item or the digest of its text.
+type recordKey struct{ name, id string }
 
 // has reports whether a record equals one of the set: by its item, or if it is replayed by its text.
-func (s *recordSet) has(r Record) bool {
-	return r.Item != "" && s.items[namedText{r.Name, r.Item}] || r.Replayed && s.texts[namedText{r.Name, r.digest()}]
+func (s *recordSet) has(r Record, digest string) bool {
+	return r.Item != "" && s.items[recordKey{r.Name, r.Item}] || r.Replayed && s.digests[recordKey{r.Name, digest}]
 }
 
 func (s *recordSet) add(index int, name, item, digest string) {
 	s.next = max(s.next, index+1)
-	s.items[namedText{name, item}] = true
-	s.texts[namedText{name, digest}] = true
+	s.items[recordKey{name, item}] = true
+	if digest != "" {
+		s.digests[recordKey{name, digest}] = true
+	}
 }
 
 // newRecords returns the records that are not stored, cleaned and with their indexes.
@@ -57,26 +59,33 @@ func newRecords(ctx context.Context, tx *sql.Tx, records []Record) ([]Record, er
 		thread, turn string
 		kind         Kind
 	}
-	read, err := tx.PrepareContext(ctx, `SELECT idx, name, item, digest FROM transcript WHERE thread = $1 AND turn = $2 AND kind = $3`)
+	read, err := tx.PrepareContext(ctx, `SELECT idx, name, item, CASE WHEN $4 THEN digest ELSE '' END FROM transcript
+		WHERE thread = $1 AND turn = $2 AND kind = $3`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = read.Close() }()
+	// SQLite reads the whole text before a digest.
+	withDigests := slices.ContainsFunc(records, func(r Record) bool { return r.Replayed })
 	sets := make(map[place]*recordSet)
 	all := make([]Record, 0, len(records))
 	for _, r := range records {
 		r = r.clean()
 		at := place{r.Thread, r.Turn, r.Kind}
 		if sets[at] == nil {
-			set, err := readRecordSet(ctx, read, r)
+			set, err := readRecordSet(ctx, read, r, withDigests)
 			if err != nil {
 				return nil, err
 			}
 			sets[at] = set
 		}
-		if set := sets[at]; !set.has(r) {
+		digest := ""
+		if withDigests {
+			digest = r.digest()
+		}
+		if set := sets[at]; !set.has(r, digest) {
 			r.Index = set.next
-			set.add(r.Index, r.Name, r.Item, r.digest())
+			set.add(r.Index, r.Name, r.Item, digest)
 			all = append(all, r)
 		}
 	}
@@ -84,9 +93,9 @@ func newRecords(ctx context.Context, tx *sql.Tx, records []Record) ([]Record, er
 }
 
 // readRecordSet returns the stored records of the kind and turn of r.
-func readRecordSet(ctx context.Context, read *sql.Stmt, r Record) (_ *recordSet, err error) {
-	set := &recordSet{items: make(map[namedText]bool), texts: make(map[namedText]bool)}
-	rows, err := read.QueryContext(ctx, r.Thread, r.Turn, string(r.Kind))
+func readRecordSet(ctx context.Context, read *sql.Stmt, r Record, withDigests bool) (_ *recordSet, err error) {
+	set := &recordSet{items: make(map[recordKey]bool), digests: make(map[recordKey]bool)}
+	rows, err := read.QueryContext(ctx, r.Thread, r.Turn, string(r.Kind), withDigests)
 	if err != nil {
 		return nil, err
 	}

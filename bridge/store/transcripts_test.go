@@ -116,6 +116,24 @@ func TestAddRecordsLaw(t *testing.T) {
 	})
 }
 
+// More records than one statement inserts are stored in their order.
+func TestAddManyRecordsAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		want := make([]store.Record, 201)
+		for i := range want {
+			want[i] = testRecord("u", store.Tool, i, fmt.Sprint("text ", i))
+		}
+		if n, err := s.AddRecords(t.Context(), want); n != len(want) || err != nil {
+			t.Fatal(n, err)
+		}
+		got, err := s.Records(t.Context(), "t", "u")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v -want +got\n%s", err, diff)
+		}
+	})
+}
+
 // numbered returns a record with its index after the stored ones, unless it equals one of them.
 func numbered(stored []store.Record, r store.Record) (_ store.Record, isNew bool) {
 	for _, old := range stored {

@@ -38,7 +38,7 @@ const peerPreface = `
 `
 
 const growthPreface = `
-**Growth**: the databases with up to ten million records are filled once and kept for later runs (`+"`make bench RECORDS=FOLDER`"+`). To fill them takes about an hour.
+**Growth**: the databases with up to ten million records are filled once and kept for later runs (` + "`make bench RECORDS=FOLDER`" + `). To fill them takes about an hour.
 `
 
 // page returns the report as Markdown.

@@ -51,7 +51,7 @@ func requireWorkspace(cfg *config.Config) error {
 	return cfg.WorkspaceError()
 }
 
-// warnWorkspace tells the user of workspace files that do not load.
+// warnWorkspace prints a warning for each workspace file that does not load.
 func warnWorkspace(cfg *config.Config) {
 	for _, fault := range workspaceFaults(cfg) {
 		fmt.Fprintln(os.Stderr, "codex-bridge: warning: "+plain(fault))

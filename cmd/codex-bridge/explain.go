@@ -24,6 +24,9 @@ type explainCmd struct {
 
 func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	cfg, err := config.LoadLenient(configFiles())
+	if err == nil {
+		err = requireWorkspace(cfg)
+	}
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,8 @@ func runAsCodex(args []string) error {
 		return proxy(cfg, command, notices, record)
 	}
 	// No thread request follows that could be refused. A workspace file can also limit policy.commands.
-	if !line.Info { // an editor probes the version
+	// Help and the version pass, because editors ask for them.
+	if !line.Info || line.Generates() {
 		if err := requireWorkspace(cfg); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ type methodRow struct {
 }
 
 func (c methodsListCmd) Run(out io.Writer) error {
-	cfg, err := loadConfig()
+	cfg, err := loadPolicy()
 	if err != nil {
 		return err
 	}

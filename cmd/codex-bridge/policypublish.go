@@ -65,9 +65,10 @@ To exchange a key: --root-key root.key --key policy.key --rotate timestamp=new.k
 func (c policyPublishCmd) Run(out io.Writer) error {
 	w, failures := &printer{w: out}, out
 	if c.JSON {
-		w.w, failures = io.Discard, &safeWriter{w: os.Stderr}
+		failures = &safeWriter{w: os.Stderr}
+		w.w = failures // with the keys that it has made before an error
 	}
-	result := publishResult{MadeKeys: []madeKey{}}
+	result := publishResult{MadeKeys: []madeKey{}, Signed: []signedRole{}}
 	p := bundle.Publication{Now: time.Now(), Expiry: make(map[string]time.Duration), Rotate: make(map[string][]*bundle.Key)}
 	for i, expiry := range []time.Duration{c.RootExpires, c.TargetsExpires, c.SnapshotExpires, c.TimestampExpires} {
 		if expiry < time.Minute {

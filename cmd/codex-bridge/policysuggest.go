@@ -77,7 +77,7 @@ func (c suggestCmd) Run(out io.Writer) error {
 }
 
 func newSuggestion(p *simulate.Proposal) suggestion {
-	out := suggestion{Place: p.Place, Denials: p.Denials, Example: p.Example, Others: p.Others, OtherExamples: append([]simulate.Example{}, p.OtherExamples...)}
+	out := suggestion{Rules: []proposedRule{}, Users: []denialsOf{}, Place: p.Place, Denials: p.Denials, Example: p.Example, Others: p.Others, OtherExamples: append([]simulate.Example{}, p.OtherExamples...)}
 	for _, r := range p.Rules {
 		out.Rules = append(out.Rules, proposedRule{r.Tool, r.Command, r.Path, "allow"})
 	}
@@ -157,14 +157,14 @@ func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
 			w.line("# For policy.toml in the folder of the bundle, which you then publish again:")
 		}
 		for _, r := range p.Rules {
-			w.line("[[policy.rule]]\ntool = %s", tomlText(r.Tool))
+			w.raw("[[policy.rule]]\ntool = %s", tomlText(r.Tool))
 			if r.Command != "" {
-				w.line("command = %s", tomlText(r.Command))
+				w.raw("command = %s", tomlText(r.Command))
 			}
 			if r.Path != "" {
-				w.line("path = %s", tomlText(r.Path))
+				w.raw("path = %s", tomlText(r.Path))
 			}
-			w.line("decision = \"allow\"")
+			w.raw("decision = \"allow\"")
 		}
 	}
 	if s.More > 0 {

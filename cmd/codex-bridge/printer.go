@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,7 +23,7 @@ func (p *printer) line(format string, args ...any) {
 }
 
 // item prints a text after a head, which has the columns before it. The further lines of the text are indented
-// to its start; after a wide head by four, and all of the text may be there.
+// to its start, or by four columns if the head takes more than half of the width.
 func (p *printer) item(head, text string) {
 	width, start, indent := outputWidth(), head, utf8.RuneCountInString(head)
 	if indent > width/2 {
@@ -39,31 +40,39 @@ func (p *printer) raw(format string, args ...any) {
 }
 
 // wrapLine breaks a line, after its start, at spaces into lines of at most width characters. A longer word stays
-// whole, so that a path can be found and copied. Further lines begin with next.
+// whole, and so does a text in double quotes that fits a line, so that a path or a command can be copied.
+// Further lines begin with next.
 func wrapLine(line, start, next string, width int) string {
 	var b strings.Builder
-	rest, least := []rune(line), utf8.RuneCountInString(start)
-	for len(rest) > width {
-		at := breakOf(rest, least, width)
+	const narrowest = 8
+	rest, least, room := []rune(line), utf8.RuneCountInString(start), max(width, narrowest)
+	for len(rest) > room {
+		at := breakOf(rest, least, room)
 		if at < 0 {
 			break
 		}
-		b.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n")
-		rest, least = append([]rune(next), []rune(strings.TrimLeft(string(rest[at:]), " "))...), utf8.RuneCountInString(next)
+		b.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n" + next)
+		for rest = rest[at:]; rest[0] == ' '; {
+			rest = rest[1:]
+		}
+		least, room = 0, max(width-utf8.RuneCountInString(next), narrowest)
 	}
-	return b.String() + string(rest)
+	b.WriteString(string(rest))
+	return b.String()
 }
 
 // breakOf returns the last space up to width, or else the next one, that follows a word after least characters.
 // It returns -1 if there is none before another word.
 func breakOf(line []rune, least, width int) int {
-	at := -1
-	end := len([]rune(strings.TrimRight(string(line), " ")))
-	for i := max(least, 1); i < end; i++ {
-		if i > width && at >= 0 {
-			break
-		}
-		if line[i] == ' ' && line[i-1] != ' ' {
+	at, end := -1, len(line)
+	for end > 0 && line[end-1] == ' ' {
+		end--
+	}
+	for i := least; i < end && (i <= width || at < 0); i++ {
+		switch {
+		case line[i] == '"':
+			i += max(0, slices.Index(line[i+1:min(end, i+width)], '"')+1)
+		case line[i] == ' ' && i > 0 && line[i-1] != ' ':
 			at = i
 		}
 	}

@@ -23,7 +23,11 @@ func checkWord(args []string) error {
 	if !isTerminal(os.Stdin) || !wordForm().MatchString(word) || argv.Parse([]string{word}).Command != "" {
 		return nil
 	}
-	near := nearCommands(strings.ToLower(word), alone)
+	sought := word // a prompt often begins with a capital letter
+	if alone {
+		sought = strings.ToLower(word)
+	}
+	near := nearCommands(sought, alone)
 	if near == nil && !alone {
 		return nil
 	}
@@ -34,7 +38,7 @@ func checkWord(args []string) error {
 		}
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &refusedArgs{fmt.Sprintf("%q is no command%s To send it to the model, write codex-bridge -- %s", word, hint, word)}
+	return &refusedArgs{fmt.Sprintf("%q is no command%s To send it to the model, write codex-bridge -- %s", word, hint, strings.Join(args, " "))}
 }
 
 // nearCommands returns the commands that a word may stand for. A word that is alone may also be the beginning
