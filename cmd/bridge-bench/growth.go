@@ -30,11 +30,11 @@ var grown = []struct {
 	{"thread", "the first, in one of 1,000 threads", "pump", store.SearchOptions{Thread: "t123"}},
 	{"phrase", "a phrase that is in all of them, and the second", `"fails now" rare77`, store.SearchOptions{}},
 	{newestTenth, "the second, in the newest tenth", "rare77", store.SearchOptions{}},
-	{noMatch, "the first without a word that is in all of them, too", "pump -fails", store.SearchOptions{}},
+	{excludedKey, "the first without a word that is in all of them, too", "pump -fails", store.SearchOptions{}},
 }
 
-// noMatch is the search whose records all have the word that it excludes.
-const noMatch = "excluded"
+// excludedKey is the key of the search without a match: all records have the word that it excludes.
+const excludedKey = "excluded"
 
 // growth measures searches among more and more records: up to 100,000, or up to 10,000,000 in the
 // databases of -records. It runs its rounds one after the other.
@@ -118,7 +118,7 @@ func (b *bench) searchGrown(ctx context.Context, s *store.Store, size int, datab
 			return err
 		}
 		took := time.Since(began)
-		if len(found) == 0 && size >= 50_000 && one.key != noMatch {
+		if len(found) == 0 && size >= 50_000 && one.key != excludedKey {
 			return fmt.Errorf("%q has no match", one.text)
 		}
 		note := ""

@@ -36,7 +36,7 @@ type spawnCmd struct {
 }
 
 func (c spawnCmd) Run(out io.Writer) error {
-	cfg, err := loadPolicy()
+	cfg, err := loadStrictConfig()
 	if err == nil {
 		err = requireBundle(cfg)
 	}

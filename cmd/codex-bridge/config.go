@@ -28,9 +28,9 @@ func loadConfig() (*config.Config, error) {
 	return cfg, nil
 }
 
-// loadPolicy is loadConfig for a command that applies an enforced policy. Then it returns the errors of
+// loadStrictConfig is loadConfig for a command that applies an enforced policy. Then it returns the errors of
 // workspace files that do not load.
-func loadPolicy() (*config.Config, error) {
+func loadStrictConfig() (*config.Config, error) {
 	cfg, err := config.LoadLenient(configFiles())
 	if err == nil {
 		err = requireWorkspace(cfg)

@@ -30,7 +30,7 @@ type describeImageCmd struct {
 }
 
 func (c describeImageCmd) Run(out io.Writer) error {
-	cfg, err := loadPolicy()
+	cfg, err := loadStrictConfig()
 	if err == nil {
 		err = requireBundle(cfg)
 	}

@@ -40,7 +40,7 @@ type methodRow struct {
 }
 
 func (c methodsListCmd) Run(out io.Writer) error {
-	cfg, err := loadPolicy()
+	cfg, err := loadStrictConfig()
 	if err != nil {
 		return err
 	}

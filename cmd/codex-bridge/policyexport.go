@@ -19,7 +19,7 @@ type policyExportCmd struct {
 }
 
 func (c policyExportCmd) Run(out io.Writer) error {
-	cfg, err := loadPolicy()
+	cfg, err := loadStrictConfig()
 	if err != nil {
 		return err
 	}

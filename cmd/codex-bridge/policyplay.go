@@ -129,7 +129,7 @@ func (b *caseRunner) expired() []string {
 
 func configOf(text *string) (*config.Config, error) {
 	if text == nil {
-		return loadPolicy()
+		return loadStrictConfig()
 	}
 	dir, err := os.MkdirTemp("", "codex-bridge-test-")
 	if err != nil {

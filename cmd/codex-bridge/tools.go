@@ -165,7 +165,7 @@ func (c callToolCmd) print(out io.Writer, answer tools.Answer) error {
 
 // withTools calls do with the configured tools, and ends their servers afterwards.
 func withTools(do func(*config.Config, *host.ToolSet, *tools.Catalogue) error) error {
-	cfg, err := loadPolicy()
+	cfg, err := loadStrictConfig()
 	if err != nil {
 		return err
 	}
