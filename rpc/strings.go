@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
@@ -39,8 +40,12 @@ func plainLen(b []byte) int {
 // unquote returns the text of the inside of a JSON string. Half a surrogate pair or an
 // invalid escape, which only a lenient parse lets through, becomes U+FFFD.
 func unquote(raw []byte) string {
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); {
+	i := bytes.IndexByte(raw, '\\')
+	if i < 0 {
+		return string(raw)
+	}
+	out := append(make([]byte, 0, len(raw)), raw[:i]...)
+	for i < len(raw) {
 		c := raw[i]
 		if c != '\\' {
 			out = append(out, c)
