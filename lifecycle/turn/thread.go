@@ -40,7 +40,7 @@ type Thread struct {
 	ended      []endedTurn
 	sent       []*sentInput // with a pending fate
 	collectors []*Collector
-	changed    chan struct{} // closed with the next change of the fields above
+	changed    chan struct{} // closed with the next change of the fields above; nil: nothing waits for one
 }
 
 type endedTurn struct {
@@ -50,7 +50,7 @@ type endedTurn struct {
 
 // NewThread returns a Thread without a running turn.
 func NewThread(id string, codex Codex) *Thread {
-	return &Thread{ID: id, codex: codex, changed: make(chan struct{})}
+	return &Thread{ID: id, codex: codex}
 }
 
 // Take handles an event. It ignores events of other threads.
@@ -119,8 +119,10 @@ func (t *Thread) handleEnd(e Event) {
 
 // wake wakes the callers that wait for a change. t.mu must be locked.
 func (t *Thread) wake() {
-	close(t.changed)
-	t.changed = make(chan struct{})
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
 }
 
 // Changed returns a channel that is closed when a turn starts or ends, or the fate of an input
@@ -128,6 +130,14 @@ func (t *Thread) wake() {
 func (t *Thread) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.nextChange()
+}
+
+// nextChange returns the channel that the next change closes. t.mu must be locked.
+func (t *Thread) nextChange() <-chan struct{} {
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
 	return t.changed
 }
 
@@ -276,7 +286,7 @@ func (t *Thread) awaitStarted(ctx context.Context, turn string) {
 	defer limit.Stop()
 	for {
 		t.mu.Lock()
-		changed, early := t.changed, t.expected == turn && t.running != turn
+		changed, early := t.nextChange(), t.expected == turn && t.running != turn
 		t.mu.Unlock()
 		if !early {
 			return
