@@ -18,7 +18,10 @@ const (
 	maxBatch      = 256      // messages in one transaction
 	// batchDelay is how long the first message of a batch waits for others. Codex completes several
 	// items at about the same time, and a transaction costs more than the records in it.
-	batchDelay   = 50 * time.Millisecond
+	batchDelay = 50 * time.Millisecond
+	// maxRest limits a rest of the writer, which takes at most half of a processor: the stream of
+	// messages needs the rest. Codex completes far fewer items than that.
+	maxRest      = 100 * time.Millisecond
 	closeTimeout = 3 * time.Second
 )
 
@@ -95,6 +98,7 @@ func (m *Mirror) run() {
 	defer close(m.done)
 	for {
 		h, dropped, ok := m.next()
+		began := time.Now()
 		batch := m.addGap(nil, dropped)
 		for n := 1; ok; n++ {
 			batch = append(batch, m.records(h)...)
@@ -115,6 +119,7 @@ func (m *Mirror) run() {
 		if !ok {
 			return
 		}
+		m.wait(min(time.Since(began), maxRest))
 	}
 }
 
@@ -126,14 +131,19 @@ func (m *Mirror) next() (h message, dropped int64, ok bool) {
 	}
 	h, more, ok := m.queue.Next()
 	if ok {
-		timer := time.NewTimer(batchDelay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-m.queue.Closed():
-		}
+		m.wait(batchDelay)
 	}
 	return h, dropped + more, ok
+}
+
+// wait waits, but not after Close.
+func (m *Mirror) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-m.queue.Closed():
+	}
 }
 
 // addGap appends a record of n dropped messages.
