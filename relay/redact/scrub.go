@@ -85,11 +85,46 @@ var kindSet = sync.OnceValue(func() *wordSet {
 // kindsIn returns the kinds of secrets that a text may have.
 func kindsIn(text string) kinds {
 	found := kindSet().find(text)
-	if found&assigned != 0 && !strings.ContainsAny(text, ":=-") {
+	if found&assigned != 0 && found != kindSet().all && !mayAssign(text) {
 		found &^= assigned // the name of a member, or prose
 	}
 	return found
 }
+
+// mayAssign reports whether a name of a secret is followed by a colon or an equals sign, or is a flag with a
+// value. It may also return true for other texts. In the text no other letter folds to an ASCII letter.
+func mayAssign(text string) bool {
+	for i := 0; i < len(text); {
+		if !isNameByte[text[i]] {
+			i++
+			continue
+		}
+		begin := i
+		for i < len(text) && isNameByte[text[i]] {
+			i++
+		}
+		name := text[begin:i]
+		rest := strings.TrimLeft(text[i:], `\"'`)
+		after := strings.TrimLeft(rest, " \t\r\n\f")
+		isAssigned := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "=")
+		if dash := strings.IndexByte(name, '-'); !isAssigned && dash >= 0 && len(after) < len(rest) {
+			isAssigned, name = true, name[dash:] // the value of a flag
+		}
+		if isAssigned && hasSecretWord(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNameByte has the bytes of the names in assignedTo.
+var isNameByte = func() (table [256]bool) {
+	for i := range table {
+		c := lower[i]
+		table[i] = c == '_' || c == '.' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
+	}
+	return table
+}()
 
 type replacement struct {
 	kind    kinds
