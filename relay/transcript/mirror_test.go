@@ -153,6 +153,41 @@ func TestRecordsAreStoredInBatches(t *testing.T) {
 	}
 }
 
+// Between batches the writer rests as long as it has worked, for a bounded time, and not after Close.
+func TestWriterRestsBetweenBatches(t *testing.T) {
+	for name, test := range map[string]struct {
+		works, want time.Duration
+		closes      bool
+	}{
+		"a fast store": {works: 30 * time.Millisecond, want: 60 * time.Millisecond},
+		"a slow store": {works: 10 * time.Second, want: 10*time.Second + 100*time.Millisecond},
+		"at the end":   {works: 30 * time.Millisecond, want: 30 * time.Millisecond, closes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newFixture(t)
+				var begun []time.Time
+				m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) {
+					begun = append(begun, time.Now())
+					time.Sleep(test.works)
+					return w.s, nil
+				}})
+				synctest.Wait() // it waits for a message
+				for n := range 300 {
+					sendMessages(t, m, n)
+				}
+				if !test.closes {
+					time.Sleep(time.Minute)
+				}
+				m.Close()
+				if len(begun) != 2 || begun[1].Sub(begun[0]) != test.want {
+					t.Errorf("batches began at %v, want two, %v apart", begun, test.want)
+				}
+			})
+		})
+	}
+}
+
 // No record is lost while the store can't be reached for a while.
 func TestRecordsSurviveAnUnreachableStore(t *testing.T) {
 	w := newFixture(t)
