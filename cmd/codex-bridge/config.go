@@ -54,7 +54,7 @@ func requireWorkspace(cfg *config.Config) error {
 // warnWorkspace prints a warning for each workspace file that does not load.
 func warnWorkspace(cfg *config.Config) {
 	for _, fault := range workspaceFaults(cfg) {
-		fmt.Fprintln(os.Stderr, "codex-bridge: warning: "+plain(fault))
+		printError("codex-bridge: warning: %s", plain(fault))
 	}
 }
 

@@ -3,33 +3,44 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
 // printer writes lines and keeps the first error. Lines for people are wrapped to fit the output, also in a pipe.
 type printer struct {
-	w   io.Writer
-	err error
+	w       io.Writer
+	columns int // the width; 0: outputWidth
+	err     error
 }
 
 // line prints lines for people. Where one is wrapped, its further lines are indented.
 func (p *printer) line(format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
 		start := line[:len(line)-len(strings.TrimLeft(line, " #"))] // # begins a comment of TOML
-		p.raw("%s", wrapLine(line, start, start+"  ", outputWidth()))
+		p.raw("%s", wrapLine(line, start, start+"  ", p.width()))
 	}
 }
 
 // item prints a text after a head, which has the columns before it. The further lines of the text are indented
 // to its start, or by four columns if the head takes more than half of the width.
 func (p *printer) item(head, text string) {
-	width, start, indent := outputWidth(), head, utf8.RuneCountInString(head)
+	width, start, indent := p.width(), head, utf8.RuneCountInString(head)
 	if indent > width/2 {
 		start, indent = strings.TrimRight(head, " "), 4
 	}
 	p.raw("%s", wrapLine(head+text, start, strings.Repeat(" ", indent), width))
+}
+
+func (p *printer) width() int {
+	if p.columns > 0 {
+		return p.columns
+	}
+	return outputWidth()
 }
 
 // raw prints a line as it is, for programs.
@@ -84,4 +95,19 @@ func printLine(out io.Writer, format string, args ...any) error {
 	p := &printer{w: out}
 	p.line(format, args...)
 	return p.err
+}
+
+// printError prints an error or a warning to stderr. It wraps lines only for a terminal: editors log them.
+func printError(format string, args ...any) {
+	p := &printer{w: os.Stderr}
+	columns, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		p.raw(format, args...)
+		return
+	}
+	p.columns = maxColumns
+	if columns > 0 {
+		p.columns = min(columns, maxColumns)
+	}
+	p.line(format, args...)
 }

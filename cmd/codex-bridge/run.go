@@ -259,13 +259,13 @@ func (t *turnRun) outcome(result rpc.Value, failed *rpc.Error) error {
 		problem = "the turn has failed: " + problem
 	}
 	if !t.JSON {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+follow.StripControls(problem))
+		printError("codex-bridge: %s", follow.StripControls(problem))
 	}
 	return exitError(code)
 }
 
 func usageError(text string) error {
-	fmt.Fprintln(os.Stderr, "codex-bridge: "+text)
+	printError("codex-bridge: %s", text)
 	return exitError(exitConfig)
 }
 

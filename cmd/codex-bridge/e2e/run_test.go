@@ -16,8 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
@@ -121,34 +120,11 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// terminal returns the two ends of a pseudo-terminal.
-func terminal(t *testing.T) (user, program *os.File) {
-	t.Helper()
-	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { user.Close() })
-	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(user.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { program.Close() })
-	return user, program
-}
-
 // runAtTerminal runs codex-bridge run with these arguments on a terminal, whose user types the
 // answer to the first question. It returns the output.
 func (w *world) runAtTerminal(answer string, args ...string) (seen string, err error) {
 	w.t.Helper()
-	user, program := terminal(w.t)
+	user, program := bridgetest.Terminal(w.t, 120)
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, append([]string{"run"}, args...)...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
 	if err := cmd.Start(); err != nil {
