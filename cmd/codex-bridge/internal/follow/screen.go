@@ -171,11 +171,11 @@ func (s *Screen) draw() {
 	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" {
 		return
 	}
-	what := []rune(strings.Join(strings.Fields(StripControls(s.doing)), " "))
-	if len(what) > widest {
-		what = append(what[:widest-1], '…')
+	what := strings.Join(strings.Fields(StripControls(s.doing)), " ")
+	if Fit(what, widest) < len(what) {
+		what = what[:Fit(what, widest-1)] + "…"
 	}
-	line := fmt.Sprintf("· %s (%ds)", string(what), int(s.Now().Sub(s.began).Seconds()))
+	line := fmt.Sprintf("· %s (%ds)", what, int(s.Now().Sub(s.began).Seconds()))
 	if line != s.drawn {
 		fmt.Fprintf(s.Err, "%s%s", clearLine, line)
 		s.drawn = line
