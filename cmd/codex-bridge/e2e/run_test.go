@@ -95,6 +95,23 @@ func TestRunInAPipe(t *testing.T) {
 	}
 }
 
+// At a terminal a warning is wrapped, and so is an error of the app-server that run starts.
+func TestRunWrapsErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[approvals]\n"})
+	w.runShell("", "run", "--session", "s", "SAY: hello")
+	for _, want := range []string{"ignored --cwd: the session goes on with its thread", `policy.sandbox: "readonly" is not a known value`} {
+		text, _ := w.runAtTerminal("", "--session", "s", "--cwd", ".", "SAY: hello")
+		_, message, _ := strings.Cut(text, "codex-bridge: ")
+		first, second, _ := strings.Cut(message, "\r\n")
+		if joined := first + strings.Replace(second, " ", "", 1); !strings.Contains(joined, want) || strings.Contains(first, "\n") ||
+			!strings.HasPrefix(second, "  ") || len("codex-bridge: "+first) > 100 {
+			t.Errorf("not %q: %q", want, text)
+		}
+		w.write("config.toml", "[policy]\nsandbox = \"readonly\"\n")
+	}
+}
+
 // SIGINT interrupts the turn, and the session continues.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()

@@ -198,13 +198,9 @@ func (s *Screen) Interrupt(f func(err io.Writer)) {
 	f(s.Err)
 }
 
-// Warn shows a warning of the bridge about a thread. In the JSON output it has the form of Codex's
-// notification warning.
+// Warn writes a warning of the bridge about a thread to the JSON output, in the form of Codex's notification
+// warning.
 func (s *Screen) Warn(thread, text string) {
-	if !s.JSON {
-		s.Interrupt(func(err io.Writer) { fmt.Fprintln(err, "codex-bridge: "+StripControls(text)) })
-		return
-	}
 	params, err := json.Marshal(map[string]string{"threadId": thread, "message": text})
 	if err != nil {
 		panic(err) // strings
