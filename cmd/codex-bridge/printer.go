@@ -27,13 +27,23 @@ func (p *printer) line(format string, args ...any) {
 }
 
 // item prints a text after a head, which has the columns before it. The further lines of the text are indented
-// to its start, or by four columns if the head takes more than half of the width.
+// to its start, or by four columns if the head takes more than half of the width. The rest of a wrapped
+// one of several lines is indented by two more than its start.
 func (p *printer) item(head, text string) {
 	width, start, indent := p.width(), head, follow.Columns(head)
 	if indent > width/2 {
 		start, indent = strings.TrimRight(head, " "), 4
 	}
-	p.raw("%s", wrapLine(head+text, start, strings.Repeat(" ", indent), width))
+	next := strings.Repeat(" ", indent)
+	several := strings.Contains(text, "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		rest := next
+		if several {
+			rest += line[:len(line)-len(strings.TrimLeft(line, " "))] + "  "
+		}
+		p.raw("%s", wrapLine(head+line, start, rest, width))
+		head, start = next, next
+	}
 }
 
 func (p *printer) width() int {
