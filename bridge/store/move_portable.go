@@ -2,5 +2,7 @@
 
 package store
 
-// renameNoReplace renames a file and fails if the new name exists.
-func renameNoReplace(from, to string) error { return renameByLink(from, to) }
+import "golang.org/x/sys/unix"
+
+// renameExclusively fails as on a file system without such renames.
+func renameExclusively(string, string) error { return unix.ENOTSUP }

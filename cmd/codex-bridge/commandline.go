@@ -52,7 +52,7 @@ func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record g
 	case d.Err != nil:
 		return nil, nil, &refusedArgs{describeRefusal(cfg, d.Err)}
 	case err != nil:
-		return nil, nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
+		return nil, nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see \"codex-bridge doctor\"", err)}
 	}
 	for _, c := range d.Changes {
 		notices = append(notices, c.Notice(origin(cfg, c.Rule)))

@@ -55,27 +55,28 @@ func requireWorkspace(cfg *config.Config) error {
 // warnWorkspace prints a warning for each workspace file that does not load.
 func warnWorkspace(cfg *config.Config) {
 	for _, fault := range workspaceFaults(cfg) {
-		fmt.Fprintln(os.Stderr, "codex-bridge: warning: "+plain(fault))
+		printError("codex-bridge: warning: %s", plain(fault))
 	}
 }
 
-// workspaceFaults returns a line for each error of a workspace file that does not load, with its effect.
+// workspaceFaults returns a line for each error of a workspace file that does not load, with its fix and effect.
 func workspaceFaults(cfg *config.Config) (lines []string) {
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		lines = append(lines, fault+" ("+faultEffect(cfg)+")")
+		lines = append(lines, fault+" ("+invalidFileHint(cfg)+")")
 	}
 	return lines
 }
 
-// faultEffect returns the effect of a file that is not valid.
-func faultEffect(cfg *config.Config) string {
+// invalidFileHint returns how to fix the configuration files that are not valid, and their effect until then.
+func invalidFileHint(cfg *config.Config) string {
+	effect := "the bridge runs without it"
 	switch {
 	case !cfg.Skipped():
-		return "its last valid content counts"
+		effect = "its last valid content counts"
 	case cfg.Policy.Mode == config.Enforce:
-		return "no thread is opened in its folder until it loads"
+		effect = "no thread opens in its folder, and of Codex's commands only app-server, help and the version run there"
 	}
-	return "the bridge runs without it"
+	return "correct the file; until then " + effect
 }
 
 func configFiles() config.Options { return filesOf(workspaceFolder()) }
@@ -125,7 +126,7 @@ func warnAbout(cfg *config.Config, log *slog.Logger) {
 		log.Warn("no thread opens and no turn begins", "reason", missing)
 	}
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		log.Warn("a configuration file is not valid", "error", fault, "effect", faultEffect(cfg))
+		log.Warn("a configuration file is not valid", "error", fault, "hint", invalidFileHint(cfg))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +68,7 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 	}
 	if c.JSON && (err == nil || errors.Is(err, store.ErrNotExist)) {
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
+			printError("codex-bridge: %s", noDecisions)
 		}
 		return writeArray(out, all)
 	}
@@ -102,7 +101,7 @@ func (c listDecisionsCmd) warnMethod() {
 		strings.HasPrefix(c.Method, "hook/") || strings.HasPrefix(c.Method, "bridge/") {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "codex-bridge: warning: --method=%s: %s\n", plain(c.Method), overrideProblem(c.Method))
+	printError("codex-bridge: warning: --method=%s: %s", plain(c.Method), overrideProblem(c.Method))
 }
 
 // listedDecision is an entry of the local log, or of the fleet log.
@@ -268,7 +267,7 @@ func (c exportDecisionsCmd) Run(out io.Writer) error {
 		return nil
 	})
 	if errors.Is(err, store.ErrNotExist) {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
+		printError("codex-bridge: %s", noDecisions)
 		return nil
 	}
 	return errors.Join(err, w.Flush())

@@ -131,12 +131,12 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 	for _, one := range linkedRoots(cfg) {
 		all = append(all, finding{"configuration", warn, one.Problem() + "; it is not writable", one.Hint()})
 	}
-	state, effect := warn, "correct the file; until then codex app-server runs without it"
+	state := warn
 	if cfg.Policy.Mode == config.Enforce {
-		state, effect = broken, "correct the file; until then no thread is opened in its folder"
+		state = broken
 	}
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		all = append(all, finding{"configuration", state, fault, effect})
+		all = append(all, finding{"configuration", state, fault, invalidFileHint(cfg)})
 	}
 	return all
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -100,7 +99,7 @@ func (c revokeGrantsCmd) revoke(ctx context.Context, s *store.Store, out io.Writ
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(os.Stderr, "codex-bridge: a running bridge keeps its session approvals; end it, or revoke them there")
+		printError("codex-bridge: a running bridge keeps its session approvals; end it, or revoke them there")
 		return c.print(out, int64(n))
 	}
 	var unknown []string

@@ -13,7 +13,7 @@ import (
 // helpColumns is the width of a help where no terminal is narrower. Kong takes it in a pipe.
 const helpColumns = 80
 
-// description returns the first lines of the help, with a table of at most width characters.
+// description returns the first lines of the help, with a table of at most width columns.
 func description(width int) string {
 	var calls table
 	calls.row("  codex-bridge app-server", "the proxy that an editor starts")

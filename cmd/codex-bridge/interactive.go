@@ -70,7 +70,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		case cfg.Serve.Mode == config.MustJoin:
 			return fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
 		default:
-			fmt.Fprintf(os.Stderr, "codex-bridge: Codex's terminal interface gets a Codex of its own: %v\n", err)
+			printError("codex-bridge: Codex's terminal interface gets a Codex of its own: %v", err)
 		}
 	}
 	file, err := store.OpenLog(terminalLogName)
@@ -129,7 +129,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	switch {
 	case state.Success() && connected.Load():
 		// Codex has just said that the work continues, and named the private socket to reach it.
-		fmt.Fprintf(os.Stderr, "codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".\n", filepath.Base(os.Args[0]))
+		printError("codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".", filepath.Base(os.Args[0]))
 	case state.Exited() && !state.Success():
 		colours := regexp.MustCompile("\x1b\\[[0-9;]*m")
 		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))

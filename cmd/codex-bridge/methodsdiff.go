@@ -68,7 +68,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 		return err
 	}
 	for _, part := range slices.Sorted(maps.Keys(other.Unread)) {
-		fmt.Fprintf(os.Stderr, "codex-bridge: the %s of this Codex are not compared: %s\n", part, other.Unread[part])
+		printError("codex-bridge: the %s of this Codex are not compared: %s", part, other.Unread[part])
 	}
 	if len(changes) > 0 {
 		return exitError(1)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -134,7 +133,7 @@ func runOwn(args []string) int {
 	}
 	ctx, done, err := parseArgs(parser, args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "codex-bridge: %s; see codex-bridge %s --help\n", plain(err.Error()), args[0])
+		printError("codex-bridge: %s; see \"codex-bridge %s --help\"", plain(err.Error()), args[0])
 		return exitConfig
 	}
 	if done {
@@ -163,7 +162,7 @@ func report(err error) int {
 		return int(exit)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+plain(line))
+		printError("codex-bridge: %s", plain(line))
 	}
 	return status(err)
 }

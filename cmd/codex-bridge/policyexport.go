@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ func (c policyExportCmd) Run(out io.Writer) error {
 	p.line("# Made by \"codex-bridge policy export --requirements\". Only the bridge holds:")
 	for _, one := range rest {
 		p.line("# - %s", plain(one))
-		fmt.Fprintln(os.Stderr, "only the bridge holds "+plain(one))
+		printError("only the bridge holds %s", plain(one))
 	}
 	if p.err != nil {
 		return p.err

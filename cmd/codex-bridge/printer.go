@@ -3,33 +3,54 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
+	"os"
 	"strings"
-	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
 // printer writes lines and keeps the first error. Lines for people are wrapped to fit the output, also in a pipe.
 type printer struct {
-	w   io.Writer
-	err error
+	w       io.Writer
+	columns int // the width; 0: outputWidth
+	err     error
 }
 
 // line prints lines for people. Where one is wrapped, its further lines are indented.
 func (p *printer) line(format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
 		start := line[:len(line)-len(strings.TrimLeft(line, " #"))] // # begins a comment of TOML
-		p.raw("%s", wrapLine(line, start, start+"  ", outputWidth()))
+		p.raw("%s", wrapLine(line, start, start+"  ", p.width()))
 	}
 }
 
 // item prints a text after a head, which has the columns before it. The further lines of the text are indented
-// to its start, or by four columns if the head takes more than half of the width.
+// to its start, or by four columns if the head takes more than half of the width. The rest of a wrapped
+// one of several lines is indented by two more than its start.
 func (p *printer) item(head, text string) {
-	width, start, indent := outputWidth(), head, utf8.RuneCountInString(head)
+	width, start, indent := p.width(), head, follow.Columns(head)
 	if indent > width/2 {
 		start, indent = strings.TrimRight(head, " "), 4
 	}
-	p.raw("%s", wrapLine(head+text, start, strings.Repeat(" ", indent), width))
+	next := strings.Repeat(" ", indent)
+	several := strings.Contains(text, "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		rest := next
+		if several {
+			rest += line[:len(line)-len(strings.TrimLeft(line, " "))] + "  "
+		}
+		p.raw("%s", wrapLine(head+line, start, rest, width))
+		head, start = next, next
+	}
+}
+
+func (p *printer) width() int {
+	if p.columns > 0 {
+		return p.columns
+	}
+	return outputWidth()
 }
 
 // raw prints a line as it is, for programs.
@@ -39,39 +60,34 @@ func (p *printer) raw(format string, args ...any) {
 	}
 }
 
-// wrapLine breaks a line, after its start, at spaces into lines of at most width characters. A longer word stays
+// wrapLine breaks a line, after its start, at spaces into lines of at most width columns. A longer word stays
 // whole, and so does a text in double quotes that fits a line, so that a path or a command can be copied.
 // Further lines begin with next.
 func wrapLine(line, start, next string, width int) string {
 	var b strings.Builder
 	const narrowest = 8
-	rest, least, room := []rune(line), utf8.RuneCountInString(start), max(width, narrowest)
-	for len(rest) > room {
-		at := breakOf(rest, least, room)
+	least, room := len(start), max(width, narrowest)
+	for follow.Fit(line, room) < len(line) {
+		at := breakOf(line, least, room)
 		if at < 0 {
 			break
 		}
-		b.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n" + next)
-		for rest = rest[at:]; rest[0] == ' '; {
-			rest = rest[1:]
-		}
-		least, room = 0, max(width-utf8.RuneCountInString(next), narrowest)
+		b.WriteString(strings.TrimRight(line[:at], " ") + "\n" + next)
+		line = strings.TrimLeft(line[at:], " ")
+		least, room = 0, max(width-follow.Columns(next), narrowest)
 	}
-	b.WriteString(string(rest))
+	b.WriteString(line)
 	return b.String()
 }
 
-// breakOf returns the last space up to width, or else the next one, that follows a word after least characters.
-// It returns -1 if there is none before another word.
-func breakOf(line []rune, least, width int) int {
-	at, end := -1, len(line)
-	for end > 0 && line[end-1] == ' ' {
-		end--
-	}
-	for i := least; i < end && (i <= width || at < 0); i++ {
+// breakOf returns the last space that leaves at most width columns before it, or else the next one, that follows a
+// word after least bytes. It returns -1 if there is none before another word.
+func breakOf(line string, least, width int) int {
+	at, fits, end := -1, follow.Fit(line, width), len(strings.TrimRight(line, " "))
+	for i := least; i < end && (i <= fits || at < 0); i++ {
 		switch {
 		case line[i] == '"':
-			i += max(0, slices.Index(line[i+1:min(end, i+width)], '"')+1)
+			i += max(0, strings.IndexByte(line[i+1:min(end, i+follow.Fit(line[i:], width))], '"')+1)
 		case line[i] == ' ' && i > 0 && line[i-1] != ' ':
 			at = i
 		}
@@ -84,4 +100,19 @@ func printLine(out io.Writer, format string, args ...any) error {
 	p := &printer{w: out}
 	p.line(format, args...)
 	return p.err
+}
+
+// printError prints an error or a warning to stderr. It wraps lines only for a terminal: editors log them.
+func printError(format string, args ...any) {
+	p := &printer{w: os.Stderr}
+	columns, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		p.raw(format, args...)
+		return
+	}
+	p.columns = maxColumns
+	if columns > 0 {
+		p.columns = min(columns, maxColumns)
+	}
+	p.line(format, args...)
 }

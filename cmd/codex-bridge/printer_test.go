@@ -5,6 +5,19 @@ import (
 	"testing"
 )
 
+// Columns are aligned by the columns of a terminal: a Chinese character takes two, and a combining mark none.
+func TestTableCountsColumns(t *testing.T) {
+	var rows table
+	rows.row("规则", "a")
+	rows.row("e\u0301", "b")
+	rows.row("👩‍💻", "c")
+	rows.row("four", "规则 拒绝 命令 规则 拒绝")
+	const want = "规则  a\ne\u0301     b\n👩‍💻    c\nfour  规则 拒绝\n      命令 规则\n      拒绝\n"
+	if got := rows.text(18); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
 // Long words, and texts in quotes that fit a line, stay whole; nothing but spaces is lost.
 func TestWrapLine(t *testing.T) {
 	for _, tt := range []struct{ line, start, next, want string }{
@@ -15,6 +28,10 @@ func TestWrapLine(t *testing.T) {
 		{`say "two words" now`, "", "  ", `say|  "two words"|  now`},
 		{`an odd " in a long text`, "", "  ", `an odd " in a|  long text`},
 		{"äöü äöü äöü äöü", "", "", "äöü äöü äöü|äöü"},
+		{"规则 拒绝 命令", "", "  ", "规则 拒绝|  命令"},
+		{"规则: 拒绝 命令", "规则: ", "      ", "规则: 拒绝|      命令"},
+		{"e\u0301te\u0301 e\u0301te\u0301 e\u0301te\u0301", "", "  ", "e\u0301te\u0301 e\u0301te\u0301 e\u0301te\u0301"},
+		{`说 "规则 拒绝 命令" 吧`, "", "", `说 "规则 拒绝|命令" 吧`}, // longer than a line
 	} {
 		got := wrapLine(tt.line, tt.start, tt.next, 13)
 		if got != strings.ReplaceAll(tt.want, "|", "\n") {

@@ -118,7 +118,7 @@ func (t *turnRun) run() error {
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
-			t.screen.Interrupt(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
+			t.screen.Interrupt(func(stderr io.Writer) { printOutput(stderr, said.String()) })
 			return exitError(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
 		answered.Message += said.lastLine()
@@ -173,9 +173,17 @@ func (t *turnRun) warnOfIgnoredFlags(ctx context.Context) {
 	}
 	kept, err := t.client.Call(ctx, "bridge/binding/read", map[string]any{"sessionKey": t.Session})
 	if thread, ok := kept.Get("binding").Get("threadId").Text(); err == nil && ok {
-		t.screen.Warn(thread, fmt.Sprintf("ignored %s: the session goes on with its thread %s and the thread's settings; to start a new one, use codex-bridge threads clear %s",
+		t.warn(thread, fmt.Sprintf("ignored %s: the session goes on with its thread %s and the thread's settings; to start a new one, use \"codex-bridge threads clear %s\"",
 			strings.Join(flags, ", "), plain(thread), plain(t.Session)))
 	}
+}
+
+func (t *turnRun) warn(thread, text string) {
+	if t.JSON {
+		t.screen.Warn(thread, text)
+		return
+	}
+	t.screen.Interrupt(func(io.Writer) { printError("codex-bridge: %s", text) })
 }
 
 // drawProgress redraws the progress line every second until ctx ends.
@@ -259,13 +267,25 @@ func (t *turnRun) outcome(result rpc.Value, failed *rpc.Error) error {
 		problem = "the turn has failed: " + problem
 	}
 	if !t.JSON {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+follow.StripControls(problem))
+		printError("codex-bridge: %s", follow.StripControls(problem))
 	}
 	return exitError(code)
 }
 
+// printOutput prints the stderr of another codex-bridge: its errors as this process prints them, its log and the
+// lines of Codex as they are.
+func printOutput(stderr io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "codex-bridge: ") {
+			printError("%s", strings.TrimSuffix(line, "\n"))
+		} else {
+			fmt.Fprint(stderr, line)
+		}
+	}
+}
+
 func usageError(text string) error {
-	fmt.Fprintln(os.Stderr, "codex-bridge: "+text)
+	printError("codex-bridge: %s", text)
 	return exitError(exitConfig)
 }
 

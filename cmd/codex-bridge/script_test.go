@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/cmd/internal/scripted"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -150,7 +150,7 @@ func fits(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		for line := range strings.Lines(out) {
 			line = strings.TrimSuffix(line, "\n")
-			if n := utf8.RuneCountInString(line); n > width && strings.LastIndex(line, " ") >= width/2 && !strings.HasPrefix(line, "  codex-bridge ") {
+			if n := follow.Columns(line); n > width && strings.LastIndex(line, " ") >= width/2 && !strings.HasPrefix(line, "  codex-bridge ") {
 				ts.Fatalf("%v, COLUMNS=%q: a line of %d: %s", args, columns, n, line)
 			}
 		}

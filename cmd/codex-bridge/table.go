@@ -6,17 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
-// maxColumns is the width of output, in characters, where no terminal says another.
+// maxColumns is the width of output where no terminal says another.
 const maxColumns = 100
 
-// minColumn is the width in characters below which no column of a table is wrapped.
+// minColumn is the width below which no column of a table is wrapped.
 const minColumn = 12
 
 // table prints rows in columns, which are wrapped to fit the terminal.
@@ -41,7 +40,7 @@ func (t *table) writeTo(out io.Writer) error {
 	return err
 }
 
-// text returns the table in lines of at most width characters.
+// text returns the table in lines of at most width columns.
 func (t *table) text(width int) string {
 	widths := t.widths(width)
 	var b strings.Builder
@@ -59,7 +58,7 @@ func (t *table) text(width int) string {
 				if n < len(lines[i]) {
 					cell = lines[i][n]
 				}
-				line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+				line += cell + strings.Repeat(" ", widths[i]-follow.Columns(cell)+2)
 			}
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
@@ -77,9 +76,9 @@ func (t *table) widths(limit int) []int {
 			if i == len(widths) {
 				widths, words = append(widths, 0), append(words, minColumn)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], follow.Columns(cell))
 			for word := range strings.FieldsSeq(cell) {
-				words[i] = max(words[i], utf8.RuneCountInString(word))
+				words[i] = max(words[i], follow.Columns(word))
 			}
 		}
 	}

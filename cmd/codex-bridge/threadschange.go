@@ -131,7 +131,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		return fmt.Errorf("%s: it has no thread", binding.Path(file))
 	}
 	for _, d := range dropped {
-		fmt.Fprintln(os.Stderr, "codex-bridge: left out: "+plain(d.String()))
+		printError("codex-bridge: left out: %s", plain(d.String()))
 	}
 	return changeSession(c.Session, false, func(ctx context.Context, s *store.Store) error {
 		before, _, err := s.BindingBySession(ctx, c.Session)

@@ -119,11 +119,13 @@ func (c traceShowCmd) print(out io.Writer, e trace.TreeEvent) error {
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e.Event) //nolint:gosec // the key of a session is no secret
 	}
-	var text strings.Builder
-	if err := trace.Show(&text, e, c.All); err != nil || text.Len() == 0 {
+	head, text, err := trace.Show(e, c.All)
+	if err != nil || head == "" {
 		return err
 	}
-	return printLine(out, "%s", strings.TrimSuffix(text.String(), "\n"))
+	p := &printer{w: out}
+	p.item(head, strings.TrimSuffix(text, "\n"))
+	return p.err
 }
 
 type traceReplayCmd struct {

@@ -2,37 +2,35 @@ package trace
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
 )
 
-// Show writes an event for people, in one line or more. Events of a subagent are indented, and have
-// the end of its id. Unless all is set, Show omits deltas and acknowledgements.
-func Show(out io.Writer, e TreeEvent, all bool) error {
+// Show describes an event for people: the head of a line, and the text after it, which may have several lines.
+// Events of a subagent are indented, and have the end of its id. Unless all is set, Show omits deltas and
+// acknowledgements: their head is empty.
+func Show(e TreeEvent, all bool) (head, text string, err error) {
 	s, err := Decode(e.Event)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	text := Summary(s)
+	text = Summary(s)
 	if text == "" {
 		if !all {
-			return nil
+			return "", "", nil
 		}
 		text = strings.TrimSpace(s.Method + " " + s.ID)
 	}
-	direction := ""
 	if s.From != "" && (all || s.From == "bridge" || s.To == "bridge") {
-		direction = " " + s.From + "→" + s.To
+		text = s.From + "→" + s.To + " " + text
 	}
 	prefix := strings.Repeat("    ", e.Depth)
 	if e.Depth > 0 {
 		prefix += Plain(e.Agent()) + " "
 	}
-	indent := "\n" + strings.Repeat(" ", 32+len(prefix))
-	_, err = fmt.Fprintf(out, "%s %s%-18s%s %s\n", e.Time.Local().Format("15:04:05.000"), prefix, Plain(string(e.Type)), direction, strings.ReplaceAll(Plain(text), "\n", indent))
-	return err
+	head = fmt.Sprintf("%s %s%-18s ", e.Time.Local().Format("15:04:05.000"), prefix, Plain(string(e.Type)))
+	return head, strings.ReplaceAll(Plain(text), "\t", "    "), nil
 }
 
 // Agent returns the name of a subagent: "agent" and the end of the id of its thread.

@@ -64,8 +64,12 @@ func TestTree(t *testing.T) {
 		}
 		var b strings.Builder
 		for _, e := range told {
-			if err := trace.Show(&b, e, false); err != nil {
+			head, text, err := trace.Show(e, false)
+			if err != nil {
 				t.Fatal(err)
+			}
+			if head != "" {
+				b.WriteString(head + text + "\n")
 			}
 		}
 		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), b.String()); diff != "" {
@@ -89,7 +93,7 @@ func TestTree(t *testing.T) {
 09:00:01.000 prompt.submitted   » see to the pump
 09:00:02.000 tool.call          collabAgentToolCall spawnAgent
 09:00:03.000     agent hild message            I begin,
-                                               and go on.
+and go on.
 09:00:04.000     agent hild tool.result        collabAgentToolCall spawnAgent completed
 09:00:05.000 tool.result        collabAgentToolCall spawnAgent completed
 09:00:06.000         agent hild message            so do I

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"codex-bridge.example/bridge/bridgetest"
 )
 
 // screen is a program on a terminal of its own.
@@ -51,10 +51,7 @@ func (w *world) newScreen(argv ...string) *screen {
 	w.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = w.workspace, append(w.env, "TERM=xterm-256color")
-	user, program := terminal(w.t)
-	if err := unix.IoctlSetWinsize(int(user.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
-		w.t.Fatal(err)
-	}
+	user, program := bridgetest.Terminal(w.t, 120)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -274,7 +271,7 @@ func TestTerminalInterfaceResumeHint(t *testing.T) {
 	time.Sleep(time.Second) // else Codex takes the next key as pasted
 	term.write("\r")
 	term.waitUntil("the hint", func() bool { return strings.Contains(visible(term.text()), `run "codex-bridge resume"`) })
-	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "To resume") {
+	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "no work continues") {
 		t.Errorf("Codex's hint comes last:\n%s", text)
 	}
 }

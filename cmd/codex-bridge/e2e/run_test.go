@@ -16,8 +16,7 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
@@ -96,6 +95,23 @@ func TestRunInAPipe(t *testing.T) {
 	}
 }
 
+// At a terminal a warning is wrapped, and so is an error of the app-server that run starts.
+func TestRunWrapsErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[approvals]\n"})
+	w.runShell("", "run", "--session", "s", "SAY: hello")
+	for _, want := range []string{"ignored --cwd: the session goes on with its thread", `policy.sandbox: "readonly" is not a known value`} {
+		text, _ := w.runAtTerminal("", "--session", "s", "--cwd", ".", "SAY: hello")
+		_, message, _ := strings.Cut(text, "codex-bridge: ")
+		first, second, _ := strings.Cut(message, "\r\n")
+		if joined := first + strings.Replace(second, " ", "", 1); !strings.Contains(joined, want) || strings.Contains(first, "\n") ||
+			!strings.HasPrefix(second, "  ") || len("codex-bridge: "+first) > 100 {
+			t.Errorf("not %q: %q", want, text)
+		}
+		w.write("config.toml", "[policy]\nsandbox = \"readonly\"\n")
+	}
+}
+
 // SIGINT interrupts the turn, and the session continues.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
@@ -121,34 +137,11 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// terminal returns the two ends of a pseudo-terminal.
-func terminal(t *testing.T) (user, program *os.File) {
-	t.Helper()
-	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { user.Close() })
-	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(user.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { program.Close() })
-	return user, program
-}
-
 // runAtTerminal runs codex-bridge run with these arguments on a terminal, whose user types the
 // answer to the first question. It returns the output.
 func (w *world) runAtTerminal(answer string, args ...string) (seen string, err error) {
 	w.t.Helper()
-	user, program := terminal(w.t)
+	user, program := bridgetest.Terminal(w.t, 120)
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, append([]string{"run"}, args...)...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
 	if err := cmd.Start(); err != nil {

@@ -185,3 +185,16 @@ func same(t *testing.T, want string, got []byte) bool {
 	}
 	return json.Unmarshal(got, &g) == nil && cmp.Equal(w, g)
 }
+
+// The progress line of a command with wide characters fits a line of 80 columns, else it could not be erased.
+func TestProgressLineFits(t *testing.T) {
+	var e strings.Builder
+	s := &follow.Screen{Progress: true, Out: io.Discard, Err: &e, Now: time.Now}
+	s.Begin()
+	s.Show("turn/started", value(t, `{"threadId":"a","turn":{"id":"u"}}`))
+	s.Show("item/started", value(t, `{"threadId":"a","turnId":"u","item":{"type":"commandExecution","command":"`+strings.Repeat("命", 50)+`"}}`))
+	line := e.String()[strings.LastIndex(e.String(), "·"):]
+	if !strings.HasPrefix(line, "· running 命") || !strings.HasSuffix(line, "命… (0s)") || follow.Columns(line) > 80 {
+		t.Errorf("%d columns: %q", follow.Columns(line), line)
+	}
+}

@@ -171,11 +171,11 @@ func (s *Screen) draw() {
 	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" {
 		return
 	}
-	what := []rune(strings.Join(strings.Fields(StripControls(s.doing)), " "))
-	if len(what) > widest {
-		what = append(what[:widest-1], '…')
+	what := strings.Join(strings.Fields(StripControls(s.doing)), " ")
+	if Fit(what, widest) < len(what) {
+		what = what[:Fit(what, widest-1)] + "…"
 	}
-	line := fmt.Sprintf("· %s (%ds)", string(what), int(s.Now().Sub(s.began).Seconds()))
+	line := fmt.Sprintf("· %s (%ds)", what, int(s.Now().Sub(s.began).Seconds()))
 	if line != s.drawn {
 		fmt.Fprintf(s.Err, "%s%s", clearLine, line)
 		s.drawn = line
@@ -198,13 +198,9 @@ func (s *Screen) Interrupt(f func(err io.Writer)) {
 	f(s.Err)
 }
 
-// Warn shows a warning of the bridge about a thread. In the JSON output it has the form of Codex's
-// notification warning.
+// Warn writes a warning of the bridge about a thread to the JSON output, in the form of Codex's notification
+// warning.
 func (s *Screen) Warn(thread, text string) {
-	if !s.JSON {
-		s.Interrupt(func(err io.Writer) { fmt.Fprintln(err, "codex-bridge: "+StripControls(text)) })
-		return
-	}
 	params, err := json.Marshal(map[string]string{"threadId": thread, "message": text})
 	if err != nil {
 		panic(err) // strings

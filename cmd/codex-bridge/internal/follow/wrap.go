@@ -1,22 +1,42 @@
 package follow
 
-import "strings"
+import (
+	"strings"
 
-// Wrap breaks a text into lines of at most width characters, but not less than 8, after spaces where
+	"github.com/clipperhouse/displaywidth"
+)
+
+// Wrap breaks a text into lines of at most width columns, but not less than 8, after spaces where
 // possible.
 func Wrap(text string, width int) (lines []string) {
 	width = max(width, 8)
-	rest := []rune(text)
-	for len(rest) > width {
-		at := width
-		for i := width; i > width/2; i-- {
-			if rest[i] == ' ' {
-				at = i
-				break
-			}
+	for {
+		at := Fit(text, width)
+		if at == len(text) {
+			return append(lines, text)
 		}
-		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
-		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+		if space := strings.LastIndexByte(text[:at+1], ' '); space > Fit(text, width/2) {
+			at = space
+		}
+		lines = append(lines, strings.TrimRight(text[:at], " "))
+		text = strings.TrimLeft(text[at:], " ")
 	}
-	return append(lines, string(rest))
+}
+
+// Columns returns the columns that a text takes on a terminal.
+func Columns(text string) (n int) {
+	for all := displaywidth.StringGraphemes(text); all.Next(); {
+		n += all.Width()
+	}
+	return n
+}
+
+// Fit returns the length of the start of a text that takes at most width columns.
+func Fit(text string, width int) (n int) {
+	for all := displaywidth.StringGraphemes(text); all.Next(); n += len(all.Value()) {
+		if width -= all.Width(); width < 0 {
+			break
+		}
+	}
+	return n
 }
