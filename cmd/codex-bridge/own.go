@@ -133,7 +133,11 @@ func runOwn(args []string) int {
 	}
 	ctx, done, err := parseArgs(parser, args)
 	if err != nil {
-		printError("codex-bridge: %s; see \"codex-bridge %s --help\"", plain(err.Error()), args[0])
+		problem, see := plain(err.Error()), "; see"
+		if strings.HasSuffix(problem, "?") { // a suggestion
+			see = " See"
+		}
+		printError("codex-bridge: %s%s \"codex-bridge %s --help\"", problem, see, args[0])
 		return exitConfig
 	}
 	if done {
