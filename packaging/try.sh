@@ -171,6 +171,13 @@ GOMODCACHE=$work/modules GOBIN=$work/gobin GOFLAGS=-modcacherw GOSUMDB=off \
 [ "$("$work/gobin/codex-bridge" version | head -1)" = "codex-bridge $version" ] || fail "go install: $("$work/gobin/codex-bridge" version)"
 ok "go install $module/cmd/codex-bridge@v$version"
 
+# Another module path: all imports are found, and each file has the form of gofmt.
+git clone -q . "$work/clone"
+(cd "$work/clone" && make -s module MODULE=host.example/owner/codex-bridge && go list -test ./... >/dev/null) >"$work/log" 2>&1 || fail "make module: $(cat "$work/log")"
+git -C "$work/clone" ls-files -z '*.go' | (cd "$work/clone" && xargs -0 gofmt -l) >"$work/log"
+[ -s "$work/log" ] && fail "make module leaves files that gofmt changes: $(cat "$work/log")"
+ok "make module"
+
 # Manifests: each hash is that of an artifact, and what makepkg runs makes a package that runs.
 for manifest in homebrew/codex-bridge.rb scoop/codex-bridge.json aur/PKGBUILD aur/.SRCINFO; do
 	if [ ! -e "$dist/$manifest" ]; then skip "$manifest: RELEASE_TARGETS lacks its systems"; continue; fi
