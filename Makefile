@@ -193,11 +193,12 @@ release-verify: ## whether two builds of the commit in different folders have th
 release-try: ## makes a release, and installs it in each way from local files
 	packaging/try.sh
 
-# The module path stands in every import, so one command changes it.
+# The module path stands in every import, so one command changes it. Imports have another order then.
 module: ## another module path: MODULE=host/owner/codex-bridge
 	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
 	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
 		git grep -lzF "$$old/" -- '*.go' .golangci.yml | xargs -0 sed -i "s#$${old//./\\.}/#$(MODULE)/#g" && \
+		git grep -lzF '$(MODULE)/' -- '*.go' | xargs -0 gofmt -w && \
 		sed -i "s#https://$${old//./\\.}#https://$(MODULE)#" $(VSCODE)/package.json
 
 cross: ## other platforms compile: TARGETS="linux/arm64 …"

@@ -38,6 +38,8 @@ const (
 // release describes a release and the folders that it is made in.
 type release struct {
 	Version    string // without v
+	Number     string // of the version, without the pre-release
+	Prerelease string // such as rc1; "" for none
 	Commit     string
 	Date       time.Time // of the commit; the time of every file
 	Repository string    // the address of the repository
@@ -83,9 +85,8 @@ func run() error {
 	flag.BoolVar(&r.rebuild, "rebuild", false, "compile every package again, without the build cache")
 	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "the systems to build for")
 	flag.Parse()
-	r.Version = strings.TrimPrefix(r.Version, "v")
-	if !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`).MatchString(r.Version) {
-		return fmt.Errorf("%q is not a version such as 1.2.3: tag the commit, or run make release VERSION=1.2.3", r.Version)
+	if err := r.setVersion(r.Version); err != nil {
+		return err
 	}
 	for word := range strings.FieldsSeq(targets) {
 		system, arch, ok := strings.Cut(word, "/")
@@ -98,6 +99,20 @@ func run() error {
 		return err
 	}
 	return r.make()
+}
+
+// versions is the form of a version. apk knows no other names of pre-releases.
+var versions = regexp.MustCompile(`^v?((\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.?(\d+))?)$`)
+
+// setVersion sets the version and its parts. Packages join the parts in their own way: with the hyphen, or the
+// dot in rc.1, apk refuses a version, and pacman takes it for a later one than the release.
+func (r *release) setVersion(version string) error {
+	parts := versions.FindStringSubmatch(version)
+	if parts == nil {
+		return fmt.Errorf("%q is not a version such as 1.2.3 or 1.2.3-rc.1: tag the commit, or run make release VERSION=1.2.3", version)
+	}
+	r.Version, r.Number, r.Prerelease = parts[1], parts[2], parts[3]+parts[4]
+	return nil
 }
 
 // readCommit sets the commit and its date, and warns if the files differ from it.
@@ -230,7 +245,18 @@ func (r *release) packages() error {
 			}
 		}
 	}
-	return nil
+	return r.renamePackages()
+}
+
+// renamePackages puts a dot for each tilde in the name of a file, as GitHub does with the files of a release.
+// The checksums name the files that users download.
+func (r *release) renamePackages() error {
+	files, err := filepath.Glob(filepath.Join(r.dist, "*~*"))
+	for _, file := range files {
+		name := strings.ReplaceAll(filepath.Base(file), "~", ".")
+		err = errors.Join(err, os.Rename(file, filepath.Join(r.dist, name)))
+	}
+	return err
 }
 
 // sboms writes the modules that are in each program, in the format of CycloneDX.

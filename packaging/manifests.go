@@ -56,8 +56,8 @@ func (r *release) render(from, to string, data map[string]any) error {
 	}
 	data = maps.Clone(data)
 	maps.Copy(data, map[string]any{
-		"Version": r.Version, "Repository": r.Repository, "Maintainer": r.Maintainer, "Date": r.Date.Format("2006-01-02T15:04:05Z"),
-		"ArchVersion": strings.ReplaceAll(r.Version, "-", "_"), // a version of Arch Linux has no hyphen
+		"Version": r.Version, "Number": r.Number, "Prerelease": r.Prerelease,
+		"Repository": r.Repository, "Maintainer": r.Maintainer, "Date": r.Date.Format("2006-01-02T15:04:05Z"),
 	})
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {

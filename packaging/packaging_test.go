@@ -19,8 +19,11 @@ func newRelease(t *testing.T) *release {
 	t.Helper()
 	t.Chdir("..")
 	r := &release{
-		Version: "1.2.3-rc.1", Commit: "abc", Date: time.Unix(1700000000, 0).UTC(), Repository: "https://host.example/owner/codex-bridge",
+		Commit: "abc", Date: time.Unix(1700000000, 0).UTC(), Repository: "https://host.example/owner/codex-bridge",
 		Maintainer: "codex-bridge <noreply@codex-bridge.example>", dist: t.TempDir(), work: t.TempDir(),
+	}
+	if err := r.setVersion("1.2.3-rc.1"); err != nil {
+		t.Fatal(err)
 	}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		for _, arch := range []string{"amd64", "arm64"} {
@@ -79,8 +82,42 @@ func TestManifestsNameArchives(t *testing.T) {
 	if text := read(t, filepath.Join(r.dist, "scoop/codex-bridge.json")); !json.Valid([]byte(text)) {
 		t.Errorf("not JSON:\n%s", text)
 	}
-	if text := read(t, filepath.Join(r.dist, "aur/PKGBUILD")); !strings.Contains(text, "\npkgver=1.2.3_rc.1\n") {
-		t.Errorf("the version of Arch Linux has a hyphen:\n%s", text)
+	if text := read(t, filepath.Join(r.dist, "aur/PKGBUILD")); !strings.Contains(text, "\npkgver=1.2.3rc1\n") {
+		t.Errorf("pacman would not take 1.2.3 for an update:\n%s", text)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for version, want := range map[string]release{
+		"1.2.3": {Version: "1.2.3", Number: "1.2.3"}, "v1.2.3": {Version: "1.2.3", Number: "1.2.3"},
+		"v1.2.3-rc.10": {Version: "1.2.3-rc.10", Number: "1.2.3", Prerelease: "rc10"},
+		"1.2.3-beta2":  {Version: "1.2.3-beta2", Number: "1.2.3", Prerelease: "beta2"},
+	} {
+		var got release
+		if err := got.setVersion(version); err != nil || got.Version != want.Version || got.Number != want.Number || got.Prerelease != want.Prerelease {
+			t.Errorf("%s: %+v, %v", version, got, err)
+		}
+	}
+	for _, version := range []string{"", "dev", "1.2", "1.2.3-dirty", "1.2.3-rc", "1.2.3-try.1", "1.2.3-4-gabcdef0", "1.2.3-rc.1.2"} {
+		if err := new(release).setVersion(version); err == nil {
+			t.Errorf("%q is accepted", version)
+		}
+	}
+}
+
+func TestNamesOfPackagesAreThoseOfDownloads(t *testing.T) {
+	r := &release{dist: t.TempDir()}
+	for _, file := range []string{"codex-bridge_1.2.3~rc1_amd64.deb", "codex-bridge-1.2.3~rc1-1.x86_64.rpm", "codex-bridge_1.2.3_rc1_x86_64.apk"} {
+		write(t, filepath.Join(r.dist, file), file)
+	}
+	if err := errors.Join(r.renamePackages(), r.checksums()); err != nil {
+		t.Fatal(err)
+	}
+	sums := read(t, filepath.Join(r.dist, checksumFile))
+	for _, file := range []string{"codex-bridge_1.2.3.rc1_amd64.deb", "codex-bridge-1.2.3.rc1-1.x86_64.rpm", "codex-bridge_1.2.3_rc1_x86_64.apk"} {
+		if _, err := os.Stat(filepath.Join(r.dist, file)); err != nil || !strings.Contains(sums, "  "+file+"\n") {
+			t.Errorf("%s: %v; the checksums are\n%s", file, err, sums)
+		}
 	}
 }
 

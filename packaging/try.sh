@@ -3,7 +3,7 @@
 # What is not tried, because a program is missing, is printed too. RELEASE_TARGETS="linux/amd64" builds less.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=0.0.0-try
+version=0.0.0-rc.1 # a pre-release, which each format writes in its own way
 work=$(mktemp -d)
 registry=
 trap '[ -z "$registry" ] || kill "$registry"; chmod -R u+w "$work"; rm -rf "$work"' EXIT
@@ -48,7 +48,8 @@ $minisign -G -W -s "$work/key" -p "$work/key.pub" >"$work/log" || fail "minisign
 go run ./packaging -version "$version" -repository https://host.example/owner/codex-bridge \
 	-maintainer "codex-bridge <noreply@codex-bridge.example>" -dist "$dist" -key "$work/key" ${RELEASE_TARGETS:+-targets "$RELEASE_TARGETS"}
 
-# Checksums and signature.
+# Checksums and signature. GitHub changes other characters of a name.
+[ -z "$(find "$dist" -maxdepth 1 -type f -name '*[!A-Za-z0-9._-]*')" ] || fail "names: $(ls "$dist")"
 (cd "$dist" && sha256sum --quiet -c checksums.txt) && ok "sha256sum -c checksums.txt"
 $minisign -V -q -p "$work/key.pub" -m "$dist/checksums.txt" && ok "minisign: the signature is valid"
 cp "$dist/checksums.txt" "$dist/checksums.txt.minisig" "$work" && echo >>"$work/checksums.txt"
@@ -76,6 +77,7 @@ done
 # The pages.
 bash -n "$unpacked/completions/codex-bridge.bash" && ok "the completions of bash"
 if command -v zsh >/dev/null; then zsh -n "$unpacked/completions/_codex-bridge" && ok "the completions of zsh"; else skip "zsh"; fi
+if command -v fish >/dev/null; then fish --no-execute "$unpacked/completions/codex-bridge.fish" && ok "the completions of fish"; else skip "fish"; fi
 if command -v groff >/dev/null; then
 	warnings=$(groff -man -Tascii -P-cbou -ww "$unpacked/man/codex-bridge.1" 2>&1 >"$work/page")
 	[ -z "$warnings" ] && grep -q 'policy test' "$work/page" || fail "man: $warnings"
@@ -111,6 +113,7 @@ else skip "rpm: there is no rpm and no bsdtar"; fi
 mkdir "$work/apk"
 tar --warning=no-unknown-keyword -xzf "$(echo "$dist"/*_"$(uname -m)".apk)" -C "$work/apk"
 installed "apk, unpacked by tar" "$work/apk" site-functions
+grep -q '^pkgver = 0.0.0_rc1$' "$work/apk/.PKGINFO" || fail "apk: $(cat "$work/apk/.PKGINFO")"
 
 # npm and npx, with a registry on this machine that has only these packages.
 node packaging/npm/registry.js "$dist/npm" >"$work/address" &
@@ -130,7 +133,7 @@ runs "npm install --offline of the tarballs" "$bin"
 works "npm install" "$bin"
 status() { # WANTED NAME COMMAND…
 	local got=0
-	"${@:3}" >"$work/log" 2>&1 || got=$?
+	{ "${@:3}" >"$work/log" 2>&1; } 2>/dev/null || got=$? # bash reports a signal there
 	[ "$got" = "$1" ] || fail "$2: status $got instead of $1: $(cat "$work/log")"
 	ok "$2"
 }
@@ -167,6 +170,13 @@ GOMODCACHE=$work/modules GOBIN=$work/gobin GOFLAGS=-modcacherw GOSUMDB=off \
 	go install -trimpath "$module/cmd/codex-bridge@v$version" >"$work/log" 2>&1 || fail "go install: $(cat "$work/log")"
 [ "$("$work/gobin/codex-bridge" version | head -1)" = "codex-bridge $version" ] || fail "go install: $("$work/gobin/codex-bridge" version)"
 ok "go install $module/cmd/codex-bridge@v$version"
+
+# Another module path: all imports are found, and each file has the form of gofmt.
+git clone -q . "$work/clone"
+(cd "$work/clone" && make -s module MODULE=host.example/owner/codex-bridge && go list -test ./... >/dev/null) >"$work/log" 2>&1 || fail "make module: $(cat "$work/log")"
+git -C "$work/clone" ls-files -z '*.go' | (cd "$work/clone" && xargs -0 gofmt -l) >"$work/log"
+[ -s "$work/log" ] && fail "make module leaves files that gofmt changes: $(cat "$work/log")"
+ok "make module"
 
 # Manifests: each hash is that of an artifact, and what makepkg runs makes a package that runs.
 for manifest in homebrew/codex-bridge.rb scoop/codex-bridge.json aur/PKGBUILD aur/.SRCINFO; do
