@@ -89,6 +89,11 @@ func (q *Queue[T]) Dropped() int64 { return q.dropped.Load() }
 // IsDropping reports whether values were dropped since the last Next or TryNext.
 func (q *Queue[T]) IsDropping() bool { return q.unreported.Load() > 0 }
 
+// IsHalfFull reports whether the queue has at least half of the values, or of the bytes, that it takes.
+func (q *Queue[T]) IsHalfFull() bool {
+	return len(q.queue) >= cap(q.queue)/2 || q.queuedBytes.Load() >= q.maxBytes/2
+}
+
 // Close makes Next return false once the queue is empty. A value that is put later may be
 // lost.
 func (q *Queue[T]) Close() { q.once.Do(func() { close(q.quit) }) }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	maxQueued     = 8192     // messages
+	maxQueued     = 16384    // messages
 	defaultMemory = 16 << 20 // bytes of them
 	maxItems      = 1 << 20  // turns of a thread, items of a turn
 	maxBatch      = 256      // messages in one transaction
 	// batchDelay is how long the first message of a batch waits for others. Codex completes several
 	// items at about the same time, and a transaction costs more than the records in it.
 	batchDelay = 50 * time.Millisecond
-	// maxRest limits a rest of the writer, which takes at most half of a processor: the stream of
-	// messages needs the rest. Codex completes far fewer items than that.
+	// maxRest limits the pause after a batch. While the queue is less than half full, the writer pauses
+	// as long as it has worked, since the stream of messages needs the processor.
 	maxRest      = 100 * time.Millisecond
 	closeTimeout = 3 * time.Second
 )
@@ -113,13 +113,13 @@ func (m *Mirror) run() {
 				break
 			}
 		}
-		if len(batch) > 0 {
-			m.storeBatch(batch)
-		}
+		retried := len(batch) > 0 && m.storeBatch(batch)
 		if !ok {
 			return
 		}
-		m.wait(min(time.Since(began), maxRest))
+		if !retried && !m.queue.IsHalfFull() {
+			m.wait(min(time.Since(began), maxRest))
+		}
 	}
 }
 
@@ -160,7 +160,7 @@ func (m *Mirror) addGap(batch []store.Record, n int64) []store.Record {
 
 // storeBatch stores records. If the store can't be reached it retries, until messages are
 // dropped meanwhile or the Mirror is closed.
-func (m *Mirror) storeBatch(batch []store.Record) {
+func (m *Mirror) storeBatch(batch []store.Record) (retried bool) {
 	pause := m.options.RetryDelay
 	for tried := 0; ; tried++ {
 		err := m.tryStore(batch)
@@ -168,7 +168,7 @@ func (m *Mirror) storeBatch(batch []store.Record) {
 			if tried > 0 {
 				m.options.Log.Warn("the transcript is stored again")
 			}
-			return
+			return tried > 0
 		}
 		if tried == 0 {
 			m.options.Log.Warn("the transcript can't be stored; retrying", "error", err)
@@ -182,7 +182,7 @@ func (m *Mirror) storeBatch(batch []store.Record) {
 		}
 		if ended || m.queue.IsDropping() {
 			m.options.Log.Error("records of the transcript are lost", "records", len(batch), "error", err)
-			return
+			return true
 		}
 	}
 }

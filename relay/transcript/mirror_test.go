@@ -153,35 +153,51 @@ func TestRecordsAreStoredInBatches(t *testing.T) {
 	}
 }
 
-// Between batches the writer rests as long as it has worked, for a bounded time, and not after Close.
+// After a batch the writer rests as long as it has worked, for a bounded time. It does not if the queue is half
+// full, if it had to retry, or after Close.
 func TestWriterRestsBetweenBatches(t *testing.T) {
 	for name, test := range map[string]struct {
 		works, want time.Duration
+		messages    int
+		maxMemory   int
+		fails       bool // the first try
 		closes      bool
 	}{
-		"a fast store": {works: 30 * time.Millisecond, want: 60 * time.Millisecond},
-		"a slow store": {works: 10 * time.Second, want: 10*time.Second + 100*time.Millisecond},
-		"at the end":   {works: 30 * time.Millisecond, want: 30 * time.Millisecond, closes: true},
+		"a fast store":          {works: 30 * time.Millisecond, want: 60 * time.Millisecond, messages: 300},
+		"a slow store":          {works: 10 * time.Second, want: 10*time.Second + 100*time.Millisecond, messages: 300},
+		"half of the messages":  {works: 30 * time.Millisecond, want: 30 * time.Millisecond, messages: 256 + 8192},
+		"less than half":        {works: 30 * time.Millisecond, want: 60 * time.Millisecond, messages: 256 + 8191},
+		"half of the memory":    {works: 30 * time.Millisecond, want: 30 * time.Millisecond, messages: 1000, maxMemory: 180_000},
+		"a store that recovers": {works: 30 * time.Millisecond, want: 30 * time.Millisecond, messages: 300, fails: true},
+		"at the end":            {works: 30 * time.Millisecond, want: 30 * time.Millisecond, messages: 300, closes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newFixture(t)
 				var begun []time.Time
-				m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) {
+				failed := !test.fails
+				m := w.mirror(transcript.Options{MaxMemory: test.maxMemory, Store: func(context.Context) (*store.Store, error) {
+					if !failed {
+						failed = true
+						return nil, errors.New("connection refused")
+					}
 					begun = append(begun, time.Now())
 					time.Sleep(test.works)
 					return w.s, nil
 				}})
 				synctest.Wait() // it waits for a message
-				for n := range 300 {
+				for n := range test.messages {
 					sendMessages(t, m, n)
 				}
 				if !test.closes {
 					time.Sleep(time.Minute)
 				}
 				m.Close()
-				if len(begun) != 2 || begun[1].Sub(begun[0]) != test.want {
-					t.Errorf("batches began at %v, want two, %v apart", begun, test.want)
+				if len(begun) < 2 || begun[1].Sub(begun[0]) != test.want {
+					t.Errorf("batches began at %v, want the first two %v apart", begun, test.want)
+				}
+				if m.Dropped() > 0 {
+					t.Error(m.Dropped(), "were lost")
 				}
 			})
 		})
