@@ -85,15 +85,16 @@ var kindSet = sync.OnceValue(func() *wordSet {
 // kindsIn returns the kinds of secrets that a text may have.
 func kindsIn(text string) kinds {
 	found := kindSet().find(text)
-	if found&assigned != 0 && found != kindSet().all && !mayAssign(text) {
+	foldsToASCII := found == kindSet().all // see wordSet.find
+	if found&assigned != 0 && !foldsToASCII && !hasAssignment(text) {
 		found &^= assigned // the name of a member, or prose
 	}
 	return found
 }
 
-// mayAssign reports whether a name of a secret is followed by a colon or an equals sign, or is a flag with a
-// value. It may also return true for other texts. In the text no other letter folds to an ASCII letter.
-func mayAssign(text string) bool {
+// hasAssignment reports whether a name of a secret is followed by a colon or an equals sign, or is a flag with a
+// value. It may also return true for other texts. The text must not have U+017F or U+212A, which fold to ASCII.
+func hasAssignment(text string) bool {
 	for i := 0; i < len(text); {
 		if !isNameByte[text[i]] {
 			i++
@@ -176,8 +177,10 @@ func replaceSecrets(text string) string {
 	return applyReplacements(text)
 }
 
-func applyReplacements(text string) string {
-	found := kindsIn(text) // a replacement adds no words
+func applyReplacements(text string) string { return replaceKinds(text, kindsIn(text)) }
+
+// replaceKinds replaces the secrets of these kinds. A replacement adds no secrets of other kinds.
+func replaceKinds(text string, found kinds) string {
 	if found&data != 0 {
 		text = dataURL().ReplaceAllStringFunc(text, func(url string) string {
 			return "<redacted data-uri " + strconv.Itoa(strings.IndexByte(url, ',')) + " chars>"
