@@ -193,7 +193,7 @@ release-verify: ## whether two builds of the commit in different folders have th
 release-try: ## makes a release, and installs it in each way from local files
 	packaging/try.sh
 
-# The module path stands in every import, so one command changes it. Imports have another order then.
+# The module path stands in every import, so one command changes it; gofmt sorts the imports again.
 module: ## another module path: MODULE=host/owner/codex-bridge
 	@test -n "$(MODULE)" || { echo "usage: make module MODULE=host/owner/codex-bridge" >&2; exit 2; }
 	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \

@@ -102,10 +102,10 @@ func run() error {
 }
 
 // versions is the form of a version. apk knows no other names of pre-releases.
-var versions = regexp.MustCompile(`^v?((\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.?(\d+))?)$`)
+var versions = regexp.MustCompile(strings.ReplaceAll(`^v?((N\.N\.N)(?:-(alpha|beta|rc)\.(N))?)$`, "N", `(?:0|[1-9]\d*)`))
 
-// setVersion sets the version and its parts. Packages join the parts in their own way: with the hyphen, or the
-// dot in rc.1, apk refuses a version, and pacman takes it for a later one than the release.
+// setVersion sets the version and its parts. Packages join the parts in their own way: apk refuses 1.2.3_rc.1, and
+// pacman takes it for a later version than 1.2.3.
 func (r *release) setVersion(version string) error {
 	parts := versions.FindStringSubmatch(version)
 	if parts == nil {
@@ -251,10 +251,11 @@ func (r *release) packages() error {
 // renamePackages puts a dot for each tilde in the name of a file, as GitHub does with the files of a release.
 // The checksums name the files that users download.
 func (r *release) renamePackages() error {
-	files, err := filepath.Glob(filepath.Join(r.dist, "*~*"))
+	files, err := os.ReadDir(r.dist)
 	for _, file := range files {
-		name := strings.ReplaceAll(filepath.Base(file), "~", ".")
-		err = errors.Join(err, os.Rename(file, filepath.Join(r.dist, name)))
+		if name := strings.ReplaceAll(file.Name(), "~", "."); name != file.Name() {
+			err = errors.Join(err, os.Rename(filepath.Join(r.dist, file.Name()), filepath.Join(r.dist, name)))
+		}
 	}
 	return err
 }

@@ -90,15 +90,15 @@ func TestManifestsNameArchives(t *testing.T) {
 func TestVersions(t *testing.T) {
 	for version, want := range map[string]release{
 		"1.2.3": {Version: "1.2.3", Number: "1.2.3"}, "v1.2.3": {Version: "1.2.3", Number: "1.2.3"},
-		"v1.2.3-rc.10": {Version: "1.2.3-rc.10", Number: "1.2.3", Prerelease: "rc10"},
-		"1.2.3-beta2":  {Version: "1.2.3-beta2", Number: "1.2.3", Prerelease: "beta2"},
+		"v1.2.3-rc.10":  {Version: "1.2.3-rc.10", Number: "1.2.3", Prerelease: "rc10"},
+		"10.0.3-beta.0": {Version: "10.0.3-beta.0", Number: "10.0.3", Prerelease: "beta0"},
 	} {
 		var got release
 		if err := got.setVersion(version); err != nil || got.Version != want.Version || got.Number != want.Number || got.Prerelease != want.Prerelease {
 			t.Errorf("%s: %+v, %v", version, got, err)
 		}
 	}
-	for _, version := range []string{"", "dev", "1.2", "1.2.3-dirty", "1.2.3-rc", "1.2.3-try.1", "1.2.3-4-gabcdef0", "1.2.3-rc.1.2"} {
+	for _, version := range []string{"", "dev", "1.2", "1.2.3-dirty", "1.2.3-rc", "1.2.3-try.1", "1.2.3-4-gabcdef0", "1.2.3-rc.1.2", "1.2.3-rc1", "1.2.3-rc.01", "01.2.3"} {
 		if err := new(release).setVersion(version); err == nil {
 			t.Errorf("%q is accepted", version)
 		}
