@@ -13,44 +13,36 @@ import (
 
 // printer writes lines and keeps the first error. Lines for people are wrapped to fit the output, also in a pipe.
 type printer struct {
-	w       io.Writer
-	columns int // the width; 0: outputWidth
-	err     error
+	w   io.Writer
+	err error
 }
 
 // line prints lines for people. Where one is wrapped, its further lines are indented.
 func (p *printer) line(format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
 		start := line[:len(line)-len(strings.TrimLeft(line, " #"))] // # begins a comment of TOML
-		p.raw("%s", wrapLine(line, start, start+"  ", p.width()))
+		p.raw("%s", wrapLine(line, start, start+"  ", outputWidth()))
 	}
 }
 
 // item prints a text after a head, which has the columns before it. The further lines of the text are indented
-// to its start, or by four columns if the head takes more than half of the width. The rest of a wrapped
-// one of several lines is indented by two more than its start.
+// to its start, or by four columns if the head takes more than half of the width. If the text has several lines,
+// the rest of one that is wrapped is indented by two more, so that it looks like no line of its own.
 func (p *printer) item(head, text string) {
-	width, start, indent := p.width(), head, follow.Columns(head)
+	width, start, indent := outputWidth(), head, follow.Columns(head)
 	if indent > width/2 {
 		start, indent = strings.TrimRight(head, " "), 4
 	}
 	next := strings.Repeat(" ", indent)
-	several := strings.Contains(text, "\n")
+	extra := ""
+	if indent == follow.Columns(head) && strings.Contains(text, "\n") {
+		extra = "  "
+	}
 	for line := range strings.SplitSeq(text, "\n") {
-		rest := next
-		if several {
-			rest += line[:len(line)-len(strings.TrimLeft(line, " "))] + "  "
-		}
-		p.raw("%s", wrapLine(head+line, start, rest, width))
-		head, start = next, next
+		before := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		p.raw("%s", wrapLine(head+line, start, next+before+extra, width))
+		head, start, extra = next, next, "  "
 	}
-}
-
-func (p *printer) width() int {
-	if p.columns > 0 {
-		return p.columns
-	}
-	return outputWidth()
 }
 
 // raw prints a line as it is, for programs.
@@ -67,7 +59,7 @@ func wrapLine(line, start, next string, width int) string {
 	var b strings.Builder
 	const narrowest = 8
 	least, room := len(start), max(width, narrowest)
-	for follow.Fit(line, room) < len(line) {
+	for follow.PrefixLen(line, room) < len(line) {
 		at := breakOf(line, least, room)
 		if at < 0 {
 			break
@@ -83,11 +75,11 @@ func wrapLine(line, start, next string, width int) string {
 // breakOf returns the last space that leaves at most width columns before it, or else the next one, that follows a
 // word after least bytes. It returns -1 if there is none before another word.
 func breakOf(line string, least, width int) int {
-	at, fits, end := -1, follow.Fit(line, width), len(strings.TrimRight(line, " "))
+	at, fits, end := -1, follow.PrefixLen(line, width), len(strings.TrimRight(line, " "))
 	for i := least; i < end && (i <= fits || at < 0); i++ {
 		switch {
 		case line[i] == '"':
-			i += max(0, strings.IndexByte(line[i+1:min(end, i+follow.Fit(line[i:], width))], '"')+1)
+			i += max(0, strings.IndexByte(line[i+1:min(end, i+follow.PrefixLen(line[i:], width))], '"')+1)
 		case line[i] == ' ' && i > 0 && line[i-1] != ' ':
 			at = i
 		}
@@ -110,9 +102,12 @@ func printError(format string, args ...any) {
 		p.raw(format, args...)
 		return
 	}
-	p.columns = maxColumns
+	width := maxColumns
 	if columns > 0 {
-		p.columns = min(columns, maxColumns)
+		width = min(columns, maxColumns)
 	}
-	p.line(format, args...)
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\t", "    ")
+	for line := range strings.SplitSeq(text, "\n") {
+		p.raw("%s", wrapLine(line, "", "  ", width))
+	}
 }

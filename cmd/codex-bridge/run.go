@@ -118,7 +118,7 @@ func (t *turnRun) run() error {
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
-			t.screen.Interrupt(func(stderr io.Writer) { printOutput(stderr, said.String()) })
+			t.screen.Interrupt(func(io.Writer) { printOutput(said.String()) })
 			return exitError(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
 		answered.Message += said.lastLine()
@@ -274,12 +274,12 @@ func (t *turnRun) outcome(result rpc.Value, failed *rpc.Error) error {
 
 // printOutput prints the stderr of another codex-bridge: its errors as this process prints them, its log and the
 // lines of Codex as they are.
-func printOutput(stderr io.Writer, text string) {
+func printOutput(text string) {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "codex-bridge: ") {
 			printError("%s", strings.TrimSuffix(line, "\n"))
 		} else {
-			fmt.Fprint(stderr, line)
+			fmt.Fprint(os.Stderr, line)
 		}
 	}
 }

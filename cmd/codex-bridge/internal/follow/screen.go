@@ -172,8 +172,8 @@ func (s *Screen) draw() {
 		return
 	}
 	what := strings.Join(strings.Fields(StripControls(s.doing)), " ")
-	if Fit(what, widest) < len(what) {
-		what = what[:Fit(what, widest-1)] + "…"
+	if PrefixLen(what, widest) < len(what) {
+		what = what[:PrefixLen(what, widest-1)] + "…"
 	}
 	line := fmt.Sprintf("· %s (%ds)", what, int(s.Now().Sub(s.began).Seconds()))
 	if line != s.drawn {

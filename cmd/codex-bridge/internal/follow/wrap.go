@@ -11,11 +11,11 @@ import (
 func Wrap(text string, width int) (lines []string) {
 	width = max(width, 8)
 	for {
-		at := Fit(text, width)
+		at := PrefixLen(text, width)
 		if at == len(text) {
 			return append(lines, text)
 		}
-		if space := strings.LastIndexByte(text[:at+1], ' '); space > Fit(text, width/2) {
+		if space := strings.LastIndexByte(text[:at+1], ' '); space > PrefixLen(text, width/2) {
 			at = space
 		}
 		lines = append(lines, strings.TrimRight(text[:at], " "))
@@ -31,8 +31,8 @@ func Columns(text string) (n int) {
 	return n
 }
 
-// Fit returns the length of the start of a text that takes at most width columns.
-func Fit(text string, width int) (n int) {
+// PrefixLen returns the length of the start of a text that takes at most width columns.
+func PrefixLen(text string, width int) (n int) {
 	for all := displaywidth.StringGraphemes(text); all.Next(); n += len(all.Value()) {
 		if width -= all.Width(); width < 0 {
 			break

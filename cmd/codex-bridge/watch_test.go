@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+)
+
+// Watching begins after a while, because it would slow the start of Codex. It then finds a change since the start.
+func TestChangesWhileCodexStarts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	write := func(mode string) {
+		if err := os.WriteFile(file, []byte("[policy]\nmode = \""+mode+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("audit")
+	files := config.Options{User: file}
+	cfg, err := config.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	began, modes, done := time.Now(), make(chan config.Mode, 1), make(chan struct{})
+	reloaded := func(err error) {
+		if err != nil {
+			t.Error(err)
+			close(modes)
+		}
+	}
+	go func() {
+		defer close(done)
+		watch(ctx, files, cfg, slog.New(slog.DiscardHandler), reloaded, func(p *policy.Policy) { modes <- p.Mode() })
+	}()
+	write("off")
+	select {
+	case mode := <-modes:
+		if mode != config.Off || time.Since(began) < watchDelay {
+			t.Errorf("%s after %v, want off after %v", mode, time.Since(began), watchDelay)
+		}
+	case <-time.After(time.Minute):
+		t.Error("no change is found")
+	}
+	cancel()
+	<-done
+}
+
+// A bridge that ends at once does not wait for the watching to begin.
+func TestWatchingEndsBeforeItBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		watch(ctx, config.Options{}, new(config.Config), slog.New(slog.DiscardHandler), func(error) {}, nil)
+		if took := time.Since(began); took > 0 {
+			t.Error(took)
+		}
+	})
+}
