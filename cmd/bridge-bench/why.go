@@ -16,6 +16,7 @@ var reasons = map[string]string{
 	"pass/deltas/socketpairs/time":   copyReason,
 	"pass/deltas/socketpairs/cpu":    copyReason,
 	"pass/long/pipes/time":           noise,
+	"trip/pipes/added":               wakeReason,
 	"trip/socketpairs/added":         wakeReason,
 	"features/talk/tools/time":       noise,
 	"features/talk/transcript/time":  noise,
@@ -52,7 +53,7 @@ const noise = "The machine has two cores and runs four processes here. Look at t
 
 const copyReason = "A Go program that copies and parses nothing needs as much: see its rows."
 
-const wakeReason = "A Go program that copies and parses nothing adds half of it: see its row."
+const wakeReason = "A Go program that copies and parses nothing adds a fifth to a half of it: see its row."
 
 const sizeReason = "Code and data are 19 MB: the standard library 4.3, this program 4.2, SQLite 2.3, types 2.0, PostgreSQL 1.3, TUF, OpenTelemetry and protocol buffers 1.5. " +
 	"The runtime's tables for them are 12 MB. Without SQLite, PostgreSQL, TUF and OpenTelemetry the program would have about 25 MB, without inlining 31."
