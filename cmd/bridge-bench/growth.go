@@ -46,7 +46,7 @@ func (b *bench) growth(n int) error {
 	if b.records != "" {
 		sizes, folder, data = append(sizes, 1_000_000, 10_000_000), b.records, filepath.Join(b.records, "postgresql")
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil { // for the user of PostgreSQL, too
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the user of PostgreSQL reads it, too
 		return err
 	}
 	server, err := postgrestest.Start(postgrestest.Options{Data: data})
