@@ -101,7 +101,7 @@ func run() error {
 	return r.make()
 }
 
-// versions is the form of a version. apk knows no other names of pre-releases.
+// versions is the form of a version; N is a number. All formats order these names of pre-releases.
 var versions = regexp.MustCompile(strings.ReplaceAll(`^v?((N\.N\.N)(?:-(alpha|beta|rc)\.(N))?)$`, "N", `(?:0|[1-9]\d*)`))
 
 // setVersion sets the version and its parts. Packages join the parts in their own way: apk refuses 1.2.3_rc.1, and

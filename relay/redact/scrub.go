@@ -85,8 +85,8 @@ var kindSet = sync.OnceValue(func() *wordSet {
 // kindsIn returns the kinds of secrets that a text may have.
 func kindsIn(text string) kinds {
 	found := kindSet().find(text)
-	foldsToASCII := found == kindSet().all // see wordSet.find
-	if found&assigned != 0 && !foldsToASCII && !hasAssignment(text) {
+	mayFold := found == kindSet().all // a letter to an ASCII letter: see wordSet.find
+	if found&assigned != 0 && !mayFold && !hasAssignment(text) {
 		found &^= assigned // the name of a member, or prose
 	}
 	return found
