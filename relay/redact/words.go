@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // wordSet searches a text for words of several kinds, ignoring case. Most texts have none, and a
 // regular expression takes 20 times as long.
 type wordSet struct {
@@ -42,7 +44,7 @@ func (w *wordSet) find(text string) (found kinds) {
 				}
 			}
 		}
-		if c == 0xbf && before == 0xc5 || c == 0xaa && before == 0x84 {
+		if c == 0xbf && before == 0xc5 || c == 0xaa && strings.HasSuffix(text[:i+1], "\u212a") {
 			return w.all
 		}
 		before = c

@@ -22,7 +22,7 @@ func TestWordSetMatchesTheExpression(t *testing.T) {
 			expr := regexp.MustCompile(test.expr)
 			part := rapid.OneOf(
 				rapid.String(), rapid.StringMatching(`[a-zA-Z:/_-]{0,6}`), rapid.StringMatching(test.expr),
-				rapid.SampledFrom([]string{"\u017f", "\u212a", "ſecret", "to\u212aen", "Authorizatio", "n", "secre", "t", "\xff", " "}),
+				rapid.SampledFrom([]string{"\u017f", "\u212a", "ſecret", "to\u212aen", "Authorizatio", "n", "secre", "t", "\xff", " ", "\U000e012a"}),
 			)
 			rapid.Check(t, func(t *rapid.T) {
 				text := ""
