@@ -27,7 +27,7 @@ type Bundle struct {
 	// Missing says why there is no bundle that counts, and how to fix that; "" if there is one. A stale bundle
 	// may have both, so that a restart loosens nothing.
 	Missing string
-	File    string // changes with the bundle, so Watch watches it
+	File    string // changes with the bundle, so Watch reads it
 }
 
 // LoadBundle checks and merges a bundle without other files. Its error is as that of Load.
@@ -42,6 +42,9 @@ func addBundle(list []source, opts Options) {
 		return
 	}
 	for i, s := range list {
+		if s.layer == Workspace {
+			return // such a file can't name a source
+		}
 		from, ok := policySource(s, opts.Home)
 		if !ok {
 			continue

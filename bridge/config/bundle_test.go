@@ -1,12 +1,12 @@
 package config_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -142,6 +142,10 @@ func TestBundleErrors(t *testing.T) {
 
 // Watch reports another bundle, and one that becomes stale. A file that is no longer valid keeps its bundle.
 func TestWatchReportsBundle(t *testing.T) {
+	synctest.Test(t, testWatchReportsBundle)
+}
+
+func testWatchReportsBundle(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "below", "bundle.json")
 	bundle := func(sandbox, missing string) string { return sandbox + "\n" + missing }
 	o := withBundle(t, "", sourceText, nil)
@@ -160,18 +164,14 @@ func TestWatchReportsBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Loaded = loaded
-	ctx, cancel := context.WithCancel(t.Context())
-	reports, done := make(chan string, 16), make(chan error, 1)
-	go func() {
-		done <- config.Watch(ctx, o, func(cfg *config.Config, err error) {
-			if err != nil {
-				reports <- "an error"
-				return
-			}
-			reports <- cfg.Policy.Sandbox + " " + cfg.Policy.Missing
-		})
-	}()
-	t.Cleanup(func() { cancel(); <-done })
+	reports := make(chan string, 16)
+	runWatch(t, o, func(cfg *config.Config, err error) {
+		if err != nil {
+			reports <- "an error"
+			return
+		}
+		reports <- cfg.Policy.Sandbox + " " + cfg.Policy.Missing
+	})
 	next := func(want string) {
 		t.Helper()
 		select {

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Places returns "line:column" for each key of a document, and false if the document is not valid.
@@ -148,9 +147,6 @@ var (
 	NarrowerKeys     = narrowerKeys
 	NarrowerCommands = narrowerCommands
 )
-
-// Debounce returns a function that returns the delay after each event.
-func Debounce() func(time.Time) time.Duration { return new(debounce).next }
 
 // Errors returns the errors that an error of Load consists of.
 func Errors(err error) []*Error {

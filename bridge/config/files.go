@@ -88,8 +88,15 @@ type source struct {
 	bundle *Bundle // of the file's policy source; nil for none
 }
 
-// readAll reads the files. It skips missing ones, except a required one.
+// readAll reads the files, and the bundle that one of them names.
 func readAll(opts Options) []source {
+	list := readFiles(opts)
+	addBundle(list, opts)
+	return list
+}
+
+// readFiles reads the files. It skips missing ones, except a required one.
+func readFiles(opts Options) []source {
 	var list []source
 	add := func(layer Layer, file string, required bool) {
 		if file == "" {
@@ -102,7 +109,6 @@ func readAll(opts Options) []source {
 	}
 	add(Managed, opts.Managed, false)
 	add(User, opts.User, opts.UserRequired)
-	addBundle(list, opts)
 	if opts.Workspace != "" {
 		for _, file := range WorkspaceFiles(opts.Workspace) {
 			add(Workspace, file, false)

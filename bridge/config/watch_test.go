@@ -4,17 +4,19 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codex-bridge.example/bridge/config"
 )
 
-// deadline bounds the wait for something that must come; still the one for
-// something that must not.
+// deadline bounds the wait for something that must come; still the one for something that must not. The
+// tests have a clock of their own.
 const (
 	deadline = 20 * time.Second
-	still    = 400 * time.Millisecond
+	still    = 3 * time.Second
 )
 
 type change struct {
@@ -25,29 +27,28 @@ type change struct {
 // watch starts Watch and stops it with the test.
 func watch(t *testing.T, opts config.Options) <-chan change {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	changes, done := make(chan change, 16), make(chan error, 1)
+	changes := make(chan change, 16)
+	runWatch(t, opts, func(c *config.Config, err error) {
+		if err != nil {
+			changes <- change{err: err}
+			return
+		}
+		changes <- change{mode: c.Policy.Mode}
+	})
+	return changes
+}
+
+func runWatch(t *testing.T, opts config.Options, changed func(*config.Config, error)) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
 	go func() {
-		done <- config.Watch(ctx, opts, func(c *config.Config, err error) {
-			if err != nil {
-				changes <- change{err: err}
-				return
-			}
-			changes <- change{mode: c.Policy.Mode}
-		})
+		defer close(done)
+		config.Watch(ctx, opts, changed)
 	}()
 	t.Cleanup(func() {
 		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Watch ended with %v", err)
-			}
-		case <-time.After(deadline):
-			t.Error("Watch does not end with its context")
-		}
+		<-done
 	})
-	return changes
 }
 
 func expect(t *testing.T, changes <-chan change, mode config.Mode) {
@@ -114,6 +115,10 @@ func start(t *testing.T, opts config.Options, file string) <-chan change {
 }
 
 func TestWatch(t *testing.T) {
+	synctest.Test(t, testWatch)
+}
+
+func testWatch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	changes := start(t, config.Options{User: file}, file)
 
@@ -146,6 +151,10 @@ func TestWatch(t *testing.T) {
 
 // To remove a required file is an error, not an empty configuration.
 func TestWatchRequired(t *testing.T) {
+	synctest.Test(t, testWatchRequired)
+}
+
+func testWatchRequired(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	changes := start(t, config.Options{User: file, UserRequired: true}, file)
 	if err := os.Remove(file); err != nil {
@@ -156,6 +165,10 @@ func TestWatchRequired(t *testing.T) {
 
 // Folders may come later, go, and come again; a workspace's file too.
 func TestWatchFolders(t *testing.T) {
+	synctest.Test(t, testWatchFolders)
+}
+
+func testWatchFolders(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")
 	opts := config.Options{Managed: filepath.Join(dir, "etc", "a", "b", "config.toml"), User: file, Workspace: filepath.Join(dir, "repository")}
@@ -180,6 +193,10 @@ func TestWatchFolders(t *testing.T) {
 
 // A link's target is watched as well.
 func TestWatchLink(t *testing.T) {
+	synctest.Test(t, testWatchLink)
+}
+
+func testWatchLink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "dotfiles", "bridge.toml")
 	file := filepath.Join(dir, "config", "config.toml")
@@ -198,29 +215,74 @@ func TestWatchLink(t *testing.T) {
 }
 
 func TestWatchReturnsWhenContextEnds(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := config.Watch(ctx, config.Options{User: filepath.Join(t.TempDir(), "x")}, func(*config.Config, error) { t.Error("called") }); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		config.Watch(ctx, config.Options{User: filepath.Join(t.TempDir(), "x")}, func(*config.Config, error) { t.Error("called") })
+		if took := time.Since(began); took > 0 {
+			t.Error(took)
+		}
+	})
+}
+
+// The first reading of the files would slow the start of Codex.
+func TestWatchReadsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		began := time.Now()
+		start(t, config.Options{User: file}, file)
+		if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
+			t.Error(took)
+		}
+	})
+}
+
+// A file that is written in steps is read when it is complete.
+func TestWatchWaitsForTheEndOfWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		changes := start(t, config.Options{User: file}, file)
+		go func() {
+			for _, text := range []string{"[pol", "[policy]\nmo", "[policy]\nmode = \"enf", policy("enforce")} {
+				for range 9 { // for longer than the interval between two checks
+					put(t, file, text+strings.Repeat(" ", int(time.Now().UnixMilli()%1000)))
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+			put(t, file, policy("enforce"))
+		}()
+		expect(t, changes, config.Enforce)
+		expectNothing(t, changes)
+	})
 }
 
 // Continuous writes to the workspace's file, as a model may do, delay other changes by a second only.
-func TestContinuousEventsDelayReloadByASecond(t *testing.T) {
-	wait := config.Debounce()
-	begun := time.Now()
-	for now := begun; ; now = now.Add(10 * time.Millisecond) { // an event each
-		left := wait(now)
-		if left <= 0 {
-			break
+func TestWritesDelayOtherChangesByASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "config.toml")
+		changes := start(t, config.Options{User: file, Workspace: filepath.Join(dir, "repository")}, file)
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := os.Mkdir(filepath.Join(dir, "repository"), 0o700); err != nil {
+			t.Fatal(err)
 		}
-		if now.Sub(begun) > 2*time.Second {
-			t.Fatalf("after %v the delay is still %v", now.Sub(begun), left)
+		done := make(chan struct{})
+		defer func() { cancel(); <-done }()
+		go func() {
+			defer close(done)
+			for n := 0; ctx.Err() == nil; n++ {
+				put(t, filepath.Join(dir, "repository", config.WorkspaceFile), "# "+strings.Repeat("x", n))
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		put(t, file, policy("enforce"))
+		began := time.Now()
+		expect(t, changes, config.Enforce)
+		if took := time.Since(began); took > 1700*time.Millisecond {
+			t.Error(took)
 		}
-	}
-	if left := config.Debounce()(begun); left != 100*time.Millisecond {
-		t.Errorf("the delay after one event is %v", left)
-	}
+	})
 }
 
 // A file that is not valid holds up no change of another one, and its last valid content still counts.
@@ -247,59 +309,57 @@ func TestInvalidFileHoldsUpNoOther(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			opts := config.Options{Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: filepath.Join(dir, "repository"), Check: checkPolicy}
-			if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			files := map[string]string{"user": opts.User, "workspace": filepath.Join(opts.Workspace, config.WorkspaceFile)}
-			put(t, opts.Managed, policy("audit"))
-			for name, text := range map[string]string{"user": c.user, "workspace": c.workspace} {
-				if text != "" {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				opts := config.Options{Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: filepath.Join(dir, "repository"), Check: checkPolicy}
+				if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				files := map[string]string{"user": opts.User, "workspace": filepath.Join(opts.Workspace, config.WorkspaceFile)}
+				put(t, opts.Managed, policy("audit"))
+				for name, text := range map[string]string{"user": c.user, "workspace": c.workspace} {
+					if text != "" {
+						put(t, files[name], text)
+					}
+				}
+				loaded, err := config.LoadLenient(opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				opts.Loaded = loaded
+				type report struct {
+					cfg *config.Config
+					err error
+				}
+				reports := make(chan report, 16)
+				for name, text := range c.then { // before Watch begins, so that it is reported at once
 					put(t, files[name], text)
 				}
-			}
-			loaded, err := config.LoadLenient(opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			opts.Loaded = loaded
-			type report struct {
-				cfg *config.Config
-				err error
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			reports, done := make(chan report, 16), make(chan error, 1)
-			for name, text := range c.then { // before Watch begins, so that it is reported at once
-				put(t, files[name], text)
-			}
-			go func() {
-				done <- config.Watch(ctx, opts, func(cfg *config.Config, err error) { reports <- report{cfg, err} })
-			}()
-			t.Cleanup(func() { cancel(); <-done })
-			next := func() report {
-				select {
-				case r := <-reports:
-					return r
-				case <-time.After(deadline):
-					t.Fatal("no report")
+				runWatch(t, opts, func(cfg *config.Config, err error) { reports <- report{cfg, err} })
+				next := func() report {
+					select {
+					case r := <-reports:
+						return r
+					case <-time.After(deadline):
+						t.Fatal("no report")
+					}
+					return report{}
 				}
-				return report{}
-			}
-			if r := next(); c.quiet != (r.err != nil) || !c.quiet && r.cfg.WorkspaceError() == nil {
-				t.Fatalf("after the change: %+v", r)
-			}
-			put(t, opts.Managed, policy("enforce"))
-			r := next()
-			if r.err != nil || r.cfg.Policy.Mode != config.Enforce || r.cfg.Policy.Sandbox != c.sandbox || r.cfg.WorkspaceError() == nil || r.cfg.Skipped() != c.skipped {
-				t.Fatalf("after the managed file has changed: %+v", r)
-			}
-			for name := range c.then {
-				put(t, files[name], "")
-			}
-			if r := next(); r.err != nil || r.cfg.WorkspaceError() != nil || r.cfg.Policy.Sandbox != "workspace-write" {
-				t.Fatalf("after the repair: %+v", r)
-			}
+				if r := next(); c.quiet != (r.err != nil) || !c.quiet && r.cfg.WorkspaceError() == nil {
+					t.Fatalf("after the change: %+v", r)
+				}
+				put(t, opts.Managed, policy("enforce"))
+				r := next()
+				if r.err != nil || r.cfg.Policy.Mode != config.Enforce || r.cfg.Policy.Sandbox != c.sandbox || r.cfg.WorkspaceError() == nil || r.cfg.Skipped() != c.skipped {
+					t.Fatalf("after the managed file has changed: %+v", r)
+				}
+				for name := range c.then {
+					put(t, files[name], "")
+				}
+				if r := next(); r.err != nil || r.cfg.WorkspaceError() != nil || r.cfg.Policy.Sandbox != "workspace-write" {
+					t.Fatalf("after the repair: %+v", r)
+				}
+			})
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
@@ -274,10 +273,6 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	return policy.New(cfg.Policy, cfg.Place)
 }
 
-// watchDelay lets Codex start first. To watch a folder, Linux marks each name that it knows there, which took
-// up to 20 ms in a temporary folder. A change meanwhile is found when the watching begins.
-const watchDelay = 500 * time.Millisecond
-
 // watch makes a changed configuration effective for the next request. Of a file that is not valid the last
 // valid content stays. reloaded is called after each change, with the error of such a file.
 func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
@@ -286,12 +281,7 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 	source := newSourceRefresher(cfg.PolicySource, log)
 	files.Recheck = source.recheck
 	go source.run(ctx) // ends with ctx
-	select {
-	case <-time.After(watchDelay):
-	case <-ctx.Done():
-		return
-	}
-	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
+	config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy
 		if err == nil {
 			p, err = newPolicy(changed, log)
@@ -310,7 +300,4 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 		warnAbout(changed, log)
 		reloaded(changed.WorkspaceError())
 	})
-	if err != nil && ctx.Err() == nil {
-		log.Warn("the configuration is not watched for changes", "error", err)
-	}
 }
