@@ -146,6 +146,7 @@ var (
 	Narrower         = narrower
 	NarrowerKeys     = narrowerKeys
 	NarrowerCommands = narrowerCommands
+	OpenFile         = openFile
 )
 
 // Errors returns the errors that an error of Load consists of.

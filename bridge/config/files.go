@@ -138,7 +138,7 @@ func readFile(name string, trusted bool) (string, error) {
 			return "", e
 		}
 	}
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,5 +100,23 @@ func TestWorkspaceFiles(t *testing.T) {
 		if err := os.WriteFile(invalid, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Windows replaces an open file only if all that have it open allow that.
+func TestFilesCanBeReplacedWhileTheyAreRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	put(t, file, policy("audit"))
+	f, err := config.OpenFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	put(t, file, policy("enforce"))
+	if b, err := io.ReadAll(f); err != nil || string(b) != policy("audit") {
+		t.Errorf("%q, %v", b, err)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != policy("enforce") {
+		t.Errorf("%q, %v", b, err)
 	}
 }

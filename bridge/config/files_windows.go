@@ -2,6 +2,7 @@ package config
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/windows"
@@ -19,3 +20,17 @@ func managedFile() string {
 
 // checkOwner accepts all files, since modes have no meaning on Windows.
 func checkOwner(fs.FileInfo) *Error { return nil }
+
+// openFile opens a file for reading. Unlike os.Open, it lets other programs replace the file meanwhile.
+func openFile(name string) (*os.File, error) {
+	path, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	const share = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	handle, err := windows.CreateFile(path, windows.GENERIC_READ, share, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(handle), name), nil
+}

@@ -3,7 +3,7 @@ package config
 import (
 	"context"
 	"crypto/sha256"
-	"os"
+	"io"
 	"time"
 )
 
@@ -70,13 +70,25 @@ func newWatcher(opts Options) *watcher {
 func (w *watcher) differs() bool {
 	content := digest(readFiles(w.opts))
 	if w.bundle != "" {
-		b, _ := os.ReadFile(w.bundle) // a missing file counts as empty
-		sum := sha256.Sum256(b)
-		content += string(sum[:])
+		content += digestOfFile(w.bundle)
 	}
 	before := w.content
 	w.content = content
 	return content != before
+}
+
+// digestOfFile returns "" for a file that can't be read.
+func digestOfFile(name string) string {
+	f, err := openFile(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return string(h.Sum(nil))
 }
 
 // settle waits until the content has not changed for settleTime, but not for longer than maxDelay.
