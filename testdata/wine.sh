@@ -92,4 +92,4 @@ go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -skip 'TestImpo
 go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -run 'Windows' ./bridge/guard
 go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -run 'BatchFile|NPMProgram|ProgramNames|WebSocket|Version' -skip 'TestProgramVersion' ./bridge/codex
 go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -run 'TestOpen|TestKilledWriter|TestAppend$' ./bridge/store
-go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -run 'TestFilesCanBeReplaced' ./bridge/config
+go test -p 1 -vet=off -count=1 -timeout 5m -exec "$root/tmp/run" -run 'TestFilesCanBeMoved' ./bridge/config

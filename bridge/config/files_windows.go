@@ -21,7 +21,8 @@ func managedFile() string {
 // checkOwner accepts all files, since modes have no meaning on Windows.
 func checkOwner(fs.FileInfo) *Error { return nil }
 
-// openFile opens a file for reading. Unlike os.Open, it lets other programs replace the file meanwhile.
+// openFile opens a file for reading. Unlike os.Open, it lets other programs move or remove the file meanwhile,
+// as editors do when they save.
 func openFile(name string) (*os.File, error) {
 	path, err := windows.UTF16PtrFromString(name)
 	if err != nil {
