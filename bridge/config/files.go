@@ -124,25 +124,24 @@ func readFile(name string, trusted bool) (string, error) {
 		return "", newError("cannot be read: it is a symbolic link, which a command could replace",
 			"replace the link by the file")
 	}
-	info, err := os.Stat(name) // to open a named pipe would block
-	switch {
-	case err != nil:
-		return "", err
-	case info.IsDir():
-		return "", errors.New("it is a folder")
-	case !info.Mode().IsRegular():
-		return "", errors.New("it is not a regular file")
+	info, err := os.Stat(name)
+	if err == nil {
+		err = checkInfo(info, trusted)
 	}
-	if trusted {
-		if e := checkOwner(info); e != nil {
-			return "", e
-		}
+	if err != nil {
+		return "", err
 	}
 	f, err := openFile(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	if info, err = f.Stat(); err == nil {
+		err = checkInfo(info, trusted) // again, because a command could replace the file meanwhile
+	}
+	if err != nil {
+		return "", err
+	}
 	b, err := io.ReadAll(io.LimitReader(f, int64(maxFile)+1))
 	if err != nil {
 		return "", err
@@ -151,6 +150,23 @@ func readFile(name string, trusted bool) (string, error) {
 		return "", fmt.Errorf("it is larger than %v", maxFile)
 	}
 	return string(b), nil
+}
+
+// checkInfo returns an error for what readFile must not read.
+func checkInfo(info fs.FileInfo, trusted bool) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	}
+	if !trusted {
+		return nil
+	}
+	if err := checkOwner(info); err != nil {
+		return err
+	}
+	return nil
 }
 
 // readError returns an error of readFile with the file's name, or nil.

@@ -31,4 +31,7 @@ func checkOwner(info fs.FileInfo) *Error {
 	return nil
 }
 
-func openFile(name string) (*os.File, error) { return os.Open(name) }
+// openFile opens a file for reading. Unlike os.Open, it does not wait for the writer of a named pipe.
+func openFile(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"codex-bridge.example/bridge/config"
@@ -49,4 +50,23 @@ func TestFileThatAllUsersCanWriteIsRefused(t *testing.T) {
 	if _, err := config.Load(config.Options{Workspace: dir}); err != nil {
 		t.Error(err)
 	}
+}
+
+// A command in the workspace could replace its file by a named pipe, again and again.
+func TestPipeDoesNotHoldUpTheBridge(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, config.WorkspaceFile)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for layer, opts := range map[string]config.Options{"user": {User: pipe}, "workspace": {Workspace: dir}} {
+		if _, err := config.Load(opts); err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
+			t.Errorf("%s: %v", layer, err)
+		}
+	}
+	f, err := config.OpenFile(pipe) // a pipe since the check of its name
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
 }
