@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,12 +150,16 @@ func testWatchReportsBundle(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "below", "bundle.json")
 	bundle := func(sandbox, missing string) string { return sandbox + "\n" + missing }
 	o := withBundle(t, "", sourceText, nil)
+	var stale atomic.Bool
 	o.Bundle = func(config.PolicySource) config.Bundle {
 		text, err := os.ReadFile(state)
 		if err != nil {
 			return config.Bundle{Missing: "none", File: state}
 		}
 		sandbox, missing, _ := strings.Cut(string(text), "\n")
+		if stale.Load() {
+			missing = "too old"
+		}
 		return config.Bundle{Name: "b", Text: "[policy]\nsandbox = \"" + sandbox + "\"\n", Missing: missing, File: state}
 	}
 	recheck := make(chan struct{}, 1)
@@ -192,14 +197,18 @@ func testWatchReportsBundle(t *testing.T) {
 	next("an error")
 	put(t, o.User, sourceText+"# more\n")
 	next("read-only ")
-	o.Bundle(config.PolicySource{})
 	put(t, state, bundle("read-only", "stale"))
 	next("read-only stale")
+	stale.Store(true) // by its age; the file is the same
+	recheck <- struct{}{}
+	next("read-only too old")
+	stale.Store(false)
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
 	next("workspace-write none")
 	recheck <- struct{}{} // nothing has changed
+	time.Sleep(still)
 	put(t, state, bundle("workspace-write", ""))
 	next("workspace-write ")
 }

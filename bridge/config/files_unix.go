@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -33,5 +34,9 @@ func checkOwner(info fs.FileInfo) *Error {
 
 // openFile opens a file for reading. Unlike os.Open, it does not wait for the writer of a named pipe.
 func openFile(name string) (*os.File, error) {
-	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.EAGAIN) { // another process has a lease on the file, which the system now ends
+		return os.Open(name)
+	}
+	return f, err
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -12,10 +15,10 @@ const (
 	// name that it knows in them, macOS needs a file descriptor for each file, and programs may write
 	// much there. It also misses changes in some network file systems and containers.
 	checkInterval = 500 * time.Millisecond
-	// settleTime is how long the files must not change before Watch parses them: editors write in
+	// settleTime is how long the files must not have changed when Watch parses them: editors write in
 	// several steps.
 	settleTime = 100 * time.Millisecond
-	// maxDelay is how long changes can delay the parsing. The content of a workspace must not delay
+	// maxDelay is how long further changes can delay the parsing. The content of a workspace must not delay
 	// changes of the user's file for longer.
 	maxDelay = time.Second
 )
@@ -25,7 +28,8 @@ const (
 // not valid the last valid content counts, so that changes of others are effective; WorkspaceError has its
 // error. Watch calls changed from its caller's goroutine until ctx ends.
 //
-// Files may be replaced, appear later or be links. Watch does not report a change of time stamps alone.
+// Files may be replaced, appear later or be links. If the workspace disappears, as with the connection to its
+// file system, its files count as before. Watch does not report a change of time stamps alone.
 func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 	w := newWatcher(opts)
 	ticker := time.NewTicker(checkInterval)
@@ -35,12 +39,13 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 		case <-ctx.Done():
 			return
 		case <-opts.Recheck:
+			w.differs()
 		case <-ticker.C:
 			if !w.differs() {
 				continue
 			}
-			w.settle(ctx)
 		}
+		w.settle(ctx)
 		if ctx.Err() == nil {
 			w.check(changed)
 		}
@@ -49,32 +54,72 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 
 // watcher finds changes of files.
 type watcher struct {
-	opts    Options
-	content string  // digests of the files and of the bundle's file, as differs has read them
-	bundle  string  // the file of the bundle; "" for none
-	seen    string  // the digest of what check has reported
-	last    *Config // the last valid configuration; nil for none
+	opts         Options
+	hasWorkspace bool    // since the first time that its folder was found
+	bundleFile   string  // "" for none
+	content      string  // what differs has read last; without the bundle, which is verified only by check
+	seen         string  // the digest of the files and the bundle that last is of, or that changed has the error of
+	last         *Config // the last valid configuration; nil for none
 }
 
 func newWatcher(opts Options) *watcher {
-	if opts.Loaded != nil {
-		return &watcher{opts: opts, seen: opts.Loaded.read, last: opts.Loaded}
+	// A command may replace a link to the workspace, and must not choose another policy by it.
+	w := &watcher{last: opts.Loaded}
+	if folder, err := filepath.EvalSymlinks(opts.Workspace); err == nil && opts.Workspace != "" {
+		opts.Workspace, w.hasWorkspace = folder, true
+	}
+	w.opts = opts
+	if w.last != nil {
+		w.seen = w.last.read
+		return w
 	}
 	sources := readAll(opts)
-	last, _ := lenient(sources, opts, nil) // nil without a valid content
-	return &watcher{opts: opts, seen: digest(sources), last: last}
+	w.seen = digest(sources)
+	w.last, _ = lenient(sources, opts, nil) // nil without a valid content
+	return w
+}
+
+// addLost adds the last files of a workspace of which the folder can no longer be found, as ones that can't be
+// read.
+func (w *watcher) addLost(sources []source) []source {
+	if w.opts.Workspace == "" {
+		return sources
+	}
+	_, err := os.Stat(w.opts.Workspace)
+	w.hasWorkspace = w.hasWorkspace || err == nil
+	if !w.hasWorkspace || err == nil || w.last == nil {
+		return sources
+	}
+	for _, s := range w.last.sources {
+		read := slices.ContainsFunc(sources, func(now source) bool { return now.file == s.file })
+		if s.layer == Workspace && !read {
+			s.text, s.err = "", newError("cannot be read: the workspace is gone", "restore it, or restart the bridge")
+			s.err.File = s.file
+			sources = append(sources, s)
+		}
+	}
+	return sources
 }
 
 // differs reads the files, and returns whether their content differs from that of its last call. It
 // neither parses a file nor verifies a bundle.
 func (w *watcher) differs() bool {
-	content := digest(readFiles(w.opts))
-	if w.bundle != "" {
-		content += digestOfFile(w.bundle)
-	}
+	content := w.contentOf(readFiles(w.opts))
 	before := w.content
 	w.content = content
 	return content != before
+}
+
+func (w *watcher) contentOf(sources []source) string {
+	files := slices.Clone(sources)
+	for i := range files {
+		files[i].bundle = nil
+	}
+	content := digest(files)
+	if w.bundleFile != "" {
+		content += digestOfFile(w.bundleFile)
+	}
+	return content
 }
 
 // digestOfFile returns "" for a file that can't be read.
@@ -108,13 +153,18 @@ func (w *watcher) settle(ctx context.Context) {
 // check calls changed if the files or the bundle have changed.
 func (w *watcher) check(changed func(*Config, error)) {
 	sources := readAll(w.opts)
-	w.bundle = ""
+	w.bundleFile = ""
 	for _, s := range sources {
 		if s.bundle != nil {
-			w.bundle = s.bundle.File
+			w.bundleFile = s.bundle.File
 		}
 	}
+	read := w.contentOf(sources)
+	sources = w.addLost(sources)
 	now := digest(sources)
+	if now != w.seen || read != w.content {
+		w.content = "" // look once more: the files may again be what differs has read, and not what check has read
+	}
 	if now == w.seen {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 )
 
-// A change is found that was made while Codex started.
+// A change since the configuration was read is found.
 func TestChangesWhileCodexStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "config.toml")
@@ -49,7 +49,7 @@ func TestChangesWhileCodexStarts(t *testing.T) {
 	})
 }
 
-// A bridge that ends at once does not wait for a check.
+// A bridge that ends at once does not wait for the first check.
 func TestWatchingEndsBeforeItBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
