@@ -149,6 +149,12 @@ var (
 	OpenFile         = openFile
 )
 
+// WatchSteps returns the two steps of Watch: one that looks for a change, and one that reports it.
+func WatchSteps(opts Options) (differs func() bool, check func(func(*Config, error))) {
+	w := newWatcher(opts)
+	return w.differs, w.check
+}
+
 // Errors returns the errors that an error of Load consists of.
 func Errors(err error) []*Error {
 	var list []*Error

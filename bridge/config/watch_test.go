@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -286,24 +287,46 @@ func TestWritesDelayOtherChangesByASecond(t *testing.T) {
 	})
 }
 
-// A content that was there for a moment does not stay effective.
+// Between two looks at a file that find the same content, a check may have read another one.
 func TestWatchFindsContentThatReturns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "config.toml")
-		recheck := make(chan struct{})
-		changes := start(t, config.Options{User: file, Recheck: recheck}, file)
-		put(t, file, policy("enforce"))
-		expect(t, changes, config.Enforce)
-		time.Sleep(still)
-		if err := os.Rename(file, file+"~"); err != nil {
-			t.Fatal(err)
-		}
-		recheck <- struct{}{}
-		expect(t, changes, config.Off)
-		put(t, file, policy("enforce"))
-		expect(t, changes, config.Enforce)
-		expectNothing(t, changes)
-	})
+	file := filepath.Join(t.TempDir(), "config.toml")
+	put(t, file, policy("enforce"))
+	var modes []config.Mode
+	differs, check := config.WatchSteps(config.Options{User: file})
+	step := func(mode string) {
+		put(t, file, policy(mode))
+		check(func(c *config.Config, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			modes = append(modes, c.Policy.Mode)
+		})
+	}
+	differs()
+	step("enforce")
+	step("off") // for this moment only
+	put(t, file, policy("enforce"))
+	if !differs() {
+		t.Fatal("off stays effective")
+	}
+	step("enforce")
+	step("enforce")
+	put(t, file, policy("audit"))
+	differs()
+	step("enforce") // for this moment only
+	put(t, file, policy("audit"))
+	if !differs() {
+		t.Fatal("audit does not become effective")
+	}
+	step("audit")
+	differs()
+	step("audit")
+	if differs() {
+		t.Error("the files are not read once only")
+	}
+	if want := []config.Mode{config.Off, config.Enforce, config.Audit}; !slices.Equal(modes, want) {
+		t.Errorf("%v, want %v", modes, want)
+	}
 }
 
 // A link to the workspace is resolved once: a command could replace it.
