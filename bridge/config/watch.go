@@ -63,8 +63,8 @@ type watcher struct {
 }
 
 func newWatcher(opts Options) *watcher {
-	// A command may replace a link to the workspace, and must not choose another policy by it.
 	w := &watcher{last: opts.Loaded}
+	// A command may replace a link to the workspace, and must not choose another policy by it.
 	if folder, err := filepath.EvalSymlinks(opts.Workspace); err == nil && opts.Workspace != "" {
 		opts.Workspace, w.hasWorkspace = folder, true
 	}
@@ -110,6 +110,7 @@ func (w *watcher) differs() bool {
 	return content != before
 }
 
+// contentOf returns digests of the files and of the bundle's file.
 func (w *watcher) contentOf(sources []source) string {
 	files := slices.Clone(sources)
 	for i := range files {
