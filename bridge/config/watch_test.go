@@ -246,7 +246,7 @@ func TestWatchWaitsForTheEndOfWrites(t *testing.T) {
 		changes := start(t, config.Options{User: file}, file)
 		go func() {
 			for _, text := range []string{"[pol", "[policy]\nmo", "[policy]\nmode = \"enf", policy("enforce")} {
-				for range 9 { // for longer than the interval between two checks
+				for range 9 { // together for longer than files must not have changed
 					put(t, file, text+strings.Repeat(" ", int(time.Now().UnixMilli()%1000)))
 					time.Sleep(20 * time.Millisecond)
 				}
