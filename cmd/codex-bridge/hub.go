@@ -67,6 +67,12 @@ func (h *hub) identity() serve.Identity {
 	return serve.Identity{PID: os.Getpid(), Enforces: h.config.Load().Policy.Mode == config.Enforce}
 }
 
+// commandsHaveNetwork reports whether the policy allows commands in the sandbox the network.
+func (h *hub) commandsHaveNetwork() bool {
+	p := h.config.Load().Policy
+	return p.Mode == config.Enforce && p.Network
+}
+
 // converse runs the conversation of a client, and starts Codex if it does not run.
 func (h *hub) converse(ctx context.Context, settings serve.Settings, client io.ReadWriter) error {
 	g, err := h.generation()

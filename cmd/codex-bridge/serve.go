@@ -71,11 +71,11 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	stop := codex.Signals()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	listeners, err := openListeners(cfg, log)
+	h := newHub(cfg, record, stderr, log)
+	listeners, err := openListeners(cfg, h.commandsHaveNetwork, log)
 	if err != nil {
 		return &listenError{err}
 	}
-	h := newHub(cfg, record, stderr, log)
 	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
 		return errors.Join(err, closeListeners(listeners))
 	}
@@ -207,14 +207,14 @@ func serveCommand(cfg *config.Config, overrides []string, record *ledger, log *s
 type listenError struct{ error }
 
 // openListeners opens the listeners of serve.listen.
-func openListeners(cfg *config.Config, log *slog.Logger) (all []*hook.PrivateListener, err error) {
+func openListeners(cfg *config.Config, commandsHaveNetwork func() bool, log *slog.Logger) (all []*hook.PrivateListener, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeListeners(all))
 		}
 	}()
 	for _, address := range cfg.Serve.Listen {
-		l, err := openListener(cfg, address, log)
+		l, err := openListener(cfg, address, commandsHaveNetwork, log)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", address, err)
 		}
@@ -270,7 +270,7 @@ func closeListeners(all []*hook.PrivateListener) (err error) {
 	return err
 }
 
-func openListener(cfg *config.Config, address string, log *slog.Logger) (*hook.PrivateListener, error) {
+func openListener(cfg *config.Config, address string, commandsHaveNetwork func() bool, log *slog.Logger) (*hook.PrivateListener, error) {
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
 		if path == "" {
 			var err error
@@ -298,7 +298,7 @@ func openListener(cfg *config.Config, address string, log *slog.Logger) (*hook.P
 		}
 		file = filepath.Join(folder, "serve.token")
 	}
-	return hook.ListenTCP(host, file, log)
+	return hook.ListenTCP(host, file, commandsHaveNetwork, log)
 }
 
 // watch applies changes of the configuration. It ends with ctx.

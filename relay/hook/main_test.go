@@ -20,7 +20,7 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-// TestMain runs the test binary as a hook process, or as a bridge that a test kills.
+// TestMain runs the test binary as a hook process, as a bridge that a test kills, or as a server with a token.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 			syscall.Exit(hook.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr)) // os.Exit waits a second under the race detector
 		case "bridge":
 			syscall.Exit(bridge(os.Args[2]))
+		case "accept":
+			syscall.Exit(acceptOne(os.Args[2]))
 		}
 	}
 	goleak.VerifyTestMain(m)

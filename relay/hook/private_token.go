@@ -18,8 +18,13 @@ import (
 const minToken = 20
 
 // ListenTCP listens on an address of the form IP:PORT. Clients need the token in a file that only the
-// user can read. The file is written if it is missing. The caller must call Close.
-func ListenTCP(address, tokenFile string, log *slog.Logger) (*PrivateListener, error) {
+// user can read. The file is written if it is missing. Clients on this machine must also run outside
+// Codex's sandbox, see checkTCPPeer. commandsHaveNetwork reports whether commands in the sandbox may use
+// the network; it may be called concurrently. The caller must call Close.
+func ListenTCP(address, tokenFile string, commandsHaveNetwork func() bool, log *slog.Logger) (*PrivateListener, error) {
+	if err := tcpRefusal(commandsHaveNetwork); err != nil {
+		return nil, err
+	}
 	token, err := readToken(tokenFile)
 	if err != nil {
 		return nil, fmt.Errorf("the token for ws://%s: %w", address, err)
@@ -29,7 +34,8 @@ func ListenTCP(address, tokenFile string, log *slog.Logger) (*PrivateListener, e
 		return nil, err
 	}
 	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: token}
-	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
+	check := func(peer net.Conn) error { return checkTCPPeer(peer, commandsHaveNetwork) }
+	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: check, log: log}, nil
 }
 
 // writeToken writes a new token. It fails if the file exists.

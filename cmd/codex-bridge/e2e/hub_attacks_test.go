@@ -119,3 +119,43 @@ func TestAttacksThroughServe(t *testing.T) {
 		})
 	}
 }
+
+// connectScript connects to a server as a client, and writes the first answer, or why there is none, to a file.
+const connectScript = `mkfifo input
+env '` + socketEnv + `=%s' '%s' < input > "$1" 2>&1 &
+exec 3> input
+echo '{"id":1,"method":"initialize","params":{"clientInfo":{"name":"command","version":"1"}}}' >&3
+until [ -s "$1" ]; do sleep 0.05; done
+exec 3>&-
+rm input
+`
+
+// A command in the sandbox that has network and the token is no client of codex-bridge serve. The same command
+// outside the sandbox is one.
+func TestSandboxedCommandIsNoClient(t *testing.T) {
+	t.Parallel()
+	needsLinux(t, "elsewhere ws:// is not served where commands have network")
+	w := newWorld(t, options{config: strings.Replace(escalationConfig, "[policy]", "[policy]\nnetwork = true", 1)})
+	w.write("config.toml", strings.Replace(w.read("config.toml"), "[policy]", "[serve]\ntoken_file = \""+w.root+"/s/token\"\n[policy]", 1))
+	client := w.serve("ws://127.0.0.1:0")[0]
+	address := strings.TrimPrefix(client[1], socketEnv+"=")
+	script := w.write("workspace/connect.sh", fmt.Sprintf(connectScript, address, client[2]))
+	outside := exec.Command("sh", script, "outside")
+	outside.Dir, outside.Env = w.workspace, w.env
+	if out, err := outside.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := w.read("workspace/outside"); !strings.Contains(got, `"result"`) {
+		t.Fatalf("a program outside the sandbox is no client: %s", got)
+	}
+	a := w.newAcceptingEditor(client...)
+	network := map[string]any{"type": "workspaceWrite", "networkAccess": true}
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	if asked := a.turnWith(thread, "RUN: sh connect.sh inside", map[string]any{"sandboxPolicy": network}); len(asked) > 0 {
+		t.Errorf("questions %q", asked)
+	}
+	if got := w.read("workspace/inside"); strings.Contains(got, `"result"`) || !strings.Contains(got, "EOF") && !strings.Contains(got, "reset") {
+		t.Errorf("a command in the sandbox: %s", got)
+	}
+	a.closeAndWait()
+}
