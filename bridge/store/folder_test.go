@@ -60,7 +60,7 @@ func TestOpenCreatesPrivateFiles(t *testing.T) {
 	want := map[string]fs.FileMode{
 		"a": folder, "a/b?#%41 c": folder, "a/b?#%41 c/state": folder,
 		"a/b?#%41 c/state/state.db": 0o600, "a/b?#%41 c/state/state.db-wal": 0o600, "a/b?#%41 c/state/state.db-shm": 0o600,
-		"a/b?#%41 c/state/writers.lock": 0o200,
+		"a/b?#%41 c/state/writers.lock": 0o600,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

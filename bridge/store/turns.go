@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 )
 
-// turnFile is the file whose lock is the turn. Its mode forbids reading: a lock needs an open file, and a
-// command in Codex's sandbox may read the files of the user, but not write them.
+// turnFile is the file whose lock is the turn. The user can read it, so that the folder can be copied.
 const turnFile = "writers.lock"
 
-const turnFileMode fs.FileMode = 0o200
+const turnFileMode fs.FileMode = 0o600
 
 // turns lets the writers of all processes that share a SQLite database write in the order of their
 // requests. Without it they would poll: SQLite wakes no process that waits for its lock. SQLite

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,16 +76,17 @@ func TestWritersDoNotWaitForHungProcess(t *testing.T) {
 	}
 }
 
-// A command in Codex's sandbox can only read, so it can't open the file of the turns to lock it.
-func TestTurnFileIsNotReadable(t *testing.T) {
+// The owner can read the file of the turns, to copy the folder, and nobody else can. Earlier builds wrote it
+// with another mode.
+func TestTurnFileCanBeCopied(t *testing.T) {
 	o := backends[0].fresh(t)
 	open(t, o)
 	file := filepath.Join(o.Folder, store.TurnFile)
-	for range 2 {
-		if info, err := os.Stat(file); err != nil || info.Mode() != 0o200 {
+	for _, mode := range []fs.FileMode{0o200, 0o644} {
+		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 			t.Errorf("the file has %v, %v", info, err)
 		}
-		if err := os.Chmod(file, 0o644); err != nil { // as another program might
+		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
 		open(t, o)
