@@ -34,6 +34,7 @@ type completionNode struct {
 	path  string // the names of the command and its parents, separated by spaces
 	words []string
 	help  map[string]string // of the words
+	flags []*kong.Flag      // that take a value
 }
 
 func completionNodes(n *kong.Node, path string) []completionNode {
@@ -52,16 +53,25 @@ func completionNodes(n *kong.Node, path string) []completionNode {
 	for _, flag := range n.Flags {
 		if !flag.Hidden && (path != "" || flag.Name == "help") {
 			here.add("--"+flag.Name, flag.Help)
-		}
-	}
-	for _, arg := range n.Positional {
-		for _, word := range strings.Split(arg.Enum, ",") {
-			if word != "" {
-				here.add(word, "")
+			if !flag.IsBool() {
+				here.flags = append(here.flags, flag)
 			}
 		}
 	}
+	for _, arg := range n.Positional {
+		for _, word := range values(arg) {
+			here.add(word, "")
+		}
+	}
 	return append([]completionNode{here}, below...)
+}
+
+// values returns the words that a flag or an argument takes; nil if it takes any.
+func values(v *kong.Value) []string {
+	if v.Enum == "" {
+		return nil
+	}
+	return strings.Split(v.Enum, ",")
 }
 
 func (p *completionNode) add(word, help string) {
@@ -70,11 +80,15 @@ func (p *completionNode) add(word, help string) {
 	p.help[word] = strings.TrimSuffix(help, ".")
 }
 
-// bash returns a script whose function walks down the words typed so far. zsh runs it too: there a length
-// that begins with a letter is a modifier, and words is a special array.
+// bash returns a script whose function walks down the words typed so far. After a flag that takes any value
+// it offers nothing, so that the shell completes files. zsh runs it too: there a length that begins with a
+// letter is a modifier, and words is a special array.
 func bash(spots []completionNode) string {
-	var known, cases strings.Builder
+	var known, cases, after strings.Builder
 	for _, p := range spots {
+		for _, flag := range p.flags {
+			fmt.Fprintf(&after, "\t%q) names=%q ;;\n", p.path+" --"+flag.Name, strings.Join(values(flag.Value), " "))
+		}
 		fmt.Fprintf(&cases, "\t%q) names=%q ;;\n", p.path, strings.Join(p.words, " "))
 		if p.path != "" {
 			fmt.Fprintf(&known, "%q | ", p.path)
@@ -89,10 +103,12 @@ func bash(spots []completionNode) string {
 	done
 	case "$place" in
 %s	esac
+	case "$place ${COMP_WORDS[$((COMP_CWORD - 1))]}" in
+%s	esac
 	COMPREPLY=($(compgen -W "$names" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _codex_bridge codex-bridge
-`, strings.TrimSuffix(known.String(), " | "), cases.String())
+`, strings.TrimSuffix(known.String(), " | "), cases.String(), after.String())
 }
 
 // fish returns a script with a line per word and the commands that must precede it.
@@ -115,10 +131,22 @@ func fish(spots []completionNode) string {
 		for _, word := range p.words {
 			kind := "-a " + quote(word)
 			if name, ok := strings.CutPrefix(word, "--"); ok {
-				kind = "-l " + quote(name)
+				kind = "-l " + quote(name) + p.fishValue(name, quote)
 			}
 			fmt.Fprintf(&b, "complete -c codex-bridge -n %s %s -d %s\n", quote(when), kind, quote(p.help[word]))
 		}
 	}
 	return b.String()
+}
+
+// fishValue returns the options of fish's complete that say what follows a flag.
+func (p *completionNode) fishValue(name string, quote func(string) string) string {
+	for _, flag := range p.flags {
+		if words := values(flag.Value); flag.Name == name && words != nil {
+			return " -x -a " + quote(strings.Join(words, " "))
+		} else if flag.Name == name {
+			return " -r"
+		}
+	}
+	return ""
 }
