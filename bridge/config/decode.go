@@ -456,25 +456,51 @@ func mismatch(want string, n *node) *Error {
 	return newError(fmt.Sprintf("%s where %s belongs", got, want), "write "+want)
 }
 
-// unknownKey returns the error for a key that t does not have, with a similar key.
+// unknownKey returns the error for a key that t does not have, with similar keys.
 func unknownKey(t reflect.Type, name string) *Error {
-	near := nearestKey(t, name)
-	if near == "" {
-		near = inOtherSection(name)
+	var near []string
+	if one := nearestKey(t, name); one != "" {
+		near = []string{one}
+	} else {
+		near = inOtherSections(name)
 	}
-	if near == "" {
+	if len(near) == 0 {
 		return newError("unknown key", removeIt)
 	}
-	return newError("unknown key", fmt.Sprintf("did you mean %q?", near))
+	return newError("unknown key", "did you mean "+either(near)+"?")
 }
 
-// nearestKey returns the key of t that is the most similar to a mistyped one, or "".
+// nearestKey returns the key of t that is the most similar to a mistyped or shortened one, or "".
 func nearestKey(t reflect.Type, name string) string {
 	var known []string
 	for key := range fields(t) {
 		known = append(known, key)
 	}
-	return Nearest(name, known)
+	if near := Nearest(name, known); near != "" {
+		return near
+	}
+	known = slices.DeleteFunc(known, func(key string) bool { return !isShortFor(name, key) })
+	if len(known) != 1 {
+		return ""
+	}
+	return known[0]
+}
+
+// isShortFor reports whether a name has letters of a key, in their order and with the first one: cmd for
+// command.
+func isShortFor(name, key string) bool {
+	const minLen = 3
+	if len(name) < minLen || key[0] != name[0] {
+		return false
+	}
+	for i := range len(name) {
+		_, after, found := strings.Cut(key, name[i:i+1])
+		if !found {
+			return false
+		}
+		key = after
+	}
+	return true
 }
 
 const (
@@ -482,22 +508,17 @@ const (
 	updateIt = "update codex-bridge, or remove it"
 )
 
-// inOtherSection returns the full key if exactly one section has a key of this name.
-func inOtherSection(name string) string {
-	found := ""
+// inOtherSections returns the full keys of the sections that have a key of this name.
+func inOtherSections(name string) (keys []string) {
 	for section, f := range fields(reflect.TypeFor[Config]()) {
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
-		if _, ok := field(f.Type, name); !ok {
-			continue
+		if _, ok := field(f.Type, name); ok {
+			keys = append(keys, Key(section, name))
 		}
-		if found != "" {
-			return ""
-		}
-		found = Key(section, name)
 	}
-	return found
+	return keys
 }
 
 // fields iterates over the fields of a struct that are keys, by key.

@@ -8,16 +8,21 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 )
 
 // caseTable is an object whose members are taken by name; members that remain are unknown.
 type caseTable struct {
 	members map[string]any
+	known   []string // the names that were taken, also if the object has no such member
 	err     error
 }
 
+func newCaseTable(members map[string]any) *caseTable { return &caseTable{members: members} }
+
 func (t *caseTable) take(key string) (any, bool) {
+	t.known = append(t.known, key)
 	v, ok := t.members[key]
 	delete(t.members, key)
 	return v, ok
@@ -107,20 +112,22 @@ func (t *caseTable) tables(key string) []map[string]any {
 	return list
 }
 
-// finish returns the first error; unknown keys come last.
+// finish returns the first error. Unknown keys come first: one of them may be a missing one, mistyped.
 func (t *caseTable) finish() error {
-	if t.err != nil {
+	if len(t.members) == 0 {
 		return t.err
 	}
-	if len(t.members) > 0 {
-		return fmt.Errorf("unknown key %s; see docs/reference/cli.md", strings.Join(slices.Sorted(maps.Keys(t.members)), ", "))
+	names := slices.Sorted(maps.Keys(t.members))
+	hint := "see docs/reference/cli.md"
+	if near := config.Nearest(names[0], t.known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil
+	return fmt.Errorf("unknown key %s; %s", strings.Join(names, ", "), hint)
 }
 
 // parseCase parses one case.
 func parseCase(members map[string]any) (c Case, err error) {
-	t := &caseTable{members, nil}
+	t := newCaseTable(members)
 	c.Name, c.Workspace, c.Policy = t.plain("name"), t.plain("workspace"), t.text("policy")
 	c.Args, c.Command = t.texts("args"), t.text("command")
 	if message, ok := t.take("message"); ok {
@@ -141,7 +148,7 @@ func parseCase(members map[string]any) (c Case, err error) {
 		t.fail("from", `write "client" or "codex"`)
 	}
 	if thread := t.object("thread"); thread != nil {
-		inner := &caseTable{thread, nil}
+		inner := newCaseTable(thread)
 		c.Thread = &CaseThread{inner.plain("id"), inner.plain("workspace"), inner.plain("sandbox")}
 		if c.Thread.ID == "" {
 			inner.fail("id", "missing")
@@ -150,8 +157,8 @@ func parseCase(members map[string]any) (c Case, err error) {
 			return c, fmt.Errorf("thread: %w", err)
 		}
 	}
-	if config := t.object("codex_config"); config != nil {
-		if c.Config, err = json.Marshal(config); err != nil {
+	if values := t.object("codex_config"); values != nil {
+		if c.Config, err = json.Marshal(values); err != nil {
 			return c, fmt.Errorf("codex_config: %w", err)
 		}
 	}

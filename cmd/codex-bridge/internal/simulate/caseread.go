@@ -41,7 +41,7 @@ func readTOML(file, text string) ([]Case, error) {
 		}
 		return nil, &CaseError{file, 1, err.Error()}
 	}
-	head := caseTable{doc, nil}
+	head := newCaseTable(doc)
 	common := head.text("policy")
 	tables := head.tables("case")
 	if err := head.finish(); err != nil {
