@@ -66,6 +66,12 @@ func TestParse(t *testing.T) {
 		{"stdio-to-uds /x", want{Command: "stdio-to-uds", Second: "/x"}},
 		{"mcp -c a=1 --enable x add", want{Command: "mcp", Second: "add"}},
 		{"mcp --new add", want{Command: "mcp"}},
+		{"mcp add --help", want{Command: "mcp", Second: "add", Info: true}},
+		{"mcp help add", want{Command: "mcp", Info: true}},
+		{"apply help", want{Command: "apply", Second: "help"}}, // a task
+		{"mcp", want{Command: "mcp", Info: true}},
+		{"login", want{Command: "login"}},
+		{"debug app-server", want{Command: "debug", Second: "app-server", Info: true}},
 		{"exec --help", want{Command: "exec", Info: true}},
 		{"sandbox ls --help", want{Command: "sandbox", Second: "ls"}}, // runs ls
 		{"help app-server", want{Command: "help", Info: true}},
@@ -128,6 +134,47 @@ func TestFlagsAreCurrent(t *testing.T) {
 	}
 }
 
+// TestWords checks the words that patterns for commands are compared with.
+func TestWords(t *testing.T) {
+	for args, want := range map[string]string{
+		"mcp list": "mcp list", "mcp add x -- y": "mcp add x", "plugin -c a=1 marketplace --enable x list": "plugin marketplace list",
+		"a x": "apply x", "cloud-tasks exec": "cloud exec", "sandbox ls uninstall": "sandbox ls", "mcp other list": "mcp other", "mcp --new list": "mcp",
+		"debug app-server send-message-v2 x": "debug app-server send-message-v2 x", "debug -- app-server": "debug", "app-server -c a=1 daemon start": "app-server daemon",
+		"app-server --listen off": "app-server --listen", "mcp list ": "mcp list", "hello": "", "login status": "login status",
+	} {
+		if got := strings.Join(argv.Parse(strings.Fields(args)).Words(), " "); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
+// TestTable checks that each command of the tested Codex has a row that a person has judged.
+func TestTable(t *testing.T) {
+	tested, err := codex.Tested()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tested.Commands {
+		if argv.LookUp(strings.Fields(name)...) == nil {
+			t.Errorf("commands.txt has no row of codex %s", name)
+		}
+	}
+	if len(tested.Commands) == 0 {
+		t.Error("no commands")
+	}
+	for _, row := range argv.Commands() {
+		parent := argv.LookUp(strings.Fields(row.Name)[:strings.Count(row.Name, " ")]...)
+		switch {
+		case strings.Contains(row.Why, "TODO"):
+			t.Errorf("%s is not judged", row.Name)
+		case strings.Contains(row.Name, " ") && parent == nil:
+			t.Errorf("%s has no parent", row.Name)
+		case parent != nil && parent.Verdict == argv.Door && row.Verdict != argv.Door:
+			t.Errorf("%s is below a door", row.Name)
+		}
+	}
+}
+
 func TestItems(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -165,7 +212,12 @@ func TestItems(t *testing.T) {
 			{Name: "-s", At: 2, Len: 1, State: argv.Unknown}, {Value: "x", At: 3, Len: 1}, {Name: "--image", Value: "a", At: 4, Len: 2}, {Value: "b", At: 6, Len: 1},
 		}},
 		{"review --base x --json", []argv.Item{{Name: "--base", Value: "x", At: 1, Len: 2}, {Name: "--json", At: 3, Len: 1, State: argv.Unknown}}},
-		{"login --yolo", nil},
+		{"login --yolo", []argv.Item{{Name: "--yolo", At: 1, Len: 1, State: argv.Unknown}}},
+		{"mcp -c a=1 get x --json -- y", []argv.Item{
+			{Name: "--config", Value: "a=1", At: 1, Len: 2}, {Value: "x", At: 4, Len: 1}, {Name: "--json", At: 5, Len: 1}, {Name: "--", At: 6, Len: 1, State: argv.Unknown},
+		}},
+		{"app-server generate-ts -o x -p y", []argv.Item{{Name: "--out", Value: "x", At: 2, Len: 2}, {Name: "-p", At: 4, Len: 1, State: argv.Unknown}}},
+		{"sandbox -c a=1 ls -c b=2", []argv.Item{{Name: "--config", Value: "a=1", At: 1, Len: 2}}},
 	} {
 		got := argv.Parse(strings.Fields(c.args)).Items
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -124,6 +124,14 @@ var (
 	allAppServerFlags = slices.Concat(commonFlags, appServerFlags)
 )
 
+// Override returns the override of the configuration at args[at], or an item without a name.
+func Override(args []string, at int) Item {
+	if item := parseFlag(commonFlags, args, at); item.State != Unknown {
+		return item
+	}
+	return Item{}
+}
+
 func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && len(arg) > 1 }
 
 // parseFlag parses the flag at args[at].

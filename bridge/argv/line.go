@@ -2,6 +2,7 @@ package argv
 
 import (
 	"slices"
+	"strings"
 )
 
 // Line is a parsed argument list, without the program's name.
@@ -14,6 +15,12 @@ type Line struct {
 	// or if it may be the value of a flag. For an app-server that does not serve stdio it is the
 	// word or flag that says so.
 	Second string
+	// Row is the command, or the one nested in it, as far as the table has them; nil without a command. Of
+	// those of exec it is exec.
+	Row *Command
+	// Next is the first word after Row. It is "" if there is none, or if it may be the value of a flag, and
+	// for commands that the bridge runs.
+	Next string
 	// Sub is the command of exec: resume, fork or review; "" for none. For the command review, which is
 	// exec review with fewer flags, it is review, too.
 	Sub string
@@ -26,8 +33,9 @@ type Line struct {
 	CommandAt int
 	// Info reports a request for help, the version or a completion script.
 	Info bool
-	// Items are the arguments before the command, in order; for an app-server, exec and review, also
-	// those after it. The commands themselves are not among them.
+	// Items are the arguments before the command, in order; for an app-server, exec, review and harmless
+	// commands, also those after it. For others, also the flags of the configuration that directly follow the
+	// command, and the unknown flag that ends them. The commands themselves are not among them.
 	Items []Item
 }
 
@@ -76,6 +84,18 @@ func (l Line) Exec() bool { return !l.Info && (l.Command == "exec" || l.Command 
 // Generates reports whether app-server writes files that describe its protocol. Such a line is Info, too.
 func (l Line) Generates() bool {
 	return l.Command == AppServer && slices.Contains(generators, l.Second)
+}
+
+// Words returns the words that patterns for commands are compared with: those of Row, and Next.
+func (l Line) Words() []string {
+	if l.Row == nil {
+		return nil
+	}
+	words := strings.Fields(l.Row.Name)
+	if l.Next != "" {
+		words = append(words, l.Next)
+	}
+	return words
 }
 
 // Values returns the values of a flag that takes several.

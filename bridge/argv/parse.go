@@ -5,26 +5,12 @@ import "slices"
 // AppServer is the only command that the bridge runs as a proxy.
 const AppServer = "app-server"
 
-// commands are the subcommands of Codex 0.169.0, from --help and the completion script. Any other
-// word is a prompt, and a command may still follow it (measured: `codex hello app-server` starts
-// the app-server).
-var commands = []string{
-	AppServer, "agents", "exec", "review", "login", "logout", "mcp", "plugin", "remote-control",
-	"completion", "update", "doctor", "sandbox", "debug", "apply", "resume", "queue",
-	"archive", "delete", "migrate-rollouts", "migrate-nfs-db", "unarchive", "fork", "cloud",
-	"exec-server", "features", "help",
-	"tcp-tunnel", "git-credential", "execpolicy", "responses-api-proxy", "stdio-to-uds",
-}
-
-// Commands returns the subcommands of Codex.
-func Commands() []string { return slices.Clone(commands) }
-
 // generators are the subcommands of app-server that print its protocol.
 var generators = []string{"generate-ts", "generate-json-schema", "generate-internal-json-schema"}
 
-var aliases = map[string]string{"e": "exec", "a": "apply", "cloud-tasks": "cloud"}
-
-// Parse parses Codex's argument list.
+// Parse parses Codex's argument list. A word that the table of commands does not have is a prompt, and a
+// command may still follow it (measured: `codex hello app-server` starts the app-server). Codex takes no
+// abbreviations of commands, and no files with arguments (measured: `mcp li` and `@file`).
 func Parse(args []string) Line {
 	l := Line{Args: args}
 	for i := 0; i < len(args); {
@@ -41,11 +27,8 @@ func Parse(args []string) Line {
 			i += item.Len
 			continue
 		}
-		if full, ok := aliases[arg]; ok {
-			arg = full
-		}
-		if slices.Contains(commands, arg) {
-			l.Command, l.CommandAt = arg, i
+		if c := firstWord(arg); c != nil {
+			l.Command, l.CommandAt, l.Row = c.Name, i, c
 			l.parseRest(i + 1)
 			return l
 		}
@@ -70,7 +53,7 @@ func (l *Line) parseRest(at int) {
 	case "help", "completion":
 		l.Info = l.allKnown()
 	default:
-		l.parseSecond(at)
+		l.parseNested(at)
 	}
 }
 
@@ -87,14 +70,17 @@ func (l *Line) parseAppServer(at int) {
 			l.Items = append(l.Items, item)
 			i += item.Len
 			if item.Name == "--print-startup-config" || item.Name == "--listen" && item.Value != "stdio://" {
-				l.Second = item.Name
+				l.Second, l.Row = item.Name, LookUp(AppServer, item.Name)
 				return
 			}
 		case slices.Contains(generators, arg):
-			l.Second, l.Info = arg, l.allKnown()
+			info := l.allKnown()
+			l.Second, l.Row = arg, l.Row.Nested(arg)
+			l.parseNested(i + 1)
+			l.Info = info
 			return
-		case arg == "daemon" || arg == "proxy":
-			l.Second = arg
+		case l.Row.Nested(arg) != nil: // daemon and proxy
+			l.Second, l.Row = arg, l.Row.Nested(arg)
 			return
 		default: // codex refuses it
 			l.Items = append(l.Items, Item{Value: arg, At: i, Len: 1})
@@ -143,22 +129,49 @@ func (l *Line) addWord(at int) {
 	l.Items = append(l.Items, Item{Value: l.Args[at], At: at, Len: 1})
 }
 
-// parseSecond finds the first word after another command.
-func (l *Line) parseSecond(at int) {
+// parseNested finds the command that is nested in another, and the arguments of a harmless one. For other
+// commands it stops at the first argument that is neither nested nor a flag of the configuration, since the
+// table does not have their arguments.
+func (l *Line) parseNested(at int) {
 	for i := at; i < len(l.Args); {
 		arg := l.Args[i]
-		if isHelp(arg) {
+		nested := l.Row.Nested(arg)
+		switch {
+		case isHelp(arg), arg == "help" && l.Row.HasNested() && l.Next == "":
 			l.Info = l.allKnown()
 			return
-		}
-		if !isFlag(arg) {
-			l.Second = arg
+		case isFlag(arg):
+			item := parseFlag(slices.Concat(commonFlags, l.Row.flags), l.Args, i)
+			if l.Row.Verdict != Bridged { // the terminal interface sends its flags to the app-server
+				l.Items = append(l.Items, item)
+			}
+			if item.State != Valid {
+				return // the next word may be its value
+			}
+			i += item.Len
+			continue
+		case l.Next == "" && nested != nil:
+			l.Row = nested
+		case l.Row.Verdict != Harmless || l.Row.HasNested():
+			l.setNext(arg)
 			return
+		default:
+			l.Items = append(l.Items, Item{Value: arg, At: i, Len: 1})
+			l.setNext(arg)
 		}
-		item := parseFlag(commonFlags, l.Args, i)
-		if item.State != Valid {
-			return // the next word may be its value
+		if l.Second == "" {
+			l.Second = arg
 		}
-		i += item.Len
+		i++
+	}
+	l.Info = l.Row.Verdict == Group && l.allKnown()
+}
+
+func (l *Line) setNext(arg string) {
+	if l.Next == "" {
+		l.Next = arg
+	}
+	if l.Second == "" {
+		l.Second = arg
 	}
 }

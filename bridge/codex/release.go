@@ -28,6 +28,8 @@ type Release struct {
 	Enums map[string][]string `json:"enums,omitempty"`
 	// Requirements has the members of the types in the response of configRequirements/read.
 	Requirements map[string][]string `json:"requirements,omitempty"`
+	// Commands has all commands, with their parents: "mcp list". It has hidden ones, and no aliases.
+	Commands []string `json:"commands,omitempty"`
 	// Flags has the flags of each command in Commands. A flag with a value ends with "=".
 	Flags map[string][]string `json:"flags,omitempty"`
 	// ConfigKeys are the keys of config.toml, as paths with dots: those of the root and of the tables
@@ -47,7 +49,7 @@ type Part string
 const (
 	PartTypes      Part = "types" // with enums and requirements
 	PartFeatures   Part = "features"
-	PartFlags      Part = "flags"
+	PartFlags      Part = "flags" // with commands
 	PartConfigKeys Part = "configuration keys"
 )
 
@@ -73,7 +75,7 @@ func (r *Release) FillFrom(other *Release) {
 		r.Types, r.Enums, r.Requirements = other.Types, other.Enums, other.Requirements
 	}
 	if r.Unread[PartFlags] != "" {
-		r.Flags = other.Flags
+		r.Flags, r.Commands = other.Flags, other.Commands
 	}
 	if r.Unread[PartConfigKeys] != "" {
 		r.ConfigKeys = other.ConfigKeys
@@ -120,7 +122,7 @@ func LoadRelease(ctx context.Context, c Command) (*Release, error) {
 		if r.Features, err = c.features(ctx); err != nil {
 			r.Unread[PartFeatures] = err.Error()
 		}
-		if r.Flags, err = c.flags(ctx); err != nil {
+		if err := r.readCommands(ctx, c); err != nil {
 			r.Unread[PartFlags] = err.Error()
 		}
 		if r.ConfigKeys, err = c.configKeys(ctx); err != nil {
@@ -159,13 +161,51 @@ func (c Command) features(ctx context.Context) (map[string]string, error) {
 // Commands are the commands whose flags the bridge checks.
 var Commands = []string{"codex", "codex app-server", "codex exec", "codex exec fork", "codex exec resume", "codex exec review", "codex review"}
 
-// flags returns the flags of Commands from Codex's completion script, which also has hidden flags.
-// It lacks hidden aliases.
-func (c Command) flags(ctx context.Context) (map[string][]string, error) {
+// readCommands reads Commands and Flags from Codex's completion script, which also has hidden ones. It lacks
+// hidden aliases.
+func (r *Release) readCommands(ctx context.Context, c Command) error {
 	script, err := c.output(ctx, "completion", "bash")
 	if err != nil {
-		return nil, err
+		return err
 	}
+	r.Commands = commandNames(script)
+	r.Flags, err = commandFlags(script)
+	return err
+}
+
+// CommandNames returns all commands of Codex, as Release.Commands has them.
+func (c Command) CommandNames(ctx context.Context) ([]string, error) {
+	script, err := c.output(ctx, "completion", "bash")
+	return commandNames(script), err
+}
+
+// commandNames returns the commands of a completion script, which has a line for each word and the state that it
+// leads to:
+//
+//	codex__app__server,daemon)
+//	    cmd="codex__app__server__daemon"
+//
+// Of several words for a state, one has its name, and the others are aliases.
+func commandNames(script string) []string {
+	step := regexp.MustCompile(`(?m)^ +(codex\w*),([\w-]+)\)\r?\n +cmd="(codex\w*)"`)
+	names := map[string]string{"codex": ""}
+	for more := true; more; {
+		more = false
+		for _, m := range step.FindAllStringSubmatch(script, -1) {
+			from, word, to := m[1], m[2], m[3]
+			parent, found := names[from]
+			if _, done := names[to]; !found || done || word == "help" || !strings.HasSuffix(to, "__"+strings.ReplaceAll(word, "-", "__")) {
+				continue
+			}
+			names[to], more = strings.TrimSpace(parent+" "+word), true
+		}
+	}
+	delete(names, "codex")
+	return slices.Sorted(maps.Values(names))
+}
+
+// commandFlags returns the flags of Commands in a completion script.
+func commandFlags(script string) (map[string][]string, error) {
 	completedCommand := regexp.MustCompile(`^ {8}(codex\w*)\)$`)
 	completedFlags := regexp.MustCompile(`^ {12}opts="(.*)"$`)
 	completedValue := regexp.MustCompile(`^ {16}(-[\w-]+)\)$`)
@@ -222,21 +262,28 @@ func (r *Release) Encode() ([]byte, error) {
 		name  string
 		lists map[string][]string
 	}{{"types", r.Types}, {"enums", r.Enums}, {"requirements", r.Requirements}, {"flags", r.Flags}} {
+		if part.name == "flags" {
+			encodeNames(&out, "commands", r.Commands)
+		}
 		fmt.Fprintf(&out, ",\n%q: ", part.name)
 		if err := encodeLines(&out, part.lists); err != nil {
 			return nil, err
 		}
 	}
-	out.WriteString(",\n\"configKeys\": [")
-	for i, key := range r.ConfigKeys {
+	encodeNames(&out, "configKeys", r.ConfigKeys)
+	out.WriteString("\n}\n")
+	return out.Bytes(), nil
+}
+
+func encodeNames(out *bytes.Buffer, part string, names []string) {
+	fmt.Fprintf(out, ",\n%q: [", part)
+	for i, name := range names {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		fmt.Fprintf(&out, "\n%q", key)
+		fmt.Fprintf(out, "\n%q", name)
 	}
 	out.WriteString("\n]")
-	out.WriteString("\n}\n")
-	return out.Bytes(), nil
 }
 
 func encodeLines[T any](out *bytes.Buffer, values map[string]T) error {

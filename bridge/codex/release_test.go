@@ -37,7 +37,33 @@ const (
 			"ConfigRequirements": {"properties": {"network": {"anyOf": [{"$ref": "#/definitions/v2/Network"}, {"type": "null"}]}}},
 			"Network": {"properties": {"enabled": true, "self": {"additionalProperties": {"$ref": "#/definitions/v2/Network"}}}}}}}`
 	features   = "hooks            stable             true\nnew_thing   under development  false\n"
-	completion = `    case "${cmd}" in
+	completion = `        case "${cmd},${i}" in
+            ",$1")
+                cmd="codex"
+                ;;
+            codex,a)
+                cmd="codex__apply"
+                ;;
+            codex__app__server__daemon,start-up)
+                cmd="codex__app__server__daemon__start__up"
+                ;;
+            codex__app__server,daemon)
+                cmd="codex__app__server__daemon"
+                ;;
+            codex,app-server)
+                cmd="codex__app__server"
+                ;;
+            codex,apply)
+                cmd="codex__apply"
+                ;;
+            codex,help)
+                cmd="codex__help"
+                ;;
+            codex__help,apply)
+                cmd="codex__help__apply"
+                ;;
+        esac
+    case "${cmd}" in
         codex)
             opts="-c --config --yes [PROMPT] app-server help"
             case "${prev}" in
@@ -75,6 +101,7 @@ func TestLoadRelease(t *testing.T) {
 			"HookEventName": {"interrupt", "stop"},
 		},
 		Requirements: map[string][]string{"ConfigRequirements": {"network"}, "Network": {"enabled", "self"}},
+		Commands:     []string{"app-server", "app-server daemon", "app-server daemon start-up", "apply"},
 		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}, "codex exec": {"--color="}},
 		Features:     map[string]string{"hooks": "stable true", "new_thing": "under development false"},
 		Unread:       map[codex.Part]string{codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only"},

@@ -349,6 +349,10 @@ func (p *Policy) RuleLayers() [][]Rule {
 	return groups
 }
 
+// harmlessCommands is the default of policy.commands: the commands of Codex that run nothing, open nothing and
+// write no configuration. A test compares it with the table of commands.
+var harmlessCommands = []string{"login", "logout", "doctor", "features list", "mcp list", "mcp get", "plugin list", "plugin marketplace list"}
+
 // Default returns the configuration without files: no policy, no hooks, no remembered answers.
 func Default() *Config {
 	return &Config{
@@ -365,7 +369,7 @@ func Default() *Config {
 			WritableRoots:  []string{workspaceVar},
 			Reviewers:      []string{"user"},
 			ConfigKeys:     []string{"model", "model_reasoning_*", "features.code_mode*"},
-			Commands:       []string{"*"},
+			Commands:       slices.Clone(harmlessCommands),
 			UnknownMethods: "deny",
 			Gate:           true,
 			Escalation:     "deny",

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"codex-bridge.example/bridge/argv"
 )
 
 // Match reports whether a glob of the configuration matches a name. Globs are those of models and of
@@ -170,9 +172,8 @@ func checkWords(s string) *Error {
 	return nil
 }
 
-// narrowerCommands is narrower for commands, where a pattern also matches longer commands. Some forms
-// of the app-server bypass the policy. A pattern opens them only if it has two words, and the first
-// is not a wildcard alone.
+// narrowerCommands is narrower for commands, where a pattern also matches longer commands. What only a pattern
+// that writes it out allows, the earlier one must write out, too.
 func narrowerCommands(earlier, later string) bool {
 	e, l := strings.Fields(earlier), strings.Fields(later)
 	if slices.Equal(e, l) {
@@ -181,26 +182,25 @@ func narrowerCommands(earlier, later string) bool {
 	if len(e) == 0 || len(l) < len(e) {
 		return false
 	}
-	if !isWildcard(l[0]) && (isWildcard(e[0]) || len(e) == 1) && opensBypass(l) {
-		return false
-	}
 	for i := range e {
 		if !narrower(e[i], l[i]) {
+			return false
+		}
+	}
+	for n := 1; n <= len(l); n++ {
+		if mustBeWritten(l[:n]) && (len(e) < n || !slices.Equal(e[:n], l[:n])) {
 			return false
 		}
 	}
 	return true
 }
 
-func isWildcard(glob string) bool { return strings.Trim(glob, "*") == "" }
-
-// bypassCommands are commands that a pattern for any command does not open.
-var bypassCommands = []string{"app-server", "remote-control", "stdio-to-uds"}
-
-// opensBypass reports whether a pattern could open a command that a pattern for any command, or for
-// app-server alone, does not open.
-func opensBypass(words []string) bool {
-	return slices.ContainsFunc(bypassCommands, func(name string) bool {
-		return Match(words[0], name) && (name != "app-server" || len(words) > 1)
-	})
+// mustBeWritten reports whether these words are a command that only a pattern with the same words allows: a
+// door, or one nested in a command of the table that the table does not have.
+func mustBeWritten(words []string) bool {
+	if door := argv.FindDoor(words); door != nil {
+		return door.Name == strings.Join(words, " ")
+	}
+	parent := argv.LookUp(words[:len(words)-1]...)
+	return parent != nil && parent.HasNested() && argv.LookUp(words...) == nil && !strings.ContainsAny(words[len(words)-1], globMeta)
 }

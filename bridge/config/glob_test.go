@@ -127,11 +127,13 @@ func TestNarrowerCommands(t *testing.T) {
 	}{
 		{"*", "exec", true}, {"*", "mcp list", true}, {"**", "*", true}, {"exec", "exec", true}, {"mcp", "mcp list", true},
 		{"mcp list", "mcp", false}, {"mcp list", "mcp add", false}, {"mcp l*", "mcp list", true}, {"log*", "logout", true}, {"e", "exec", false},
-		// A pattern for every command does not open these, so naming one loosens.
-		{"*", "app-server daemon", false}, {"*", "a* *", false}, {"**", "remote-control", false}, {"*", "stdio-*", false},
-		{"app-server", "app-server proxy", false}, {"app-*", "app-server proxy", false},
-		{"app-server *", "app-server proxy", true}, {"app-server proxy", "app-server  proxy", true}, {"remote-control", "remote-control", true},
-		{"*", "app-server", true}, {"*", "* list", true},
+		// Only a pattern that writes them out opens these, so naming one loosens.
+		{"*", "app-server daemon", false}, {"**", "remote-control", false}, {"*", "sandbox", false}, {"s*", "sandbox ls", false},
+		{"app-server", "app-server proxy", false}, {"app-*", "app-server proxy", false}, {"app-server *", "app-server proxy", false},
+		{"app-server proxy", "app-server  proxy", true}, {"remote-control", "remote-control start", true}, {"sandbox", "sandbox *", true},
+		{"mcp", "mcp other", false}, {"mcp *", "mcp other", false}, {"mcp other", "mcp other x", true}, {"*", "mcp *", true}, {"*", "mcp add", true},
+		// Patterns with globs open none of them.
+		{"*", "a* *", true}, {"*", "stdio-*", true}, {"*", "app-server *", true}, {"*", "app-server", true}, {"*", "* list", true},
 	} {
 		if got := config.NarrowerCommands(tt.earlier, tt.later); got != tt.want {
 			t.Errorf("narrowerCommands(%q, %q) = %v", tt.earlier, tt.later, got)

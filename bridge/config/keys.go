@@ -82,7 +82,7 @@ var specs = map[string]spec{
 	"policy.efforts[]":         {filled: true},
 	"policy.config_keys":       {doc: "Dotted keys that a client may set, with the keys below them. Each segment is a glob; ** is any number of segments."},
 	"policy.config_keys[]":     {filled: true, check: checkKeyGlob},
-	"policy.commands":          {doc: "Globs of Codex commands that may run through the bridge."},
+	"policy.commands":          {doc: "Globs of Codex commands that may run through the bridge, without its policy. A command that runs programs or turns, or serves others, must be written out."},
 	"policy.commands[]":        {filled: true, check: checkWords},
 	"policy.unknown_methods":   {doc: "Methods that the bridge does not know.", enum: []string{"deny", "allow"}},
 	"policy.gate":              {doc: "The bridge asks in Codex's place under untrusted, so that accepted commands stay in the sandbox."},

@@ -13,10 +13,6 @@ import (
 
 const ruleCommands = "policy.commands"
 
-// bypassing are the commands that serve or reach an app-server without this policy. A pattern for
-// every command does not include them.
-var bypassing = []string{"remote-control", "stdio-to-uds"}
-
 // commandGlob is one entry of policy.commands: one glob for each word. It covers commands that
 // start with matching words.
 type commandGlob []string
@@ -33,8 +29,10 @@ func (g commandGlob) covers(words []string) bool {
 	return true
 }
 
-// matchesAll reports whether the first glob matches every command.
-func (g commandGlob) matchesAll() bool { return strings.Trim(g[0], "*") == "" }
+// names reports whether the entry begins with these words, written out.
+func (g commandGlob) names(words []string) bool {
+	return len(g) >= len(words) && slices.Equal(g[:len(words)], words)
+}
 
 func (p *Policy) compileCommands(cfg config.Policy) error {
 	for _, text := range cfg.Commands {
@@ -52,21 +50,35 @@ func (p *Policy) compileCommands(cfg config.Policy) error {
 	return nil
 }
 
-// AllowsAllCommands reports whether policy.commands allows every command of Codex except those
-// around the policy.
-func (p *Policy) AllowsAllCommands() bool {
-	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return len(g) == 1 && g.matchesAll() })
+// OpenCommands returns the commands of Codex that policy.commands lets run without this policy and that are not
+// harmless. Without their door the commands below it are not among them.
+func (p *Policy) OpenCommands() []string {
+	var open []string
+	for _, row := range argv.Commands() {
+		words := strings.Fields(row.Name)
+		switch door := argv.FindDoor(words); {
+		case door == row && p.names(words), door == nil && row.Verdict == argv.Listed && p.covers(words):
+			open = append(open, row.Name)
+		}
+	}
+	return open
+}
+
+// covers reports whether a pattern covers a command.
+func (p *Policy) covers(words []string) bool {
+	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return g.covers(words) })
+}
+
+// names reports whether a pattern writes these words out.
+func (p *Policy) names(words []string) bool {
+	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return g.names(words) })
 }
 
 // decideCommand checks a command line that does not start the proxy.
 func (c *argsDecider) decideCommand() {
-	words := []string{c.line.Command}
-	if c.line.Second != "" {
-		words = append(words, c.line.Second)
-	}
 	for _, item := range c.line.Items {
 		switch {
-		case c.line.Exec() && item.At > c.line.CommandAt: // see decideExec
+		case c.line.Command != "" && item.At > c.line.CommandAt: // see decideExec and decideRow
 		case item.At >= c.ownArgs && item.State == argv.Unknown:
 			// An unknown flag may take the command for its value.
 			c.refuse(c.flagText(item), ruleCommands, "the flag is unknown, so the bridge can't find the command", "write it after the command, or remove it")
@@ -80,44 +92,101 @@ func (c *argsDecider) decideCommand() {
 		c.decideInteractive()
 	case c.line.Exec():
 		c.decideExec()
-	case c.line.Command == argv.AppServer:
-		c.requireNamed(words, 2, "it would start or reach an app-server without this policy")
-	case slices.Contains(bypassing, c.line.Command):
-		c.requireNamed(words, 1, "it would start or reach an app-server without this policy")
 	default:
-		c.requireAllowed(words)
+		c.decideRow()
 	}
 }
 
-// allows reports whether a pattern covers a command.
-func (c *argsDecider) allows(words []string) bool {
-	return slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) })
-}
-
-// requireAllowed refuses a command that no pattern covers.
-func (c *argsDecider) requireAllowed(words []string) {
-	if !c.allows(words) {
-		c.refuse("codex "+words[0], ruleCommands, "it runs without this policy, and no pattern in "+c.p.commandList()+" covers it",
-			fmt.Sprintf("to allow it, add %q to %s", words[0], ruleCommands))
+// decideRow checks a command that Codex runs without this policy, by its row in the table of commands.
+func (c *argsDecider) decideRow() {
+	row, words := c.line.Row, c.line.Words()
+	door := argv.FindDoor(words)
+	switch {
+	case row.Verdict == argv.Never:
+		c.refuse("codex "+row.Name, ruleMode, "it "+row.Why, "use codex exec, which the bridge runs under this policy")
+	case door != nil:
+		c.requireNamed(door.Name, words, "it "+door.Why+", and only a pattern that writes it out allows it")
+	case row.HasNested() && c.line.Next != "":
+		c.requireNamed(strings.Join(words, " "), words, "the bridge does not know this command of Codex")
+	case row.HasNested() && c.hasUnknown():
+		c.refuse("codex "+row.Name, ruleCommands, "a flag after it is unknown, so the bridge can't find the command in it", "write the flag at the end, or remove it")
+	case row.Verdict == argv.Bridged:
+		c.refuse("codex "+row.Name, ruleMode, "the bridge does not know this form of it", "remove what follows it")
+	case !c.line.Generates() && !c.p.covers(words):
+		c.refuse("codex "+row.Name, ruleCommands, "it "+row.Why+" without this policy, and no pattern in "+c.p.commandList()+" covers it",
+			fmt.Sprintf("to allow it, add %q to %s", row.Name, ruleCommands))
+	}
+	if c.err == nil {
+		c.decideRowFlags(row)
 	}
 }
 
-// requirePrompt refuses a single word that may be a command and that no pattern covers.
-func (c *argsDecider) requirePrompt(word string) {
-	if !c.allows([]string{word}) {
-		c.refuse("the prompt "+argText(word), ruleCommands, "another version of Codex may read a single word as a command, and no pattern in "+c.p.commandList()+" covers it",
-			fmt.Sprintf("write -- before it, or add %q to %s", word, ruleCommands))
+// hasUnknown reports whether an argument after the command is a flag that the bridge does not know.
+func (c *argsDecider) hasUnknown() bool {
+	return slices.ContainsFunc(c.line.Items, func(i argv.Item) bool { return i.At > c.line.CommandAt && i.State != argv.Valid })
+}
+
+// requireNamed refuses a command that no pattern writes out. name is the part that must be written out.
+func (c *argsDecider) requireNamed(name string, words []string, reason string) {
+	named := strings.Fields(name)
+	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.names(named) && g.covers(words) }) {
+		c.refuse("codex "+argText(name), ruleCommands, reason, fmt.Sprintf("to allow it, add %q to %s", name, ruleCommands))
 	}
 }
 
-// requireNamed refuses a command that no specific pattern covers: one of at least `least` words
-// whose first glob does not match every command.
-func (c *argsDecider) requireNamed(words []string, least int, reason string) {
-	meant := func(g commandGlob) bool { return len(g) >= least && !g.matchesAll() && g.covers(words) }
-	if !slices.ContainsFunc(c.p.commands, meant) {
-		text := strings.Join(words[:least], " ")
-		c.refuse("codex "+argText(text), ruleCommands, reason+"; a pattern for every command does not cover it",
-			fmt.Sprintf("to allow it, add %q to %s", text, ruleCommands))
+// decideRowFlags checks the arguments of such a command. Those of a harmless one must all be in the table.
+// Those of others are the operator's choice, but for overrides of the configuration.
+func (c *argsDecider) decideRowFlags(row *argv.Command) {
+	words := 0
+	for _, item := range c.line.Items {
+		after := item.At > c.line.CommandAt
+		switch {
+		case item.At < c.ownArgs, !after && slices.Contains(terminalFlags, item.Name):
+		case !after || isOverride(item.Name):
+			if c.checkUnderstood(item); c.err == nil {
+				c.decideFlag(item)
+			}
+		case row.Verdict != argv.Harmless:
+		case item.Name == "":
+			if words++; words > 1 || !row.TakesWord() {
+				c.refuse("the word "+argText(item.Value), ruleCommands, "codex "+row.Name+" takes no such word", "remove it")
+			}
+		case item.State != argv.Valid:
+			c.refuse(c.flagText(item), ruleCommands, "it is not among the arguments of codex "+row.Name+" that the bridge knows as harmless", "remove it")
+		}
+	}
+	if row.Verdict != argv.Harmless {
+		c.refuseOverrides(c.line.Args[c.line.CommandAt+1:])
+	}
+}
+
+func isOverride(name string) bool {
+	return name == "--config" || name == "--enable" || name == "--disable"
+}
+
+// refuseOverrides refuses an override among the arguments of a command whose flags the table does not have.
+// Whatever a flag before it takes, a text that begins as an override is checked, up to the "--" that ends
+// Codex's flags.
+func (c *argsDecider) refuseOverrides(args []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return
+		}
+		item := argv.Override(args, i)
+		if item.Name == "" {
+			continue
+		}
+		probe := &argsDecider{p: c.p, line: argv.Line{Args: args}}
+		if probe.checkUnderstood(item); probe.err == nil {
+			probe.decideFlag(item)
+		}
+		switch {
+		case probe.err != nil:
+			c.refuse(probe.err.Argument, probe.err.Rule, probe.err.Reason, probe.err.Hint+"; write -- before words that are not for Codex")
+		case probe.changes != nil:
+			change := probe.changes[0]
+			c.refuse(change.Flag, change.Rule, change.Reason, change.Hint+"; write -- before words that are not for Codex")
+		}
 	}
 }
 
@@ -128,7 +197,7 @@ var terminalFlags = []string{"--cd", "--image", "--profile", "--add-dir", "--wor
 
 // decideInteractive checks Codex's terminal interface, which the bridge connects to an app-server
 // under this policy (see argv.Line.WithRemote). A single word is a prompt in Codex 0.169. Another
-// version may read it as a command, as mcp-server was, so the policy must allow it as one.
+// version may read it as a command, as mcp-server was, so the bridge writes -- before it.
 func (c *argsDecider) decideInteractive() {
 	for _, item := range c.line.Items {
 		switch {
@@ -138,7 +207,7 @@ func (c *argsDecider) decideInteractive() {
 				c.decideFlag(item)
 			}
 		case item.Name == "" && c.line.Command == "" && !strings.ContainsAny(item.Value, " \t\n"):
-			c.requirePrompt(item.Value)
+			c.prompts = append(c.prompts, item)
 		}
 	}
 	for _, arg := range c.line.Args[c.ownArgs:] { // also after the command, where they are not parsed

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/argv"
@@ -12,7 +14,8 @@ import (
 // and enforce.
 type ArgsDecision struct {
 	Verdict Verdict
-	// Args are the arguments for Codex; nil under Deny, and unchanged under Pass.
+	// Args are the arguments for Codex; nil under Deny. Under Pass they are unchanged, but for a "--" before a
+	// prompt that another version of Codex may read as a command.
 	Args []string
 	// Changes are the removed flags, in order.
 	Changes []ArgChange
@@ -50,7 +53,7 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 		return passed
 	}
 	line := argv.Parse(args)
-	if line.Info {
+	if line.Info && !line.Generates() {
 		return passed
 	}
 	d := &argsDecider{p: p, line: line, ownArgs: own}
@@ -64,7 +67,7 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	case d.err != nil:
 		return ArgsDecision{Verdict: Deny, Err: d.err}
 	case d.changes == nil:
-		return passed
+		return ArgsDecision{Verdict: Pass, Args: d.remaining()}
 	}
 	return ArgsDecision{Verdict: Rewrite, Args: d.remaining(), Changes: d.changes}
 }
@@ -75,6 +78,7 @@ type argsDecider struct {
 	line    argv.Line
 	ownArgs int
 	dropped []argv.Item
+	prompts []argv.Item // words to write after "--"
 	changes []ArgChange
 	err     *ArgsError
 }
@@ -135,14 +139,29 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	}
 }
 
-// remaining returns the arguments without the removed flags.
+// remaining returns the arguments without the removed flags, and with "--" before the prompts.
 func (c *argsDecider) remaining() []string {
-	kept, at := make([]string, 0, len(c.line.Args)), 0
-	for _, item := range c.dropped {
+	moved := slices.Concat(c.dropped, c.prompts)
+	slices.SortFunc(moved, func(a, b argv.Item) int { return cmp.Compare(a.At, b.At) })
+	kept, at := make([]string, 0, len(c.line.Args)+1), 0
+	for _, item := range moved {
 		kept = append(kept, c.line.Args[at:item.At]...)
 		at = item.At + item.Len
 	}
-	return append(kept, c.line.Args[at:]...)
+	rest := c.line.Args[at:]
+	if len(c.prompts) == 0 {
+		return append(kept, rest...)
+	}
+	// "--" may already follow, with a word that Codex then refuses as a second prompt.
+	end := slices.Index(rest, "--")
+	if end < 0 {
+		end = len(rest)
+	}
+	kept = append(append(kept, rest[:end]...), "--")
+	for _, item := range c.prompts {
+		kept = append(kept, item.Value)
+	}
+	return append(kept, rest[min(end+1, len(rest)):]...)
 }
 
 func (c *argsDecider) drop(item argv.Item, what, rule, reason, hint string) {

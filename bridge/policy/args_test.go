@@ -182,20 +182,36 @@ func TestCommands(t *testing.T) {
 		{``, "app-server generate-ts --out x", true}, {``, "app-server", true}, {``, "login", false},
 		// The terminal interface is a client of an app-server under the policy.
 		{``, "", true}, {``, "-m gpt-5.5", true}, {``, "-- hello", true}, {``, "resume --last", true}, {``, "fork", true}, {``, "agents", true},
-		{``, "-C /x -i a -p b --add-dir /y", true}, {``, "queue --thread x", false}, {``, "hello", false}, {`"hello"`, "hello", true},
+		{``, "-C /x -i a -p b --add-dir /y", true}, {``, "queue --thread x", false}, {`"*"`, "queue --thread x", false}, {``, "hello", true},
 		{`"*"`, "--remote unix://x", false}, {`"*"`, "resume --remote=unix://x", false}, {`"*"`, "fork x --remote-auth-token-env X", false},
 		{`"*"`, "--yolo", false}, {`"*"`, "resume --yolo", false}, {`"*"`, "agents --dangerously-bypass-hook-trust", false},
 		{``, "e x", true}, {`"apply"`, "a x", true}, {`"a"`, "apply", false},
-		{`"mcp"`, "mcp", true}, {`"mcp"`, "mcp add x", true}, {`"mcp list"`, "mcp list", true},
-		{`"mcp list"`, "mcp add", false}, {`"mcp list"`, "mcp", false}, {`"mcp list"`, "mcp --new list", false},
+		{``, "mcp", true}, {`"mcp"`, "mcp add x", true}, {`"mcp list"`, "mcp list", true},
+		{`"mcp list"`, "mcp add", false}, {`"mcp list"`, "mcp", true}, {`"mcp list"`, "mcp --new list", false},
 		{`"mcp l*"`, "mcp login", true}, {`"log*"`, "logout", true}, {`"* list"`, "features list", true},
-		{`"exec"`, "hello", false},
 		{`"*"`, "hello exec", false}, {`"*"`, "--new exec", false}, {`"*"`, "--new help app-server", false}, {`"*"`, "--new --help", false},
 		{`"*"`, "app-server --listen off", false}, {`"**"`, "app-server daemon start", false}, {`"* *"`, "app-server proxy", false},
 		{`"app-server"`, "app-server proxy", false}, {`"app-*"`, "app-server proxy", false},
 		{`"app-server proxy"`, "app-server proxy", true}, {`"app-server proxy"`, "app-server daemon", false},
-		{`"app-server *"`, "app-server --print-startup-config", true}, {`"*"`, "app-server --print-startup-config", false},
+		{`"app-server *"`, "app-server --print-startup-config", false}, {`"app-server --listen"`, "app-server --listen off", true}, {`"*"`, "app-server --print-startup-config", false},
 		{`"*"`, "remote-control", false}, {`"remote-control"`, "remote-control start", true}, {`"*"`, "stdio-to-uds /x", false},
+		// Doors must be written out.
+		{`"*"`, "sandbox ls", false}, {`"sand*"`, "sandbox ls", false}, {`"sandbox"`, "sandbox ls -l", true}, {`"sandbox ls"`, "sandbox ls -l", true},
+		{`"sandbox ls"`, "sandbox rm", false}, {`"*"`, "exec-server", false}, {`"exec-server"`, "exec-server forward x", true}, {`"*"`, "responses-api-proxy", false},
+		{`"app-server daemon stop"`, "app-server daemon start", false}, {`"*"`, "debug prompt-input", false}, {`"debug prompt-input"`, "debug prompt-input", true},
+		// One runs a turn and answers its questions.
+		{`"*", "debug", "debug app-server send-message-v2"`, "debug app-server send-message-v2 x", false}, {`"*"`, "debug -c model=gpt app-server send-message-v2 x", false},
+		{`"*"`, "debug -- app-server send-message-v2 x", false},
+		// Commands that the bridge does not know.
+		{`"*"`, "mcp other", false}, {`"mcp", "mcp *"`, "mcp other", false}, {`"mcp other"`, "mcp other x", true}, {`"*"`, "login other", false},
+		{`"*"`, "cloud --new list", false}, {`"*"`, "cloud list", true},
+		// The arguments of harmless commands, and overrides.
+		{`"login"`, "login --with-api-key", true}, {`"login"`, "login --experimental_issuer https://x", false}, {`"doctor"`, "doctor --feedback", false}, {`"doctor"`, "doctor x", false},
+		{`"mcp"`, "mcp get x --json", true}, {`"mcp"`, "mcp get x y", false}, {`"mcp"`, "mcp get --json=1 x", false}, {`"mcp"`, "mcp -c model=gpt get x -c model=gpt", true},
+		{`"sandbox"`, "sandbox -c sandbox_mode=danger-full-access -- ls", false}, {`"sandbox"`, "sandbox --new -csandbox_mode=danger-full-access ls", false},
+		{`"sandbox"`, "sandbox -- sh -c x", true}, {`"sandbox"`, "sandbox sh -c x", false}, {`"sandbox"`, "sandbox --enable x ls", false}, {`"sandbox"`, "sandbox --config", false},
+		{``, "app-server generate-ts --out x --prettier y", false}, {`"*"`, "app-server generate-ts -p y", false},
+		{`"*"`, "--yolo login", false}, {`"*"`, "-C /x -p y login", true}, {`"*"`, "--remote unix://x queue", false},
 	} {
 		p := argsPolicy(t, "commands = ["+c.commands+"]")
 		args := strings.Fields(c.args)
@@ -205,15 +221,38 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A prompt of one word is not said to run without the policy, and the hint works.
-func TestRefusedPrompt(t *testing.T) {
-	p := argsPolicy(t, `commands = ["login"]`)
-	const want = `the prompt hello: another version of Codex may read a single word as a command, and no pattern in policy.commands [login] covers it (policy.commands); write -- before it, or add "hello" to policy.commands`
-	if d := p.DecideArgs([]string{"hello"}, 0); d.Err == nil || d.Err.Error() != want {
-		t.Errorf("%v", d.Err)
+// A single word is a prompt, also for a Codex that has a command of this name.
+func TestPromptOfOneWord(t *testing.T) {
+	for args, want := range map[string]string{
+		"hello": "-- hello", "-m gpt hello -C /x": "-m gpt -C /x -- hello", "-i a --strict-config hello -i b": "-i a --strict-config -i b -- hello", "-- hello": "-- hello",
+		"new command": "-- new command", "new -- x": "-- new x", "-s danger-full-access new": "-- new",
+	} {
+		d := argsPolicy(t, `commands = ["*"]`).DecideArgs(strings.Fields(args), 0)
+		if got := strings.Join(d.Args, " "); d.Err != nil || got != want {
+			t.Errorf("%s: %q %v, want %q", args, got, d.Err, want)
+		}
 	}
-	if d := p.DecideArgs([]string{"--", "hello"}, 0); d.Verdict != policy.Pass {
+	args := []string{"fix the test"}
+	if d := argsPolicy(t, "").DecideArgs(args, 0); !slices.Equal(d.Args, args) {
 		t.Errorf("%+v", d)
+	}
+}
+
+// TestDefaultIsHarmless checks that the default of policy.commands covers the harmless commands, and nothing else.
+func TestDefaultIsHarmless(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode = config.Enforce
+	p := compile(t, cfg)
+	for _, row := range argv.Commands() {
+		line := argv.Parse(strings.Fields(row.Name))
+		passes := p.DecideArgs(strings.Fields(row.Name), 0).Verdict == policy.Pass
+		want := row.Verdict == argv.Harmless || row.Verdict == argv.Bridged || line.Info
+		if passes != want {
+			t.Errorf("codex %s, %s: passes %v", row.Name, row.Verdict, passes)
+		}
+	}
+	if open := p.OpenCommands(); open != nil {
+		t.Errorf("%q", open)
 	}
 }
 
@@ -292,11 +331,12 @@ func TestCommandLayers(t *testing.T) {
 	managed, user := filepath.Join(dir, "managed"), filepath.Join(dir, "user")
 	pattern := rapid.SampledFrom([]string{
 		"*", "**", "* *", "* list", "mcp", "mcp *", "mcp list", "m*", "exec", "app-server", "app-server *", "app-server proxy", "a* proxy", "app-*",
-		"remote-control", "r*", "remote-control start", "tui", "[a-z]*", "{mcp,exec}", "?*",
+		"remote-control", "r*", "remote-control start", "tui", "[a-z]*", "{mcp,exec}", "?*", "mcp other", "sandbox", "sandbox ls", "s* ls", "debug *",
 	})
 	lines := [][]string{
 		{}, {"hello"}, {"exec", "x"}, {"mcp"}, {"mcp", "list"}, {"mcp", "add"}, {"app-server", "proxy"}, {"app-server", "daemon"},
 		{"app-server", "--listen", "off"}, {"remote-control"}, {"remote-control", "start"}, {"stdio-to-uds", "/x"}, {"review"},
+		{"mcp", "other"}, {"mcp", "other", "x"}, {"sandbox", "ls"}, {"sandbox", "rm"}, {"debug", "models"}, {"debug", "app-server", "send-message-v2", "x"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		load := func(files config.Options, file, glob string) *policy.Policy {

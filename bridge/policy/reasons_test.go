@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,11 +62,17 @@ func TestTextsOfArgs(t *testing.T) {
 	}
 }
 
-func TestAllowsAllCommands(t *testing.T) {
-	for commands, want := range map[string]bool{`"*"`: true, `"**"`: true, `"* *"`: false, `"exec"`: false, `"exec", "*"`: true, ``: false, `"* list"`: false, `"a*"`: false} {
-		if got := argsPolicy(t, "commands = ["+commands+"]").AllowsAllCommands(); got != want {
+func TestOpenCommands(t *testing.T) {
+	for commands, want := range map[string]string{
+		`"login", "mcp list", "doctor"`: "", ``: "", `"exec"`: "", `"mcp"`: "mcp add, mcp login, mcp logout, mcp remove", `"features *"`: "features disable, features enable",
+		`"sandbox ls", "app-server daemon", "app-server *"`: "app-server daemon, sandbox", `"debug app-server send-message-v2", "s*"`: "", `"a*"`: "apply, archive",
+	} {
+		if got := strings.Join(argsPolicy(t, "commands = ["+commands+"]").OpenCommands(), ", "); got != want {
 			t.Errorf("[%s]: got %v, want %v", commands, got, want)
 		}
+	}
+	if open := argsPolicy(t, `commands = ["*"]`).OpenCommands(); !slices.Contains(open, "mcp add") || slices.Contains(open, "sandbox") {
+		t.Errorf("%q", open)
 	}
 }
 

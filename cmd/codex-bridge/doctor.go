@@ -194,15 +194,24 @@ func examineGate(cfg *config.Config) (finding, bool) {
 		`set policy.gate = true, with "pre_tool_use" in hooks.events`}, true
 }
 
-// examineCommands warns if other Codex commands run without the policy.
+// examineCommands warns if Codex commands that are not harmless run without the policy.
 func examineCommands(cfg *config.Config) (finding, bool) {
 	p, err := policy.New(cfg.Policy, cfg.Place)
-	if err != nil || p.Mode() != config.Enforce || !p.AllowsAllCommands() {
+	if err != nil || p.Mode() != config.Enforce {
 		return finding{}, false
 	}
-	return finding{"commands", warn, "codex queue and others, started through us, run without this policy: policy.commands is " +
+	open := p.OpenCommands()
+	if open == nil {
+		return finding{}, false
+	}
+	const maxNamed = 4
+	list := "codex " + strings.Join(open[:min(maxNamed, len(open))], ", ")
+	if more := len(open) - maxNamed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return finding{"commands", warn, list + ", started through us, run without this policy: policy.commands is " +
 		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, origin(cfg, "policy.commands")),
-		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
+		"remove the patterns that nobody needs, or leave the key out: the default has the harmless commands"}, true
 }
 
 func examineCodex(ctx context.Context, cfg *config.Config, trial string) []finding {

@@ -45,7 +45,7 @@ func checkWord(args []string) error {
 // of a command, or the last word of one.
 func nearCommands(word string, alone bool) []string {
 	const minPrefix = 3
-	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(ownCommands, argv.Commands()))))
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(ownCommands, argv.FirstWords()))))
 	longer := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, word) })
 	last := commandsByLastWord()
 	near := config.Nearest(word, names)

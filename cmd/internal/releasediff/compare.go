@@ -50,6 +50,7 @@ const (
 	HookEvent        Kind = "hook event"
 	RequirementField Kind = "requirement field"
 	Flag             Kind = "flag"
+	Command          Kind = "command"
 	ConfigKey        Kind = "config key"
 	Feature          Kind = "feature"
 )
@@ -79,6 +80,7 @@ func Compare(tested, other *codex.Release) ([]Change, error) {
 		c.compareFeatures(tested.Features, other.Features)
 	}
 	if read(codex.PartFlags) {
+		c.compareNames(tested.Commands, other.Commands, func(name string) Change { return Change{Kind: Command, Name: name} })
 		c.compareLists(tested.Flags, other.Flags, Flag, func(command, flag string) Change {
 			return Change{Kind: Flag, Command: command, Name: flag}
 		})

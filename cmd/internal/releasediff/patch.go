@@ -18,7 +18,7 @@ import (
 )
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,
-// the rows of methods and features, and the flags. A proposed row says "TODO: judge", and tests fail
+// the rows of methods, features and commands, and the flags. A proposed row says "TODO: judge", and tests fail
 // until a person has judged it. The policy refuses a new flag until there is a rule for it. The other
 // proposals are in the lines before the patch, which `git apply` ignores.
 func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
@@ -35,6 +35,7 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	}
 	files[schemaFile] = [2]string{string(methods.Schema), string(next)}
 	files[featuresFile] = [2]string{methods.FeatureTable, p.patchFeatures(changes)}
+	files[commandsFile] = [2]string{argv.CommandTable, patchCommands(changes)}
 	files[argvFile] = [2]string{argv.Source, patchFlags(changes)}
 	if err := p.patchRows(files, changes); err != nil {
 		return nil, err
@@ -76,6 +77,26 @@ func (p *proposer) patchFeatures(changes []Change) string {
 			now := p.proposedFeature(c.Name, c.Is)
 			row.Stage, row.Default = now.Stage, now.Default
 			lines[at] = row.String() + "\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// patchCommands returns the table of commands with rows for new commands. Rows of commands that are gone stay, for
+// the supported releases that have them.
+func patchCommands(changes []Change) string {
+	lines := strings.SplitAfter(argv.CommandTable, "\n")
+	for _, c := range changes {
+		if c.Change != isNew+" "+string(Command) {
+			continue
+		}
+		at := slices.IndexFunc(lines, func(line string) bool {
+			name, _, _ := strings.Cut(line, " |")
+			name, _, _ = strings.Cut(name, ",")
+			return !strings.HasPrefix(line, "#") && (line == "" || name >= c.Name)
+		})
+		if !strings.HasPrefix(lines[at], c.Name+" |") {
+			lines = slices.Insert(lines, at, c.Name+" | door | | TODO: judge\n")
 		}
 	}
 	return strings.Join(lines, "")

@@ -22,6 +22,7 @@ const (
 	valuesFile   = "bridge/setting/values.go"
 	needsFile    = "bridge/setting/requirements.go"
 	eventsFile   = "relay/hook/event.go"
+	commandsFile = "bridge/argv/commands.txt"
 	argvFile     = "bridge/argv/flags.go"
 	flagsFile    = argvFile + ", bridge/policy/argflags.go"
 	keysFile     = "bridge/policy/override.go, bridge/policy/overlaykeys.go"
@@ -117,6 +118,8 @@ func (p *proposer) proposeFor(c *Change) {
 		if slices.Contains(readRequirements, c.Like) {
 			c.Verdict = "read"
 		}
+	case Command:
+		c.Like, c.Verdict, c.Place = nearest(c.Name, p.tested.Commands, nil), "refused", commandsFile
 	case Flag:
 		c.Like, c.Place = nearest(c.Name, p.tested.Flags[c.Command], nil), flagsFile
 		c.Verdict = p.flagVerdict(c.Command, cmp.Or(c.Like, c.Name))

@@ -69,6 +69,7 @@ func TestCompare(t *testing.T) {
 	delete(other.Enums, "SortDirection")
 	add(other.Requirements, "ConfigRequirements", "allowedSandboxModesByHost")
 	add(other.Flags, "codex", "--remote-control-token=")
+	other.Commands = append(slices.Clone(other.Commands[1:]), "debug app-server send-message-v3")
 	add(other.Flags, "codex app-server", "--ws-origin=")
 	other.ConfigKeys = append(slices.Clone(other.ConfigKeys[1:]), "openai_realtime_base_url", "sandbox_workspace_write.writable_files")
 	other.Features["shell_tool_v2"], other.Features["old_thing"] = "stable true", "removed false"
@@ -99,6 +100,8 @@ func TestCompare(t *testing.T) {
 		{Change: "new feature", Kind: Feature, Name: "old_thing", Is: "removed false", Verdict: "none", Place: featuresFile},
 		{Change: "gone feature", Kind: Feature, Name: "personality", Was: tested.Features["personality"]},
 		{Change: "new feature", Kind: Feature, Name: "shell_tool_v2", Is: "stable true", Like: "shell_tool", Verdict: "judged", Place: featuresFile},
+		{Change: "new command", Kind: Command, Name: "debug app-server send-message-v3", Like: "debug app-server send-message-v2", Verdict: "refused", Place: commandsFile},
+		{Change: "gone command", Kind: Command, Name: "agents"},
 		{Change: "new flag", Kind: Flag, Command: "codex", Name: "--remote-control-token=", Like: "--remote-auth-token-env=", Verdict: "refused", Place: flagsFile},
 		{Change: "new flag", Kind: Flag, Command: "codex app-server", Name: "--ws-origin=", Like: "--ws-audience=", Verdict: "pass", Place: flagsFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "openai_realtime_base_url", Like: "openai_base_url", Verdict: "refused", Place: keysFile},
@@ -122,7 +125,7 @@ func TestCompare(t *testing.T) {
 // A part that one release lacks because it could not be read is not compared.
 func TestCompareSkipsUnreadParts(t *testing.T) {
 	tested, other := releases(t)
-	other.Types, other.Enums, other.Requirements, other.Features, other.Flags, other.ConfigKeys = nil, nil, nil, nil, nil, nil
+	other.Types, other.Enums, other.Requirements, other.Features, other.Flags, other.Commands, other.ConfigKeys = nil, nil, nil, nil, nil, nil, nil
 	other.Unread = map[codex.Part]string{codex.PartTypes: "no", codex.PartFeatures: "no", codex.PartFlags: "no", codex.PartConfigKeys: "no"}
 	changes, err := Compare(tested, other)
 	if err != nil || len(changes) != 0 {
@@ -183,6 +186,7 @@ func TestPatchApplies(t *testing.T) {
 		"codex":            slices.DeleteFunc(slices.Clone(tested.Flags["codex"]), func(flag string) bool { return flag == "--oss" || flag == "--no-daemon" }),
 		"codex app-server": append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "-x="),
 	}
+	other.Commands = append(slices.Clone(tested.Commands), "app-server extra", "zz")
 	other.Unread = map[codex.Part]string{codex.PartConfigKeys: "no"}
 	other.ConfigKeys = nil
 
@@ -226,6 +230,7 @@ func TestPatchApplies(t *testing.T) {
 			"\naa_first | stable | true | user | TODO: judge\nagent_message_board |", "\nmemories | stable | true | user | Codex lets",
 			"\nzz_last | under development | false | user | TODO: judge\n",
 		},
+		"../argv/commands.txt": {"\napp-server extra | door | | TODO: judge\napp-server generate-internal", "\nzz | door | | TODO: judge\n"},
 		"../argv/flags.go": {
 			"\t\t{\"--ws-max-clock-skew-seconds\", nil, oneValue},\n\t\t{\"--ws-origin\", nil, oneValue},\n\t\t{\"--stderr\", nil, noValue},\n\t}\n",
 			"\t\t{\"--model\", []string{\"-m\"}, oneValue},\n\t\t{\"--local-provider\", nil, oneValue},\n",
@@ -272,7 +277,7 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Errorf("Codex has no requirement %s", name)
 		}
 	}
-	for _, files := range []string{schemaFile, featuresFile, tableFile, needsFile, eventsFile, flagsFile, keysFile} {
+	for _, files := range []string{schemaFile, featuresFile, commandsFile, tableFile, needsFile, eventsFile, flagsFile, keysFile} {
 		for file := range strings.SplitSeq(files, ", ") {
 			if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
 				t.Error(err)
