@@ -107,7 +107,7 @@ func (c *argsDecider) decideRow() {
 	case door != nil:
 		c.requireNamed(door.Name, words, "it "+door.Why+", and only a pattern that writes it out allows it")
 	case row.HasNested() && c.line.Next != "":
-		c.requireNamed(strings.Join(words, " "), words, "the bridge does not know this command of Codex")
+		c.requireNamed(strings.Join(words, " "), words, "codex-bridge does not know this command of Codex; a later codex-bridge may")
 	case row.HasNested() && c.hasUnknown():
 		c.refuse("codex "+row.Name, ruleCommands, "a flag after it is unknown, so the bridge can't find the command in it", "write the flag at the end, or remove it")
 	case row.Verdict == argv.Bridged:

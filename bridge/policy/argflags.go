@@ -76,7 +76,7 @@ func (c *argsDecider) decideFlag(item argv.Item) {
 		judge(c, item)
 		return
 	}
-	c.refuse(c.flagText(item), ruleMode, "the policy has no rule for this flag", "remove it, or add it to codex.args, which the policy does not check")
+	c.refuse(c.flagText(item), ruleMode, "the policy has no rule for this flag", "remove it")
 }
 
 func (c *argsDecider) decideSandbox(item argv.Item) {

@@ -71,13 +71,36 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	case "--enable", "--disable":
 		what += " " + argText(item.Value)
 	}
-	switch found, lost := c.p.checkOverride(key, value); {
+	found, lost := c.p.checkOverride(key, value)
+	if advice := c.flagInstead(key); found != nil && advice != "" {
+		found.Reason = "the policy never allows it: " + advice
+	}
+	switch {
 	case found == nil:
 	case lost && (item.Name == "--config" || item.Name == "--enable" || item.Name == "--disable"):
 		c.refuse(what, found.Rule, found.Reason, found.Hint)
 	default:
 		c.drop(item, what, found.Rule, found.Reason, found.Hint)
 	}
+}
+
+// flagInstead says what to use in place of a key that never passes, on a command line that has flags and no
+// fields; "" for another key, and for an app-server, whose clients have the fields.
+func (c *argsDecider) flagInstead(key string) string {
+	folded := foldName(key)
+	switch {
+	case c.line.Proxy:
+		return ""
+	case folded == "approvalpolicy" && c.line.Exec():
+		return "exec asks nobody; it uses \"never\" where " + ruleApproval + " has it, and else the bridge declines each question"
+	case folded == "approvalpolicy":
+		return "use the flag --ask-for-approval"
+	case folded == "sandboxmode":
+		return "use the flag --sandbox"
+	case folded == "approvalsreviewer":
+		return "use the flag --approve-for-me"
+	}
+	return ""
 }
 
 // checkOverride returns the change that the policy would make to an overlay with this key and

@@ -46,8 +46,8 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Hint = "remove the line, or set \"allow\""
 	case !known:
-		r.Rule, r.Reason = ruleUnknown, "Codex "+methods.Measured+" has no such method"
-		r.Hint = "if you trust it, set " + key + ` = "allow"`
+		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+methods.Measured+", and this is none of them"
+		r.Hint = "update codex-bridge, or use Codex " + methods.Measured + "; to allow the method without a check, set " + key + ` = "allow"`
 	default:
 		r.Rule, r.Reason = ruleMethods, row.Why
 		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -105,6 +106,20 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	return err
 }
 
+// reportEvent prints a refused command line as an event of exec, for callers that read no stderr.
+func reportEvent(out io.Writer, args []string, err error) {
+	line := argv.Parse(args)
+	wantsEvents := slices.ContainsFunc(line.Items, func(i argv.Item) bool { return i.Name == "--json" && i.State == argv.Valid })
+	var refused *refusedArgs
+	if !line.Exec() || !wantsEvents || !errors.As(err, &refused) {
+		return
+	}
+	_ = json.NewEncoder(out).Encode(struct { // the status and stderr also say it
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}{"error", "codex-bridge: " + plain(refused.problem)})
+}
+
 // keyEnv is a variable with an API key, which exec uses and an app-server does not (measured). The
 // bridge logs in with it, and Codex does not store it.
 const keyEnv = "CODEX_API_KEY"
@@ -144,7 +159,7 @@ func (r *execRun) run(ctx context.Context) error {
 	}
 	r.turn.Opened(thread)
 	for _, text := range r.notices {
-		raw, err := json.Marshal(map[string]string{"summary": text})
+		raw, err := json.Marshal(map[string]any{"summary": text, "details": nil})
 		if err != nil {
 			return err
 		}

@@ -48,6 +48,7 @@ func main() {
 		}
 	}
 	if err := runAsCodex(args); err != nil {
+		reportEvent(os.Stdout, args, err)
 		os.Exit(report(err))
 	}
 }

@@ -330,6 +330,35 @@ func TestExecDeclines(t *testing.T) {
 	}
 }
 
+// The events of --json are those of Codex alone, also where the bridge has notices for the user. A refused flag is an
+// event, too.
+func TestExecEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codex: codexPath, config: "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"})
+	args := []string{"exec", "--json", "-c", `approval_policy="never"`, "-s", "workspace-write", "SAY: hello"}
+	events := func(program string) (string, string) {
+		out, stderr, status := w.execute(program, "", args...)
+		if status != 0 {
+			t.Errorf("%s: status %d\n%s", program, status, stderr)
+		}
+		return threadUUID.ReplaceAllString(out, "ID"), stderr
+	}
+	want, _ := events(codexPath)
+	got, stderr := events(proxyPath)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-codex +bridge)\n%s", diff)
+	}
+	for _, text := range []string{"warning: codex-bridge has removed -s workspace-write", "exec asks nobody; it uses \"never\" where policy.approval has it"} {
+		if !strings.Contains(strings.ReplaceAll(stderr, `\"`, `"`), text) {
+			t.Errorf("no %q in\n%s", text, stderr)
+		}
+	}
+	out, stderr, status := w.execute(proxyPath, "", "exec", "--json", "--yolo", "x")
+	if want := `{"type":"error","message":"codex-bridge: --yolo: `; status != 2 || !strings.HasPrefix(out, want) || strings.Count(out, "\n") != 1 || !strings.HasPrefix(stderr, "codex-bridge: --yolo: ") {
+		t.Errorf("status %d\n%s%s", status, out, stderr)
+	}
+}
+
 // Under the name codex, exec runs under the policy too, and the decision log has its requests.
 func TestExecAsCodex(t *testing.T) {
 	t.Parallel()

@@ -60,7 +60,7 @@ type notification struct {
 func NewExecTurn(o ExecOptions) *ExecTurn {
 	t := &ExecTurn{done: make(chan struct{})}
 	if o.JSON {
-		t.form = &jsonForm{out: o.Out, ids: map[string]string{}}
+		t.form = &jsonForm{out: o.Out, err: o.Err, ids: map[string]string{}}
 	} else {
 		t.form = &textForm{ExecOptions: o}
 	}
@@ -196,6 +196,13 @@ func warningOf(method string, params rpc.Value) (string, bool) {
 		return textOf(params, "message"), true
 	}
 	return "", false
+}
+
+// isOwnNotice reports whether the bridge has sent a notification that warns. Codex's own ones always have details.
+// Among the events of --json it would look like an error of the turn, and shift the ids of items.
+func isOwnNotice(method string, params rpc.Value) bool {
+	details := params.Get("details")
+	return method == "configWarning" && details.Exists() && string(details.Raw()) == "null"
 }
 
 // errorOf returns the text of an error of a turn.

@@ -235,6 +235,23 @@ func TestExecSandboxes(t *testing.T) {
 	}
 }
 
+// TestExecEventsLackNoticesOfTheBridge checks that a notice of the bridge goes to stderr, so that the events are those
+// of Codex alone.
+func TestExecEventsLackNoticesOfTheBridge(t *testing.T) {
+	var out, stderr bytes.Buffer
+	turn := follow.NewExecTurn(follow.ExecOptions{Out: &out, Err: &stderr, JSON: true})
+	turn.Opened(follow.ExecThread{ID: "T"})
+	turn.Started("t", false)
+	turn.Show("configWarning", value(t, `{"summary":"changed","details":null}`))
+	turn.Show("configWarning", value(t, `{"summary":"Codex's own","details":"why"}`))
+	const want = `{"type":"thread.started","thread_id":"T"}
+{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Codex's own (why)"}}
+`
+	if out.String() != want || stderr.String() != "warning: changed\n" {
+		t.Errorf("%s%s", out.String(), stderr.String())
+	}
+}
+
 // A thread that no turn follows prints its warnings.
 func TestExecWithoutTurn(t *testing.T) {
 	var stderr bytes.Buffer

@@ -16,6 +16,7 @@ import (
 // jsonForm prints events as lines of JSON.
 type jsonForm struct {
 	out     io.Writer
+	err     io.Writer
 	ids     map[string]string // the ids of the started items in the events, by those of Codex
 	n       int
 	plan    string // the id of the list of tasks; "" for none
@@ -35,7 +36,11 @@ func (f *jsonForm) opened(t ExecThread) { f.event("thread.started", "thread_id",
 func (f *jsonForm) end(*string) {}
 
 func (f *jsonForm) show(method string, params rpc.Value) {
-	if text, ok := warningOf(method, params); ok && !strings.HasPrefix(text, sandboxHint) {
+	switch text, ok := warningOf(method, params); {
+	case ok && isOwnNotice(method, params):
+		fmt.Fprintf(f.err, "warning: %s\n", StripControls(text))
+		return
+	case ok && !strings.HasPrefix(text, sandboxHint):
 		f.problem(text)
 		return
 	}
