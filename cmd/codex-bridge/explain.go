@@ -64,7 +64,7 @@ func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
 		defer f.Close()
 		in, name = f, c.File
 	}
-	if f, ok := in.(*os.File); ok && c.File == "" && isTerminal(f) {
+	if c.File == "" && isTerminal(os.Stdin) {
 		printError("codex-bridge: type one message, a JSON object, and then Ctrl-D; or name a file that has it")
 	}
 	text, err := io.ReadAll(in)
