@@ -211,7 +211,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 	}
 	return finding{"commands", warn, list + ", started through us, run without this policy: policy.commands is " +
 		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, origin(cfg, "policy.commands")),
-		"remove the patterns that nobody needs, or leave the key out: the default has the harmless commands"}, true
+		"remove the patterns that are not needed, or leave the key out: the default has the harmless commands"}, true
 }
 
 func examineCodex(ctx context.Context, cfg *config.Config, trial string) []finding {
