@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/userrules"
@@ -57,11 +58,16 @@ type shared struct {
 	gitEnv        []string                                    // set by SetGitEnv; nil: repositories are not checked
 	unenforced    atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
 	requirements  machineRequirements
+	mountPoints   *mountpoint.Keeper // set by SetMountPoints; nil: Codex creates its mount points itself
 }
 
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
 // not tested; "" for others. Call it before the conversation starts.
 func (g *Guard) SetUntestedCodex(f func() string) { g.untested = f }
+
+// SetMountPoints sets what keeps the mount points of protected paths that do not exist. Call it before
+// the conversation starts.
+func (g *Guard) SetMountPoints(keeper *mountpoint.Keeper) { g.mountPoints = keeper }
 
 // SetStartNotices sets sentences for the user, which the client gets once, after the first thread has
 // opened. Call it before the conversation starts.
@@ -193,6 +199,10 @@ func (g *Guard) Routes() []bridge.Route {
 		{
 			From: bridge.Codex, Method: "item/started", Why: "names the files of a patch, which the approval request omits",
 			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,
+		},
+		{
+			From: bridge.Codex, Method: "turn/completed", Why: "the mount points of protected paths that do not exist are removed", HandleServer: g.turnCompleted,
+			When: func() bool { return g.mountPoints != nil }, ReadOnly: true,
 		},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "Codex no longer waits for a response", HandleServer: g.serverRequestResolved},
 		{From: bridge.Codex, Method: bridge.Other, Why: "requests of Codex that the method table does not have", HandleServer: g.handleServerRequest},

@@ -69,6 +69,9 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
+	if policies[0].Mode() == config.Enforce {
+		g.holdMountPoints(thread, state.Thread)
+	}
 	state.Paths = &policy.PathLog{Paths: state.Paths}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
 	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)

@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 )
@@ -22,7 +23,7 @@ func World() policy.State { return WorldOf(config.Codex{}) }
 
 // WorldOf returns the World of a Codex that is started with c.
 func WorldOf(c config.Codex) policy.State {
-	state := policy.State{Now: time.Now, Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
+	state := policy.State{Now: time.Now, Paths: filesystem{}, Repositories: filesystem{}, IsFile: isFile, PolicyFiles: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
 		state.StartFolder, _ = filesystem{}.Canonical(dir)
 	}
@@ -377,6 +378,12 @@ func (filesystem) PolicyFiles(folder string) []string {
 		}
 	}
 	return files
+}
+
+// isFile implements policy.State.IsFile.
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && !mountpoint.IsLeftOver(path)
 }
 
 // Canonical implements policy.Paths.

@@ -10,6 +10,9 @@ import (
 	"codex-bridge.example/bridge/rules"
 )
 
+// workspaceRootsKey is the key of a profile's entries for paths below each workspace root.
+const workspaceRootsKey = ":workspace_roots"
+
 // profileEntries returns the entries of the profile: the access of commands by path.
 //
 // Measured with Codex 0.169: the deeper of two entries wins, and "write" wins over "read" on one
@@ -46,14 +49,14 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 			between(folder, at)
 		}
 	}
-	relative := p.relativeEntries(reads)
+	relative := p.relativeEntries(st, folders, reads)
 	for at, access := range relative {
 		if access == "read" { // also for a turn in a subfolder
 			entries[filepath.Join(folders[0], filepath.FromSlash(at))] = access
 		}
 	}
 	if len(relative) > 0 {
-		entries[":workspace_roots"] = relative
+		entries[workspaceRootsKey] = relative
 	}
 	// Measured with Codex 0.169: it resolves the links of $TMPDIR again for each command. With
 	// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
@@ -111,8 +114,9 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 
 // relativeEntries returns the entries for policy.protected_paths in each workspace root: "read" for
 // the path, and "write" for each folder above it, which makes it a mount of its own. A folder that
-// is read-only in one root is read-only in all.
-func (p *Policy) relativeEntries(reads []string) map[string]string {
+// is read-only in one root is read-only in all. So is a file in place of such a folder: Codex can't
+// mount anything below it, and would run no command.
+func (p *Policy) relativeEntries(st State, folders, reads []string) map[string]string {
 	ends := map[string]bool{} // ends of read-only paths, after rules.FoldCase
 	add := func(path string) {
 		names := strings.FieldsFunc(rules.FoldCase(path), func(c rune) bool { return c == '/' || c == '\\' })
@@ -134,7 +138,7 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 	for _, segments := range own {
 		for i := 1; i <= len(segments); i++ {
 			at := strings.Join(segments[:i], "/")
-			if ends[rules.FoldCase(at)] {
+			if ends[rules.FoldCase(at)] || i < len(segments) && st.hasFile(folders, at) {
 				relative[at] = "read"
 				break
 			}
@@ -142,6 +146,13 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 		}
 	}
 	return relative
+}
+
+// hasFile reports whether a path, relative to one of the folders, is a file.
+func (st State) hasFile(folders []string, name string) bool {
+	return st.IsFile != nil && slices.ContainsFunc(folders, func(folder string) bool {
+		return st.IsFile(filepath.Join(folder, filepath.FromSlash(name)))
+	})
 }
 
 // profileTable returns the overlay's table `permissions`.

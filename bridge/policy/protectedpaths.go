@@ -158,6 +158,19 @@ func (t *Thread) mountsReadOnly(kept []string) bool {
 	return false
 }
 
+// ReadOnlyNames returns the paths that the profile makes read-only below each workspace root, with
+// slashes.
+func (f Profile) ReadOnlyNames() (names []string) {
+	relative, _ := f.Entries[workspaceRootsKey].(map[string]string)
+	for name, access := range relative {
+		if access == "read" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // addProtected adds paths to policy.protected_paths. p is a copy.
 func (p *Policy) addProtected(paths [][]string) {
 	p.protectedByName = maps.Clone(p.protectedByName)

@@ -146,6 +146,22 @@ func (t *Thread) WritableFolders() []string {
 	return slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots)
 }
 
+// WorkspaceRoots returns the outermost folders in which the profile's entries below a workspace root
+// count, without temporary folders and the writable roots of Codex's configuration.
+func (t *Thread) WorkspaceRoots(st State) []string {
+	if t.Sandbox != workspaceWrite.String() {
+		return nil
+	}
+	roots := []string{t.Workspace}
+	for _, path := range append([]string{t.Cwd}, t.Roots...) {
+		at, err := st.canonical(path)
+		if err == nil && !withinAny(roots, at) && !st.OverlapsTemp(at) && !withinAny(t.Profile.Roots, at) {
+			roots = append(roots, at)
+		}
+	}
+	return roots
+}
+
 // NewThread returns the thread of a response that Verify accepted.
 func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()

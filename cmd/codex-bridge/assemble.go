@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turns"
 	"codex-bridge.example/relay/approvals"
@@ -43,6 +46,8 @@ type sharedParts struct {
 	limiter *approvals.Limiter
 	owners  threads.Owners // of sessions
 	config  atomic.Pointer[config.Config]
+
+	mountPoints *mountpoint.Keeper
 }
 
 // newSharedParts creates the shared parts of one Codex. The caller closes them.
@@ -54,6 +59,10 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 		return nil, err
 	}
 	s.guard.SetFolderPolicies(folderPolicies(func() bool { return s.config.Load().Skipped() }, log))
+	if folder, err := store.Folder(); err == nil {
+		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
+	}
+	s.guard.SetMountPoints(s.mountPoints)
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
 	oldest := enforceable(cfg)
 	s.guard.HoldRequirements(configFiles().Requirements)
@@ -68,8 +77,9 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 // setConfig applies a changed configuration.
 func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
 
-// close closes the shared parts.
+// close closes the shared parts, after Codex has ended.
 func (s *sharedParts) close() {
+	s.mountPoints.Close()
 	if err := s.socket.Close(); err != nil {
 		s.log.Error("can't close the socket of the hooks", "error", err)
 	}

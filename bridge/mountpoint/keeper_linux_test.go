@@ -1,0 +1,168 @@
+package mountpoint
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tree is a workspace and a state folder.
+type tree struct {
+	t           *testing.T
+	state, root string
+}
+
+func newTree(t *testing.T) *tree { return &tree{t, filepath.Join(t.TempDir(), "s"), t.TempDir()} }
+
+func (w *tree) keeper() *Keeper {
+	return New(w.state, slog.New(slog.DiscardHandler))
+}
+
+func (w *tree) folders(names ...string) (all []Folder) {
+	for _, name := range names {
+		all = append(all, Folder{w.root, name})
+	}
+	return all
+}
+
+func (w *tree) check(what string, want ...string) {
+	w.t.Helper()
+	var got []string
+	err := filepath.WalkDir(w.root, func(path string, _ fs.DirEntry, err error) error {
+		if path != w.root {
+			got = append(got, strings.TrimPrefix(path, w.root+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		w.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// checkNoRecords checks that the state folder records nothing.
+func (w *tree) checkNoRecords() {
+	w.t.Helper()
+	if found, _ := filepath.Glob(filepath.Join(w.state, "*"+recordSuffix)); len(found) > 0 {
+		w.t.Errorf("records are left: %q", found)
+	}
+}
+
+func (w *tree) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// abandon ends a Keeper like a killed process.
+func (k *Keeper) abandon() { k.records.close() }
+
+func TestHoldAndRelease(t *testing.T) {
+	w := newTree(t)
+	k := w.keeper()
+	all := w.folders(".github/workflows", ".vscode")
+	k.Hold("a", all)
+	k.Hold("b", all[1:])
+	w.check("held", ".github", ".github/workflows", ".vscode")
+	k.Release("a")
+	w.check("held by one", ".vscode")
+	k.Release("b")
+	w.check("released")
+	w.checkNoRecords()
+	k.Release("b")
+	k.Hold("a", all)
+	k.Close()
+	w.check("closed")
+	w.checkNoRecords()
+}
+
+// TestUserFoldersStay checks that what the user has, or creates meanwhile, is not removed.
+func TestUserFoldersStay(t *testing.T) {
+	w := newTree(t)
+	w.must(os.Mkdir(filepath.Join(w.root, ".vscode"), 0o755))
+	w.must(os.WriteFile(filepath.Join(w.root, "file"), nil, 0o644))
+	k := w.keeper()
+	k.Hold("a", w.folders(".vscode", ".github/workflows", "file/below", "ci.yml", "other/ci.yml"))
+	w.check("held", ".github", ".github/workflows", ".vscode", "ci.yml", "file", "other", "other/ci.yml")
+	w.must(os.WriteFile(filepath.Join(w.root, ".github/workflows/x"), nil, 0o644))
+	w.must(os.Mkdir(filepath.Join(w.root, "other/mine"), 0o755))
+	w.must(os.Remove(filepath.Join(w.root, "ci.yml"))) // as git does before it checks out a file
+	w.must(os.WriteFile(filepath.Join(w.root, "ci.yml"), nil, 0o644))
+	k.Close()
+	w.check("closed", ".github", ".github/workflows", ".github/workflows/x", ".vscode", "ci.yml", "file", "other", "other/mine")
+}
+
+// TestLinksAreNotFollowed checks that no folder is created outside the root.
+func TestLinksAreNotFollowed(t *testing.T) {
+	w, outside := newTree(t), t.TempDir()
+	w.must(os.Symlink(outside, filepath.Join(w.root, ".github")))
+	k := w.keeper()
+	k.Hold("a", w.folders(".github/workflows"))
+	k.Close()
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	w.check("closed", ".github")
+}
+
+// TestKilledKeeper checks that another bridge removes what a killed one has left, but nothing that a
+// third one uses.
+func TestKilledKeeper(t *testing.T) {
+	w := newTree(t)
+	killed, user := w.keeper(), w.keeper()
+	killed.Hold("a", w.folders(".github/workflows", ".vscode"))
+	w.must(os.MkdirAll(filepath.Join(w.root, ".github/.codex"), 0o755)) // as a killed Codex leaves it
+	user.Hold("b", w.folders(".vscode"))
+	killed.abandon()
+	w.keeper().Close()
+	w.check("another bridge", ".vscode")
+	user.Close()
+	w.check("the last bridge")
+	w.checkNoRecords()
+}
+
+// TestLeftOver checks that an empty read-only file in place of a folder is removed, and no other file.
+func TestLeftOver(t *testing.T) {
+	w := newTree(t)
+	w.must(os.WriteFile(filepath.Join(w.root, ".github"), nil, 0o444))
+	w.must(os.WriteFile(filepath.Join(w.root, ".vscode"), nil, 0o644))
+	w.must(os.WriteFile(filepath.Join(w.root, "ci"), []byte("x"), 0o444))
+	k := w.keeper()
+	if removed := k.Hold("a", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
+		t.Errorf("removed %q", removed)
+	}
+	k.Close()
+	w.check("closed", ".vscode", "ci")
+}
+
+// TestNilKeeper checks a bridge without a state folder.
+func TestNilKeeper(t *testing.T) {
+	var k *Keeper
+	k.Hold("a", []Folder{{"/", "x"}})
+	k.Release("a")
+	k.Close()
+}
+
+func TestMounts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mountinfo")
+	const text = "1 0 0:1 / / rw - ext4 a rw\n2 1 0:1 /x /code/a\\040b\\134/.vscode ro - ext4 a rw\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := readMountInfo(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]bool{`/code/a b\/.vscode`: true, `/code/a b\`: true, `/code/a b`: false, `/code/a b\/.vscode/x`: false, `/code/a b\/.vs`: false} {
+		if got := mounts(found).include(at); got != want {
+			t.Errorf("%s: %v", at, got)
+		}
+	}
+}

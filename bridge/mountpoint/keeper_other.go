@@ -1,0 +1,23 @@
+//go:build !linux
+
+package mountpoint
+
+import "log/slog"
+
+// Keeper does nothing: only Codex's sandbox on Linux needs mount points.
+type Keeper struct{}
+
+// New returns nil.
+func New(string, *slog.Logger) *Keeper { return nil }
+
+// Hold does nothing.
+func (*Keeper) Hold(string, []Folder) []string { return nil }
+
+// Release does nothing.
+func (*Keeper) Release(string) {}
+
+// Close does nothing.
+func (*Keeper) Close() {}
+
+// IsLeftOver returns false.
+func IsLeftOver(string) bool { return false }

@@ -1,0 +1,140 @@
+package mountpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"codex-bridge.example/bridge/store"
+)
+
+// records are the files in which the bridges of a state folder record what they have created. A bridge
+// locks its file as long as it runs, so the file of a killed one can be locked by another.
+type records struct {
+	folder string
+	own    *os.File // nil before the first write
+}
+
+const (
+	recordSuffix = ".json"
+	// lockName is the file that a bridge locks for a change. Its mode forbids reading: a lock needs an
+	// open file, and sandboxed commands can read the files of the user, but not write them.
+	lockName    = "lock"
+	lockMode    = 0o200
+	lockTimeout = 2 * time.Second
+)
+
+// locked calls do while no other bridge of the state folder is in locked. others are the folders that
+// running bridges record, left those of bridges that were killed. After do succeeds, these files are
+// removed.
+func (r *records) locked(do func(others map[Folder]bool, left []Folder) error) error {
+	if err := store.EnsurePrivateFolder(r.folder); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(r.folder, lockName), os.O_CREATE|os.O_WRONLY, lockMode)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	for end := time.Now().Add(lockTimeout); !tryLock(lock); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return errors.New("another codex-bridge keeps " + lock.Name() + " locked")
+		}
+	}
+	others, left, dead, err := r.read()
+	if err != nil {
+		return err
+	}
+	if err := do(others, left); err != nil {
+		return err
+	}
+	for _, file := range dead {
+		_ = os.Remove(file)
+	}
+	return nil
+}
+
+func tryLock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+
+// read reads the files of the other bridges; dead are the files of those that were killed.
+func (r *records) read() (others map[Folder]bool, left []Folder, dead []string, err error) {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	others = make(map[Folder]bool)
+	for _, entry := range entries {
+		at := filepath.Join(r.folder, entry.Name())
+		if !strings.HasSuffix(at, recordSuffix) || r.own != nil && at == r.own.Name() {
+			continue
+		}
+		folders, running, err := readRecord(at)
+		if err != nil {
+			continue // its bridge has just removed it
+		}
+		if !running {
+			left, dead = append(left, folders...), append(dead, at)
+			continue
+		}
+		for _, folder := range folders {
+			others[folder] = true
+		}
+	}
+	return others, left, dead, nil
+}
+
+// readRecord reads the file of a bridge, and reports whether that bridge runs.
+func readRecord(at string) (folders []Folder, running bool, err error) {
+	file, err := os.OpenFile(at, os.O_RDWR, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = file.Close() }()
+	running = !tryLock(file)
+	_ = json.NewDecoder(file).Decode(&folders) // an incomplete file names what was not created yet
+	return folders, running, nil
+}
+
+// write replaces what the file of this bridge records. Without folders it removes the file.
+func (r *records) write(folders []Folder) error {
+	if len(folders) == 0 {
+		if r.own != nil {
+			_ = os.Remove(r.own.Name())
+		}
+		r.close()
+		return nil
+	}
+	if r.own == nil {
+		file, err := os.CreateTemp(r.folder, "*"+recordSuffix)
+		if err != nil {
+			return err
+		}
+		if !tryLock(file) {
+			return errors.Join(errors.New("can't lock "+file.Name()), file.Close())
+		}
+		r.own = file
+	}
+	text, err := json.Marshal(folders)
+	if err != nil {
+		return err
+	}
+	// The end of a longer, older text may stay behind it: only the first value counts.
+	if _, err := r.own.WriteAt(append(text, '\n'), 0); err != nil {
+		return err
+	}
+	return r.own.Truncate(int64(len(text)) + 1)
+}
+
+// close unlocks the file of this bridge. The next bridge takes over what it records.
+func (r *records) close() {
+	if r.own == nil {
+		return
+	}
+	_ = r.own.Close()
+	r.own = nil
+}
