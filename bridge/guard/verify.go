@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"codex-bridge.example/bridge"
@@ -79,12 +78,27 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if !enforced && g.Enforces() {
 			g.threads.revoke(opened) // as in SetPolicy
 		}
-		if shown := g.shownApproval(opened); shown != nil {
-			patch := rpc.NewEnvelopePatch(a.Envelope)
-			patch.Set(result, "approvalPolicy", shown)
-			a.Line = patch.Bytes()
-		}
+		g.showOpened(opened, a)
 	})
+}
+
+// showOpened changes the response that opened a thread to what the client sees.
+func (g *Guard) showOpened(thread string, a *bridge.ServerResponse) {
+	p := g.policy.Load()
+	if p.Mode() != config.Enforce {
+		return
+	}
+	result, t := a.Result(), g.threads.current(thread, lastGated)
+	patch := rpc.NewEnvelopePatch(a.Envelope)
+	if shown := p.ShownApproval(t); shown != nil {
+		patch.Set(result, "approvalPolicy", shown)
+	}
+	if shown := p.ShownRoots(t, result.Get("sandbox"), g.world); shown != nil {
+		patch.Set(result.Get("sandbox"), "writableRoots", shown)
+	}
+	if patch.Changed() {
+		a.Line = patch.Bytes()
+	}
 }
 
 // settingsUpdated verifies the settings that Codex reports as effective.
@@ -100,12 +114,12 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 		g.recordRevoked(msg.Method, rpc.ID{}, params.Get("threadId"), msg.Line, err)
 	}
 	if p := g.policy.Load(); p.Mode() == config.Enforce && msg.Line != nil {
-		showSettings(p, g.threads.current(id, lastGated), msg)
+		showSettings(p, g.threads.current(id, lastGated), g.world, msg)
 	}
 }
 
 // showSettings changes a thread/settings/updated to what the client sees.
-func showSettings(p *policy.Policy, t *policy.Thread, msg *bridge.ServerMessage) {
+func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, msg *bridge.ServerMessage) {
 	settings := msg.Root().Get("params").Get("threadSettings")
 	patch := rpc.NewEnvelopePatch(msg.Envelope)
 	if shown := p.ShownApproval(t); shown != nil {
@@ -114,6 +128,9 @@ func showSettings(p *policy.Policy, t *policy.Thread, msg *bridge.ServerMessage)
 	const profile = "activePermissionProfile"
 	if shown := p.ShownProfile(t, settings.Get(profile)); shown != nil {
 		patch.Set(settings, profile, shown)
+	}
+	if shown := p.ShownRoots(t, settings.Get("sandboxPolicy"), world); shown != nil {
+		patch.Set(settings.Get("sandboxPolicy"), "writableRoots", shown)
 	}
 	if patch.Changed() {
 		msg.Line = patch.Bytes()
@@ -131,15 +148,6 @@ func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
 		return
 	}
 	g.threads.unload(id)
-}
-
-// shownApproval returns the approval policy that the client is shown for a thread; nil if it is
-// shown Codex's.
-func (g *Guard) shownApproval(thread string) json.RawMessage {
-	if p := g.policy.Load(); p.Mode() == config.Enforce {
-		return p.ShownApproval(g.threads.current(thread, lastGated))
-	}
-	return nil
 }
 
 // recordRevoked logs that a thread takes no more turns. This holds even if the log can't be

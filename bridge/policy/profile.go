@@ -236,6 +236,51 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 	return nil
 }
 
+// ShownRoots returns the writable roots that the client sees in place of those that Codex reports for
+// a thread; nil if it sees Codex's. Codex also lists the folders that the profile mounts above
+// protected paths, in folders that are writable anyway.
+func (p *Policy) ShownRoots(t *Thread, sandbox rpc.Value, st State) json.RawMessage {
+	if t == nil || !t.Profile.Defined {
+		return nil
+	}
+	listed := WritableRoots(sandbox)
+	outer := []string{t.Workspace, t.Cwd}
+	for _, root := range listed {
+		if !t.Profile.mounts(root) {
+			outer = append(outer, root)
+		}
+	}
+	settings := ParseSandbox(sandbox)
+	for _, temp := range st.Temps {
+		if excluded := temp.Name == "/tmp" && settings.NoSlashTmp || temp.Name != "/tmp" && settings.NoTmpdir; !excluded {
+			outer = append(outer, temp.Path)
+		}
+	}
+	shown := slices.DeleteFunc(slices.Clone(listed), func(root string) bool {
+		return t.Profile.mounts(root) && slices.ContainsFunc(outer, func(folder string) bool {
+			return folder != "" && folder != root && Within(folder, root)
+		})
+	})
+	if len(shown) == len(listed) {
+		return nil
+	}
+	return jsonArray(shown)
+}
+
+// mounts reports whether the profile itself has a writable mount at a path.
+func (f Profile) mounts(path string) bool {
+	if f.Entries[path] == "write" {
+		return true
+	}
+	relative, _ := f.Entries[workspaceRootsKey].(map[string]string)
+	for name, access := range relative {
+		if access == "write" && strings.HasSuffix(path, string(filepath.Separator)+filepath.FromSlash(name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // isBridgeProfile reports whether the echoed profile is the one of the thread's overlay.
 func (e *verifier) isBridgeProfile(id string) bool {
 	f, ok := parseProfileName(id)

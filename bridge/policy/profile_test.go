@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,5 +216,65 @@ func TestVerifyProfileRequiresProfile(t *testing.T) {
 		if err := compile(t, cfg).VerifyProfile(&test.sent, value(t, test.result), st); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestFileAboveProtectedPath checks that a file in place of a folder above a protected path is
+// read-only itself. Codex could mount nothing below it.
+func TestFileAboveProtectedPath(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{".github/workflows", ".vscode", "a/b"}
+	st := state()
+	st.IsFile = func(path string) bool { return path == "/code/proj/.github" || path == "/code/proj/.vscode" }
+	want := map[string]any{
+		"/code/proj/.github": "read", "/code/proj/.vscode": "read", "/code/proj/a/b": "read",
+		":workspace_roots": map[string]any{".github": "read", ".vscode": "read", "a": "write", "a/b": "read"},
+	}
+	if diff := cmp.Diff(want, profileEntries(t, cfg, st, "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestShownRoots checks that the client does not see the mounts of the profile as writable roots, if
+// they are in writable folders.
+func TestShownRoots(t *testing.T) {
+	p, st := compile(t, contract()), state()
+	st.Temps = []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}, {Name: "$TMPDIR", Path: "/var/tmp/t"}}
+	thread := &policy.Thread{Workspace: "/code/proj", Profile: policy.Profile{Defined: true, Entries: map[string]any{
+		"/tmp/a": "write", "/tmp/a/bin": "read", "/var/tmp/t/a": "write",
+		":workspace_roots": map[string]string{".github": "write", ".github/workflows": "read"},
+	}}}
+	for name, test := range map[string]struct{ sandbox, want string }{
+		"mounts":               {`{"type":"workspaceWrite","writableRoots":["/code/proj/.github","/tmp/a","/var/tmp/t/a"]}`, `[]`},
+		"in another root":      {`{"type":"workspaceWrite","writableRoots":["/srv/out","/srv/out/.github"]}`, `["/srv/out"]`},
+		"in no root":           {`{"type":"workspaceWrite","writableRoots":["/srv/.github"]}`, ``},
+		"excluded /tmp":        {`{"type":"workspaceWrite","writableRoots":["/tmp/a","/var/tmp/t/a"],"excludeSlashTmp":true}`, `["/tmp/a"]`},
+		"excluded $TMPDIR":     {`{"type":"workspaceWrite","writableRoots":["/tmp/a","/var/tmp/t/a"],"excludeTmpdirEnvVar":true}`, `["/var/tmp/t/a"]`},
+		"a root of the client": {`{"type":"workspaceWrite","writableRoots":["/code/proj/sub"]}`, ``},
+	} {
+		if got := string(p.ShownRoots(thread, value(t, test.sandbox), st)); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+	thread.Profile.Defined = false
+	if got := p.ShownRoots(thread, value(t, `{"type":"workspaceWrite","writableRoots":["/code/proj/.github"]}`), st); got != nil {
+		t.Errorf("without a profile: %s", got)
+	}
+}
+
+// TestWorkspaceRoots checks in which folders a thread's protected paths are mounted.
+func TestWorkspaceRoots(t *testing.T) {
+	st := state()
+	st.Temps = []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}}
+	thread := &policy.Thread{
+		Workspace: "/code/proj", Cwd: "/code/proj/sub", Sandbox: "workspace-write",
+		Roots: []string{"/code/proj/.github", "/srv/out", "/srv/out/.github", "/tmp/a", "/srv/lib/x"}, Profile: policy.Profile{Roots: []string{"/srv/lib"}},
+	}
+	if got, want := thread.WorkspaceRoots(st), []string{"/code/proj", "/srv/out"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	thread.Sandbox = "read-only"
+	if got := thread.WorkspaceRoots(st); got != nil {
+		t.Errorf("read-only: %q", got)
 	}
 }
