@@ -6,9 +6,10 @@ import (
 )
 
 // Notice returns what a change takes away from a client that does not know the bridge, as a sentence
-// for its user, and the kind of change; two empty texts if the client loses nothing that it sent.
+// for its user, and the kind of change. It returns two empty texts if the client loses nothing that it
+// sent, unless a thread opens read-only because of its folder.
 func (c Change) Notice() (kind, sentence string) {
-	if c.From == nil || !c.restricts() {
+	if c.From == nil && !c.forbidsWorkspace() || !c.restricts() {
 		return "", ""
 	}
 	field := strings.TrimPrefix(c.Field, "params.")
@@ -47,7 +48,10 @@ func (c Change) restricts() bool {
 	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys:
 		return true
 	case ruleRoots: // otherwise it is the canonical path of the same folder
-		return c.To == nil || strings.HasPrefix(c.Field, "params.sandboxPolicy")
+		return c.To == nil || c.forbidsWorkspace() || strings.HasPrefix(c.Field, "params.sandboxPolicy")
 	}
 	return false
 }
+
+// forbidsWorkspace reports whether the change makes a thread read-only because of its folder.
+func (c Change) forbidsWorkspace() bool { return c.Rule == ruleRoots && c.Field == "params.sandbox" }
