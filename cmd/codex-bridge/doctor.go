@@ -109,6 +109,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineExposed(cfg)...)
+	all = append(all, examineLeftOvers(cfg)...)
 	all = append(all, examineTools(cfg)...)
 	all = append(all, examineTurns(cfg))
 	all = append(all, examineImages(cfg)...)
@@ -130,6 +131,9 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 	}
 	for _, one := range linkedRoots(cfg) {
 		all = append(all, finding{"configuration", warn, one.Problem() + "; it is not writable", one.Hint()})
+	}
+	for _, root := range missingRoots(cfg) {
+		all = append(all, finding{"configuration", warn, "policy.writable_roots: " + root + " does not exist, so it makes nothing writable", "correct the spelling, or create the folder"})
 	}
 	state := warn
 	if cfg.Policy.Mode == config.Enforce {

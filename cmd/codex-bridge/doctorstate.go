@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 )
@@ -63,6 +69,47 @@ func examineExposed(cfg *config.Config) []finding {
 		return []finding{{"protection", broken, fmt.Sprintf("the folder of the hooks' socket: %v", err), ""}}
 	}
 	return []finding{{"protection", fine, "commands can't write the configuration, the state or codex's own folder by way of a temporary folder; the hooks' socket is in " + folder, ""}}
+}
+
+// examineLeftOvers reports the empty files that killed commands have left in the current folder in place
+// of protected paths.
+func examineLeftOvers(cfg *config.Config) (all []finding) {
+	folder, err := os.Getwd()
+	if err != nil || cfg.Policy.Mode != config.Enforce {
+		return nil
+	}
+	var seen []string
+	for _, path := range cfg.Policy.ProtectedPaths {
+		names := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
+		for i := range names {
+			at := filepath.Join(folder, filepath.Join(names[:i+1]...))
+			if !slices.Contains(seen, at) && mountpoint.IsLeftOver(at) {
+				seen = append(seen, at)
+				all = append(all, finding{
+					"protection", warn, at + " is an empty file, which a killed command has left in place of a protected path",
+					"remove it with \"rm -f\", or let the next command under codex-bridge do so",
+				})
+			}
+		}
+	}
+	return all
+}
+
+// missingRoots returns the entries of policy.writable_roots that do not exist.
+func missingRoots(cfg *config.Config) (missing []string) {
+	home, _ := os.UserHomeDir()
+	for _, root := range cfg.Policy.WritableRoots {
+		path := root
+		if rest, ok := strings.CutPrefix(root, "~"); ok {
+			path = filepath.Join(home, rest)
+		}
+		if filepath.IsAbs(path) { // not one below ${workspace}
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				missing = append(missing, root)
+			}
+		}
+	}
+	return missing
 }
 
 // examineWriting returns an error if the state folder is not writable. For a database server
