@@ -46,6 +46,11 @@ func WorldOf(c config.Codex) policy.State {
 	}
 	folders := pathFolders(env)
 	AddPrograms(&state, folders...)
+	for _, folder := range folders {
+		if at, _ := followLinks(folder); at != "" {
+			state.PathFolders = append(state.PathFolders, at)
+		}
+	}
 	AddPrograms(&state, gitCandidates(folders)...)
 	AddPrograms(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {

@@ -28,7 +28,7 @@ type Keeper struct {
 // earlier bridge has left.
 func New(state string, log *slog.Logger) *Keeper {
 	k := &Keeper{records: &records{folder: state}, log: log, held: make(map[string][]Folder)}
-	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
+	if k.records.exist() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.changeLocked(func(map[Folder]bool) {})

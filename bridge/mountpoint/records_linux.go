@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,12 @@ const (
 	lockMode    = 0o200
 	lockTimeout = 2 * time.Second
 )
+
+// exist reports whether another bridge records folders.
+func (r *records) exist() bool {
+	entries, _ := os.ReadDir(r.folder)
+	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return strings.HasSuffix(entry.Name(), recordSuffix) })
+}
 
 // locked calls do while no other bridge of the state folder is in locked. others are the folders that
 // running bridges record, left those of bridges that were killed. After do succeeds, these files are

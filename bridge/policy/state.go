@@ -25,6 +25,8 @@ type State struct {
 	// Programs are programs that run outside the sandbox, such as the bridge itself, and folders of
 	// PATH.
 	Programs []string
+	// PathFolders are the folders of PATH among Programs. They may not exist.
+	PathFolders []string
 	// Links are links by which PATH or the configuration names such a program, or $TMPDIR a folder.
 	Links []string
 	// Hidden are folders that commands must not read, such as the folder of the hooks' socket and

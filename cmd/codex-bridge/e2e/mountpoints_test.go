@@ -162,6 +162,7 @@ func TestEndedCommandLeavesNoMountPoint(t *testing.T) {
 			t.Run(name+"/"+stage, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{config: missingConfig, mute: "many"})
+				w.env = append(w.env, "PATH="+w.workspace+"/tools/bin:"+os.Getenv("PATH"))
 				c := w.open(proxyArgv...)
 				c.initialize(nil)
 				settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
@@ -185,8 +186,8 @@ func TestEndedCommandLeavesNoMountPoint(t *testing.T) {
 					killAll(w.sleepers()) // Codex does not end the command of an interrupted turn
 					c.waitNames(name)
 				}
-				c.runTurn(thread, "RUN: echo LATER; ls -d .github/workflows .vscode")
-				if output := w.lastToolOutput(); !strings.Contains(output, "LATER") || !strings.Contains(output, ".github/workflows") {
+				c.runTurn(thread, "RUN: echo LATER; ls -d .github/workflows .vscode tools/bin; touch tools/bin/git")
+				if output := w.lastToolOutput(); !strings.Contains(output, "LATER") || !strings.Contains(output, ".github/workflows\n.vscode\ntools/bin\n") {
 					t.Errorf("the model got %q", output)
 				}
 				c.waitNames("after a later command")
