@@ -33,6 +33,23 @@ func TestUserReadsWhatWasRemoved(t *testing.T) {
 	c.closeAndWait()
 }
 
+// The user reads why a thread is read-only in a folder that the policy forbids, if the client sent no
+// sandbox and Codex would let the thread write.
+func TestUserReadsWhyFolderIsReadOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		codexConfig: "sandbox_mode = \"workspace-write\"\n",
+		config:      "[policy]\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nwritable_roots = [\"/code/mistyped\"]\n",
+	})
+	c := w.newAcceptingEditor(proxyArgv...)
+	c.must("thread/start", map[string]any{"cwd": w.workspace})
+	m := c.waitFor(0, "configWarning", func(m editor.Message) bool { return strings.Contains(m.Param("summary"), "sandbox to read-only") })
+	if text := m.Param("summary"); !strings.Contains(text, w.workspace+" is in none of the writable roots. The setting is policy.writable_roots in user ") {
+		t.Errorf("the user reads %q", text)
+	}
+	c.closeAndWait()
+}
+
 // The user reads which arguments of the editor were removed, once, without their values.
 func TestUserReadsWhichArgumentsWereRemoved(t *testing.T) {
 	t.Parallel()
