@@ -120,7 +120,7 @@ func (g *Guard) Attach(peer *bridge.Conn) {
 	g.peer = peer
 	g.requiredNotifications = []string{"hook/completed"} // of relay/inject: a hook that has failed
 	for _, r := range g.Routes() {
-		if r.From == bridge.Codex && r.Method != bridge.Other {
+		if r.From == bridge.Codex && r.Method != bridge.Other && !r.ReadOnly { // no decision needs what is only read
 			g.requiredNotifications = append(g.requiredNotifications, r.Method)
 		}
 	}
