@@ -97,16 +97,12 @@ func examineLeftOvers(cfg *config.Config) (all []finding) {
 
 // missingRoots returns the entries of policy.writable_roots that do not exist.
 func missingRoots(cfg *config.Config) (missing []string) {
-	home, _ := os.UserHomeDir()
 	for _, root := range cfg.Policy.WritableRoots {
-		path := root
-		if rest, ok := strings.CutPrefix(root, "~"); ok {
-			path = filepath.Join(home, rest)
+		if !filepath.IsAbs(root) {
+			continue // it is below ${workspace}
 		}
-		if filepath.IsAbs(path) { // not one below ${workspace}
-			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-				missing = append(missing, root)
-			}
+		if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, root)
 		}
 	}
 	return missing
