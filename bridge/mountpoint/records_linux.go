@@ -23,10 +23,9 @@ type records struct {
 
 const (
 	recordSuffix = ".json"
-	// lockName is the file that a bridge locks for a change. Its mode forbids reading: a lock needs an
-	// open file, and sandboxed commands can read the files of the user, but not write them.
+	// lockName is the file that a bridge locks for a change.
 	lockName    = "lock"
-	lockMode    = 0o200
+	lockMode    = 0o600
 	lockTimeout = 2 * time.Second
 )
 
