@@ -104,6 +104,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		{"/b", []string{"/a", "/b"}},
 		{"", []string{"/a", "/b"}},
 	} {
+		w.g.threads.recordSent(test.project, nil)
 		if err := w.g.threads.registerOpened(w.g.Policy, &policy.SentSettings{Project: test.project}, result, w.g.world, 1, nil); err != nil {
 			t.Fatal(err)
 		}

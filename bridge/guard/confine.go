@@ -20,7 +20,11 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 		return nil, ""
 	}
 	state := g.callState(ctx, thread, turn, use, call)
-	d := p.ConfineCommand(use, state, g.rulesFor(state.Thread))
+	var folders []string
+	if state.CodexInternal {
+		folders = []string{use.Cwd}
+	}
+	d := p.ConfineCommand(use, state, g.rulesFor(folders...))
 	if d.Verdict == policy.Pass {
 		return nil, ""
 	}
@@ -52,16 +56,16 @@ func RuleFolders(world policy.State) []string {
 // UserRules returns the user's own rules for commands, which apply to every thread.
 func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders(g.world)...) }
 
-// rulesFor returns the user's rules for commands and those of the thread's projects. Rules of a
-// project count only if they let a command leave the sandbox, because Codex may not have loaded
-// them.
-func (g *Guard) rulesFor(t *policy.Thread) *userrules.Set {
+// rulesFor returns the user's rules for commands, those of the projects of all threads, and those of
+// other folders. Rules of a project count only if they let a command leave the sandbox, because Codex
+// may not have loaded them.
+//
+// The rules are the same for each thread: Codex keeps a project's rules when a thread moves, and its
+// internal work has those of a thread that it does not name.
+func (g *Guard) rulesFor(folders ...string) *userrules.Set {
 	own := g.UserRules()
 	g.addRestrictions(own)
-	if t == nil || len(t.Projects) == 0 {
-		return own
-	}
-	project := g.userRules.Read(inProjects(t, "rules")...)
+	project := g.userRules.Read(inProjects(append(folders, g.threads.loadedProjects()...), "rules")...)
 	own.Rules = append(own.Rules, project.Allowing()...)
 	if own.Err == nil {
 		own.Err = project.Err

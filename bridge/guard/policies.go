@@ -146,6 +146,7 @@ func (t *threads) keepPolicy(old *policy.Policy) (threads int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.updateFoldersLocked()
+	t.recordPolicyLocked(old)
 	for id := range t.verified {
 		switch extra := t.extraPolicies[id]; {
 		case slices.ContainsFunc(extra, old.Equal):
@@ -176,6 +177,20 @@ func (t *threads) addPolicy(id string, p *policy.Policy) {
 		t.extraPolicies = make(map[string][]*policy.Policy)
 	}
 	t.extraPolicies[id] = append(slices.Clip(t.extraPolicies[id]), p)
+}
+
+// recordPolicyLocked adds a policy to pastPolicies. The caller holds mu.
+func (t *threads) recordPolicyLocked(p *policy.Policy) {
+	if len(t.pastPolicies) <= maxExtraPolicies && !slices.ContainsFunc(t.pastPolicies, p.Equal) {
+		t.pastPolicies = append(slices.Clip(t.pastPolicies), p)
+	}
+}
+
+// earlierPolicies returns pastPolicies; known is false if there were more than are stored.
+func (t *threads) earlierPolicies() (past []*policy.Policy, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pastPolicies, len(t.pastPolicies) <= maxExtraPolicies
 }
 
 // extraPoliciesOf returns the extra policies of a thread; for an unknown thread those of all

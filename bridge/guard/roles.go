@@ -104,13 +104,13 @@ func (g *Guard) roleFolders(t *policy.Thread) []string {
 	if g.world.CodexHome != "" {
 		folders = append(folders, filepath.Join(g.world.CodexHome, "agents"))
 	}
-	return append(folders, inProjects(t, "agents")...)
+	return append(folders, inProjects(t.Projects, "agents")...)
 }
 
-// inProjects returns the folders .codex/NAME that Codex may have read for a thread: those of its
+// inProjects returns the folders .codex/NAME that Codex may have read for a thread: those of the
 // projects, and of the folders above them.
-func inProjects(t *policy.Thread, name string) (folders []string) {
-	for _, project := range t.Projects {
+func inProjects(projects []string, name string) (folders []string) {
+	for _, project := range projects {
 		for at := project; ; at = filepath.Dir(at) {
 			if folder := filepath.Join(at, ".codex", name); !slices.Contains(folders, folder) {
 				folders = append(folders, folder)

@@ -13,8 +13,8 @@ import (
 )
 
 // threads has the state of all threads that the Guard knows. mu guards all fields except folders
-// and writable, which are safe for concurrent use. The slices of extraPolicies, starting and
-// projects are replaced, never changed.
+// and writable, which are safe for concurrent use. The slices of extraPolicies, pastPolicies, starting
+// and projects are replaced, never changed.
 type threads struct {
 	mu sync.Mutex
 	// verified are the threads that may take turns: the policies allow their last reported
@@ -23,6 +23,9 @@ type threads struct {
 	verified map[string]*thread
 	// extraPolicies are the policies that a thread is checked against beside the active one.
 	extraPolicies map[string][]*policy.Policy
+	// pastPolicies are all policies since the bridge started that were active or in extraPolicies,
+	// except the active one: at most one more than maxExtraPolicies.
+	pastPolicies []*policy.Policy
 	// mayRerun are the threads that had an approval policy under which an accepted command may
 	// leave the sandbox. They stay in the map: a turn may go on with the policy after it was
 	// changed.
@@ -44,9 +47,9 @@ type threads struct {
 	resuming map[string]*resuming
 	// starting are the channels of pending requests that create a thread.
 	starting []chan struct{}
-	// projects are the values of policy.Thread.Project of all threads since the bridge started.
-	// Codex keeps a project's configuration when it opens a thread again from another folder, and
-	// in its subagents.
+	// projects are the values of policy.Thread.Project of all requests since the bridge started that
+	// have opened a thread, or may have. Codex keeps a project's configuration when it opens a thread
+	// again from another folder, in its subagents, and in its internal work.
 	projects []string
 	// writable are the folders that commands could write, including those of unverified threads.
 	writable writableFolders
@@ -154,10 +157,28 @@ func (t *threads) registerOpened(current func() *policy.Policy, sent *policy.Sen
 	record.setVerified(one.Thread)
 	record.unsubscribed = false
 	t.writable.add("", world.DefaultRoots()) // a turn with workspace-write makes them writable
-	if one.Project != "" && !slices.Contains(t.projects, one.Project) {
-		t.projects = append(slices.Clip(t.projects), one.Project)
-	}
 	return nil
+}
+
+// recordSent records the project of a request that opens a thread, "" for none, and the policies of its
+// folders. Call it before Codex gets the request: Codex may start internal work for the thread before
+// it answers, and also for a thread that then takes no turn.
+func (t *threads) recordSent(folder string, own []*policy.Policy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range own {
+		t.recordPolicyLocked(p)
+	}
+	if folder != "" && !slices.Contains(t.projects, folder) {
+		t.projects = append(slices.Clip(t.projects), folder)
+	}
+}
+
+// loadedProjects returns the folders whose project configuration Codex may have loaded.
+func (t *threads) loadedProjects() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.projects
 }
 
 // isOpenedByClient reports whether the client has tried to open the thread.

@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -64,6 +63,9 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		return Ruling{}
 	}
 	state := g.callState(ctx, thread, turn, use, call)
+	if state.CodexInternal {
+		policies = g.internalPolicies()
+	}
 	if state.Thread != nil {
 		call := g.modelCall(thread, turn, use.ID, state.Thread)
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
@@ -204,28 +206,6 @@ func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.T
 		g.awaitOpening(ctx, thread)
 		state.Thread = g.threadFor(thread, turn)
 	}
-	state.CodexInternal = state.Thread == nil && g.isMemoryWriter(thread, use, call)
+	state.CodexInternal = state.Thread == nil && g.coversInternalWork() && g.isMemoryWriter(thread, use, call)
 	return state
-}
-
-// isMemoryWriter reports whether a tool call comes from the agent with which Codex writes its
-// memories.
-//
-// Measured with Codex 0.169: the agent's thread has no file and no parent, and works in
-// CODEX_HOME/memories_v2, the only folder that its sandbox lets it write. A client can't open a
-// thread there.
-func (g *Guard) isMemoryWriter(thread string, use policy.ToolCall, call []byte) bool {
-	doc, err := rpc.ParseValue(call)
-	if err != nil || g.world.CodexHome == "" || g.threads.isOpenedByClient(thread) {
-		return false
-	}
-	if agent, _ := doc.Root().Get("agent_id").Text(); agent != "" || doc.Root().Get("transcript_path").Kind() != rpc.Null {
-		return false
-	}
-	folder, err := g.world.Paths.Canonical(use.Cwd)
-	if err != nil {
-		return false
-	}
-	below, err := filepath.Rel(g.world.CodexHome, folder)
-	return err == nil && strings.HasPrefix(below, "memories")
 }

@@ -21,6 +21,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		id, _ = call.Params.Get("threadId").Text()
 	}
 	done := g.threads.beginOpening(id)
+	g.threads.recordSent(d.Sent.Project, own)
 	wasOpen := id != "" && state.Thread != nil
 	if state.Thread != nil { // the source of a fork
 		state.Thread = g.threads.peek(state.Thread.ID)
@@ -30,6 +31,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		// Later features also use the thread, for example to verify its hooks.
 		a.AfterHandlers(done)
+		g.rulesFor() // remember the rules that Codex has just read
 		// If the outcome is unknown, the stricter state stays. After a success the response
 		// determines the state.
 		outcome := a.Outcome()
@@ -74,7 +76,6 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			a.Line = rpc.EncodeError(a.ID, err)
 			return
 		}
-		g.rulesFor(g.threads.peek(opened)) // remember the rules that Codex has just read
 		if !enforced && g.Enforces() {
 			g.threads.revoke(opened) // as in SetPolicy
 		}

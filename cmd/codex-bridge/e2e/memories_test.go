@@ -3,6 +3,9 @@
 package e2e_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,7 +13,8 @@ import (
 )
 
 // Codex's agent for memories runs commands without a question. Its sandbox allows only the folder
-// of the memories, and the bridge's hooks decide about its calls.
+// of the memories, and the bridge's hooks decide about its calls. With Codex alone, the rules of the
+// thread's project let it leave the sandbox.
 func TestMemories(t *testing.T) {
 	t.Parallel()
 	const denies = "[policy]\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\nreason = \"No touch.\"\n"
@@ -19,7 +23,7 @@ func TestMemories(t *testing.T) {
 		runs   bool
 		output string // of the agent's command
 	}{
-		"alone":      {runs: true, output: "Read-only file system"},
+		"alone":      {runs: true, output: "Process exited with code 0"},
 		"enforced":   {config: "[policy]\n", runs: true, output: "Read-only file system"},
 		"deny rule":  {config: denies, output: "No touch"},
 		"its models": {config: "[policy]\nmodels = [\"" + scripted.Model + "\"]\n", output: "policy.models"},
@@ -30,6 +34,7 @@ func TestMemories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config, codexConfig: "[features]\nmemories = true\n"})
+			w.trust(allow(`["touch"]`))
 			w.model.Add(scripted.Step{When: "memory_summary.md", Reply: scripted.Reply{scripted.Run("touch inside; touch " + w.root + "/outside")}})
 			argv := proxyArgv
 			if test.config == "" {
@@ -51,8 +56,8 @@ func TestMemories(t *testing.T) {
 			if w.hasFile("home/memories_v2/inside") != test.runs {
 				t.Errorf("command ran: %t", !test.runs)
 			}
-			if w.hasFile("outside") {
-				t.Error("the command wrote outside its sandbox")
+			if alone := test.config == ""; w.hasFile("outside") != alone {
+				t.Errorf("the command wrote outside its sandbox: %t", !alone)
 			}
 			if len(a.reasons) > 0 {
 				t.Errorf("questions: %q", a.reasons)
@@ -60,4 +65,15 @@ func TestMemories(t *testing.T) {
 			a.CloseInput()
 		})
 	}
+}
+
+// trust makes the workspace a project that the user trusts, with rules for commands.
+func (w *world) trust(rules string) {
+	w.t.Helper()
+	own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", own, w.workspace))
+	w.write("workspace/.codex/rules/own.rules", rules)
 }

@@ -66,16 +66,12 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 	w := newWorld(t, options{config: bridgeConfig})
 	out := filepath.Join(w.root, "out")
 	file := "home/rules/own.rules" // Codex removes broad rules from default.rules at its start
-	if u.project {
+	if rules := strings.ReplaceAll(u.rules, "$OUT", out); u.project {
 		file = "workspace/.codex/rules/own.rules"
-		w.repository()
-		own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", own, w.workspace))
+		w.trust(rules)
+	} else {
+		w.write(file, rules)
 	}
-	w.write(file, strings.ReplaceAll(u.rules, "$OUT", out))
 	for _, folder := range []string{"git", "git\fstatus\f", "git\vstatus\v"} {
 		w.write("workspace/"+folder+"/x", "")
 	}
