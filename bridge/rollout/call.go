@@ -81,25 +81,36 @@ func shellName(text string) string {
 	return ""
 }
 
-// defaultShell returns the shell of calls that name none, as Codex states it to the model; "" if it
-// is unknown. before and turn are the end of the file. If they do not have it, the other texts
-// count, in this order.
-func defaultShell(before, turn []byte, others ...[]byte) (shell string) {
-	known := false
-	for i, text := range append([][]byte{before, turn}, others...) {
+// worldStateText is in each line in which Codex states its environment to the model.
+const worldStateText = `"world_state"`
+
+// defaultShell returns the shell of calls that name none, as Codex states it to the model; false if
+// the texts do not have it. before and turn are the end of the file. If they do not have it, its start
+// counts.
+func defaultShell(before, turn, head []byte) (shell string, known bool) {
+	for i, text := range [][]byte{before, turn, head} {
 		if known && i > 1 {
 			break
 		}
-		for line := range linesWith(text, `"world_state"`) {
+		for line := range linesWith(text, worldStateText) {
 			if line == nil || !line.Root().Get("type").Is("world_state") {
 				continue
 			}
-			if one, ok := line.Root().Get("payload").Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text(); ok {
+			if one, ok := statedShell(line.Root()); ok {
 				shell, known = one, true
 			}
 		}
 	}
-	return shell
+	return shell, known
+}
+
+// statedShell returns the shell in a statement of Codex about its environment; false if the statement
+// leaves it as it was.
+func statedShell(record rpc.Value) (shell string, stated bool) {
+	state := record.Get("payload")
+	shell, stated = state.Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text()
+	full, _ := state.Get("full").Bool()
+	return shell, stated || full
 }
 
 func isSet(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }

@@ -95,7 +95,11 @@ func findInTail(codexHome, path, turn, callID string, size int64) (call Call, kn
 		return Call{}, true
 	}
 	if call.Shell == "" {
-		call.Shell = shellName(defaultShell(lines.before, lines.turn, head, originalHead(codexHome, path)))
+		shell, known := defaultShell(lines.before, lines.turn, head)
+		if !known {
+			shell = inheritedShell(codexHome, path)
+		}
+		call.Shell = shellName(shell)
 	}
 	if call.Shell == unknownShell {
 		call.Shell = ""

@@ -1,11 +1,11 @@
 package rollout
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,16 +13,11 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const (
-	// maxHistory is the maximum size of a thread's files, and of a line.
-	maxHistory = 64 << 20
-	// maxForks is the maximum number of threads in a history.
-	maxForks = 16
-)
+// maxHistory is the maximum size of a thread's files.
+const maxHistory = 64 << 20
 
 var (
-	errMeta    = errors.New("its first line does not describe the thread")
-	errForks   = errors.New("it comes from too many threads")
+	errForks   = errors.New("it continues too many files")
 	errHistory = fmt.Errorf("it is longer than %d MiB", maxHistory>>20)
 )
 
@@ -32,7 +27,10 @@ var (
 // kind of record, since it may change earlier items.
 func History(codexHome, path string) ([]json.RawMessage, error) {
 	h := history{codexHome: codexHome, remaining: maxHistory}
-	if err := h.readFile(path, -1, 0); err != nil {
+	if err := h.readFile(&base{path, math.MaxInt64}, 0); err != nil {
+		if errors.Is(err, errTooLong) {
+			err = errHistory
+		}
 		return nil, fmt.Errorf("the history of the thread: %w", err)
 	}
 	return h.items, nil
@@ -45,12 +43,12 @@ type history struct {
 	started   bool // the items that every thread starts with have ended
 }
 
-// readFile reads one file up to the record with the ordinal before; -1 means all of it.
-func (h *history) readFile(path string, before int64, depth int) error {
-	if depth == maxForks {
+// readFile reads the part of one file, and first what the file continues.
+func (h *history) readFile(part *base, depth int) error {
+	if depth == maxBases {
 		return errForks
 	}
-	f, err := open(h.codexHome, path)
+	f, err := open(h.codexHome, part.path)
 	if err != nil {
 		return err
 	}
@@ -60,66 +58,38 @@ func (h *history) readFile(path string, before int64, depth int) error {
 		return err
 	}
 	defer closeText()
-	return h.readLines(text, before, depth)
+	return h.readLines(text, part, depth)
 }
 
-func (h *history) readLines(text io.Reader, before int64, depth int) error {
-	lines := bufio.NewReaderSize(io.LimitReader(text, h.remaining+1), 1<<20)
-	for n := 0; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if h.remaining -= int64(len(line)); h.remaining < 0 {
-			return errHistory
-		}
-		if errors.Is(err, io.EOF) {
-			return nil // Codex did not finish the last line
-		}
-		if err != nil {
-			return err
-		}
-		doc, err := rpc.ParseValue(line[:len(line)-1])
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
-		if doc.Truncated() {
-			return fmt.Errorf("line %d: it has too many values", n+1)
-		}
-		if at, ok := ordinal(doc.Root().Get("ordinal")); ok && before >= 0 && at >= before {
-			return nil
-		}
-		if n == 0 {
-			err = h.readMeta(doc.Root(), depth)
-		} else {
+func (h *history) readLines(text io.Reader, part *base, depth int) error {
+	return eachLine(text, &h.remaining, func(n int, line []byte) (more bool, err error) {
+		doc, err := rpc.ParseValue(line)
+		switch {
+		case err != nil:
+		case doc.Truncated():
+			err = errors.New("it has too many values")
+		case n == 0:
+			err = h.readMeta(doc.Root(), part, depth)
+		default:
+			if at, ok := ordinal(doc.Root().Get("ordinal")); ok && at >= part.before {
+				return false, nil
+			}
 			err = h.readRecord(doc.Root())
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
+			return false, fmt.Errorf("line %d: %w", n+1, err)
 		}
-	}
+		return true, nil
+	})
 }
 
-// readMeta reads the first record of a file, and first the thread that it was forked from.
-func (h *history) readMeta(record rpc.Value, depth int) error {
-	meta := record.Get("payload")
-	if !record.Get("type").Is("session_meta") || meta.Kind() != rpc.Object {
-		return errMeta
+// readMeta reads the first record of a file, and then what the file continues.
+func (h *history) readMeta(record rpc.Value, part *base, depth int) error {
+	from, err := part.next(h.codexHome, record)
+	if err != nil || from == nil {
+		return err
 	}
-	from := meta.Get("forked_from_id")
-	id, forked := from.Text()
-	if !forked {
-		if from.Exists() && from.Kind() != rpc.Null {
-			return errMeta
-		}
-		return nil
-	}
-	before, ok := ordinal(meta.Get("forked_from_ordinal_exclusive"))
-	if !ok || before < 0 {
-		return fmt.Errorf("it does not state how much of the thread %s it continues", id)
-	}
-	path, err := findFile(h.codexHome, id)
-	if err != nil {
-		return fmt.Errorf("the thread %s that it continues: %w", id, err)
-	}
-	return h.readFile(path, before, depth+1)
+	return h.readFile(from, depth+1)
 }
 
 // readRecord reads another record. Measured with 0.169.0: these are all kinds in the files of

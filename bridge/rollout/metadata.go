@@ -99,37 +99,6 @@ func findFiles(codexHome, id string) (paths []string) {
 	return paths
 }
 
-// revertedFile matches the name of a file that Codex writes after thread/revert.
-var revertedFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9a-f-]{36})_[0-9a-f-]{36}\.jsonl$`) })
-
-// originalHead returns the start of the file in which Codex recorded a thread before thread/revert;
-// nil for the path of another file.
-func originalHead(codexHome, path string) []byte {
-	name := revertedFile().FindStringSubmatch(filepath.Base(path))
-	if name == nil {
-		return nil
-	}
-	files := findFiles(codexHome, name[1])
-	if len(files) == 0 {
-		return nil
-	}
-	f, err := open(codexHome, files[0])
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, closeText, err := content(f)
-	if err != nil {
-		return nil
-	}
-	defer closeText()
-	head, err := io.ReadAll(io.LimitReader(text, maxHead))
-	if err != nil {
-		return nil
-	}
-	return head
-}
-
 // HasFile reports whether a file in Codex's session folders has the id of a thread in its name. It
 // is true if a folder can't be read.
 func HasFile(codexHome, id string) (found bool) {

@@ -69,6 +69,44 @@ func TestCallsAfterRevert(t *testing.T) {
 	}
 }
 
+// The file of a fork does not repeat the shell that Codex stated in the file of its original, also
+// after thread/revert. Rules still allow commands there without a question.
+func TestForkKeepsShell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: callIDConfig + touchRule, codexConfig: inWorkspace})
+	a := w.answering(func(int, editor.Message) bool { return false })
+	run := func(thread, command string) (turn string) {
+		turn, mark := a.startTurn(thread, "RUN: "+command)
+		a.waitTurn(thread, turn, mark)
+		return turn
+	}
+	fork := func(thread string) (id string) {
+		var opened struct{ Thread struct{ ID string } }
+		if err := json.Unmarshal(a.must("thread/fork", map[string]any{"threadId": thread, "approvalPolicy": "untrusted", "sandbox": "workspace-write"}), &opened); err != nil {
+			t.Fatal(err)
+		}
+		return opened.Thread.ID
+	}
+	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+	run(thread, "touch original")
+	forked := fork(thread)
+	turn := run(forked, "touch forked")
+	a.must("thread/revert", map[string]any{"threadId": forked, "beforeTurnId": turn})
+	run(forked, "touch reverted")
+	run(fork(forked), "touch again")
+	for _, file := range []string{"original", "forked", "reverted", "again"} {
+		if !w.hasFile("workspace/" + file) {
+			t.Errorf("touch %s did not run", file)
+		}
+	}
+	if a.questions > 0 {
+		t.Errorf("%d questions about commands that a rule allows", a.questions)
+	}
+	if run(forked, "mkdir other"); a.questions != 1 {
+		t.Errorf("%d questions about a command that no rule allows", a.questions)
+	}
+}
+
 // Codex also records outputs of calls that never ran, and those that the provider sends. They do not
 // let calls with one id run at the same time.
 func TestOutputsDoNotFreeID(t *testing.T) {
