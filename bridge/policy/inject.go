@@ -2,12 +2,19 @@ package policy
 
 import (
 	"strconv"
+	"strings"
 
 	"codex-bridge.example/rpc"
 )
 
-// decideInjectedItems lets a client add messages to the model's context, as a turn's input and the
-// instructions of a thread do. Other items would show calls and results that never were.
+// decideInjectedItems lets a client add what a client may say elsewhere: messages of the user, the
+// instructions of a developer, and answers of an earlier conversation. Any other kind is refused: calls,
+// results, reasoning and summaries that never were, and words in the voice of the system, of a hook or
+// of Codex.
+//
+// Measured with Codex 0.169 and 0.171: it passes such items to the model as they are, with roles and
+// texts that it uses itself, and shows them to no person. A turn's input with the same text is shown as
+// the user's message.
 func (c *decider) decideInjectedItems([]string) {
 	items, ok := c.requireArray("items", "items")
 	if !ok {
@@ -17,7 +24,7 @@ func (c *decider) decideInjectedItems([]string) {
 	for item := range items.Elements() {
 		if reason := injectionReason(item); reason != "" {
 			c.refuse(rpc.CodeRefused, "params.items["+strconv.Itoa(n)+"]", ruleMethods, reason,
-				`send messages only, or set policy.methods."thread/inject_items" = "allow"`)
+				`send plain messages only, or set policy.methods."thread/inject_items" = "allow"`)
 			return
 		}
 		n++
@@ -33,8 +40,8 @@ func injectionReason(item rpc.Value) string {
 		switch key {
 		case "type":
 		case "role":
-			if !v.Is("user") && !v.Is("assistant") && !v.Is("developer") && !v.Is("system") {
-				return "the message has the role " + formatValue(v)
+			if !v.Is("user") && !v.Is("assistant") && !v.Is("developer") {
+				return "the message has the role " + formatValue(v) + ", and a client may speak as user, assistant or developer"
 			}
 		case "id", "phase", "status":
 			if v.Kind() != rpc.String && v.Kind() != rpc.Null {
@@ -48,7 +55,40 @@ func injectionReason(item rpc.Value) string {
 			return "a message with " + key + " is not known"
 		}
 	}
+	if !item.Get("role").Exists() {
+		return "the message has no role"
+	}
+	if !item.Get("role").Is("assistant") {
+		return fragmentReason(item.Get("content"))
+	}
 	return ""
+}
+
+// fragmentReason returns why a message reads as Codex's own words; "" if it does not. Codex puts these
+// into messages of the user or a developer, each in a tag: the prompt of a hook, permissions, the
+// environment, the output of the user's command. Any tag around a whole text counts, because later
+// versions have others. So does the text of all parts together, as the model reads it.
+func fragmentReason(content rpc.Value) string {
+	var all strings.Builder
+	for part := range content.Elements() {
+		text, _ := part.Get("text").Text()
+		if isFragment(text) {
+			return fragmentText
+		}
+		all.WriteString(text)
+	}
+	if isFragment(all.String()) {
+		return fragmentText
+	}
+	return ""
+}
+
+const fragmentText = "a tag around the whole text, a hook's prompt, or the heading of AGENTS.md would show the model words of Codex"
+
+func isFragment(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") ||
+		strings.HasPrefix(text, "# agents.md instructions") || strings.Contains(text, "<hook_prompt")
 }
 
 func contentReason(content rpc.Value) string {
