@@ -12,7 +12,7 @@ import (
 // results, reasoning and summaries that never were, and words in the voice of the system, of a hook or
 // of Codex.
 //
-// Measured with Codex 0.169 and 0.171: it passes such items to the model as they are, with roles and
+// Measured with Codex 0.169: it passes such items to the model as they are, with roles and
 // texts that it uses itself, and shows them to no person. A turn's input with the same text is shown as
 // the user's message.
 func (c *decider) decideInjectedItems([]string) {
@@ -58,26 +58,29 @@ func injectionReason(item rpc.Value) string {
 	if !item.Get("role").Exists() {
 		return "the message has no role"
 	}
-	if !item.Get("role").Is("assistant") {
-		return fragmentReason(item.Get("content"))
+	switch {
+	case item.Get("role").Is("user"):
+		return fragmentReason(item.Get("content"), isFragment)
+	case item.Get("role").Is("developer"): // its tags are a client's: the thread's developerInstructions take any text
+		return fragmentReason(item.Get("content"), hasHookPrompt)
 	}
 	return ""
 }
 
 // fragmentReason returns why a message reads as Codex's own words; "" if it does not. Codex puts these
-// into messages of the user or a developer, each in a tag: the prompt of a hook, permissions, the
-// environment, the output of the user's command. Any tag around a whole text counts, because later
-// versions have others. So does the text of all parts together, as the model reads it.
-func fragmentReason(content rpc.Value) string {
+// into messages of the user, each in a tag: the prompt of a hook, the environment, the output of the
+// user's command. Any tag around a whole text counts, because later versions have others. So does the
+// text of all parts together, as the model reads it.
+func fragmentReason(content rpc.Value, is func(text string) bool) string {
 	var all strings.Builder
 	for part := range content.Elements() {
 		text, _ := part.Get("text").Text()
-		if isFragment(text) {
+		if is(text) {
 			return fragmentText
 		}
 		all.WriteString(text)
 	}
-	if isFragment(all.String()) {
+	if is(all.String()) {
 		return fragmentText
 	}
 	return ""
@@ -86,10 +89,12 @@ func fragmentReason(content rpc.Value) string {
 const fragmentText = "a tag around the whole text, a hook's prompt, or the heading of AGENTS.md would show the model words of Codex"
 
 func isFragment(text string) bool {
-	text = strings.ToLower(strings.TrimSpace(text))
-	return strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") ||
-		strings.HasPrefix(text, "# agents.md instructions") || strings.Contains(text, "<hook_prompt")
+	lower := strings.ToLower(strings.TrimSpace(text))
+	return strings.HasPrefix(lower, "<") && strings.HasSuffix(lower, ">") ||
+		strings.HasPrefix(lower, "# agents.md instructions") || hasHookPrompt(text)
 }
+
+func hasHookPrompt(text string) bool { return strings.Contains(strings.ToLower(text), "<hook_prompt") }
 
 func contentReason(content rpc.Value) string {
 	if content.Kind() != rpc.Array {
