@@ -78,7 +78,7 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 	g.logDecision(p.Mode(), request.Method, d)
 	about := subjectOf(request.Method, params, nil)
 	if about.facts = facts; facts == "" {
-		about.facts = g.RequestFacts(request.Method, params)
+		about.facts = g.RequestFacts(request.Method, params, false)
 	}
 	if err := g.record(ctx, p.Mode(), about, d); err != nil {
 		if verdict == policy.Deny { // a refusal applies even if it can't be logged
@@ -88,6 +88,56 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 	}
 	g.notifyApplied(request.Method, request.ID, params, d)
 	return nil
+}
+
+// AcceptsCall reports whether the rules accept a call of an MCP server's tool in the user's place, and
+// logs that. question is the one that Codex will ask about the call.
+//
+// Measured with Codex 0.169: under never, an acceptance by the hook runs a call that Codex rejects.
+func (g *Guard) AcceptsCall(ctx context.Context, question *rpc.Envelope) bool {
+	params := question.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
+	policies := g.policies(thread)
+	state := g.currentState(params)
+	if policies[0].Mode() != config.Enforce || !policy.AsksAboutMCP(state.Thread) {
+		return false
+	}
+	state.ThreadRevoked, state.CallKnown = g.isRevoked(params), true
+	state.Paths = &policy.PathLog{Paths: state.Paths}
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(question.Method, params, state) }, strictness)
+	if d.Verdict != policy.Accept {
+		return false
+	}
+	g.logDecision(p.Mode(), question.Method, d)
+	about := subjectOf(question.Method, params, nil)
+	about.facts = requestFacts(policies, question.Method, params, state)
+	if err := g.record(ctx, p.Mode(), about, d); err != nil {
+		return false
+	}
+	g.notifyApplied(question.Method, question.ID, params, d)
+	return true
+}
+
+// AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a turn.
+func (g *Guard) AsksAboutMCP(thread, turn string) bool {
+	return policy.AsksAboutMCP(g.threadFor(thread, turn))
+}
+
+// AsksNothing reports whether the approval policy of a turn is never.
+func (g *Guard) AsksNothing(thread, turn string) bool {
+	one := g.threadFor(thread, turn)
+	return one != nil && string(one.Approval) == `"never"`
+}
+
+// RecordChange logs a change of a request of Codex before the client gets it. line is that request.
+func (g *Guard) RecordChange(ctx context.Context, request *rpc.Envelope, line []byte, change policy.Change) {
+	p, params := g.policy.Load(), request.Root().Get("params")
+	d := policy.Decision{Verdict: policy.Rewrite, Changes: []policy.Change{change}}
+	g.logDecision(p.Mode(), request.Method, d)
+	about := subjectOf(request.Method, params, line)
+	about.facts = g.RequestFacts(request.Method, params, false)
+	_ = g.record(ctx, p.Mode(), about, d) // the change tightens, and applies even if it can't be logged
+	g.notifyApplied(request.Method, request.ID, params, d)
 }
 
 // Consents reports whether every policy of the thread in params allows a server's tool without the

@@ -58,12 +58,14 @@ var userName = sync.OnceValue(func() string {
 	return os.Getenv("USER")
 })
 
-// RequestFacts returns the facts of the question whether to accept a request of Codex.
-func (g *Guard) RequestFacts(method string, params rpc.Value) string {
+// RequestFacts returns the facts of the question whether to accept a request of Codex. callKnown reports
+// that a question about a tool of an MCP server is Codex's own.
+func (g *Guard) RequestFacts(method string, params rpc.Value, callKnown bool) string {
 	thread, _ := params.Get("threadId").Text()
 	policies := g.policies(thread)
 	state := g.currentState(params)
 	state.Escalation, state.ThreadRevoked = g.findEscalation(method, params, state), g.isRevoked(params)
+	state.CallKnown = callKnown
 	state.Paths = &policy.PathLog{Paths: state.Paths}
 	policies[0].DecideRequest(method, params, state) // resolves the paths
 	return requestFacts(policies, method, params, state)

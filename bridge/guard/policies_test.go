@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -273,7 +274,7 @@ func TestPolicyThatComesBackIsKept(t *testing.T) {
 }
 
 // The strictest decision about a request of Codex counts: a denial before a question with a remark,
-// that before a plain question, and that before a rule's consent.
+// and that before a plain question.
 func TestStricterDecisionAboutQuestionCounts(t *testing.T) {
 	const patch = `codex> {"method":"item/started","params":{"threadId":"t1","turnId":"u","item":{"type":"fileChange","id":"p","changes":[{"path":"$file","kind":{"type":"add"},"diff":"x"}]}}}
 editor< {"method":"item/started","params":"$item"}
@@ -286,7 +287,7 @@ codex> {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadI
 		{"a warning", loosePolicy, strings.Replace(loosePolicy, "read-only", "danger-full-access", 1), patch + `editor< {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"p","reason":"<text>"}}`},
 		{"a question", loosePolicy, loosePolicy + allowed, tool + `editor< {"method":"mcpServer/elicitation/request","id":"ask","params":"$question"}`},
 		{"a denial", loosePolicy + denied, loosePolicy + allowed, tool + `codex< {"id":"ask","result":{"action":"decline"}}`},
-		{"consent of both", loosePolicy + allowed, loosePolicy + allowed, tool + `codex< {"id":"ask","result":{"action":"accept","content":{},"_meta":null}}`},
+		{"a server's question", loosePolicy + allowed, loosePolicy + allowed, tool + `editor< {"method":"mcpServer/elicitation/request","id":"ask","params":"$question"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, g, w := converse(t, test.kept, guard.NoRecord)
@@ -294,6 +295,40 @@ codex> {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadI
 			opens(c, "thread/start", "t1", "on-request")
 			g.SetPolicy(load(t, test.current))
 			c.Play("question", test.script+"\n")
+		})
+	}
+}
+
+// A call of an MCP server's tool is accepted before Codex asks, if the rules of each policy allow it and Codex
+// would ask the client.
+func TestAcceptsCallByEveryPolicy(t *testing.T) {
+	const rule = "[[policy.rule]]\ntool = \"mcp__tickets__read\"\ndecision = \"allow\"\n"
+	never := strings.Replace(loosePolicy, `"on-request"`, `"on-request", "never"`, 1)
+	for _, test := range []struct {
+		name, kept, current, approval, tool string
+		failure                             error
+		want                                bool
+	}{
+		{"both", loosePolicy + rule, loosePolicy + rule, "on-request", "read", nil, true},
+		{"the current one", loosePolicy, loosePolicy + rule, "on-request", "read", nil, false},
+		{"the kept one", loosePolicy + rule, loosePolicy, "on-request", "read", nil, false},
+		{"another tool", loosePolicy + rule, loosePolicy + rule, "on-request", "write", nil, false},
+		{"not logged", loosePolicy + rule, loosePolicy + rule, "on-request", "read", errors.New("the disk is full"), false},
+		{"nobody is asked", never + rule, never + rule, "never", "read", nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			c, g, _ := converse(t, test.kept, b)
+			opens(c, "thread/start", "t1", test.approval)
+			g.SetPolicy(load(t, test.current))
+			b.err = test.failure
+			question, err := rpc.ParseEnvelope([]byte(`{"id":"i","method":"mcpServer/elicitation/request","params":{"threadId":"t1","turnId":"u","itemId":"i","serverName":"tickets","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"` + test.tool + `"}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.AcceptsCall(t.Context(), question); got != test.want {
+				t.Errorf("accepted: %t", got)
+			}
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -152,29 +151,6 @@ editor< {"id":2,"result":"$resumed"}
 			} else {
 				c.Play("question", "codex> "+question+"\neditor< {\"method\":\"item/commandExecution/requestApproval\",\"id\":0,\"params\":\"$question\"}\n")
 			}
-		})
-	}
-}
-
-// If the consent of a rule can't be logged, the user is asked; a denial applies.
-func TestUnrecordedAcceptIsAsked(t *testing.T) {
-	const question = `{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"t","serverName":"tickets","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message":"m","requestedSchema":{}}}`
-	for _, test := range []struct {
-		name    string
-		failure error
-		want    string
-	}{
-		{"recorded", nil, `codex<  {"id":0,"result":{"action":"accept","content":{},"_meta":null}}`},
-		{"not recorded", errors.New("the disk is full"), "editor<= " + question},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			g := guard.New(load(t, onRequestPolicy), world(t), &book{err: test.failure}, slog.New(slog.DiscardHandler))
-			c := bridgetest.Start(t, g)
-			c.Play("question", `
-editor> {"id":1,"method":"model/list","params":{}}
-codex<= {"id":1,"method":"model/list","params":{}}
-codex>  `+question+`
-`+test.want+"\n")
 		})
 	}
 }

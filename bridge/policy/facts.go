@@ -43,6 +43,7 @@ type Facts struct {
 	Requested  bool             `json:"requested,omitempty"`
 	Revoked    bool             `json:"revoked,omitempty"`
 	Internal   bool             `json:"internal,omitempty"`
+	CallKnown  bool             `json:"callKnown,omitempty"`
 	Files      []string         `json:"files,omitempty"`
 	Thread     *ThreadFacts     `json:"thread,omitempty"`
 
@@ -266,7 +267,7 @@ func (p *Policy) factsOf(f Facts, st State) Facts {
 		return Facts{ID: f.ID, Unknown: "the file of a workspace is a part of its policy"}
 	}
 	f.Settings = p.settings()
-	f.Escalation, f.Requested, f.Revoked, f.Internal = st.Escalation, st.EscalationRequested, st.ThreadRevoked, st.CodexInternal
+	f.Escalation, f.Requested, f.Revoked, f.Internal, f.CallKnown = st.Escalation, st.EscalationRequested, st.ThreadRevoked, st.CodexInternal, st.CallKnown
 	f.Files, f.Home, f.CodexHome = st.Files, st.Home, st.CodexHome
 	for _, t := range st.Temps {
 		f.Temps = append(f.Temps, t.Path)

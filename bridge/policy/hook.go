@@ -39,6 +39,12 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decisi
 // toolApproval is the method by which Codex asks about an MCP server's tool.
 const toolApproval = "mcpServer/elicitation/request"
 
+// AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a verified thread. Under
+// never it rejects them, and another reviewer than the user decides in the client's place.
+func AsksAboutMCP(thread *Thread) bool {
+	return thread != nil && len(thread.Approval) > 0 && string(thread.Approval) != `"never"` && (thread.Reviewer == "" || thread.Reviewer == "user")
+}
+
 // DecidePermission checks a hook's allow for a PermissionRequest. Under Deny, Codex must ask the
 // client as usual.
 //

@@ -27,6 +27,7 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 		return p.refuseEscalation(method, at)
 	case st.needsApproval(m, at.leaves()):
 		return p.refuseUnapproved(method, m, "Codex asks without that")
+	case method == toolApproval && !st.CallKnown: // it may be a server's own
 	case m.Decision == rules.Allow && !always && !p.mustAsk(method, params, st) && (reach == rules.Sandboxed || p.asksEscalation):
 		if yes := acceptResult(method, params); yes != nil {
 			return ruleAcceptance(m, yes)

@@ -71,6 +71,9 @@ type State struct {
 	// fail.
 	UnknownThread bool
 	Paths         Paths
+	// CallKnown reports that a question about a tool of an MCP server is Codex's own. The question does not show
+	// that: a server writes the same fields into a question of its own.
+	CallKnown bool
 	// Approved is what the approvers of a rule have approved of the command that Codex asks about.
 	Approved Approval
 	// Files are the paths of the patch in question, as Codex sent them; empty if unknown.

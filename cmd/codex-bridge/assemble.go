@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/lifecycle/turns"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
+	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/relay/telemetry"
 	"codex-bridge.example/relay/tools"
@@ -44,6 +45,7 @@ type sharedParts struct {
 	socket  *hookSocket
 	memory  *approvals.Memory
 	limiter *approvals.Limiter
+	calls   approvals.MCPCalls
 	owners  threads.Owners // of sessions
 	config  atomic.Pointer[config.Config]
 
@@ -174,19 +176,23 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	relay.desk = newDesk(func() config.Desk { return relay.approvals().Desk }, a.record, a.guard, a.log)
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
-		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
+		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log, Calls: &a.calls,
+		KnowsCalls: func(thread string) bool {
+			return relay.inject.IsActive(thread, hook.PreToolUse) && relay.inject.IsActive(thread, hook.PermissionRequest)
+		},
 	}
 	if client != nil {
 		a.addFeatures(client)
 		a.guard.SetOtherSubscribers(client.IsShared)
 		questions.Watches = func(params rpc.Value) bool { return !client.IsStarter(params) }
 	}
+	relay.questions = approvals.New(questions)
 	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods())
 	if client != nil {
 		a.addFeatures(client.Requests())
 	}
 	a.addFeatures(a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
-		approvals.New(questions))
+		relay.questions)
 	a.addFeatures(injects...)
 	a.addFeatures(a.tools)
 	if client != nil {

@@ -36,6 +36,7 @@ type hooks struct {
 	// unattended answers hooks of turns whose client has gone.
 	unattended *handlers.Chain
 	gate       *handlers.Gate
+	questions  *approvals.Feature
 	desk       *approvals.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
@@ -49,7 +50,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
 	o.Rules, o.Client = h.unattendedRules, noClient{}
@@ -123,6 +124,13 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	plan := &inject.Plan{
 		Events: inject.SelectEvents(events, approval), IsIdle: h.isIdle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
 	}
+	if h.guard.Enforces() && !slices.Contains(events, hook.PermissionRequest) {
+		// Which tools it is for must not depend on the thread: Codex keeps the hooks of a loaded thread.
+		plan.Matcher = mcpTools
+		if !slices.Contains(plan.Events, hook.PermissionRequest) {
+			plan.Events = append(slices.Clone(plan.Events), hook.PermissionRequest)
+		}
+	}
 	if h.guard.Policy().GateEnabled() {
 		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
 	}
@@ -138,6 +146,20 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 		return line
 	}
 	return plan, nil
+}
+
+// mcpTools is the matcher of the tools of MCP servers in Codex's hooks.
+const mcpTools = "^mcp__"
+
+// consents reports whether a rule or a person has accepted the call of a PermissionRequest.
+func (h *hooks) consents(ctx context.Context, call *hook.Call) bool {
+	return h.questions.Consents(ctx, call)
+}
+
+// asksPermission reports whether handlers and the client are consulted about a PermissionRequest.
+func (h *hooks) asksPermission(call *hook.Call) bool {
+	return !h.guard.Enforces() || slices.Contains(h.config.Load().Hooks.Events, string(hook.PermissionRequest)) ||
+		h.guard.AsksNothing(call.Thread(), call.TurnID)
 }
 
 // isIdle reports whether an event that decides nothing has neither a handler nor a client that
@@ -156,6 +178,7 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 			return hook.Answer{Decision: hook.Deny, Reason: refusal}
 		}
 		h.gate.Forget(call.Thread(), call.ToolUseID)
+		h.questions.Started(call)
 	}
 	if !attended {
 		return h.unattended.Answer(ctx, call)

@@ -22,7 +22,6 @@ package approvals
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -57,11 +56,18 @@ type Policy interface {
 	// AnswersSince returns the time from which a remembered answer to a question counts.
 	AnswersSince(method string, params rpc.Value) time.Time
 	// RequestFacts returns the facts of the decision about a question, for the decision log.
-	RequestFacts(method string, params rpc.Value) string
+	// callKnown reports that a question about a tool of an MCP server is Codex's own.
+	RequestFacts(method string, params rpc.Value, callKnown bool) string
 	// Client returns the client's name and version.
 	Client() string
 	// Consents reports whether a server's tool may run without asking the person.
 	Consents(params rpc.Value, use policy.ToolCall) bool
+	// AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a turn.
+	AsksAboutMCP(thread, turn string) bool
+	// AcceptsCall reports whether the rules accept a call of an MCP server's tool, and logs that.
+	AcceptsCall(ctx context.Context, question *rpc.Envelope) bool
+	// RecordChange logs a change of a request before the client gets it. line is that request.
+	RecordChange(ctx context.Context, request *rpc.Envelope, line []byte, change policy.Change)
 }
 
 // Sessions returns facts about the threads of sessions.
@@ -90,6 +96,10 @@ type Options struct {
 	// Watches reports whether another client of Codex answers a question, too, and its bridge answers
 	// for the person; nil: there is no other client.
 	Watches func(params rpc.Value) bool
+	Calls   *MCPCalls // of the same Codex; nil: this is its only client
+	// KnowsCalls reports whether the hooks PreToolUse and PermissionRequest are active in a thread; nil: in
+	// none.
+	KnowsCalls func(thread string) bool
 	// Record is the decision log; every consent of the person is written to it.
 	Record  DecisionLog
 	Limiter *Limiter // of the questions
@@ -105,7 +115,12 @@ type Feature struct {
 }
 
 // New returns a Feature.
-func New(o Options) *Feature { return &Feature{Options: o} }
+func New(o Options) *Feature {
+	if o.Calls == nil {
+		o.Calls = new(MCPCalls)
+	}
+	return &Feature{Options: o}
+}
 
 // approvalMethods are the methods of Codex's approval requests.
 var approvalMethods = []string{
@@ -129,43 +144,64 @@ func (f *Feature) Routes() []bridge.Route {
 			Why: "answered from memory, or with the answer to an equal request, or declined after a timeout",
 		})
 	}
-	return append(routes, f.programRoutes()...)
+	return slices.Concat(routes, f.programRoutes(), f.mcpRoutes())
 }
 
 func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")
-	if msg.ID.IsValid() && f.Watches != nil && f.Policy.Mode() != config.Off && f.Watches(params) {
-		envelope := msg.Clone()
-		msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, r) })
+	mode := f.Policy.Mode()
+	known := msg.ID.IsValid() && f.enforces() && msg.Method == elicitation && f.isKnownQuestion(msg.ID, params)
+	isServers := f.enforces() && msg.Method == elicitation && !known && f.knowsCalls(params)
+	if msg.ID.IsValid() && f.Watches != nil && mode != config.Off && f.Watches(params) {
+		f.logAnswer(ctx, msg, known)
+		if isServers {
+			f.removeMark(ctx, msg)
+		}
 		if f.enforces() {
 			f.addHint(msg, NewHint(f.Approvals(), 0))
 		}
 		return
 	}
-	if !msg.ID.IsValid() || f.route(ctx, msg) || f.Policy.Mode() == config.Off {
+	if !msg.ID.IsValid() || f.route(ctx, msg) || mode == config.Off {
 		return
 	}
-	if msg.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
+	switch {
+	case isServers:
+		f.removeMark(ctx, msg)
 		return // the server's own question has no timeout
-	}
-	if msg.Method == userInput && !policy.IsApproval(msg.Method, params) {
+	case msg.Method == elicitation && !known && !params.Get("_meta").Get(approvalKind).Is("mcp_tool_call"):
+		return
+	case msg.Method == userInput && !policy.IsApproval(msg.Method, params):
 		return // a question of the model
-	}
-	if !f.enforces() {
-		envelope := msg.Clone()
-		msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, r) })
+	case !f.enforces():
+		f.logAnswer(ctx, msg, known)
+		return
+	case msg.Method != elicitation && f.answerFromGate(ctx, msg):
 		return
 	}
-	if f.answerFromGate(ctx, msg) {
-		return
-	}
-	key, what, ok := f.requestKey(msg.Method, params)
-	if ok && f.answerFromMemory(ctx, msg, key) {
+	f.askPerson(ctx, msg, known)
+}
+
+// logAnswer logs the consent of the client.
+func (f *Feature) logAnswer(ctx context.Context, msg *bridge.ServerMessage, known bool) {
+	envelope := msg.Clone()
+	msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, known, r) })
+}
+
+// askPerson answers a question from memory, or by an equal one that waits, or lets the client answer it. A
+// question about a tool of an MCP server is neither answered from memory nor shared, and only remembered if it
+// is known to be Codex's own.
+func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, known bool) {
+	key, what, ok := f.requestKey(msg.Method, msg.Root().Get("params"))
+	shared := key
+	if msg.Method == elicitation {
+		ok, shared = ok && known, Key{}
+	} else if ok && f.answerFromMemory(ctx, msg, key) {
 		return
 	}
 	wait := time.Duration(f.Approvals().Timeout)
 	envelope := msg.Clone()
-	if !f.admit(ctx, msg, envelope, key, wait) {
+	if !f.admit(ctx, msg, envelope, shared, wait) {
 		return
 	}
 	var spans []Span
@@ -174,7 +210,7 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	}
 	f.addHint(msg, NewHint(f.Approvals(), wait, spans...))
 	msg.OnResponse(func(r *bridge.ClientResponse) {
-		f.recordConsent(ctx, envelope, r)
+		f.recordConsent(ctx, envelope, known, r)
 		if ok {
 			f.remember(ctx, envelope.Method, r, key, what)
 		}
@@ -204,7 +240,7 @@ func (f *Feature) answerFromGate(ctx context.Context, msg *bridge.ServerMessage)
 		return false
 	}
 	yes := result(msg.Method, params, answer.ApprovedOnce)
-	if yes == nil || !f.logDecision(ctx, msg.Envelope, policy.Accept, "policy.gate", "the user has accepted this call when the bridge asked") {
+	if yes == nil || !f.logDecision(ctx, msg.Envelope, policy.Accept, ruleGate, reasonGate) {
 		return false
 	}
 	msg.Reply(yes)
@@ -221,8 +257,7 @@ func (f *Feature) answerFromMemory(ctx context.Context, msg *bridge.ServerMessag
 	if yes == nil {
 		return false
 	}
-	reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
-	if !f.logDecision(ctx, msg.Envelope, policy.Accept, "approvals.remember", reason) {
+	if !f.logDecision(ctx, msg.Envelope, policy.Accept, ruleRemember, grantReason(grant)) {
 		return false
 	}
 	msg.Reply(yes)
@@ -243,16 +278,17 @@ func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientR
 
 func (f *Feature) enforces() bool { return f.Policy.Mode() == config.Enforce }
 
-// recordConsent logs the client's consent in full. If that fails under enforce, Codex gets
+// recordConsent logs the client's consent in full. known reports that the question is about a call of an MCP
+// server's tool, and Codex's own. If that fails under enforce, Codex gets
 // a refusal.
-func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, r *bridge.ClientResponse) {
+func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, known bool, r *bridge.ClientResponse) {
 	e, err := rpc.ParseEnvelope(r.Line)
 	if err != nil || !IsConsent(e.Root().Get("result")) {
 		return
 	}
 	mode := f.Policy.Mode()
 	patch := f.Policy.Files(asked.Root().Get("params"))
-	facts := f.Policy.RequestFacts(asked.Method, asked.Root().Get("params"))
+	facts := f.Policy.RequestFacts(asked.Method, asked.Root().Get("params"), known)
 	if err = RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, facts, e.Root().Get("result")); err == nil {
 		return
 	}

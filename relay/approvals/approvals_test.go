@@ -38,11 +38,12 @@ func playFor(t *testing.T, session, remember string, timeout time.Duration, log 
 	if err != nil {
 		t.Fatal(err)
 	}
-	startWith(t, "", time.Now, remember, timeout, log, known).Play(session, string(text))
+	c, _ := startWith(t, "", time.Now, remember, timeout, log, known)
+	c.Play(session, string(text))
 }
 
 // startWith starts a conversation with the guard and the feature, whose policy has these rules.
-func startWith(t *testing.T, rules string, now func() time.Time, remember string, timeout time.Duration, log *brokenLog, known bool) *bridgetest.Conversation {
+func startWith(t *testing.T, rules string, now func() time.Time, remember string, timeout time.Duration, log *brokenLog, known bool) (*bridgetest.Conversation, *approvals.Feature) {
 	t.Helper()
 	cfg, err := config.Load(config.Options{User: file(t, `
 [policy]
@@ -75,11 +76,28 @@ escalation = "ask"
 		return nil, errors.New("there is none")
 	}, Now: now})
 	limiter := approvals.NewLimiter() // all within a minute
-	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
-		Sessions: fakeSessions{}, Record: log, KnowsBridge: func() bool { return known }, Log: quiet}))
+	f := approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
+		Sessions: fakeSessions{}, Record: log, KnowsBridge: func() bool { return known }, Log: quiet})
+	c := bridgetest.Start(t, g, f)
 	c.Bind("start", world.StartFolder)
-	return c
+	return c, f
 }
+
+// playEqual runs a session in which all questions stay in the sandbox.
+func playEqual(t *testing.T, session string, timeout time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile("../../testdata/sessions/" + session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := startShared(t, timeout)
+	c.Play(session, begun+string(text))
+}
+
+// begun lets the client send a message first: until then it gets nothing.
+const begun = `editor> {"method":"initialized"}
+codex<  {"method":"initialized"}
+`
 
 // fakeSessions has no apps and one running turn.
 type fakeSessions struct{ turn string }
@@ -111,7 +129,7 @@ func TestQuestionTimesOut(t *testing.T) {
 
 // An equal question that is pending is asked once.
 func TestEqualPendingQuestionsShareTheAnswer(t *testing.T) {
-	play(t, "approvals-shared.txt", "off", time.Hour, &brokenLog{})
+	playEqual(t, "approvals-shared.txt", time.Hour)
 }
 
 func TestDifferentQuestionsAreAskedSeparately(t *testing.T) {
@@ -119,7 +137,7 @@ func TestDifferentQuestionsAreAskedSeparately(t *testing.T) {
 }
 
 func TestSharedQuestionsTimeOut(t *testing.T) {
-	play(t, "approvals-shared-late.txt", "off", 200*time.Millisecond, &brokenLog{})
+	playEqual(t, "approvals-shared-late.txt", 200*time.Millisecond)
 }
 
 // A model that keeps asking gets a refusal.

@@ -14,7 +14,13 @@ import (
 const (
 	ruleTurn    = "approvals.turn"
 	rulePlugins = "bridge.plugins"
+
+	ruleGate     = "policy.gate"
+	ruleRemember = "approvals.remember"
+	ruleServer   = "approvals.server"
 )
+
+const reasonGate = "the user has accepted this call when the bridge asked"
 
 const reasonNoTurn = "the question belongs to no turn that is running"
 

@@ -41,7 +41,7 @@ func (j *fakePolicy) Mode() config.Mode {
 
 func (j *fakePolicy) Client() string { return "zed" }
 
-func (j *fakePolicy) RequestFacts(string, rpc.Value) string { return "{}" }
+func (j *fakePolicy) RequestFacts(string, rpc.Value, bool) string { return "{}" }
 
 func (j *fakePolicy) Files(params rpc.Value) []string {
 	if params.Get("itemId").Is("patch") {
@@ -57,6 +57,19 @@ func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 func (j *fakePolicy) Session(thread string) string { return thread }
 
 func (j *fakePolicy) Consents(rpc.Value, policy.ToolCall) bool { return true }
+
+func (j *fakePolicy) AsksAboutMCP(string, string) bool { return true }
+
+// AcceptsCall accepts a tool with the name allowed.
+func (j *fakePolicy) AcceptsCall(_ context.Context, question *rpc.Envelope) bool {
+	return question.Root().Get("params").Get("_meta").Get("tool_name").Is("allowed")
+}
+
+func (j *fakePolicy) RecordChange(_ context.Context, asked *rpc.Envelope, _ []byte, change policy.Change) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.decided = append(j.decided, fmt.Sprintf("%s %s %s", asked.ID.Raw(), change.Field, change.Rule))
+}
 
 func (j *fakePolicy) AnswersSince(string, rpc.Value) time.Time { return time.Time{} }
 
@@ -78,9 +91,20 @@ func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v poli
 // "breaks". It returns what was logged and the last n answers to Codex.
 func playShared(t *testing.T, session string, n int) (record string, answers []string) {
 	t.Helper()
+	c, j := startShared(t, time.Hour)
+	c.Play("session", session)
+	answers = c.NextToCodex(n)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.decided, "\n"), answers
+}
+
+// startShared starts a conversation for playShared.
+func startShared(t *testing.T, timeout time.Duration) (*bridgetest.Conversation, *fakePolicy) {
+	t.Helper()
 	j := &fakePolicy{folder: t.TempDir()}
 	current := func() config.Approvals {
-		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
+		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(timeout)}
 	}
 	change := func(f func()) func(context.Context, *bridge.ServerMessage) {
 		return func(context.Context, *bridge.ServerMessage) {
@@ -97,11 +121,7 @@ func playShared(t *testing.T, session string, n int) (record string, answers []s
 		{From: bridge.Codex, Method: "breaks", HandleServer: change(func() { j.logErr = errors.New("the disk is full") })},
 	})
 	c.Bind("cwd", j.folder)
-	c.Play("session", session)
-	answers = c.NextToCodex(n)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Join(j.decided, "\n"), answers
+	return c, j
 }
 
 type changes []bridge.Route

@@ -14,12 +14,10 @@ func TestQuestionOfExpiredRuleIsAskedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, rest, _ := strings.Cut(string(text), "\n\n")
-	remembered, again, ok := strings.Cut(rest, "\n\n")
+	opened, _, ok := strings.Cut(string(text), "\n\n")
 	if !ok {
 		t.Fatal("the session has changed")
 	}
-	again, _, _ = strings.Cut(again, "\n\n")
 	for _, test := range []struct {
 		name, rule string
 		asked      bool
@@ -30,17 +28,20 @@ func TestQuestionOfExpiredRuleIsAskedAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var passed atomic.Int64 // seconds
 			now := func() time.Time { return time.Date(2026, 3, 1, 23, 59, int(passed.Load()), 0, time.UTC) }
-			c := startWith(t, test.rule, now, "session", time.Hour, &brokenLog{}, false)
-			c.Play("remembered", opened+"\n"+remembered+"\n"+again+"\n")
-			passed.Store(60)
-			_, question, _ := strings.Cut(again, "codex>")
-			question, _, _ = strings.Cut("codex>"+question, "\n")
-			question = strings.Replace(question, `"id":1`, `"id":11`, 1)
-			want := `codex<  {"id":11,"result":{"action":"accept","content":null,"_meta":null}}`
-			if test.asked {
-				want = `editor< {"method":"mcpServer/elicitation/request","id":11,"params":"$later"}`
+			c, f := startWith(t, test.rule, now, "session", time.Hour, &brokenLog{}, false)
+			c.Play("opened", opened+"\n")
+			m := mcpTurn{t, c, f}
+			if m.starts("a", "read", `{"id":7}`) {
+				t.Error("accepted without an answer")
 			}
-			c.Play("later", question+"\n"+want+"\n")
+			m.asks(10, "read", `{"id":7}`, `"persist":"session"`)
+			if !m.starts("b", "read", `{"id":7}`) {
+				t.Error("not remembered")
+			}
+			passed.Store(60)
+			if m.starts("c", "read", `{"id":7}`) == test.asked {
+				t.Errorf("after the end of the exception: accepted %t", !test.asked)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -138,10 +139,10 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 }
 
 // permissionRequest consults all handlers before it allows: after an allow, Codex asks
-// nothing more (measured). The client is not asked if a handler has allowed.
+// nothing more (measured). The client is not asked if a handler, a rule or a person has allowed.
 func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
-	for _, s := range c.steps(h, call.Event) {
+	for _, s := range c.permissionSteps(h, call) {
 		if s.isClient && (last.Decision == hook.Allow || !c.options.Limiter.Allow(call.SessionID)) {
 			continue
 		}
@@ -326,6 +327,25 @@ func (c *Chain) steps(h *config.Hooks, event hook.Event) []step {
 		all = append(all, step{name: "the editor", isClient: true, run: c.askClient})
 	}
 	return all
+}
+
+// permissionSteps returns the steps of a PermissionRequest: the handlers, earlier consents, and the client.
+func (c *Chain) permissionSteps(h *config.Hooks, call *hook.Call) []step {
+	consents := step{name: "the bridge's policy", run: func(ctx context.Context, call *hook.Call) (op opinion, err error) {
+		if c.options.Consents(ctx, call) {
+			op.Decision = hook.Allow
+		}
+		return op, nil
+	}}
+	if !c.options.AsksPermission(call) {
+		return []step{consents}
+	}
+	all := c.steps(h, call.Event)
+	at := len(all)
+	if at > 0 && all[at-1].isClient {
+		at--
+	}
+	return slices.Insert(all, at, consents)
 }
 
 // clientWants reports whether the client wants the event. A panic counts as true, so that

@@ -271,8 +271,7 @@ func (g *Gate) recordConsent(ctx context.Context, q *gateQuestion, result rpc.Va
 
 // Accepted reports whether the person has accepted the call that Codex asks about, and
 // whether they were shown that it leaves the sandbox. An acceptance counts once, and only
-// in the turn of the call: a server's tool call has no id that tells it from a later equal
-// one. A question about a host, or about a part of a call, was not accepted.
+// in the turn of the call. The itemId of params names the call, also that of an MCP server's tool. A question about a host, or about a part of a call, was not accepted.
 func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
 	for _, name := range []string{"networkApprovalContext", "approvalId"} {
 		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {

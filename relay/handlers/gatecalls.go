@@ -44,7 +44,7 @@ func (i *callTracker) forget(thread, id string) {
 	defer i.mu.Unlock()
 	i.announced.take(callID(thread, id))
 	i.count.Store(int64(i.announced.len()))
-	for _, method := range []string{methodCommandApproval, methodPatchApproval} {
+	for _, method := range []string{methodCommandApproval, methodPatchApproval, methodElicitation} {
 		i.accepted.take(itemSubject(method, thread, id))
 	}
 }
@@ -52,9 +52,7 @@ func (i *callTracker) forget(thread, id string) {
 func (i *callTracker) accept(q *gateQuestion) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if subject := q.subject(); subject != "" {
-		i.accepted.add(subject, acceptedCall{q.call.TurnID, q.reason.Escalated})
-	}
+	i.accepted.add(q.subject(), acceptedCall{q.call.TurnID, q.reason.Escalated})
 }
 
 // takeAccepted reports whether a call was accepted, and forgets it. An empty turn matches

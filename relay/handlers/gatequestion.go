@@ -174,33 +174,14 @@ func (q *gateQuestion) key(p GatePolicy) (approvals.Key, error) {
 	})
 }
 
-// subject returns a name of the call that Codex's own request about it has too; "" if there
-// is none.
+// subject returns a name of the call that Codex's own request about it has too.
 func (q *gateQuestion) subject() string {
-	raw, err := json.Marshal(q.params)
-	if err != nil {
-		return ""
-	}
-	doc, err := rpc.ParseValue(raw)
-	if err != nil {
-		return ""
-	}
-	return subjectOf(q.method, doc.Root())
+	return itemSubject(q.method, q.call.Thread(), q.call.ToolUseID)
 }
 
 func subjectOf(method string, params rpc.Value) string {
 	thread, _ := params.Get("threadId").Text()
 	item, _ := params.Get("itemId").Text()
-	if method == methodElicitation {
-		meta := params.Get("_meta")
-		server, _ := params.Get("serverName").Text()
-		tool, _ := meta.Get("tool_name").Text()
-		input, err := approvals.Canonical(meta.Get("tool_params").Raw())
-		if err != nil {
-			return ""
-		}
-		item = server + "\x00" + tool + "\x00" + string(input)
-	}
 	return itemSubject(method, thread, item)
 }
 

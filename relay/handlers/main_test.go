@@ -106,6 +106,12 @@ func newChain(o handlers.Options) *handlers.Chain {
 	if o.Permits == nil {
 		o.Permits = func(context.Context, *hook.Call) bool { return true }
 	}
+	if o.Consents == nil {
+		o.Consents = func(context.Context, *hook.Call) bool { return false }
+	}
+	if o.AsksPermission == nil {
+		o.AsksPermission = func(*hook.Call) bool { return true }
+	}
 	if o.Client == nil {
 		o.Client = deafClient{}
 	}

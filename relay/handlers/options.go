@@ -22,6 +22,11 @@ type Options struct {
 	// Permits reports whether an allow for a PermissionRequest may be passed to Codex.
 	// Otherwise the answer becomes no opinion.
 	Permits func(context.Context, *hook.Call) bool
+	// Consents reports whether a rule or a person has accepted the call of a PermissionRequest.
+	Consents func(context.Context, *hook.Call) bool
+	// AsksPermission reports whether handlers and the client are consulted about a PermissionRequest.
+	// Otherwise its hook is only there for Consents.
+	AsksPermission func(*hook.Call) bool
 	// Client is consulted after the handlers.
 	Client Client
 	// Dir returns the folder of the thread with the given id, or "" if it is not known.

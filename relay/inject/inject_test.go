@@ -67,6 +67,17 @@ codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
 `)
 }
 
+// The matcher is a part of the hash. Measured with Codex 0.169.
+func TestTrustedHashHasTheMatcher(t *testing.T) {
+	plan := inject.Plan{Events: []hook.Event{hook.PermissionRequest}, Matcher: "^mcp__", Timeout: 5 * time.Second, Command: func(hook.Event) string { return "true" }}
+	want := map[string]string{
+		"/<session-flags>/config.toml:permission_request:0:0": "sha256:c3c90cc28ede2a15959a15bd0e77ed798acd73bd9f9b3d0e636917d8c0561b45",
+	}
+	if diff := cmp.Diff(want, plan.Trusted()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTrustedHashMatchesTheProtocol(t *testing.T) {
 	plan := inject.Plan{
 		Events: []hook.Event{hook.PreToolUse}, Timeout: 4001 * time.Millisecond,

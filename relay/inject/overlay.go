@@ -16,6 +16,8 @@ import (
 type Plan struct {
 	// Events may be in any order.
 	Events []hook.Event
+	// Matcher is the pattern of the tools about which permission_request runs; "": all tools.
+	Matcher string
 	// Command returns the command line that Codex runs.
 	Command func(hook.Event) string
 	// IsIdle reports whether an event has nothing to do, so no process is started for it.
@@ -49,7 +51,8 @@ type handler struct {
 }
 
 type group struct {
-	Hooks []handler `json:"hooks"` // without a matcher: for all tools
+	Matcher string    `json:"matcher,omitempty"` // without one: for all tools
+	Hooks   []handler `json:"hooks"`
 }
 
 // state is an entry of hooks.state.
@@ -68,9 +71,9 @@ func (p Plan) Keys() []Key {
 		}
 		groups := []group{}
 		if h, ok := p.handler(e); ok {
-			groups = []group{{[]handler{h}}}
+			groups = []group{{p.matcher(e), []handler{h}}}
 			for _, source := range sourceNames {
-				states[stateKey(source, e)] = state{Enabled: true, Hash: h.hash(e)}
+				states[stateKey(source, e)] = state{Enabled: true, Hash: p.hash(e, h)}
 			}
 		}
 		keys = append(keys, Key{"hooks." + e.Name(), encode(groups)})
@@ -83,7 +86,7 @@ func (p Plan) Trusted() map[string]string {
 	trusted := make(map[string]string)
 	for _, e := range hook.Events {
 		if h, ok := p.handler(e); ok {
-			trusted[stateKey(sourceNames[0], e)] = h.hash(e)
+			trusted[stateKey(sourceNames[0], e)] = p.hash(e, h)
 		}
 	}
 	return trusted
@@ -112,14 +115,26 @@ func (p Plan) Limit(e hook.Event) time.Duration {
 	return limit
 }
 
+// matcher returns the pattern of the tools about which an event's hook runs; "": all tools.
+func (p Plan) matcher(e hook.Event) string {
+	if e == hook.PermissionRequest {
+		return p.Matcher
+	}
+	return ""
+}
+
 // hash returns Codex's trusted_hash: of the hook as compact JSON with sorted keys
 // (measured; protocol.md has a check value).
-func (h handler) hash(e hook.Event) string {
+func (p Plan) hash(e hook.Event, h handler) string {
 	one := map[string]any{"type": h.Type, "command": h.Command, "timeout": h.Timeout, "async": h.Async}
 	if h.Status != "" {
 		one["statusMessage"] = h.Status
 	}
-	sum := sha256.Sum256(encode(map[string]any{"event_name": string(e), "hooks": []any{one}}))
+	all := map[string]any{"event_name": string(e), "hooks": []any{one}}
+	if matcher := p.matcher(e); matcher != "" {
+		all["matcher"] = matcher
+	}
+	sum := sha256.Sum256(encode(all))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,11 @@ import (
 // die ends the server. The tool hangs creates the file, starts a process in a new session and never
 // responds.
 const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
+
+// mcpConfigOf returns the section of a server that has more tools like touch-it.
+func mcpConfigOf(name string, tools []string) string {
+	return strings.Replace(mcpConfig(name), mcpEnv+` = "1"`, mcpEnv+" = "+strconv.Quote(strings.Join(tools, "\n")), 1)
+}
 
 // mcpConfig returns the server's section of Codex's configuration.
 func mcpConfig(name string) string {
@@ -41,7 +47,10 @@ func serveMCP() int {
 				ProtocolVersion string
 				Name            string
 				URI             string
-				Arguments       struct{ Path string }
+				Arguments       struct {
+					Path     string
+					Question json.RawMessage
+				}
 			}
 		}
 		if json.Unmarshal(line, &request) != nil || request.ID == nil {
@@ -55,16 +64,27 @@ func serveMCP() int {
 			result["capabilities"] = map[string]any{"tools": map[string]any{}, "resources": map[string]any{}}
 			result["serverInfo"] = map[string]any{"name": "touch", "version": "0"}
 		case "tools/list":
-			result["tools"] = []any{
+			tools := []any{
 				map[string]any{
 					"name": "touch", "description": "Leaves a file.",
 					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
 				},
 				touchTool("touch-it"),
 				map[string]any{"name": "ask", "description": "Asks the person.", "inputSchema": map[string]any{"type": "object"}},
+				map[string]any{
+					"name": "asks", "description": "Asks the person a question of its caller's.", "annotations": map[string]any{"readOnlyHint": true},
+					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"question": map[string]any{"type": "object"}}},
+				},
 				map[string]any{"name": "hangs", "description": "Gives no answer.", "inputSchema": map[string]any{"type": "object"}},
 				map[string]any{"name": "die", "description": "Ends the server.", "inputSchema": map[string]any{"type": "object"}},
 			}
+			if more := os.Getenv(mcpEnv); more != "1" {
+				tools = nil
+				for name := range strings.SplitSeq(more, "\n") {
+					tools = append(tools, touchTool(name))
+				}
+			}
+			result["tools"] = tools
 		case "tools/call":
 			said := ""
 			switch request.Params.Name {
@@ -77,7 +97,9 @@ func serveMCP() int {
 				touchFile(request.Params.Arguments.Path)
 				continue
 			case "ask":
-				said = elicit(in)
+				said = elicit(in, howMany)
+			case "asks":
+				said = elicit(in, request.Params.Arguments.Question)
 			default:
 				said = touchFile(request.Params.Arguments.Path)
 			}
@@ -111,10 +133,11 @@ func touchTool(name string) map[string]any {
 	}
 }
 
+var howMany = json.RawMessage(`{"message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`)
+
 // elicit asks the user a question and returns the answer.
-func elicit(in *bufio.Reader) string {
-	fmt.Println(`{"jsonrpc":"2.0","id":"question","method":"elicitation/create","params":{"message":"How many?",` +
-		`"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`)
+func elicit(in *bufio.Reader, question json.RawMessage) string {
+	fmt.Printf(`{"jsonrpc":"2.0","id":"question","method":"elicitation/create","params":%s}`+"\n", question)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
