@@ -33,7 +33,7 @@ func TestDenyRulesMatchSpellingsOfCodex(t *testing.T) {
 				continue
 			}
 			for _, name := range [][2]string{
-				{server, tool}, {mcpName(server), mcpName(tool)}, {mcpName(server) + hash, mcpName(tool)}, {mcpName(server), mcpName(tool) + hash}, {mcpName(server)[:1] + hash, mcpName(tool)},
+				{server, tool}, {mcpName(server), mcpName(tool)}, {mcpName(server) + hash, mcpName(tool)}, {mcpName(server), mcpName(tool) + hash}, {mcpName(server)[:1] + hash, mcpName(tool)}, atHook(joinedName(server, tool)),
 			} {
 				if m := set.MCP(name[0], name[1]); m.Decision != Deny {
 					t.Fatalf("%s denies %q %q, but not %q", pattern, server, tool, name)
@@ -41,6 +41,60 @@ func TestDenyRulesMatchSpellingsOfCodex(t *testing.T) {
 			}
 		}
 	})
+}
+
+// atHook returns the server and the tool as the bridge reads them from a name at the hook.
+func atHook(name string) [2]string {
+	server, tool, _ := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	return [2]string{server, tool}
+}
+
+// These names were measured with Codex 0.169. A deny rule with the names of the server and its tool, or with
+// a glob for either, denies them.
+func TestDenyRulesMatchJoinedNames(t *testing.T) {
+	for _, test := range []struct{ server, tool, name string }{
+		{"a1", "t7-", "mcp__a1__t7_"},
+		{"a1", "t8__x", "mcp__a1__t8__x"},
+		{"a1", "_t2", "mcp__a1__t2"},
+		{"a1", "-t3", "mcp__a1__t3"},
+		{"a1", " t4", "mcp__a1__t4"},
+		{"a1", "__t5", "mcp__a1__t5"},
+		{"a1", "u3--x", "mcp__a1__u3__x"},
+		{"a1", "u5/x", "mcp__a1__u5_x"},
+		{"a1", "u6-_x", "mcp__a1__u6__x"},
+		{"a1", "-_-", "mcp__a1__"},
+		{"a2-", "_w1", "mcp__a2__w1"},
+		{"a3_", "_w2", "mcp__a3__w2"},
+		{"a4__", "w3", "mcp__a4__w3"},
+		{"_a5", "w4", "mcp___a5__w4"},
+		{"-a6", "_w5", "mcp___a6__w5"},
+		{"a7-_", "w6", "mcp__a7__w6"},
+		{"_", "w9", "mcp__w9"},
+		{"__", "_w10", "mcp__w10"},
+		{"a9__b", "w8", "mcp__a9__b__w8"},
+		{"b2--c", "_w11", "mcp__b2__c__w11"},
+		{"b4:x", "w12", "mcp__b4_x__w12"},
+		{"b5@", "_w13", "mcp__b5__w13"},
+		{"b6/", "_w14", "mcp__b6__w14"},
+	} {
+		if got := joinedName(test.server, test.tool); got != test.name {
+			t.Errorf("%q of %q is %s, measured %s", test.tool, test.server, got, test.name)
+		}
+		for _, pattern := range []string{test.name, "mcp__" + test.server + "__" + test.tool, "mcp__" + test.server + "__*", "mcp__*__" + test.tool} {
+			set, err := New([][]config.Rule{{{Tool: pattern, Decision: "deny"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hook := atHook(test.name)
+			if pattern = set.layers[0].rules[0].source.Tool; set.MCP(hook[0], hook[1]).Decision != Deny || set.MCP(test.server, test.tool).Decision != Deny {
+				t.Errorf("%q does not deny %q of %q, at the hook %s", pattern, test.tool, test.server, test.name)
+			}
+			// A tool of the server _ may have each of these names.
+			if m := set.MCP("other", "tool"); m.Decision == Deny && strings.Trim(test.server, "_") != "" {
+				t.Errorf("%q denies another server's tool", pattern)
+			}
+		}
+	}
 }
 
 // A glob for Codex's spellings has ? for each character that Codex replaces.

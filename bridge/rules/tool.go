@@ -26,7 +26,10 @@ func matchMCP(server, tool string) func(*rule) certainty {
 	// If the name can be split in another way, an allow rule may mean another server.
 	full := server + "__" + tool
 	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server) && !mcpHash().MatchString(server)
-	spellings := []string{flat, name, mcpName(name), mcpHash().ReplaceAllString(mcpName(name), "$1")}
+	spellings := []string{flat, name, mcpName(name), joinedName(server, tool), mcpHash().ReplaceAllString(mcpName(name), "$1")}
+	if tool == "" { // the name at the hook of a tool of the server _ has no second __
+		spellings = append(spellings, "mcp__"+mcpName(server))
+	}
 	slices.Sort(spellings)
 	spellings = slices.Compact(spellings)
 	// A name with a hash may be cut. The name of the tool is whole if only the server's has a hash.
@@ -39,7 +42,7 @@ func matchMCP(server, tool string) func(*rule) certainty {
 	}
 	return func(r *rule) certainty {
 		matches := func(spelling string) bool {
-			return config.Match(r.source.Tool, spelling) || r.mcpGlob != r.source.Tool && config.Match(r.mcpGlob, spelling)
+			return config.Match(r.source.Tool, spelling) || r.mcpGlob != r.source.Tool && config.Match(r.mcpGlob, spelling) || matchesUntrimmed(r.mcpGlob, spelling)
 		}
 		switch pattern := r.source.Tool; {
 		case pattern == "mcp", r.allMCP && config.Match(pattern, flat):
@@ -50,7 +53,7 @@ func matchMCP(server, tool string) func(*rule) certainty {
 			return certainMatch
 		case slices.ContainsFunc(spellings, matches):
 			return possibleMatch
-		case begin != "" && matchesCut(r.mcpGlob, begin, end):
+		case begin != "" && slices.ContainsFunc(untrimmed(end, r.mcpGlob), func(end string) bool { return matchesCut(r.mcpGlob, begin, end) }):
 			return possibleMatch
 		}
 		return noMatch
@@ -119,6 +122,38 @@ var replacedByCodex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 
 // mcpName returns a name as Codex spells it, apart from a hash.
 func mcpName(name string) string { return replacedByCodex().ReplaceAllString(name, "_") }
+
+// joinedName returns the name of a tool at the hook, apart from a hash.
+//
+// Measured with Codex 0.169: it removes underscores, and what has become one, from the end of the server's
+// name and from the start of the tool's.
+func joinedName(server, tool string) string {
+	return strings.TrimRight("mcp__"+mcpName(server), "_") + "__" + strings.TrimLeft(mcpName(tool), "_")
+}
+
+// matchesUntrimmed reports whether a glob of mcpGlob matches a name from which Codex makes a spelling by
+// removing underscores.
+func matchesUntrimmed(glob, spelling string) bool {
+	return slices.ContainsFunc(untrimmed(spelling, glob), func(name string) bool { return config.Match(glob, name) })
+}
+
+// untrimmed returns a spelling, and the names from which Codex may make it by removing underscores between a
+// server and its tool. Names with more underscores than the glob can match are left out.
+func untrimmed(spelling, glob string) []string {
+	names := []string{spelling}
+	most := strings.Count(glob, "_") + strings.Count(glob, "?")
+	for i := 0; i < len(spelling); {
+		end := i
+		for end < len(spelling) && spelling[end] == '_' {
+			end++
+		}
+		for n := end - i + 1; end-i >= 2 && n <= most; n++ {
+			names = append(names, spelling[:i]+strings.Repeat("_", n)+spelling[end:])
+		}
+		i = end + 1
+	}
+	return names
+}
 
 // mcpGlob returns a glob that also matches the names that Codex makes of those that pattern matches.
 func mcpGlob(pattern string) string {

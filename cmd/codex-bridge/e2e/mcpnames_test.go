@@ -57,6 +57,29 @@ func TestRulesOfRenamedMCPTools(t *testing.T) {
 	}
 }
 
+// Codex removes underscores, and what becomes one, between the names of a server and its tool. A rule with the
+// server's own names denies the tool.
+func TestRulesOfJoinedMCPNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: mcpConfigOf(`"s-"`, []string{"a"}) + mcpConfigOf("t_", []string{"b"}) + mcpConfigOf("u", []string{"-c", "_d", " e", "__f", "g"}), config: `[policy]
+approval = ["on-request"]
+sandbox = "workspace-write"
+[[policy.rule]]
+tool = "{mcp__s-__*,mcp__t___*,mcp__u__-c,mcp__u___d,mcp__u__ e,mcp__u___*f}"
+decision = "deny"
+reason = "No such tool."
+`})
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	for _, call := range []string{"s_/a", "t_/b", "u/_c", "u/_d", "u/_e", "u/__f", "u/g"} {
+		a.turn(thread, "CALL: mcp__"+call+` {"path":"`+w.workspace+`/touched"}`)
+		if ran := w.hasFile("workspace/touched"); ran != (call == "u/g") || !ran && !strings.Contains(w.lastToolOutput(), "No such tool") {
+			t.Errorf("%s ran: %t; the model got %q", call, ran, w.lastToolOutput())
+		}
+	}
+	a.closeAndWait()
+}
+
 // A rule that denies the tools of an MCP server denies Codex's own tools for the server's resources,
 // too. Codex asks no question before it reads a resource.
 func TestRulesOfMCPResources(t *testing.T) {
