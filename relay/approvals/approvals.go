@@ -148,6 +148,9 @@ func (f *Feature) Routes() []bridge.Route {
 }
 
 func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {
+	if f.declineForeign(ctx, msg) {
+		return
+	}
 	params := msg.Root().Get("params")
 	mode := f.Policy.Mode()
 	known := msg.ID.IsValid() && f.enforces() && msg.Method == elicitation && f.isKnownQuestion(msg.ID, params)

@@ -22,7 +22,10 @@ const (
 
 const reasonGate = "the user has accepted this call when the bridge asked"
 
-const reasonNoTurn = "the question belongs to no turn that is running"
+const (
+	reasonNoTurn   = "the question belongs to no turn that is running"
+	reasonNoThread = "the question belongs to no thread that a client has opened"
+)
 
 // route answers a question that the client must not answer: one that belongs to no running
 // turn, or a server's question about an app for which the session's host has decided.
@@ -42,6 +45,31 @@ func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage) bool {
 	f.logDecision(ctx, msg.Envelope, policy.Deny, ruleTurn, reasonNoTurn)
 	msg.Reply(result(msg.Method, params, answer.Unavailable))
 	return true
+}
+
+// declineForeign declines a question of a thread that the bridge does not know, under enforce.
+func (f *Feature) declineForeign(ctx context.Context, msg *bridge.ServerMessage) bool {
+	params := msg.Root().Get("params")
+	if !msg.ID.IsValid() || !f.enforces() || !f.isForeign(msg.Method, params) {
+		return false
+	}
+	f.logDecision(ctx, msg.Envelope, policy.Deny, ruleTurn, reasonNoThread)
+	msg.Reply(result(msg.Method, params, answer.Unavailable))
+	return true
+}
+
+// isForeign reports whether a question comes from a turn of a thread that neither a client has opened nor an
+// agent of such a thread. An MCP server may ask without a turn while its thread is opened.
+func (f *Feature) isForeign(method string, params rpc.Value) bool {
+	thread, _ := params.Get("threadId").Text()
+	if thread == "" {
+		thread, _ = params.Get("conversationId").Text()
+	}
+	turn := params.Get("turnId")
+	if method == elicitation && (!turn.Exists() || turn.Kind() == rpc.Null) {
+		return false
+	}
+	return f.Policy.Workspace(thread) == ""
 }
 
 func (f *Feature) routeElicitation(ctx context.Context, msg *bridge.ServerMessage, thread string) bool {
