@@ -237,6 +237,7 @@ func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bri
 func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.currentState(rpc.Value{})
 	state.Unpinned = g.isUnpinned(p)
+	state.NamedProfile, _ = m.Params.Get("permissions").Text()
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.NeedsState(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
 		if m.Method == "thread/resume" {

@@ -119,7 +119,7 @@ editor< {"id":3,"result":{}}
 		t.Errorf("logged %q", used)
 	}
 	b.err = errors.New("full")
-	c.Play("is not logged", `editor> {"id":4,"method":"command/exec","params":{"command":["make"],"cwd":"$start"}}
+	c.Play("is not logged", `editor> {"id":4,"method":"command/exec","params":{"command":["make"],"cwd":"$start","sandboxPolicy":{"type":"readOnly"}}}
 editor< {"id":4,"error":"$full"}
 `)
 }

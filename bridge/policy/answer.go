@@ -86,7 +86,7 @@ type answerDecider struct {
 func (a *answerDecider) isFull() bool { return len(a.changes) > maxChanges }
 
 func (a *answerDecider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
-	a.changes = append(a.changes, Change{field, rule, reason, a.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to})
+	a.changes = append(a.changes, Change{field, rule, reason, a.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to, false})
 	if a.patch == nil {
 		a.patch = rpc.NewPatch(a.m)
 	}

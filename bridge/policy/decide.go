@@ -83,7 +83,9 @@ type decider struct {
 	rootsExpanded bool // allowedRoots is set
 
 	level              level         // the highest level that the opening thread can have
-	builtinProfile     bool          // a builtin permissions profile gives the level
+	builtinProfile     bool          // a permissions profile gives the level
+	userSandbox        bool          // the user's own profile gives it
+	readOnlyTurn       bool          // the turn gets a read-only sandbox
 	turnPolicy         sandboxPolicy // of a turn, if hasTurnPolicy is set
 	hasTurnPolicy      bool          // the turn has a workspace-write policy
 	namesBridgeProfile bool          // a turn names the bridge's profile
@@ -226,7 +228,7 @@ func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, re
 		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send fewer forbidden values")
 	}
 	// The parser reuses the line for its next message.
-	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to})
+	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to, false})
 }
 
 func (c *decider) ensurePatch() *rpc.Patch {

@@ -15,16 +15,17 @@ type Defaults struct {
 	// Cwd is the cwd of the config/read request; "" for none, so that no project configuration
 	// counts.
 	Cwd           string
-	Approval      json.RawMessage // approval_policy: a string or {"granular": {…}}; nil: null
-	Reviewer      string          // approvals_reviewer; "": null
-	Sandbox       string          // sandbox_mode; "": null
-	Permissions   string          // default_permissions; "": null
-	WritableRoots []string        // sandbox_workspace_write.writable_roots
-	Network       bool            // sandbox_workspace_write.network_access
-	NoTmpdir      bool            // sandbox_workspace_write.exclude_tmpdir_env_var
-	NoSlashTmp    bool            // sandbox_workspace_write.exclude_slash_tmp
-	Model         string          // model; "": null
-	Effort        string          // model_reasoning_effort; "": null
+	Approval      json.RawMessage         // approval_policy: a string or {"granular": {…}}; nil: null
+	Reviewer      string                  // approvals_reviewer; "": null
+	Sandbox       string                  // sandbox_mode; "": null
+	Permissions   string                  // default_permissions; "": null
+	Profiles      map[string]*UserProfile // of the table permissions, by name
+	WritableRoots []string                // sandbox_workspace_write.writable_roots
+	Network       bool                    // sandbox_workspace_write.network_access
+	NoTmpdir      bool                    // sandbox_workspace_write.exclude_tmpdir_env_var
+	NoSlashTmp    bool                    // sandbox_workspace_write.exclude_slash_tmp
+	Model         string                  // model; "": null
+	Effort        string                  // model_reasoning_effort; "": null
 	Projects      Projects
 	StateFolder   string // sqlite_home, where Codex keeps its databases; "": null
 	// ReservedProfile is the name of a permissions profile in that configuration that the bridge
@@ -67,6 +68,10 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		if name == bridgeProfile || strings.HasPrefix(name, bridgeProfile+"-") {
 			d.ReservedProfile = name
 		}
+		if d.Profiles == nil {
+			d.Profiles = map[string]*UserProfile{}
+		}
+		d.Profiles[name] = parseUserProfile(cfg.Get(permissionsKey), name)
 	}
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
 		return nil, err
@@ -124,7 +129,9 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 func (d *Defaults) level() (l level, profiled, ok bool) {
 	if d.Permissions != "" {
 		// Measured with Codex 0.169: it wins over sandbox_mode.
-		l, ok = builtinProfileLevel(d.Permissions)
+		if l, ok = builtinProfileLevel(d.Permissions); !ok && d.Profiles[d.Permissions] != nil {
+			l, ok = d.Profiles[d.Permissions].level(), true
+		}
 		return l, true, ok
 	}
 	if d.Sandbox == "" {

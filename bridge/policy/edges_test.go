@@ -142,14 +142,14 @@ func TestFirstReasonOfToolCall(t *testing.T) {
 	}
 }
 
-// TestPinsAndProfiles checks that pins and profiles need an enforced policy that allows writing.
+// TestPinsAndProfiles checks that pins and profiles need an enforced policy.
 func TestPinsAndProfiles(t *testing.T) {
 	for _, test := range []struct {
 		mode           config.Mode
 		sandbox        string
 		pins, profiles bool
 	}{
-		{config.Enforce, "workspace-write", true, true}, {config.Enforce, "danger-full-access", true, true}, {config.Enforce, "read-only", true, false},
+		{config.Enforce, "workspace-write", true, true}, {config.Enforce, "danger-full-access", true, true}, {config.Enforce, "read-only", true, true},
 		{config.Audit, "workspace-write", false, false}, {config.Audit, "read-only", false, false}, {config.Off, "workspace-write", false, false},
 	} {
 		cfg := contract()

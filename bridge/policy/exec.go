@@ -39,6 +39,9 @@ func (c *decider) decideExecCwd([]string) {
 // danger-full-access.
 func (c *decider) decideExecSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
+	if c.refuseUserExec(object, profile) {
+		return
+	}
 	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
 	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace})) > 0 {
 		const reason = "the command could write protected files of its folder"
@@ -71,6 +74,32 @@ func (c *decider) decideExecSandbox([]string) {
 		return
 	}
 	c.decideSandboxPolicy(object)
+}
+
+// refuseUserExec refuses a command that Codex alone would run under a permissions profile of the
+// user's, and reports whether the decision ends. The bridge has no place to define its own profile
+// for such a command, and any other sandbox lets it read what the user's profile denies.
+//
+// Measured with Codex 0.169: the default profile may be that of a trusted project around the folder
+// in which Codex was started.
+func (c *decider) refuseUserExec(object, profile rpc.Value) (ends bool) {
+	if !isUnset(object) {
+		return false
+	}
+	name, named := profile.Text()
+	switch {
+	case !named && c.st.Defaults == nil:
+		c.needsDefaults, c.configCwd = true, c.st.StartFolder
+		return true
+	case !named:
+		name = c.st.Defaults.Permissions
+	}
+	if !namesUserProfile(name) {
+		return false
+	}
+	c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+name+" of "+originUser+" denies for this command",
+		"send a sandboxPolicy; as with Codex alone, the profile then does not count")
+	return true
 }
 
 // allowedEnv are the environment variables that a client may set for command/exec: those of

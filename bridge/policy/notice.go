@@ -7,9 +7,10 @@ import (
 
 // Notice returns what a change takes away from a client that does not know the bridge, as a sentence
 // for its user, and the kind of change. It returns two empty texts if the client loses nothing that it
-// sent, unless a thread opens read-only because of its folder.
+// sent, unless a thread opens read-only because of its folder, or with less than Codex's configuration
+// says.
 func (c Change) Notice() (kind, sentence string) {
-	if c.From == nil && !c.forbidsWorkspace() || !c.restricts() {
+	if c.From == nil && !c.narrows && !c.forbidsWorkspace() || !c.restricts() {
 		return "", ""
 	}
 	field := strings.TrimPrefix(c.Field, "params.")
@@ -45,7 +46,7 @@ func (c ArgChange) Notice(origin string) string {
 // restricts reports whether the change replaces or removes a value that the policy does not allow.
 func (c Change) restricts() bool {
 	switch c.Rule {
-	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys:
+	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys, ruleUser:
 		return true
 	case ruleRoots: // otherwise it is the canonical path of the same folder
 		return c.To == nil || c.forbidsWorkspace() || strings.HasPrefix(c.Field, "params.sandboxPolicy")

@@ -142,4 +142,4 @@ func (c *decider) checkCapabilities([]string) {
 // UsesProfiles reports whether the bridge may name a permissions profile in a request. Measured
 // with Codex 0.169: without the client's capability experimentalApi, Codex then refuses to open the
 // thread.
-func (p *Policy) UsesProfiles() bool { return p.mode == config.Enforce && p.maxLevel != readOnly }
+func (p *Policy) UsesProfiles() bool { return p.mode == config.Enforce }

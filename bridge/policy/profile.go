@@ -24,10 +24,14 @@ const permissionsKey = "permissions"
 
 // profileVariant is a variant of the profile, for the members of a sandboxPolicy. Each set member
 // is a suffix of the profile's name.
-type profileVariant struct{ network, noTmpdir, noSlashTmp, roots bool }
+//
+// The variant readOnly has no others. Its commands write nothing, and read what the user's own
+// profile lets them read.
+type profileVariant struct{ readOnly, network, noTmpdir, noSlashTmp, roots bool }
 
 // each calls do for each member with its suffix.
 func (f *profileVariant) each(do func(suffix string, flag *bool)) {
+	do("-read-only", &f.readOnly)
 	do("-network", &f.network)
 	do("-no-tmpdir", &f.noTmpdir)
 	do("-no-slash-tmp", &f.noSlashTmp)
@@ -49,7 +53,7 @@ func (f profileVariant) name() string {
 func parseProfileName(name string) (f profileVariant, ok bool) {
 	rest, ok := strings.CutPrefix(name, bridgeProfile)
 	f.each(func(suffix string, flag *bool) { rest, *flag = strings.CutPrefix(rest, suffix) })
-	return f, ok && rest == ""
+	return f, ok && rest == "" && (!f.readOnly || f == profileVariant{readOnly: true})
 }
 
 // Profile is the permissions profile that a thread's overlay defines. The zero Profile defines
@@ -61,11 +65,24 @@ type Profile struct {
 	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
 	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
+	// User is the profile of the user's configuration whose denials the profile has; "" if there is
+	// none. Then there is no variant readOnly, and the others need no settings of the network.
+	User string
+	// UserWrites reports that a thread with User alone can write its workspace.
+	UserWrites bool
+	// ReadOnly has the entries of the variant readOnly, which extends ReadOnlyBase.
+	ReadOnly     map[string]any
+	ReadOnlyBase string
+	// Network are the settings of the variants with network; nil if they have none but "enabled".
+	Network map[string]json.RawMessage
 }
 
 // covers reports whether the profile protects everything that needed protects.
 func (f Profile) covers(needed Profile) bool {
-	return coversEntries(f.Entries, needed.Entries)
+	if needed.User != "" && (f.User == "" || f.ReadOnlyBase != needed.ReadOnlyBase || !reflect.DeepEqual(f.Network, needed.Network)) {
+		return false
+	}
+	return coversEntries(f.Entries, needed.Entries) && coversEntries(f.ReadOnly, needed.ReadOnly)
 }
 
 func coversEntries[V any](has, needed map[string]V) bool {
@@ -87,6 +104,10 @@ func coversEntries[V any](has, needed map[string]V) bool {
 			if !protected {
 				return false
 			}
+		default: // the depth for globs
+			if !reflect.DeepEqual(any(has[at]), access) {
+				return false
+			}
 		}
 	}
 	return true
@@ -94,16 +115,22 @@ func coversEntries[V any](has, needed map[string]V) bool {
 
 // equal reports whether two profiles are the same.
 func (f Profile) equal(other Profile) bool {
-	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots)
+	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots) &&
+		f.User == other.User && f.UserWrites == other.UserWrites && f.ReadOnlyBase == other.ReadOnlyBase &&
+		reflect.DeepEqual(f.ReadOnly, other.ReadOnly) && reflect.DeepEqual(f.Network, other.Network)
 }
 
 // decideProfile defines the profile for an opening thread, and sends it in place of
 // workspace-write. A read-only thread has the profile too, because a turn may raise its sandbox.
 func (c *decider) decideProfile([]string) {
-	if c.err != nil || !c.p.letsWrite() {
+	user := c.userProfile()
+	if c.err != nil || !c.p.letsWrite() && user == nil {
 		return
 	}
-	c.defineProfile()
+	c.defineProfile(user)
+	if c.err != nil {
+		return
+	}
 	if c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded {
 		c.needsLoadedProfile = true
 		return
@@ -138,16 +165,33 @@ func (c *decider) decideProfile([]string) {
 	case d == nil:
 		c.needsDefaults = true
 		return
+	case user != nil:
+		to = min(to, user.level())
 	case d.Sandbox == "" && d.Permissions == "" && c.userTrust(c.openingFolder()) == trustUnset:
 		to = readOnly
+	}
+	if user != nil && !user.Writes && c.sent.Sandbox == "" {
+		to = readOnly // a stored sandbox may be the user's profile, which writes less than workspace-write
 	}
 	to, _, _ = c.allowedLevel(to)
 	defer func() { c.requireDefaultPermissions(to, f) }()
 	if to != workspaceWrite && c.sent.Sandbox == "" {
 		c.setMode(to, ruleProtected, "if omitted beside a permissions profile, Codex would not restore it")
 	}
+	if to == readOnly && user != nil {
+		f = profileVariant{readOnly: true}
+		c.setProfile(f, "sandbox")
+		if !stays {
+			c.sent.ProfileName = f.name()
+		}
+	}
 	if to == workspaceWrite {
-		if d := c.st.Defaults; d != nil && !own && !c.builtinProfile && (c.spec.startsThread || c.sent.Sandbox != "") {
+		f.readOnly = false
+		switch d := c.st.Defaults; {
+		case d == nil || own || !c.spec.startsThread && c.sent.Sandbox == "":
+		case c.userSandbox:
+			f = profileVariant{network: user != nil && user.networkOn}
+		case !c.builtinProfile:
 			f = profileVariant{network: d.Network, noTmpdir: d.NoTmpdir, noSlashTmp: d.NoSlashTmp, roots: true}
 		}
 		f.network = f.network && c.p.network
@@ -183,11 +227,15 @@ func (c *decider) keepLoadedProfile() bool {
 // openingFolder returns the folder in which the thread opens; "" if unknown.
 func (c *decider) openingFolder() string { return cmp.Or(c.workspace, c.st.ThreadFolder) }
 
-// defineProfile adds the profile to the overlay if a path needs it.
-func (c *decider) defineProfile() {
+// defineProfile adds the profile to the overlay if a path needs it, or if the user's own profile
+// denies something.
+func (c *decider) defineProfile(user *UserProfile) {
 	folder := c.openingFolder()
-	if folder == "" || !isUsableWorkspace(c.st, folder) {
-		c.needsThreadFolder = c.needsThreadFolder || folder == "" && !c.spec.startsThread && !c.st.UnknownThread
+	if !c.p.letsWrite() || folder == "" || !isUsableWorkspace(c.st, folder) {
+		c.needsThreadFolder = c.needsThreadFolder || c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread
+		if user != nil {
+			c.requireProfile(user, nil, nil, nil)
+		}
 		return
 	}
 	folders := []string{folder}
@@ -211,16 +259,30 @@ func (c *decider) defineProfile() {
 		folders = append(folders, roots...)
 	}
 	entries := c.p.profileEntries(c.st, folders)
-	if len(entries) == 0 {
+	if len(entries) == 0 && user == nil {
 		return
 	}
 	if c.st.Defaults == nil && c.spec.startsThread {
 		c.needsDefaults = true
 	}
-	c.sent.Profile = Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries}
+	c.requireProfile(user, entries, roots, folders)
+}
+
+// requireProfile has the overlay define the profile with the entries of the bridge and of the user.
+func (c *decider) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
+	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries}
+	if user != nil {
+		profile.User, profile.UserWrites, profile.Network = user.Name, user.Writes, user.network
+		profile.Entries, profile.Roots = c.narrowEntries(entries, user, folders), c.openRoots(roots, user, folders)
+		profile.ReadOnly = user.readOnlyEntries()
+		if user.base != "" {
+			profile.ReadOnlyBase = builtinProfiles[readOnly]
+		}
+	}
+	c.sent.Profile = profile
 	c.required = append(c.required, requiredKey{
-		key: permissionsKey, raw: c.p.profileTable(entries, roots), rule: ruleProtected,
-		reason: "commands must not write protected paths and policy files",
+		key: permissionsKey, raw: profile.table(), rule: ruleProtected,
+		reason: "commands must not write protected paths and policy files, or read what the user's own profile denies",
 	})
 }
 
@@ -230,10 +292,17 @@ func (c *decider) defineProfile() {
 // Measured with Codex 0.169: after /permissions its TUI sends no prompt until
 // thread/settings/updated has the id that it requested, which is ":workspace".
 func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
-	if t != nil && t.Profile.Defined && profile.Get("id").Is(bridgeProfile) {
-		return json.RawMessage(`{"id":"` + builtinProfiles[workspaceWrite] + `","extends":null}`)
+	if t == nil || !t.Profile.Defined {
+		return nil
 	}
-	return nil
+	level := workspaceWrite
+	switch id := profile.Get("id"); {
+	case id.Is(profileVariant{readOnly: true}.name()):
+		level = readOnly
+	case !id.Is(bridgeProfile):
+		return nil
+	}
+	return json.RawMessage(`{"id":"` + builtinProfiles[level] + `","extends":null}`)
 }
 
 // ShownRoots returns the writable roots that the client sees in place of those that Codex reports for
@@ -281,9 +350,16 @@ func (f Profile) mounts(path string) bool {
 	return false
 }
 
-// isBridgeProfile reports whether the echoed profile is the one of the thread's overlay.
+// isBridgeProfile reports whether the echoed profile is one of the thread's overlay, with the sandbox
+// that the profile gives.
 func (e *verifier) isBridgeProfile(id string) bool {
 	f, ok := parseProfileName(id)
 	extends := e.profile.Get("extends")
-	return ok && e.expectedProfile.Defined && (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(bridgeProfile)) && (!f.network || e.p.network)
+	switch {
+	case !ok || !e.expectedProfile.Defined:
+		return false
+	case f.readOnly:
+		return e.expectedProfile.User != "" && textOf(extends) == e.expectedProfile.ReadOnlyBase && e.level() == readOnly
+	}
+	return (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(bridgeProfile)) && (!f.network || e.p.network)
 }

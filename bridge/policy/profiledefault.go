@@ -11,7 +11,7 @@ const defaultPermissionsKey = "default_permissions"
 // no default_permissions.
 func (c *decider) requireDefaultPermissions(to level, variant profileVariant) {
 	name := builtinProfiles[readOnly]
-	if to == workspaceWrite {
+	if to == workspaceWrite || variant.readOnly {
 		name = variant.name()
 	}
 	c.required = append(c.required, requiredKey{

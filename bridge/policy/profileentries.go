@@ -155,36 +155,42 @@ func (st State) hasFile(folders []string, name string) bool {
 	})
 }
 
-// profileTable returns the overlay's table `permissions`.
-func (p *Policy) profileTable(entries map[string]any, roots []string) []byte {
+// table returns the overlay's table `permissions`.
+func (f Profile) table() []byte {
 	type profile struct {
-		Extends    string          `json:"extends"`
-		Filesystem map[string]any  `json:"filesystem,omitempty"`
-		Network    map[string]bool `json:"network,omitempty"`
+		Extends    string                     `json:"extends,omitempty"`
+		Filesystem map[string]any             `json:"filesystem,omitempty"`
+		Network    map[string]json.RawMessage `json:"network,omitempty"`
 	}
-	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: entries}}
+	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: f.Entries}}
+	if f.User != "" {
+		table[profileVariant{readOnly: true}.name()] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
+	}
 	for i := 1; i < 16; i++ {
-		f := profileVariant{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
-		if f.roots && len(roots) == 0 { // the network is defined where it is forbidden, too: the policy may allow it later, and decides each turn
+		v := profileVariant{network: i&1 != 0, noTmpdir: i&2 != 0, noSlashTmp: i&4 != 0, roots: i&8 != 0}
+		if v.roots && len(f.Roots) == 0 { // the network is defined where it is forbidden, too: the policy may allow it later, and decides each turn
 			continue
 		}
 		one := profile{Extends: bridgeProfile, Filesystem: map[string]any{}}
-		if f.network {
-			one.Network = map[string]bool{"enabled": true}
-		}
-		if f.noTmpdir {
-			one.Filesystem[":tmpdir"] = "read"
-		}
-		if f.noSlashTmp {
-			one.Filesystem[":slash_tmp"] = "read"
-		}
-		if f.roots {
-			for _, root := range roots {
-				one.Filesystem[root] = "write"
+		if v.network {
+			one.Network = map[string]json.RawMessage{"enabled": json.RawMessage("true")}
+			for name, setting := range f.Network {
+				one.Network[name] = setting
 			}
 		}
-		table[f.name()] = one
+		if v.noTmpdir && f.Entries[":tmpdir"] == nil { // an entry can only be as narrow, or narrower
+			one.Filesystem[":tmpdir"] = accessRead
+		}
+		if v.noSlashTmp && f.Entries[":slash_tmp"] == nil {
+			one.Filesystem[":slash_tmp"] = accessRead
+		}
+		if v.roots {
+			for _, root := range f.Roots {
+				one.Filesystem[root] = accessWrite
+			}
+		}
+		table[v.name()] = one
 	}
-	raw, _ := json.Marshal(table) // texts and booleans: it can't fail
+	raw, _ := json.Marshal(table) // texts, and JSON of a parsed text: it can't fail
 	return raw
 }

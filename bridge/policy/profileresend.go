@@ -21,7 +21,7 @@ func (c *decider) resendsProfile(has Profile) bool {
 	}
 	c.required = slices.DeleteFunc(c.required, func(r requiredKey) bool { return r.key == permissionsKey })
 	c.required = append(c.required, requiredKey{
-		key: permissionsKey, raw: c.p.profileTable(has.Entries, has.Roots), rule: ruleProtected,
+		key: permissionsKey, raw: has.table(), rule: ruleProtected,
 		reason: "commands must not write what governs the thread",
 	})
 	return true

@@ -16,7 +16,7 @@ func (c *decider) setProfile(f profileVariant, field string) {
 }
 
 // decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
-// names the profile if the thread's stored workspace-write came back without it.
+// names the profile if the thread's stored sandbox came back without it.
 func (c *decider) decideTurnProfile([]string) {
 	t := c.st.Thread
 	if t == nil || !t.Profile.Defined {
@@ -42,8 +42,14 @@ func (c *decider) decideTurnProfile([]string) {
 				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
 		c.setProfile(f, "sandboxPolicy")
+	case c.readOnlyTurn && t.Profile.User != "":
+		if on, _ := c.params.Get("sandboxPolicy").Get("networkAccess").Bool(); on && c.p.network {
+			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, ruleUser,
+				"a read-only turn that keeps what the permissions profile "+t.Profile.User+" denies has no network")
+		}
+		c.setProfile(profileVariant{readOnly: true}, "sandboxPolicy")
 	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
-		c.setProfile(profileVariant{}, "sandboxPolicy")
+		c.setProfile(profileVariant{readOnly: t.Sandbox == readOnly.String()}, "sandboxPolicy")
 	}
 }
 

@@ -60,6 +60,9 @@ type OriginFunc func(key string) string
 
 // ruleOrigin returns the place that set a rule; "" for a default.
 func (p *Policy) ruleOrigin(rule string) string {
+	if rule == ruleUser {
+		return originUser
+	}
 	if p.originOf == nil {
 		return ""
 	}

@@ -53,6 +53,9 @@ type State struct {
 	// ThreadFolder is the folder that Codex reports for the thread of a resume or fork; "" if
 	// unknown.
 	ThreadFolder string
+	// NamedProfile is the permissions profile that the client's request names; "" if it names none. A
+	// message that several policies decide has it no more after the first.
+	NamedProfile string
 	// OpenedIn is the folder in which the thread of a resume or fork was opened. It is "" unless a
 	// turn has moved the thread and Codex has not loaded it.
 	OpenedIn string

@@ -126,7 +126,7 @@ type Thread struct {
 	Roots []string
 	// Writable are folders that its commands can write, or could since Codex loaded it.
 	Writable []string
-	// LacksProfile reports that the thread has workspace-write without its profile.
+	// LacksProfile reports that the thread has a sandbox without the profile that belongs to it.
 	LacksProfile bool
 }
 
@@ -229,14 +229,21 @@ func SandboxMode(sandbox rpc.Value) string {
 	return e.level().String()
 }
 
-// lacksProfile reports whether a thread has workspace-write without the profile of its overlay.
+// lacksProfile reports whether a thread has a sandbox without the profile of its overlay: a
+// workspace-write one, or if the user's own profile denies something, a read-only one.
 func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
-	_, ok := parseProfileName(textOf(profile.Get("id")))
-	return fence.Defined && !ok && SandboxMode(sandbox) == workspaceWrite.String()
+	f, own := parseProfileName(textOf(profile.Get("id")))
+	switch SandboxMode(sandbox) {
+	case workspaceWrite.String():
+		return fence.Defined && !own
+	case readOnly.String():
+		return fence.User != "" && !(own && f.readOnly)
+	}
+	return false
 }
 
-// LacksProfile reports whether settings, in the form of thread/settings/updated, have
-// workspace-write without the profile of the thread's overlay.
+// LacksProfile reports whether settings, in the form of thread/settings/updated, have a sandbox
+// without the profile of the thread's overlay.
 func LacksProfile(fence Profile, settings rpc.Value) bool {
 	return lacksProfile(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 }

@@ -9,6 +9,10 @@ const ruleSandbox = "policy.sandbox"
 // decideThreadSandbox checks sandbox and permissions of a request that opens a thread.
 func (c *decider) decideThreadSandbox([]string) {
 	mode, profile := c.params.Get("sandbox"), c.params.Get("permissions")
+	if user := c.userProfile(); user != nil && user.Problem != "" {
+		c.refuseUser(user, user.Problem)
+		return
+	}
 	switch {
 	case !isUnset(mode):
 		if !isUnset(profile) {
@@ -39,15 +43,26 @@ func (c *decider) decideMode(v rpc.Value) {
 
 func (c *decider) decideProfileName(v rpc.Value) {
 	asked, ok := levelNamed(v, builtinProfiles[:])
-	if _, own := parseProfileName(textOf(v)); own {
+	if f, own := parseProfileName(textOf(v)); own {
 		// A client may send the profile that it saw in a response. The bridge decides its meaning
 		// again.
+		if f.readOnly {
+			c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means read-only")
+			c.setMode(readOnly, ruleProtected, "it means read-only")
+			return
+		}
 		c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means workspace-write")
 		to, rule, reason := c.allowedLevel(workspaceWrite)
 		if to == workspaceWrite {
 			rule, reason = ruleProtected, "it means workspace-write"
 		}
 		c.setMode(to, rule, reason)
+		return
+	}
+	user := c.userProfile()
+	if !ok && user != nil && user.Name == textOf(v) {
+		c.dropField("permissions", ruleProtected, "the bridge's profile has what it denies")
+		c.decideUserSandbox(user)
 		return
 	}
 	to, rule, reason := c.allowedLevel(asked)
@@ -104,6 +119,8 @@ func (c *decider) decideOmittedSandbox() {
 	switch d := c.st.Defaults; {
 	case !c.spec.startsThread:
 		c.decideResumedSandbox()
+	case c.userProfile() != nil:
+		c.decideUserSandbox(c.userProfile())
 	case d != nil:
 		asked, profiled, ok := d.level()
 		if !ok {
@@ -126,6 +143,28 @@ func (c *decider) decideOmittedSandbox() {
 	default:
 		c.needsDefaults, c.level = true, c.p.maxLevel
 	}
+}
+
+// decideUserSandbox decides about a request that gets the user's own profile. The bridge repeats it
+// in its own profile, where it can only be narrower.
+func (c *decider) decideUserSandbox(user *UserProfile) {
+	to, rule, reason := c.allowedLevel(user.level())
+	switch {
+	case !user.Writes:
+		rule, reason = ruleUser, "the thread keeps what the permissions profile "+user.Name+" of "+originUser+
+			" denies, but the bridge lets commands write only if the profile extends :workspace and adds no writable paths"
+	case to == readOnly:
+		reason = "the permissions profile " + user.Name + " is more: " + reason + "; the thread keeps what the profile denies"
+	case user.networkOn && !c.p.network:
+		c.recordChange("network", rpc.Value{}, featureOff, ruleNetwork, "the permissions profile "+user.Name+" allows the network, which the policy forbids")
+		c.changes[len(c.changes)-1].narrows = true
+	}
+	if to == readOnly {
+		c.setMode(to, rule, reason)
+		c.changes[len(c.changes)-1].narrows = true
+		return
+	}
+	c.level, c.builtinProfile, c.userSandbox = to, true, true
 }
 
 // decideResumedSandbox decides about a resume or fork without a sandbox. Measured with Codex 0.169:

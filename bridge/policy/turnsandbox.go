@@ -1,8 +1,10 @@
 package policy
 
 import (
-	"codex-bridge.example/rpc"
+	"cmp"
 	"strconv"
+
+	"codex-bridge.example/rpc"
 )
 
 const ruleNetwork = "policy.network"
@@ -21,7 +23,10 @@ func (c *decider) decideTurnSandbox([]string) {
 		return
 	}
 	asked, ok := levelNamed(profile, builtinProfiles[:])
-	if f, own := parseProfileName(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined {
+	if c.decideUserTurn(textOf(profile)) {
+		return
+	}
+	if f, own := parseProfileName(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined && !f.readOnly {
 		asked = workspaceWrite
 		if to, _, _ := c.allowedLevel(asked); to == asked {
 			c.namesBridgeProfile = true
@@ -36,6 +41,7 @@ func (c *decider) decideTurnSandbox([]string) {
 	if !ok {
 		to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 	}
+	c.readOnlyTurn = to == readOnly
 	if !ok || to != asked {
 		c.dropField("permissions", rule, reason)
 		if to == workspaceWrite && c.innerRoot() != "" {
@@ -43,6 +49,38 @@ func (c *decider) decideTurnSandbox([]string) {
 		}
 		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
 	}
+}
+
+// decideUserTurn decides about a turn that names a profile of the user's, or the bridge's profile in
+// its place, and reports whether it did.
+func (c *decider) decideUserTurn(name string) (decided bool) {
+	t := c.st.Thread
+	if t == nil || t.Profile.User == "" {
+		return false
+	}
+	if f, own := parseProfileName(name); own && f.readOnly {
+		c.readOnlyTurn = true
+		return true
+	}
+	switch {
+	case !namesUserProfile(name):
+		return false
+	case name != t.Profile.User:
+		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread has what the permissions profile "+t.Profile.User+" denies, not "+name,
+			"open another thread with the profile")
+		return true
+	}
+	to, rule, reason := c.allowedLevel(readOnly)
+	if t.Profile.UserWrites {
+		to, rule, reason = c.allowedLevel(workspaceWrite)
+	}
+	if to == workspaceWrite && c.innerRoot() == "" {
+		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
+		return true
+	}
+	c.dropField("permissions", cmp.Or(rule, ruleUser), cmp.Or(reason, "the bridge's profile has what it denies, and lets commands write nothing"))
+	c.readOnlyTurn = true
+	return true
 }
 
 // requestsWorkspaceWrite reports whether Codex will get a workspace-write sandboxPolicy, because
@@ -132,6 +170,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	if !ok {
 		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
 		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is not one of the four types of sandboxPolicy")
+		c.readOnlyTurn = true
 		return
 	}
 	o.read(v)
@@ -145,6 +184,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
 		return
 	}
+	c.readOnlyTurn = to == readOnly
 	if to != o.level {
 		// Full access includes the network, so the lower level may have it if the policy allows it.
 		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)

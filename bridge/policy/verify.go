@@ -188,8 +188,11 @@ func (e *verifier) compareSent(sent *SentSettings) {
 		}
 	}
 	id := e.profile.Get("id")
-	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !e.isBridgeProfile(textOf(id))) {
+	switch l, own := e.level(), e.isBridgeProfile(textOf(id)); {
+	case l == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !own):
 		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", jsonString(sent.ProfileName), cloneRaw(e.profile))
+	case l == readOnly && e.expectedProfile.User != "" && !own:
+		e.fail("activePermissionProfile", ruleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	}
 	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked && !sent.Loaded {
 		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))

@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge.example/rpc"
+)
+
+// ruleUser names the part of Codex's configuration that a reason is about.
+const ruleUser = defaultPermissionsKey
+
+// originUser is the place of ruleUser, for messages.
+const originUser = "Codex's configuration"
+
+// narrowedPath is a path that an entry of the user's profile narrows to "read" or "deny".
+type narrowedPath struct{ path, access string }
+
+// userProfile returns the profile of the user's configuration that the request gets from Codex
+// alone, or would get without its sandbox: the one that the request names, or else the default. It
+// returns nil if that is a builtin profile, one of the bridge, or if there is none.
+func (c *decider) userProfile() *UserProfile {
+	d := c.st.Defaults
+	if d == nil {
+		return nil
+	}
+	name := d.Permissions
+	for _, asked := range []string{textOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
+		if namesUserProfile(asked) && isUnset(c.params.Get("sandbox")) {
+			name = asked
+		}
+	}
+	if !namesUserProfile(name) {
+		return nil
+	}
+	if u := d.Profiles[name]; u != nil {
+		return u
+	}
+	return &UserProfile{Name: name, Problem: "[permissions] does not have it"}
+}
+
+// namesUserProfile reports whether only the user's configuration can define a profile of that name.
+func namesUserProfile(name string) bool {
+	_, builtin := builtinProfileLevel(name)
+	_, own := parseProfileName(name)
+	return name != "" && !builtin && !own
+}
+
+// refuseUser refuses a request because the bridge can't keep what the user's profile denies.
+func (c *decider) refuseUser(u *UserProfile, problem string) {
+	if c.err == nil {
+		c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem,
+			"change [permissions."+u.Name+"], or name another profile in default_permissions")
+	}
+}
+
+// narrowedPaths returns the canonical paths of entries without globs, for the folders of a thread.
+func (c *decider) narrowedPaths(entries map[string]map[string]string, folders []string) (all []narrowedPath) {
+	for key, subs := range entries {
+		var bases []string
+		switch {
+		case key == workspaceRootsKey:
+			bases = folders
+		case key == ":root":
+			bases = []string{string(filepath.Separator)}
+		case key == ":slash_tmp":
+			bases = []string{"/tmp"}
+		case key == ":tmpdir":
+			for _, t := range c.st.Temps {
+				bases = append(bases, t.Path)
+			}
+		case strings.HasPrefix(key, "~") && c.st.Home != "":
+			bases = []string{filepath.Join(c.st.Home, key[1:])}
+		case filepath.IsAbs(key):
+			bases = []string{key}
+		}
+		for _, base := range bases {
+			for sub, access := range subs {
+				at := filepath.Join(base, sub)
+				if key != ":root" && !strings.ContainsAny(key+sub, "*?[]") {
+					all = append(all, narrowedPath{at, access})
+					if to, err := c.st.canonical(at); err == nil && to != at {
+						all = append(all, narrowedPath{to, access})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// narrowEntries adds the user's entries to those of the bridge. Each path gets the narrower access
+// of both. It refuses the request if the bridge protects a path in a folder that the user's profile
+// denies.
+func (c *decider) narrowEntries(entries map[string]any, u *UserProfile, folders []string) map[string]any {
+	own := u.workspaceEntries()
+	narrowed := c.narrowedPaths(own, folders)
+	out := map[string]any{}
+	for key, entry := range entries {
+		switch entry := entry.(type) {
+		case string:
+			out[key] = c.narrowedAccess(u, narrowed, []string{key}, entry)
+		case map[string]string: // below each workspace root
+			subs := map[string]string{}
+			for sub, access := range entry {
+				var paths []string
+				for _, folder := range folders {
+					paths = append(paths, filepath.Join(folder, filepath.FromSlash(sub)))
+				}
+				subs[sub] = c.narrowedAccess(u, narrowed, paths, access)
+			}
+			out[key] = subs
+		}
+	}
+	for key, subs := range own {
+		merged := maps.Clone(subs)
+		switch had := out[key].(type) {
+		case string:
+			merged["."] = narrower(merged["."], had)
+		case map[string]string:
+			for sub, access := range had {
+				merged[sub] = narrower(merged[sub], access)
+			}
+		}
+		out[key] = entryOf(merged)
+	}
+	u.addDepth(out)
+	return out
+}
+
+// narrowedAccess returns the access of an entry of the bridge for paths, as narrow as the user's
+// entries at the paths and above.
+func (c *decider) narrowedAccess(u *UserProfile, narrowed []narrowedPath, paths []string, access string) string {
+	for _, path := range paths {
+		for _, n := range narrowed {
+			if !Within(n.path, path) {
+				continue
+			}
+			if path != n.path && n.access == accessDeny && access != accessDeny {
+				c.refuseUser(u, "it denies "+n.path+", in which the bridge protects "+path+", and with both Codex could start no command")
+			}
+			access = narrower(access, n.access)
+		}
+	}
+	return access
+}
+
+// openRoots returns the writable roots that the user's profile narrows nowhere at or above them.
+func (c *decider) openRoots(roots []string, u *UserProfile, folders []string) []string {
+	narrowed := c.narrowedPaths(u.workspaceEntries(), folders)
+	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
+		return slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, root) })
+	})
+}

@@ -1,0 +1,307 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"codex-bridge.example/rpc"
+)
+
+// UserProfile is a permissions profile that the user's configuration defines, together with the
+// profiles that it extends.
+//
+// A thread's overlay repeats what the profile denies, because another sandbox replaces the profile.
+// Measured with Codex 0.169: of two entries for one path "deny" wins, wherever they are written; a
+// glob denies files, not folders; and an entry below a denied folder lets no command start.
+type UserProfile struct {
+	Name string
+	// Problem is why the bridge can't repeat the profile; "" if it can.
+	Problem string
+	// Writes reports that the profile is Codex's :workspace with fewer rights. Else the bridge
+	// repeats what it denies, but nothing that it lets commands write.
+	Writes bool
+	// base is the builtin profile at the end of the chain; "" if there is none. Commands can then
+	// read only what the profile names.
+	base string
+	// access is "read", "write" or "deny" by key of Codex's table, and by path below that key; "."
+	// is the key itself.
+	access map[string]map[string]string
+	depth  json.RawMessage // glob_scan_max_depth; nil if absent
+	// network are the settings of the network, without null; nil if the profile has none.
+	network   map[string]json.RawMessage
+	networkOn bool
+}
+
+const (
+	accessRead  = "read"
+	accessWrite = "write"
+	accessDeny  = "deny"
+
+	globDepthKey = "glob_scan_max_depth"
+	maxExtends   = 32 // profiles in a chain
+)
+
+// accessNames are the kinds of access, the narrowest first.
+var accessNames = []string{accessDeny, accessRead, accessWrite}
+
+// narrower returns the narrower of two kinds of access. "" is none.
+func narrower(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "" || slices.Index(accessNames, a) <= slices.Index(accessNames, b):
+		return a
+	}
+	return b
+}
+
+// workspaceWrites are the keys with which Codex's :workspace lets commands write.
+var workspaceWrites = []string{workspaceRootsKey, ":tmpdir", ":slash_tmp"}
+
+// parseUserProfile reads a profile from the table `permissions`, as config/read returns it.
+func parseUserProfile(permissions rpc.Value, name string) *UserProfile {
+	u := &UserProfile{Name: name, access: map[string]map[string]string{}}
+	forms := map[string]bool{} // whether a key has a table, by key
+	networks := 0
+	for at, n := name, 0; ; n++ {
+		profile := permissions.Get(at)
+		switch {
+		case n == maxExtends:
+			u.Problem = "it extends too many profiles"
+		case profile.Kind() != rpc.Object:
+			u.Problem = "the profile " + at + " is not in [permissions]"
+		default:
+			u.Problem = u.readMembers(at, profile, forms)
+		}
+		if u.Problem != "" {
+			return u
+		}
+		if network := profile.Get("network"); !isUnset(network) {
+			networks++
+			u.readNetwork(network)
+		}
+		extends := profile.Get("extends")
+		if isUnset(extends) {
+			break
+		}
+		at = textOf(extends)
+		if at == builtinProfiles[readOnly] || at == builtinProfiles[workspaceWrite] {
+			u.base = at
+			break
+		}
+	}
+	if networks > 1 {
+		// Which of the settings count is not known, so that commands get no network.
+		u.network, u.networkOn = map[string]json.RawMessage{}, false
+	}
+	u.Writes = u.isNarrowWorkspace()
+	return u
+}
+
+// readMembers reads the files and folders of one profile of the chain. It returns why they can't be
+// repeated, or "".
+func (u *UserProfile) readMembers(name string, profile rpc.Value, forms map[string]bool) (problem string) {
+	for member, v := range profile.Members() {
+		if isUnset(v) {
+			continue
+		}
+		switch member {
+		case "description", "extends", "network":
+		case "filesystem":
+			problem = u.readFiles(v, forms)
+		case "workspace_roots":
+			for _, on := range v.Members() {
+				if is, ok := on.Bool(); is || !ok {
+					problem = "workspace_roots adds folders"
+				}
+			}
+		default:
+			problem = "the bridge does not know " + member
+		}
+		if problem != "" {
+			return "in [permissions." + name + "] " + problem
+		}
+	}
+	return ""
+}
+
+// readFiles adds the table `filesystem` of one profile of the chain. If several profiles have the
+// same entry, the narrowest counts.
+func (u *UserProfile) readFiles(files rpc.Value, forms map[string]bool) (problem string) {
+	if files.Kind() != rpc.Object {
+		return "filesystem is not a table"
+	}
+	for key, v := range files.Members() {
+		if isUnset(v) {
+			continue
+		}
+		if key == globDepthKey {
+			if u.depth == nil { // of the innermost profile
+				u.depth = cloneRaw(v)
+			}
+			continue
+		}
+		table := v.Kind() == rpc.Object
+		// Measured with Codex 0.169: a text replaces the whole table of the extended profile.
+		if had, known := forms[key]; known && had != table {
+			return fmt.Sprintf("filesystem has %q as a text, and a profile of the chain as a table", key)
+		}
+		forms[key] = table
+		if !table && !u.add(key, ".", textOf(v)) {
+			return fmt.Sprintf("filesystem has an unknown access for %q", key)
+		}
+		for sub, access := range v.Members() {
+			if !u.add(key, sub, textOf(access)) {
+				return fmt.Sprintf("filesystem has an unknown access for %q in %q", sub, key)
+			}
+		}
+	}
+	return ""
+}
+
+func (u *UserProfile) add(key, sub, access string) (ok bool) {
+	if !slices.Contains(accessNames, access) {
+		return false
+	}
+	if u.access[key] == nil {
+		u.access[key] = map[string]string{}
+	}
+	u.access[key][sub] = narrower(u.access[key][sub], access)
+	return true
+}
+
+// repeatableNetwork are the settings of a profile's network that the bridge repeats.
+var repeatableNetwork = []string{
+	"enabled", "mode", "domains", "unix_sockets", "allow_local_binding", "allow_upstream_proxy", "proxy_url", "enable_socks5", "socks_url",
+	"enable_socks5_udp", "dangerously_allow_non_loopback_proxy", "dangerously_allow_all_unix_sockets",
+}
+
+// readNetwork reads the table `network`. With a setting that the bridge does not repeat, such as
+// mitm, which can send secrets, commands get no network.
+func (u *UserProfile) readNetwork(v rpc.Value) {
+	u.network = map[string]json.RawMessage{}
+	u.networkOn, _ = v.Get("enabled").Bool()
+	for name, setting := range v.Members() {
+		switch {
+		case isUnset(setting):
+		case !slices.Contains(repeatableNetwork, name):
+			u.network, u.networkOn = map[string]json.RawMessage{}, false
+			return
+		default:
+			u.network[name] = withoutNull(setting)
+		}
+	}
+}
+
+// withoutNull returns the JSON of a value without the members that are null, which TOML has not.
+func withoutNull(v rpc.Value) json.RawMessage {
+	if v.Kind() != rpc.Object {
+		return cloneRaw(v)
+	}
+	members := map[string]json.RawMessage{}
+	for name, member := range v.Members() {
+		if !isUnset(member) {
+			members[name] = withoutNull(member)
+		}
+	}
+	raw, _ := json.Marshal(members) // raw JSON of a parsed text: it can't fail
+	return raw
+}
+
+// isNarrowWorkspace reports whether the profile extends :workspace and lets commands write nothing
+// else.
+func (u *UserProfile) isNarrowWorkspace() bool {
+	if u.base != builtinProfiles[workspaceWrite] {
+		return false
+	}
+	for key, subs := range u.access {
+		for sub, access := range subs {
+			known := sub == "." && slices.Contains(workspaceWrites, key)
+			if access == accessWrite && !known || access != accessWrite && known && key == workspaceRootsKey {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// level returns the highest level that a thread with the profile can have under the bridge.
+func (u *UserProfile) level() level {
+	if u.Writes {
+		return workspaceWrite
+	}
+	return readOnly
+}
+
+// Denials returns what the bridge keeps of the profile, for people: "deny **/.env" and the like,
+// sorted.
+func (u *UserProfile) Denials() (all []string) {
+	for key, subs := range u.access {
+		for sub, access := range subs {
+			if access == accessWrite {
+				continue
+			}
+			at := key
+			if sub != "." {
+				at = strings.TrimSuffix(key, "/") + "/" + sub
+			}
+			all = append(all, access+" "+strings.TrimPrefix(at, workspaceRootsKey+"/"))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// workspaceEntries returns the entries that narrow a workspace-write thread. If the profile itself
+// does not let commands write, a thread has that sandbox only by request: then entries stay away
+// with which it would not have it.
+func (u *UserProfile) workspaceEntries() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for key, subs := range u.access {
+		for sub, access := range subs {
+			base := sub == "." && slices.Contains(workspaceWrites, key)
+			if access == accessWrite || !u.Writes && base && access == accessRead {
+				continue
+			}
+			if out[key] == nil {
+				out[key] = map[string]string{}
+			}
+			out[key][sub] = access
+		}
+	}
+	return out
+}
+
+// readOnlyEntries returns the entries for a thread whose commands write nothing: those of the
+// profile, with "read" in place of "write".
+func (u *UserProfile) readOnlyEntries() map[string]any {
+	entries := map[string]any{}
+	for key, subs := range u.access {
+		lowered := map[string]string{}
+		for sub, access := range subs {
+			lowered[sub] = narrower(access, accessRead)
+		}
+		entries[key] = entryOf(lowered)
+	}
+	u.addDepth(entries)
+	return entries
+}
+
+// addDepth adds the depth to which Codex looks for files that globs match.
+func (u *UserProfile) addDepth(entries map[string]any) {
+	if u.depth != nil {
+		entries[globDepthKey] = u.depth
+	}
+}
+
+// entryOf returns the entry of Codex's table for the access below a key. Measured with Codex 0.169:
+// special keys such as :tmpdir take no table.
+func entryOf(subs map[string]string) any {
+	if access, only := subs["."]; only && len(subs) == 1 {
+		return access
+	}
+	return maps.Clone(subs)
+}

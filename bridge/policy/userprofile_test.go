@@ -1,0 +1,188 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+// codexDefaults parses a response to config/read with a default profile "mine" and these profiles.
+func codexDefaults(t testing.TB, permissions string) *policy.Defaults {
+	t.Helper()
+	doc, err := rpc.ParseValue([]byte(`{"config":{"default_permissions":"mine","permissions":` + permissions + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := policy.ParseDefaults(doc.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// sentThread is what Codex gets in place of a request that opens a thread.
+type sentThread struct {
+	Params struct {
+		Permissions, Sandbox string
+		Config               struct {
+			Permissions map[string]struct {
+				Extends    string
+				Filesystem map[string]any
+				Network    map[string]any
+			}
+		}
+	}
+}
+
+// sendThread decides a thread/start with these further params.
+func sendThread(t testing.TB, p *policy.Policy, d *policy.Defaults, params string) (sent sentThread, decision policy.Decision) {
+	t.Helper()
+	st := state()
+	st.Defaults = d
+	decision = p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"`+params+`}}`), st)
+	if decision.Err == nil {
+		if err := json.Unmarshal(decision.Message, &sent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sent, decision
+}
+
+const guardedProfile = `{"mine":{"description":null,"extends":":workspace","filesystem":{"glob_scan_max_depth":4,"/etc/keys":"deny",":workspace_roots":{"**/.env":"deny","docs":"read"}},"network":null}}`
+
+// TestThreadKeepsDenialsOfUser checks which profile a thread gets in place of the user's own, and
+// that it has what the user's profile denies.
+func TestThreadKeepsDenialsOfUser(t *testing.T) {
+	for name, test := range map[string]struct {
+		sandbox, params, profiles string
+		want                      string // the named profile
+		told                      string // a part of a notice; "": none
+	}{
+		"omitted":                  {"workspace-write", ``, guardedProfile, "codex-bridge", ""},
+		"asks for workspace-write": {"workspace-write", `,"sandbox":"workspace-write"`, guardedProfile, "codex-bridge", ""},
+		"asks for read-only":       {"workspace-write", `,"sandbox":"read-only"`, guardedProfile, "codex-bridge-read-only", ""},
+		"asks for a builtin":       {"workspace-write", `,"permissions":":read-only"`, guardedProfile, "codex-bridge-read-only", ""},
+		"asks for the profile":     {"workspace-write", `,"permissions":"mine"`, guardedProfile, "codex-bridge", ""},
+		"asks for full access":     {"workspace-write", `,"sandbox":"danger-full-access"`, guardedProfile, "codex-bridge", "workspace-write"},
+		"read-only policy":         {"read-only", ``, guardedProfile, "codex-bridge-read-only", "is more than read-only"},
+		"writes elsewhere": {
+			"workspace-write", ``, strings.Replace(guardedProfile, `"docs":"read"`, `"docs":"read"},"/srv/out":{".":"write"`, 1), "codex-bridge-read-only", "adds no writable paths",
+		},
+		"extends read-only": {"workspace-write", ``, strings.Replace(guardedProfile, `:workspace"`, `:read-only"`, 1), "codex-bridge-read-only", "extends :workspace"},
+		"extends another": {
+			"workspace-write", ``, strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":"base"},"base"`, 1), "codex-bridge", "",
+		},
+		"network": {
+			"workspace-write", ``, strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true,"mode":null,"domains":{"a.com":"allow"}}`, 1), "codex-bridge", "network",
+		},
+	} {
+		cfg := contract()
+		cfg.Sandbox = test.sandbox
+		sent, d := sendThread(t, compile(t, cfg), codexDefaults(t, test.profiles), test.params)
+		if d.Err != nil || sent.Params.Permissions != test.want || sent.Params.Sandbox != "" {
+			t.Errorf("%s: %v, Codex gets %s", name, d.Err, d.Message)
+			continue
+		}
+		files := sent.Params.Config.Permissions[test.want].Filesystem
+		below, _ := files[":workspace_roots"].(map[string]any)
+		if files["/etc/keys"] != "deny" || below["**/.env"] != "deny" || below["docs"] != "read" || files["glob_scan_max_depth"] != 4.0 {
+			t.Errorf("%s: the profile has %v", name, files)
+		}
+		var notices []string
+		for _, change := range d.Changes {
+			if _, sentence := change.Notice(); sentence != "" {
+				notices = append(notices, sentence)
+			}
+		}
+		if all := strings.Join(notices, "\n"); (all != "") != (test.told != "") || !strings.Contains(all, test.told) {
+			t.Errorf("%s: the user reads %q", name, all)
+		}
+	}
+}
+
+// TestProfileThatCannotBeRepeated checks that no thread opens with a profile of the user's that the
+// bridge can't repeat, unless the policy is off.
+func TestProfileThatCannotBeRepeated(t *testing.T) {
+	for profiles, reason := range map[string]string{
+		`null`:                        "[permissions] does not have it",
+		`{"mine":{"extends":"gone"}}`: "the profile gone is not in [permissions]",
+		`{"mine":{"extends":":danger-full-access"}}`:                          ":danger-full-access is not in",
+		`{"mine":{"extends":"mine"}}`:                                         "too many profiles",
+		`{"mine":{"extends":":workspace","workspace_roots":{"/srv/x":true}}}`: "workspace_roots adds folders",
+		`{"mine":{"extends":":workspace","secrets":{"x":"y"}}}`:               "does not know secrets",
+		`{"mine":{"filesystem":"read"}}`:                                      "filesystem is not a table",
+		`{"mine":{"filesystem":{"/x":"hide"}}}`:                               `an unknown access for "/x"`,
+		`{"mine":{"filesystem":{"/x":{"y":"hide"}}}}`:                         `an unknown access for "y" in "/x"`,
+		`{"mine":{"extends":"base","filesystem":{":workspace_roots":"read"}},"base":{"extends":":workspace","filesystem":{":workspace_roots":{"a":"deny"}}}}`: "as a table",
+		`{"mine":{"extends":":workspace","filesystem":{"/code/proj/.github":"deny"}}}`:                                                                        "could start no command",
+	} {
+		cfg := contract()
+		cfg.ProtectedPaths = []string{".github/workflows"}
+		_, d := sendThread(t, compile(t, cfg), codexDefaults(t, profiles), "")
+		if d.Err == nil || !strings.Contains(d.Err.Message, reason) || !strings.Contains(d.Err.Message, "default_permissions") {
+			t.Errorf("%s: %v", profiles, d.Err)
+		}
+	}
+	cfg := contract()
+	cfg.Mode = config.Off
+	if _, d := sendThread(t, compile(t, cfg), codexDefaults(t, `null`), ""); d.Err != nil {
+		t.Error(d.Err)
+	}
+}
+
+// TestTurnKeepsDenialsOfUser checks which profile a turn gets in a thread with denials of the user.
+func TestTurnKeepsDenialsOfUser(t *testing.T) {
+	for params, want := range map[string]string{
+		``:                                     "",
+		`,"sandboxPolicy":{"type":"readOnly"}`: "codex-bridge-read-only",
+		`,"sandboxPolicy":{"type":"workspaceWrite"}`:   "codex-bridge",
+		`,"sandboxPolicy":{"type":"dangerFullAccess"}`: "codex-bridge",
+		`,"sandboxPolicy":["dangerFullAccess"]`:        "codex-bridge-read-only",
+		`,"permissions":":read-only"`:                  "codex-bridge-read-only",
+		`,"permissions":":workspace"`:                  "codex-bridge",
+		`,"permissions":"mine"`:                        "codex-bridge",
+		`,"permissions":"codex-bridge-read-only"`:      "codex-bridge-read-only",
+		`,"permissions":"other"`:                       "refused",
+	} {
+		st := state()
+		st.Thread.Sandbox = "workspace-write"
+		st.Thread.Profile = policy.Profile{Defined: true, User: "mine", UserWrites: true}
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[]`+params+`}}`), st)
+		var sent struct{ Params struct{ Permissions string } }
+		if d.Err == nil {
+			if err := json.Unmarshal(d.Message, &sent); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			sent.Params.Permissions = "refused"
+		}
+		if sent.Params.Permissions != want || strings.Contains(string(d.Message), "sandboxPolicy") {
+			t.Errorf("%s: %v, Codex gets %s", params, d.Err, d.Message)
+		}
+	}
+}
+
+// TestEchoWithoutDenials checks that a read-only thread without the bridge's profile is not
+// verified if the user's profile denies something.
+func TestEchoWithoutDenials(t *testing.T) {
+	p := compile(t, contract())
+	_, d := sendThread(t, p, codexDefaults(t, guardedProfile), `,"sandbox":"read-only"`)
+	for profile, want := range map[string]bool{
+		`{"id":"codex-bridge-read-only","extends":":read-only"}`: true,
+		`{"id":"codex-bridge-read-only","extends":null}`:         false,
+		`{"id":":read-only","extends":null}`:                     false,
+		`null`:                                                   false,
+	} {
+		doc, err := rpc.ParseValue([]byte(`{"thread":{"id":"T"},"cwd":"/code/proj","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":` + profile + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Verify(d.Sent, doc.Root(), state()); (err == nil) != want {
+			t.Errorf("%s: %v", profile, err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/cmd/internal/editor"
+)
+
+const deniedSecret = "hunter2hunter2"
+
+// denyingProfile is a permissions profile of a user who wants no secret read.
+const denyingProfile = `
+default_permissions = "guarded"
+[permissions.guarded]
+extends = ":workspace"
+[permissions.guarded.filesystem]
+glob_scan_max_depth = 4
+[permissions.guarded.filesystem.":workspace_roots"]
+"**/.env" = "deny"
+keys = "deny"
+`
+
+// newDenyingWorld has secrets that denyingProfile denies, and a link to one of them.
+func newDenyingWorld(t *testing.T, config, codexConfig string) *world {
+	t.Helper()
+	w := newWorld(t, options{config: config, codexConfig: codexConfig})
+	for _, file := range []string{".env", "deep/er/.env", "keys/id"} {
+		w.write("workspace/"+file, deniedSecret+"\n")
+	}
+	if err := os.Symlink("keys/id", filepath.Join(w.workspace, "link")); err != nil {
+		t.Fatal(err)
+	}
+	w.write("workspace/reads.sh", `cat .env link keys/id; grep -r hunter2 .; python3 -c 'print(open("deep/er/.env").read())'; echo read >&2; touch "$1"`+"\n")
+	return w
+}
+
+// readsSecrets runs programs that read the secrets in a turn, and reports whether one could, and
+// whether they could write in the workspace.
+func (a *acceptingEditor) readsSecrets(thread string, more map[string]any) (read, wrote bool) {
+	a.t.Helper()
+	_ = os.Remove(filepath.Join(a.workspace, "made"))
+	a.turnWith(thread, "RUN: sh reads.sh made", more)
+	out := a.lastToolOutput()
+	if !strings.Contains(out, "read") {
+		a.t.Errorf("the programs did not run: %q", out)
+	}
+	return strings.Contains(out, deniedSecret), a.hasFile("workspace/made")
+}
+
+// What the user's permissions profile denies stays denied under a policy, however a thread opens and
+// whatever sandbox a client or turn names: with less than the profile, with the profile itself, and
+// where Codex alone would drop it. A profile that can't be kept opens no thread.
+func TestPolicyKeepsDenialsOfUser(t *testing.T) {
+	t.Parallel()
+	readOnly, writes := map[string]any{"type": "readOnly"}, map[string]any{"type": "workspaceWrite"}
+	t.Run("Codex alone", func(t *testing.T) {
+		t.Parallel()
+		w := newDenyingWorld(t, "", denyingProfile)
+		a := w.newAcceptingEditor(codexPath, "app-server")
+		thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+		if read, wrote := a.readsSecrets(thread, nil); read || !wrote {
+			t.Errorf("read %v, wrote %v: %q", read, wrote, w.lastToolOutput())
+		}
+		if read, _ := a.readsSecrets(thread, map[string]any{"sandboxPolicy": readOnly}); read {
+			t.Error("Codex drops the profile in a turn")
+		}
+		if read, _ := a.readsSecrets(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), nil); !read {
+			t.Error("Codex keeps the profile beside the sandbox of a thread")
+		}
+		a.closeAndWait()
+	})
+	for sandbox, protected := range map[string]string{"workspace-write": `[".github/workflows"]`, "read-only": "[]"} {
+		t.Run(sandbox, func(t *testing.T) {
+			t.Parallel()
+			w := newDenyingWorld(t, "[policy]\napproval = [\"on-request\"]\nsandbox = \""+sandbox+"\"\nprotected_paths = "+protected+"\n", denyingProfile)
+			may := sandbox == "workspace-write"
+			check := func(a *acceptingEditor, name, thread string, more map[string]any, want bool) {
+				t.Helper()
+				if read, wrote := a.readsSecrets(thread, more); read || wrote != want {
+					t.Errorf("%s: read %v, wrote %v: %q", name, read, wrote, w.lastToolOutput())
+				}
+			}
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			check(a, "start", thread, nil, may)
+			check(a, "read-only turn", thread, map[string]any{"sandboxPolicy": readOnly}, false)
+			check(a, "writing turn", thread, map[string]any{"sandboxPolicy": writes}, may)
+			check(a, "named profile", thread, map[string]any{"permissions": "guarded"}, may)
+			if _, said := a.spawnAgent(thread, "RUN: sh reads.sh agent"); strings.Contains(said, deniedSecret) || w.hasFile("workspace/agent") != may {
+				t.Errorf("the subagent said %q", said)
+			}
+			check(a, "fork", editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id"), nil, may)
+			check(a, "client's sandbox", a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), nil, false)
+			if err := a.mustFail("command/exec", map[string]any{"command": []any{"cat", ".env"}}); !strings.Contains(err.Message, "guarded") {
+				t.Errorf("command/exec: %v", err)
+			}
+			a.closeAndWait()
+			a = w.newAcceptingEditor(proxyArgv...)
+			a.must("thread/resume", map[string]any{"threadId": thread})
+			check(a, "cold resume", thread, nil, may)
+			a.closeAndWait()
+		})
+	}
+}
+
+// A profile that lets commands write other folders becomes read-only, which the user reads. A
+// profile that the bridge can't repeat opens no thread.
+func TestProfileOfUserThatPolicyCannotKeep(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
+	w := newDenyingWorld(t, config, denyingProfile+"out = \"write\"\n")
+	w.write("workspace/out/x", "")
+	a := w.newAcceptingEditor(proxyArgv...)
+	mark := a.Mark()
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+	if read, wrote := a.readsSecrets(thread, nil); read || wrote {
+		t.Errorf("read %v, wrote %v", read, wrote)
+	}
+	if !slices.ContainsFunc(a.Messages()[mark:], func(m editor.Message) bool {
+		return m.Method == "configWarning" && strings.Contains(m.Param("summary"), "guarded")
+	}) {
+		t.Error("the user reads nothing")
+	}
+	a.closeAndWait()
+
+	w = newDenyingWorld(t, config, strings.Replace(denyingProfile, `extends = ":workspace"`, "extends = \":workspace\"\nworkspace_roots = { \"/srv\" = true }", 1))
+	a = w.newAcceptingEditor(proxyArgv...)
+	if err := a.mustFail("thread/start", map[string]any{"approvalPolicy": "on-request"}); !strings.Contains(err.Message, "workspace_roots") {
+		t.Error(err)
+	}
+	a.closeAndWait()
+}
