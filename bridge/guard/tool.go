@@ -25,12 +25,19 @@ func (g *Guard) Workspace(thread string) string {
 	return one.Workspace
 }
 
-// Sandbox describes the sandbox of a turn as Codex reported it; "" if it is unknown.
+// Sandbox identifies the effective sandbox of a turn, as Codex reported it; "" if it is unknown. Two
+// turns whose commands have the same rights have the same one.
 func (g *Guard) Sandbox(thread, turn string) string {
-	if one := g.threadFor(thread, turn); one != nil {
-		return one.SandboxSummary
+	one := g.threadFor(thread, turn)
+	if one == nil {
+		return ""
 	}
-	return ""
+	if root := g.rootThread(g.policy.Load(), thread); root != nil && !one.Profile.Defined {
+		with := *one // a subagent has the profile of its root thread
+		with.Profile = root.Profile
+		one = &with
+	}
+	return one.SandboxKey()
 }
 
 // Ruling is the decision on a tool call.

@@ -65,6 +65,8 @@ type Profile struct {
 	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
 	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
+	// Hidden are the folders of Entries that belong to this process of the bridge.
+	Hidden []string
 	// User is the profile of the user's configuration whose denials the profile has; "" if there is
 	// none. Then there is no variant readOnly, and the others need no settings of the network.
 	User string
@@ -270,7 +272,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 
 // requireProfile has the overlay define the profile with the entries of the bridge and of the user.
 func (c *decider) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
-	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries}
+	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Hidden: c.st.Hidden}
 	if user != nil {
 		profile.User, profile.UserWrites, profile.Network = user.Name, user.Writes, user.network
 		profile.Entries, profile.Roots = c.narrowEntries(entries, user, folders), c.openRoots(roots, user, folders)

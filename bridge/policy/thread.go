@@ -2,8 +2,11 @@ package policy
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,7 +66,7 @@ func (s SandboxSettings) Intersect(t SandboxSettings) SandboxSettings {
 //   - its approval policy asks less;
 //   - its reviewer is a model, unless both have the same one.
 func IsLooser(than, one *Thread) bool {
-	narrowest := one.SandboxSummary == readOnly.String() || one.SandboxSummary == readOnly.String()+`, profile "`+builtinProfiles[readOnly]+`"`
+	narrowest := one.SandboxSummary == readOnly.String()
 	// Under workspace-write the cwd is writable, and the sandbox does not list it.
 	if (one.SandboxSummary != than.SandboxSummary || one.Cwd != than.Cwd) && !narrowest {
 		return true
@@ -187,7 +190,9 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 }
 
 // SummarizeSandbox describes the rights of an echoed sandbox or sandboxPolicy in one line; "" if
-// unknown. Two sandboxes that differ in a member of Codex 0.169 have different summaries.
+// unknown. Two sandboxes that differ in a member of Codex 0.169 have different summaries. A builtin
+// profile is the sandbox of its level: Codex echoes it for a thread that was resumed without a
+// sandbox, and none for one that was started with it.
 func SummarizeSandbox(sandbox, profile rpc.Value) string {
 	if sandbox.Kind() != rpc.Object {
 		return ""
@@ -205,11 +210,36 @@ func SummarizeSandbox(sandbox, profile rpc.Value) string {
 			parts = append(parts, says)
 		}
 	}
-	if !isUnset(profile) {
+	if l, builtin := builtinProfileLevel(textOf(profile.Get("id"))); !isUnset(profile) && !(builtin && l.String() == kind && isUnset(profile.Get("extends"))) {
 		parts = append(parts, "profile "+string(profile.Get("id").Raw()))
 	}
 	slices.Sort(parts)
-	return strings.Join(append([]string{kind}, parts...), ", ")
+	return strings.Join(append([]string{kind}, slices.Compact(parts)...), ", ")
+}
+
+// SandboxKey identifies the effective sandbox of the thread's commands: by SandboxSummary, and by a
+// digest of what the bridge's profile protects, which Codex does not echo. It is "" if unknown.
+func (t *Thread) SandboxKey() string {
+	if !strings.Contains(t.SandboxSummary, `profile "`+bridgeProfile) || !t.Profile.Defined {
+		return t.SandboxSummary
+	}
+	effect := []any{t.Profile.Entries, nil, nil}
+	switch {
+	case t.Sandbox == readOnly.String():
+		effect[0], effect[1] = t.Profile.ReadOnly, t.Profile.ReadOnlyBase
+	case t.Network:
+		effect[2] = t.Profile.Network
+	}
+	if entries, ok := effect[0].(map[string]any); ok {
+		entries = maps.Clone(entries)
+		for _, folder := range t.Profile.Hidden {
+			delete(entries, folder)
+		}
+		effect[0] = entries
+	}
+	text, _ := json.Marshal(effect) // texts, and JSON of a parsed text: it can't fail
+	sum := sha256.Sum256(text)
+	return t.SandboxSummary + ", files " + hex.EncodeToString(sum[:8])
 }
 
 // WritableRoots returns the writable roots of an echoed sandbox or sandboxPolicy.

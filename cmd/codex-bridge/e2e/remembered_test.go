@@ -225,3 +225,33 @@ remember = "session"
 	}
 	a.closeAndWait()
 }
+
+// A remembered answer counts in each thread with the same effective sandbox, also if another field
+// of the request gave it: a thread that was started with a sandbox is resumed without one.
+func TestGrantCountsAfterResumeWithoutSandbox(t *testing.T) {
+	t.Parallel()
+	for _, sandbox := range []string{"workspace-write", "read-only"} {
+		t.Run(sandbox, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n[[policy.rule]]\ncommand = \"cat **\"\ndecision = \"ask\"\n[approvals]\nremember = \"always\"\n"})
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
+			if asked := a.turn(thread, "RUN: cat a"); len(asked) != 1 {
+				t.Errorf("questions %q", asked)
+			}
+			a.closeAndWait()
+			for _, params := range []map[string]any{{}, {"sandbox": sandbox}} {
+				a = w.newAcceptingEditor(proxyArgv...)
+				params["threadId"] = thread
+				a.must("thread/resume", params)
+				if asked := a.turn(thread, "RUN: cat a"); len(asked) != 0 {
+					t.Errorf("resumed with %v: questions %q", params, asked)
+				}
+				a.closeAndWait()
+			}
+			if list, _, _ := w.runCommand("grants", "list"); strings.Count(list, "cat a") != 1 {
+				t.Errorf("grants:\n%s", list)
+			}
+		})
+	}
+}
