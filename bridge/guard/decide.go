@@ -158,6 +158,9 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)
 	var refusal, folderErr *rpc.Error
+	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
+		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
+	}
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
 		j.state.OpenedIn, folderErr = g.originalFolder(ctx, call.Message)
 	}

@@ -52,6 +52,18 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	return doc.Root(), nil
 }
 
+// storedProfile returns the permissions of a thread's last turn, nil if they are unknown.
+func (g *Guard) storedProfile(id string) *policy.StoredProfile {
+	if !isCanonicalUUID(id) {
+		return nil
+	}
+	settings := rollout.LastTurnSettings(g.world.CodexHome, id)
+	if settings == nil {
+		return nil
+	}
+	return policy.ParseStoredProfile(settings.Root())
+}
+
 // LastSettings returns the last settings of the thread in a rollout file, in the form of
 // threadSettings in thread/settings/updated, and the sandbox that both the last turn and later
 // changes of settings allow. The settings are nil if they are unknown.

@@ -177,7 +177,11 @@ func (c *decider) decideProfile([]string) {
 	}
 	to, _, _ = c.allowedLevel(to)
 	defer func() { c.requireDefaultPermissions(to, f) }()
-	if to != workspaceWrite && c.sent.Sandbox == "" {
+	switch {
+	case to == workspaceWrite || c.sent.Sandbox != "":
+	case user != nil && !user.Writes:
+		c.setUserReadOnly(ruleUser, user.readOnlyReason())
+	default:
 		c.setMode(to, ruleProtected, "if omitted beside a permissions profile, Codex would not restore it")
 	}
 	if to == readOnly && user != nil {

@@ -53,6 +53,8 @@ type State struct {
 	// ThreadFolder is the folder that Codex reports for the thread of a resume or fork; "" if
 	// unknown.
 	ThreadFolder string
+	// Stored is the profile of the last turn of a thread, for a resume or fork; nil if it is unknown.
+	Stored *StoredProfile
 	// NamedProfile is the permissions profile that the client's request names; "" if it names none. A
 	// message that several policies decide has it no more after the first.
 	NamedProfile string

@@ -151,8 +151,7 @@ func (c *decider) decideUserSandbox(user *UserProfile) {
 	to, rule, reason := c.allowedLevel(user.level())
 	switch {
 	case !user.Writes:
-		rule, reason = ruleUser, "the thread keeps what the permissions profile "+user.Name+" of "+originUser+
-			" denies, but the bridge lets commands write only if the profile extends :workspace and adds no writable paths"
+		rule, reason = ruleUser, user.readOnlyReason()
 	case to == readOnly:
 		reason = "the permissions profile " + user.Name + " is more: " + reason + "; the thread keeps what the profile denies"
 	case user.networkOn && !c.p.network:
@@ -160,11 +159,22 @@ func (c *decider) decideUserSandbox(user *UserProfile) {
 		c.changes[len(c.changes)-1].narrows = true
 	}
 	if to == readOnly {
-		c.setMode(to, rule, reason)
-		c.changes[len(c.changes)-1].narrows = true
+		c.setUserReadOnly(rule, reason)
 		return
 	}
 	c.level, c.builtinProfile, c.userSandbox = to, true, true
+}
+
+// readOnlyReason says why a thread with the profile becomes read-only.
+func (u *UserProfile) readOnlyReason() string {
+	return "the thread keeps what the permissions profile " + u.Name + " of " + originUser +
+		" denies, but the bridge lets commands write only if the profile extends :workspace and adds no writable paths"
+}
+
+// setUserReadOnly makes a thread read-only that would have the user's own profile, and tells the user.
+func (c *decider) setUserReadOnly(rule, reason string) {
+	c.setMode(readOnly, rule, reason)
+	c.changes[len(c.changes)-1].narrows = true
 }
 
 // decideResumedSandbox decides about a resume or fork without a sandbox. Measured with Codex 0.169:

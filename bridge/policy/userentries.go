@@ -19,8 +19,8 @@ const originUser = "Codex's configuration"
 type narrowedPath struct{ path, access string }
 
 // userProfile returns the profile of the user's configuration that the request gets from Codex
-// alone, or would get without its sandbox: the one that the request names, or else the default. It
-// returns nil if that is a builtin profile, one of the bridge, or if there is none.
+// alone, or would get without its sandbox: the one that the request names, or that Codex restores, or
+// else the default. It returns nil if that is a builtin profile, one of the bridge, or if there is none.
 func (c *decider) userProfile() *UserProfile {
 	d := c.st.Defaults
 	if d == nil {
@@ -32,13 +32,23 @@ func (c *decider) userProfile() *UserProfile {
 			name = asked
 		}
 	}
-	if !namesUserProfile(name) {
-		return nil
+	restores := c.restores()
+	if restores && namesUserProfile(c.st.Stored.Name) {
+		name = c.st.Stored.Name
 	}
-	if u := d.Profiles[name]; u != nil {
-		return u
+	u := d.Profiles[name]
+	switch {
+	case !namesUserProfile(name):
+		u = nil
+	case u == nil && restores && name == c.st.Stored.Name:
+		u = c.st.Stored.goneProfile()
+	case u == nil:
+		u = &UserProfile{Name: name, Problem: "[permissions] does not have it"}
 	}
-	return &UserProfile{Name: name, Problem: "[permissions] does not have it"}
+	if restores {
+		return c.withStored(u)
+	}
+	return u
 }
 
 // namesUserProfile reports whether only the user's configuration can define a profile of that name.

@@ -186,3 +186,98 @@ func TestEchoWithoutDenials(t *testing.T) {
 		}
 	}
 }
+
+// TestResumeKeepsStoredDenials checks that a cold resume or a fork has what the thread's last turn
+// denied, as with Codex alone, whatever the configuration says now.
+func TestResumeKeepsStoredDenials(t *testing.T) {
+	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"glob_scan_max_depth":3,"entries":[
+		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj"},"access":"write"},
+		{"path":{"type":"path","path":"/etc/keys"},"access":"deny"},{"path":{"type":"glob_pattern","pattern":"/code/proj/**/.env"},"access":"deny"}]}}}`
+	for name, test := range map[string]struct {
+		stored, profiles, params string
+		want                     string
+		asIs                     bool // the profile has no entry besides the user's
+	}{
+		"the default":               {"mine", guardedProfile, ``, "codex-bridge", true},
+		"the bridge's":              {"codex-bridge", guardedProfile, ``, "codex-bridge", true},
+		"another":                   {"mine2", strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":":workspace"},"mine2"`, 1), ``, "codex-bridge", true},
+		"one that is gone":          {"gone", guardedProfile, ``, "codex-bridge-read-only", false},
+		"the client's sandbox wins": {"gone", guardedProfile, `,"sandbox":"workspace-write"`, "codex-bridge", true},
+	} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			doc, err := rpc.ParseValue([]byte(strings.Replace(record, "%", test.stored, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := state()
+			st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "workspace-write"}
+			st.Defaults, st.Stored = codexDefaults(t, test.profiles), policy.ParseStoredProfile(doc.Root())
+			d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"`+test.params+`}}`), st)
+			var sent sentThread
+			if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil || sent.Params.Permissions != test.want {
+				t.Errorf("%s, %s: %v, Codex gets %s", method, name, d.Err, d.Message)
+				continue
+			}
+			files := sent.Params.Config.Permissions[test.want].Filesystem
+			if _, more := files["/code/proj/**/.env"]; files["/etc/keys"] != "deny" || more == test.asIs {
+				t.Errorf("%s, %s: the profile has %v", method, name, files)
+			}
+		}
+	}
+	gone, err := rpc.ParseValue([]byte(`{"activePermissionProfile":{"id":"gone"},"permissionProfile":{"file_system":{"entries":[]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Thread, st.ThreadFolder, st.Stored = nil, "/code/proj", policy.ParseStoredProfile(gone.Root())
+	if d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st); d.Err == nil || !strings.Contains(d.Err.Message, "gone") {
+		t.Error(d.Err)
+	}
+}
+
+// TestSandboxKey checks that the key of a thread's sandbox is the same for the same effect, and only
+// then.
+func TestSandboxKey(t *testing.T) {
+	key := func(sandbox, profile string, own policy.Profile) string {
+		settings, err := rpc.ParseValue([]byte(`{"cwd":"/code/proj","sandboxPolicy":` + sandbox + `,"activePermissionProfile":` + profile + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := policy.ParseThreadSettings(settings.Root())
+		one.Profile = own
+		return one.SandboxKey()
+	}
+	own := func(access string) policy.Profile {
+		return policy.Profile{
+			Defined: true, User: "mine", Hidden: []string{"/run/" + access}, Entries: map[string]any{"/x": access, "/run/" + access: "deny"},
+			ReadOnly: map[string]any{"/y": access}, Network: map[string]json.RawMessage{"mode": json.RawMessage(`"` + access + `"`)},
+		}
+	}
+	const writes, reads, online = `{"type":"workspaceWrite"}`, `{"type":"readOnly"}`, `{"type":"workspaceWrite","networkAccess":true}`
+	named := func(name string) string { return `{"id":"` + name + `","extends":":workspace"}` }
+	sameEntries := own("read")
+	sameEntries.Hidden, sameEntries.Entries = []string{"/run/b"}, map[string]any{"/x": "read", "/run/b": "deny"}
+	sameEntries.Network = nil
+	groups := [][]string{
+		{key(writes, "null", policy.Profile{}), key(writes, `{"id":":workspace","extends":null}`, policy.Profile{})},
+		{key(reads, "null", policy.Profile{}), key(reads, `{"id":":read-only"}`, own("read"))},
+		{key(writes, `{"id":":read-only"}`, policy.Profile{})},
+		{key(writes, `{"id":":workspace","extends":"x"}`, policy.Profile{})},
+		{key(writes, named("codex-bridge"), own("read")), key(writes, named("codex-bridge"), sameEntries)},
+		{key(writes, named("codex-bridge"), own("deny"))},
+		{key(online, named("codex-bridge-network"), own("read"))},
+		{key(online, named("codex-bridge-network"), sameEntries)},
+		{key(reads, named("codex-bridge-read-only"), own("read"))},
+		{key(reads, named("codex-bridge-read-only"), own("deny"))},
+		{key(`{"type":"workspaceWrite","writableRoots":["/a","/b"]}`, "null", policy.Profile{}), key(`{"type":"workspaceWrite","writableRoots":["/b","/a","/a"]}`, "null", policy.Profile{})},
+	}
+	seen := map[string]int{}
+	for i, group := range groups {
+		for _, one := range group {
+			if had, known := seen[one]; one != group[0] || known && had != i {
+				t.Errorf("group %d has the key %q", i, one)
+			}
+			seen[one] = i
+		}
+	}
+}

@@ -100,6 +100,9 @@ func convertContext(context rpc.Value) *rpc.Doc {
 			sandbox["excludeSlashTmp"] = v.Raw()
 		}
 	}
+	if profile := context.Get("permission_profile"); profile.Exists() {
+		out["permissionProfile"] = profile.Raw()
+	}
 	var err error
 	if out["sandboxPolicy"], err = json.Marshal(sandbox); err != nil {
 		return nil
