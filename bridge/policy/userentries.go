@@ -36,14 +36,9 @@ func (c *decider) userProfile() *UserProfile {
 	if restores && namesUserProfile(c.st.Stored.Name) {
 		name = c.st.Stored.Name
 	}
-	u := d.Profiles[name]
-	switch {
-	case !namesUserProfile(name):
-		u = nil
-	case u == nil && restores && name == c.st.Stored.Name:
+	u := d.userProfile(name)
+	if u != nil && restores && name == c.st.Stored.Name && d.Profiles[name] == nil {
 		u = c.st.Stored.goneProfile()
-	case u == nil:
-		u = &UserProfile{Name: name, Problem: "[permissions] does not have it"}
 	}
 	if restores {
 		return c.withStored(u)

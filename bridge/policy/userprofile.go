@@ -236,6 +236,21 @@ func (u *UserProfile) level() level {
 	return readOnly
 }
 
+// UserProfile returns the user's own profile that is the default; nil if the default is a builtin one,
+// or none.
+func (d *Defaults) UserProfile() *UserProfile { return d.userProfile(d.Permissions) }
+
+// userProfile returns the user's own profile of that name; nil if the name is not of such a profile.
+func (d *Defaults) userProfile(name string) *UserProfile {
+	if !namesUserProfile(name) {
+		return nil
+	}
+	if u := d.Profiles[name]; u != nil {
+		return u
+	}
+	return &UserProfile{Name: name, Problem: "[permissions] does not have it"}
+}
+
 // Denials returns what the bridge keeps of the profile, for people: "deny **/.env" and the like,
 // sorted.
 func (u *UserProfile) Denials() (all []string) {

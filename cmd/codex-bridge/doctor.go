@@ -255,10 +255,13 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 	if found.State == broken {
 		return []finding{found, sandbox}
 	}
-	required, err := askServer(ctx, cfg, path, "configRequirements/read")
+	required, err := askServer(ctx, cfg, path, "configRequirements/read", "")
 	all := slices.Concat([]finding{found}, examineMethods(ctx, cfg, path, version), []finding{examineHooks(ctx, cfg, required, err, trial)})
 	if err == nil {
 		all = append(all, examineRequirements(cfg, required, configFiles().Requirements)...)
+	}
+	if cfg.Policy.Mode == config.Enforce {
+		all = append(all, examineProfile(askConfig(ctx, cfg, path))...)
 	}
 	return append(all, sandbox)
 }

@@ -52,8 +52,8 @@ func examineHooks(ctx context.Context, cfg *config.Config, result json.RawMessag
 	return examineHookRun(ctx, cfg, trial)
 }
 
-// askServer starts an app-server for one request and returns the result.
-func askServer(ctx context.Context, cfg *config.Config, path, method string) (json.RawMessage, error) {
+// askServer starts an app-server for one request and returns the result. params is JSON; "" for none.
+func askServer(ctx context.Context, cfg *config.Config, path, method, params string) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	args := append(append([]string{}, cfg.Codex.Args...), "app-server")
@@ -74,17 +74,20 @@ func askServer(ctx context.Context, cfg *config.Config, path, method string) (js
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	result, err := converse(in, out, method)
+	result, err := converse(in, out, method, params)
 	_ = in.Close() // makes Codex exit
 	_ = cmd.Wait() // the exit status does not matter after the response
 	return result, err
 }
 
-func converse(in io.Writer, out io.Reader, method string) (json.RawMessage, error) {
+func converse(in io.Writer, out io.Reader, method, params string) (json.RawMessage, error) {
+	if params != "" {
+		params = `,"params":` + params
+	}
 	lines := []string{
 		`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"codex-bridge-doctor","version":"` + Version + `"},"capabilities":{"experimentalApi":true}}}`,
 		`{"method":"initialized"}`,
-		`{"id":2,"method":"` + method + `"}`,
+		`{"id":2,"method":"` + method + `"` + params + `}`,
 	}
 	if _, err := io.WriteString(in, strings.Join(lines, "\n")+"\n"); err != nil {
 		return nil, err

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+// askConfig returns Codex's configuration for a thread in the folder in which doctor was started.
+func askConfig(ctx context.Context, cfg *config.Config, path string) (json.RawMessage, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	params, err := json.Marshal(map[string]any{"cwd": folder, "includeLayers": true})
+	if err != nil {
+		return nil, err
+	}
+	return askServer(ctx, cfg, path, "config/read", string(params))
+}
+
+// examineProfile says what the threads of an enforced policy keep of the user's own permissions
+// profile, or why they are refused. It returns nothing if the configuration has no such profile, or
+// can't be read. result is the response to config/read.
+func examineProfile(result json.RawMessage, err error) []finding {
+	if err != nil {
+		return nil
+	}
+	doc, err := rpc.ParseValue(result)
+	if err != nil {
+		return nil
+	}
+	d, err := policy.ParseDefaults(doc.Root())
+	if err != nil {
+		return nil
+	}
+	u := d.UserProfile()
+	if u == nil {
+		return nil
+	}
+	f := finding{"permissions profile", fine, u.Name + " of codex's configuration: threads keep " + strings.Join(u.Denials(), ", "), ""}
+	switch {
+	case u.Problem != "":
+		f.State, f.Detail, f.Hint = broken, "threads are refused, because the bridge can't keep what "+u.Name+" of codex's configuration denies: "+u.Problem,
+			"change [permissions."+u.Name+"], or name another profile in default_permissions"
+	case !u.Writes:
+		f.State, f.Hint = warn, "have the profile extend :workspace and add no writable paths"
+		f.Detail += "; a thread that names no sandbox is read-only"
+	}
+	return []finding{f}
+}
