@@ -136,6 +136,11 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey && c.overlaySandboxed {
 		return true
 	}
+	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(textOf(m)) {
+		c.lost = true
+		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
+		return true
+	}
 	if reason := forbiddenReason(split, true); reason != "" {
 		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+reason)
 		return false
