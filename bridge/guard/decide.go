@@ -197,16 +197,15 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
 	d := p.Decide(m, *state)
 	// The possible facts are the folder, the configuration, the configuration of the project, the
-	// thread's last sandbox, and the profile of a loaded thread.
+	// thread's last settings, and the profile of a loaded thread.
 	for range 5 {
 		switch {
 		case d.NeedsLoadedProfile:
 			id, _ := m.Params.Get("threadId").Text()
 			state.LoadedProfile = g.loadedProfile(ctx, id)
 			state.NotLoaded = state.LoadedProfile == nil
-		case d.NeedsStoredSandbox:
-			state.StoredSandbox = g.readStored(ctx, call)
-			if state.StoredSandbox == nil {
+		case d.NeedsStoredSandbox, d.NeedsStoredApproval:
+			if !g.readStored(ctx, call, state) || d.NeedsStoredSandbox && state.StoredSandbox == nil {
 				return d
 			}
 		case d.NeedsThreadFolder:

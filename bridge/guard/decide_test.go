@@ -281,7 +281,7 @@ func TestClientIsNotifiedOfDecisions(t *testing.T) {
 	c.Play("decisions", `
 editor> {"id":1,"method":"fs/writeFile","params":{"path":"/x","dataBase64":""}}
 editor< {"id":1,"error":"$denied"}
-editor> {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+editor> {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
 codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
 editor< {"id":2,"result":"$started"}

@@ -134,7 +134,7 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults = s.Thread, s.Defaults
 	state.Escalation = rules.Sandboxed
-	state.StoredSandbox, state.NotLoaded = &policy.SandboxSettings{}, true
+	state.StoredSandbox, state.StoredApproval, state.NotLoaded = &policy.SandboxSettings{}, json.RawMessage("null"), true
 	if s.Thread != nil {
 		state.StoredSandbox.Mode = s.Thread.Sandbox
 	}

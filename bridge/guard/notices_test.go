@@ -18,7 +18,7 @@ import (
 func TestNoticesOfChanges(t *testing.T) {
 	const policy = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\ngate = false\nproject_trust = \"codex\"\n"
 	const opened = `
-editor> {"id":$id,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"never","sandbox":"workspace-write","approvalsReviewer":"user","config":{"mcp_servers":{"x":{"command":"evil","env":{"KEY":"secret"}}}}}}
+editor> {"id":$id,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"on-request","sandbox":"workspace-write","approvalsReviewer":"user","config":{"mcp_servers":{"x":{"command":"evil","env":{"KEY":"secret"}}}}}}
 codex<  {"id":$id,"method":"thread/start","params":"$params$id"}
 codex>  {"id":$id,"result":{"thread":{"id":"$thread"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
 editor< {"id":$id,"result":"$result$id"}
@@ -28,7 +28,7 @@ editor< {"method":"configWarning","params":{"summary":"$2","details":null}}
 editor< {"method":"configWarning","params":{"summary":"$3","details":null}}
 `
 	const turn = `
-editor> {"id":$id,"method":"turn/start","params":{"threadId":"$thread","input":[],"approvalPolicy":"never"}}
+editor> {"id":$id,"method":"turn/start","params":{"threadId":"$thread","input":[],"approvalPolicy":"on-request"}}
 codex<  {"id":$id,"method":"turn/start","params":{"threadId":"$thread","input":[],"approvalPolicy":"untrusted"}}
 codex>  {"id":$id,"result":{"turn":{"id":"u"}}}
 editor< {"id":$id,"result":{"turn":{"id":"u"}}}

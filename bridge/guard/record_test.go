@@ -55,9 +55,9 @@ editor> {"id":2,"method":"model/list","params":{}}
 codex<= {"id":2,"method":"model/list","params":{}}
 editor> `+refused+`
 editor< {"id":3,"error":{"code":-32010,"message":"<text>","data":"$data"}}
-editor> {"id":4,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+editor> {"id":4,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":4,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
-codex>  {"id":4,"result":{"thread":{"id":"t1"},"approvalPolicy":"never","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}
+codex>  {"id":4,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}
 editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$unlike"}}
 editor> {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
@@ -89,7 +89,7 @@ func TestNoRecordNoAction(t *testing.T) {
 	c := bridgetest.Start(t, g)
 	c.Bind("start", w.StartFolder)
 	c.Play("no record", `
-editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$read","method":"config/read","params":"$params"}
 codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"store","reason":"<text>","hint":"<text>"}}}
@@ -103,8 +103,8 @@ codex<  {"id":0,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 	// Under audit all messages pass.
 	g.SetPolicy(load(t, readOnlyPolicy+"mode = \"audit\"\n"))
 	c.Play("audit", `
-editor> {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
-codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+editor> {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 `)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,12 +30,12 @@ func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage)) {
 	<-ended
 }
 
-// The sandbox of a thread's last turn comes from Codex's files. A thread without a file has none.
-// If the file has no turn, it is read-only; if Codex does not respond, it is unknown.
+// The sandbox and the approval policy of a thread's last turn come from Codex's files. A thread without
+// a file has none. If the file has no turn, the sandbox is read-only and the approval policy unknown.
 func TestStoredSandbox(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	const id = "01900000-0000-7000-8000-000000000001"
-	turn := `{"type":"turn_context","payload":{"turn_id":"u","sandbox_policy":{"type":"workspace-write","network_access":true}}}` + "\n"
+	turn := `{"type":"turn_context","payload":{"turn_id":"u","approval_policy":"never","sandbox_policy":{"type":"workspace-write","network_access":true}}}` + "\n"
 	path, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn))
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestStoredSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var approvals []string
 	for answer, want := range map[string]*policy.SandboxSettings{
 		`"result":{"thread":{"path":` + string(path) + `}}`:   {Mode: "workspace-write", Network: true},
 		`"result":{"thread":{"path":null}}`:                   {},
@@ -50,11 +52,17 @@ func TestStoredSandbox(t *testing.T) {
 		`"error":{"code":-32600,"message":"no"}`:              nil,
 	} {
 		w.reads(answer, func(call *bridge.ClientMessage) {
-			got := w.g.readStored(t.Context(), call)
-			if (got == nil) != (want == nil) || got != nil && *got != *want {
+			var st policy.State
+			ok := w.g.readStored(t.Context(), call, &st)
+			if got := st.StoredSandbox; !ok || st.UnknownThread != (want == nil) || want != nil && *got != *want {
 				t.Errorf("%s: %+v, want %+v", answer, got, want)
 			}
+			approvals = append(approvals, string(st.StoredApproval))
 		})
+	}
+	slices.Sort(approvals)
+	if want := []string{"", `"never"`, "null", "{}"}; !slices.Equal(approvals, want) {
+		t.Errorf("approval policies %q, want %q", approvals, want)
 	}
 }
 

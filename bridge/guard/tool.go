@@ -46,6 +46,7 @@ type Ruling struct {
 	Ask     bool   // the bridge must ask the user
 	Why     string // the reason that the user is shown; may be ""
 	Leaves  bool   // the call would leave the sandbox
+	Unasked string // why the user must not be asked, so that only a remembered answer lets the call run
 	Shell   string // the shell of a command, with its flags if the call has them; "" if unknown
 	Facts   string // of the decision, for the log, if a person is asked or an exception counts
 	// AnswersSince is the time from which remembered answers count.
@@ -119,7 +120,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)
 		}
 		if asks && d.Ask {
-			r.Ask, r.Why, r.Leaves, r.AnswersSince = true, d.AskReason, d.LeavesSandbox, since
+			r.Ask, r.Why, r.Leaves, r.AnswersSince, r.Unasked = true, d.AskReason, d.LeavesSandbox, since, d.Unasked
 		}
 		if !asks {
 			g.notifyPassed(p.Mode(), method, thread, turn, "policy.rule", func() string { return r.Facts })

@@ -23,18 +23,36 @@ func (c *decider) decideApproval([]string) {
 	v := c.params.Get("approvalPolicy")
 	switch {
 	case isUnset(v) && c.overlayUntrusted:
-		c.applyApproval(jsonString("untrusted"), ruleApproval, "the client's config asks for it")
+		c.applyApproval(jsonString("untrusted"), ruleApproval, askedByConfig)
+	case isUnset(v) && c.overlayApproval.Exists() && c.p.acceptsApproval(c.overlayApproval):
+		c.applyApproval(c.overlayApproval.Raw(), ruleApproval, askedByConfig)
+	case isUnset(v) && c.overlayApproval.Exists():
+		c.replaceApproval(c.overlayApproval, askedByConfig+", and "+formatValue(c.overlayApproval)+" is not in "+c.p.approvalList())
 	case isUnset(v):
 		c.decideOmittedApproval()
 	case !c.p.acceptsApproval(v):
-		c.replaceApproval(formatValue(v) + " is not in " + c.p.approvalList())
+		c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
 	default:
 		c.applyApproval(v.Raw(), "", "")
 	}
 }
 
+// askedByConfig is the reason for a field that the client has set in its overlay.
+const askedByConfig = "the client's config asks for it"
+
 func (c *decider) decideOmittedApproval() {
 	p := c.p
+	if c.spec.opensThread && !c.spec.startsThread && (!p.granular || len(p.approvals) < 3) {
+		stored, known := c.storedApproval()
+		if !known {
+			c.needsStoredApproval = true
+			return
+		}
+		if !isUnset(stored) && questionsOf(stored).areFew() && !p.allowsApproval(stored) {
+			c.replaceApproval(stored, "if omitted, Codex would use the thread's value "+formatValue(stored)+", which is not in "+p.approvalList())
+			return
+		}
+	}
 	switch {
 	case c.spec.startsThread && p.granular && len(p.approvals) == 3 && !c.addsDistrust():
 		// The policy allows every default.
@@ -42,8 +60,12 @@ func (c *decider) decideOmittedApproval() {
 		c.needsDefaults = true
 	case c.spec.startsThread:
 		text := c.defaultApproval()
-		if d, err := rpc.ParseValue(text); err != nil || !p.acceptsApproval(d.Root()) {
-			c.replaceApproval("if omitted, Codex would use its default " + string(text) + ", which is not in " + p.approvalList())
+		d, err := rpc.ParseValue(text)
+		if err != nil {
+			d = new(rpc.Doc)
+		}
+		if !p.acceptsApproval(d.Root()) {
+			c.replaceApproval(d.Root(), "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
 		} else if c.addsDistrust() && c.st.Defaults.Approval == nil {
 			c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
 		} else if p.gatesApproval(text) {
@@ -53,7 +75,7 @@ func (c *decider) decideOmittedApproval() {
 		c.applyApproval(jsonString("untrusted"), ruleApproval, "if omitted, the bridge would no longer ask about each command of the thread")
 	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
 		// The stored thread gives an omitted value, and the policy allows only one.
-		c.replaceApproval("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
+		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
 	case c.spec.opensThread && (!p.granular || len(p.approvals) < 3) && !c.hasAllowedApproval():
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
@@ -85,7 +107,17 @@ func (c *decider) defaultApproval() json.RawMessage {
 	return json.RawMessage(`"on-request"`)
 }
 
-func (c *decider) replaceApproval(reason string) {
+// replaceApproval replaces the approval policy v, which the policy does not allow.
+func (c *decider) replaceApproval(v rpc.Value, reason string) {
+	if questionsOf(v).areFew() {
+		c.reduceApproval(v, reason)
+		return
+	}
+	c.applyFirst(reason)
+}
+
+// applyFirst sets the policy's first approval policy.
+func (c *decider) applyFirst(reason string) {
 	c.applyApproval(jsonString(c.p.approvals[0]), ruleApproval, reason)
 }
 

@@ -36,10 +36,20 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
-	if isPlainLiteral(text, string(value)) && c.p.isNarrowest(key, string(value)) {
+	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || key == "approval_policy" && string(value) == `"never"`) {
+		return // each request that opens a thread is judged with never as the default
+	}
+	if below := strings.HasPrefix(key, "approval_policy."); below || key == "approval_policy" && wantsFewQuestions(value) {
+		c.refuse(c.flagText(item)+" "+argText(key), ruleApproval, "without it Codex would ask a client that wants fewer questions", `set approval_policy="never", or send approvalPolicy with each thread`)
 		return
 	}
 	c.decideKey(item, key, string(value))
+}
+
+// wantsFewQuestions reports whether an approval policy, as JSON, lets Codex ask few questions.
+func wantsFewQuestions(value json.RawMessage) bool {
+	doc, err := rpc.ParseValue(value)
+	return err != nil || questionsOf(doc.Root()).areFew()
 }
 
 // isPlainLiteral reports whether all TOML parsers read text as value, a JSON text: a bare word or

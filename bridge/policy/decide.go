@@ -71,8 +71,11 @@ type decider struct {
 	err           *rpc.Error
 	needsDefaults bool // State.Defaults is missing
 
-	needsThreadFolder  bool       // State.ThreadFolder is missing
-	needsStoredSandbox bool       // State.StoredSandbox is missing
+	needsThreadFolder  bool // State.ThreadFolder is missing
+	needsStoredSandbox bool // State.StoredSandbox is missing
+
+	needsStoredApproval bool // State.StoredApproval is missing
+
 	needsLoadedProfile bool       // State.LoadedProfile is missing
 	configCwd          string     // Decision.ConfigCwd
 	trust              trustLevel // of the folder, in the user's own configuration
@@ -98,6 +101,7 @@ type decider struct {
 	overlayReadOnly    bool          // the overlay asks for a read-only sandbox
 	overlayUser        bool          // the overlay asks for the user as reviewer
 	overlayUntrusted   bool          // the overlay asks for the approval policy untrusted, which may pass
+	overlayApproval    rpc.Value     // the overlay's approval policy, if Codex would ask few questions under it
 	lost               bool          // err refuses an override that Codex must not lose
 	overlaySandboxed   bool          // sandbox_workspace_write of the overlay counts
 	sent               SentSettings
@@ -151,6 +155,10 @@ func (c *decider) result() Decision {
 	if c.err == nil && c.needsStoredSandbox {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox")
 		return Decision{Verdict: Deny, Err: c.err, NeedsStoredSandbox: true}
+	}
+	if c.err == nil && c.needsStoredApproval {
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleApproval, "the bridge could not get the thread's approval policy", "send approvalPolicy")
+		return Decision{Verdict: Deny, Err: c.err, NeedsStoredApproval: true}
 	}
 	if c.err == nil && c.needsDefaults {
 		hint := "send approvalPolicy, approvalsReviewer and permissions"

@@ -57,6 +57,9 @@ type Decision struct {
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
+	// Unasked is why that person must not be asked, so that only a remembered answer lets the call run;
+	// "" if they may be.
+	Unasked string
 	// Approvers are the members of groups who must approve the call besides the person. The rule is in
 	// ApproversRule.
 	Approvers     []config.Quorum
@@ -88,6 +91,8 @@ type Decision struct {
 	// Call thread/read and decide again; if that fails, the denial stays. NeedsStoredSandbox
 	// reports the same for State.StoredSandbox.
 	NeedsStoredSandbox bool
+	// NeedsStoredApproval reports the same for State.StoredApproval.
+	NeedsStoredApproval bool
 	// NeedsLoadedProfile reports the same for State.LoadedProfile and State.NotLoaded.
 	NeedsLoadedProfile bool
 	NeedsThreadFolder  bool

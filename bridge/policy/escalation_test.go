@@ -32,7 +32,7 @@ func TestRulesAllowNoReruns(t *testing.T) {
 		{"on-request now, untrusted before", policy.Thread{Approval: json.RawMessage(`"on-request"`), RerunsOutside: true}, false},
 		{"untrusted", policy.Thread{Approval: json.RawMessage(`"untrusted"`)}, false},
 		{"granular that asks", policy.Thread{Approval: json.RawMessage(`{"granular":{"sandbox_approval":true}}`)}, false},
-		{"granular that does not", policy.Thread{Approval: json.RawMessage(`{"granular":{"sandbox_approval":false}}`)}, true},
+		{"granular that does not", policy.Thread{Approval: json.RawMessage(`{"granular":{"sandbox_approval":false,"rules":true}}`)}, true},
 	} {
 		st := state()
 		st.Escalation = rules.Sandboxed

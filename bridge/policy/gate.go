@@ -70,13 +70,22 @@ func (s *SentSettings) isGated(st State) bool {
 
 // isGated reports whether the bridge asks about every command of the thread.
 func (t *Thread) isGated(p *Policy) bool {
-	return t != nil && p.gate && t.Gated && string(t.Approval) == `"`+gatedApproval+`"`
+	return t != nil && p.gate && t.Gated && keepsGate(t.Approval)
+}
+
+// keepsGate reports whether Codex leaves the questions about commands in the sandbox to the bridge.
+func keepsGate(approval json.RawMessage) bool {
+	d, err := rpc.ParseValue(approval)
+	return err == nil && (d.Root().Is(gatedApproval) || isReduced(d.Root()))
 }
 
 // ShownApproval returns the approval policy that the client sees in place of Codex's; nil if it
 // sees Codex's.
 func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
-	if t.isGated(p) {
+	switch {
+	case !p.granular && t.asksNothing():
+		return json.RawMessage(`"never"`) // what the client sent, or what equals it
+	case t.isGated(p) && t.questions() == allQuestions:
 		return json.RawMessage(`"untrusted"`)
 	}
 	return nil

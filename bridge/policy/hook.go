@@ -59,6 +59,8 @@ func (p *Policy) DecidePermission(t ToolCall, st State) Decision {
 		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
 	case override == "deny" || override == "ask":
 		refusal.Rule, refusal.Reason = ruleMethods, "a hook allowed the call, but policy.methods has a verdict for "+toolApproval
+	case st.Thread.asksNothing():
+		refusal.Rule, refusal.Reason = ruleApproval, "a hook allowed the call, and "+noQuestions
 	case st.ThreadRevoked:
 		refusal.Rule, refusal.Reason = ruleMode, unverifiedReason
 	default:

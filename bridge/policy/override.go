@@ -188,6 +188,9 @@ func (c *decider) readOverlay([]string) {
 	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(readOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[readOnly])
 	c.overlayUser = overlay.Get("approvals_reviewer").Is("user")
 	c.overlayUntrusted = overlay.Get("approval_policy").Is("untrusted") && c.p.AcceptsApprovalName("untrusted")
+	if v := overlay.Get("approval_policy"); !isUnset(v) && questionsOf(v).areFew() {
+		c.overlayApproval = v
+	}
 	c.overlaySandboxed = c.spec.startsThread || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
 	if c.st.Defaults == nil || !c.overlaySandboxed {
 		return

@@ -180,8 +180,8 @@ func TestDecisionJSON(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{
 			`{"id":1,"method":"turn/start","params":{"threadId":"T","approvalPolicy":"never"}}`,
-			`{"verdict":"rewrite","message":{"id":1,"method":"turn/start","params":{"threadId":"T","approvalPolicy":"untrusted"}},` +
-				`"changes":[{"field":"params.approvalPolicy","rule":"policy.approval","reason":"\"never\" is not in policy.approval [untrusted, on-request]","from":"never","to":"untrusted"}]}`,
+			`{"verdict":"rewrite","message":{"id":1,"method":"turn/start","params":{"threadId":"T","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}}},` +
+				`"changes":[{"field":"params.approvalPolicy","rule":"policy.approval","reason":"\"never\" is not in policy.approval [untrusted, on-request]; Codex refuses what the client does not want to be asked about","from":"never","to":{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}}]}`,
 		},
 		{
 			`{"id":1,"method":"turn/start","params":{"threadId":"T"}}`,

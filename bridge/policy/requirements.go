@@ -17,6 +17,7 @@ const ruleRequirements = "requirements"
 // without an error (measured with 0.169), so the bridge must not send them.
 type Requirements struct {
 	approvals, sandboxes, reviewers, webSearch []string // nil allows all
+	reduced                                    bool     // approvals are limited to a list that has the granular one without questions
 	features                                   map[string]bool
 	profiles                                   []string   // the allowed permissions profiles; nil allows all
 	network                                    bool       // commands in the sandbox have network through Codex's proxy
@@ -51,6 +52,7 @@ func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*
 			if text, ok := word.Text(); ok { // a granular approval policy is an object
 				*list.to = append(*list.to, text)
 			}
+			r.reduced = r.reduced || isReduced(word) && questionsOf(word) == questions{}
 		}
 	}
 	for name, on := range v.Get("featureRequirements").Members() {

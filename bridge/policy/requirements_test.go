@@ -24,6 +24,9 @@ func parseRequirements(t *testing.T, members string, prompts ...config.Rule) *po
 	return r
 }
 
+// withoutQuestions is the approval policy under which Codex asks nothing.
+const withoutQuestions = `{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}`
+
 // A policy gets the values that it has in common with the requirements. Without one no thread is opened.
 func TestPolicyWithinRequirements(t *testing.T) {
 	base := config.Default().Policy
@@ -39,9 +42,11 @@ func TestPolicyWithinRequirements(t *testing.T) {
 		{"login methods, which Codex always shows", `{"allowedLoginMethods":["api"]}`, nil, ``, "unlimited"},
 		{"a value that all have", `{"allowedApprovalPolicies":["on-request","never",{"granular":{}}],"allowedSandboxModes":["read-only","workspace-write","danger-full-access"]}`,
 			func(p *config.Policy) { p.Approval = []string{"never"} }, ``, "unlimited"},
-		{"approval", `{"allowedApprovalPolicies":["on-request"]}`, nil, `"approvalPolicy":"never"`, `"approvalPolicy":"on-request"`}, // untrusted of the gate
+		{"approval", `{"allowedApprovalPolicies":["on-request"]}`, nil, `"approvalPolicy":"never"`, "allow Codex no value that asks as little"},
+		{"approval of the gate", `{"allowedApprovalPolicies":["on-request"]}`, nil, `"approvalPolicy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}}`, `"approvalPolicy":"on-request"`},
+		{"no questions", `{"allowedApprovalPolicies":["on-request",` + withoutQuestions + `]}`, nil, `"approvalPolicy":"never"`, `"approvalPolicy":` + withoutQuestions},
 		{"the gate needs on-request", `{"allowedApprovalPolicies":["untrusted"]}`, nil, ``, "but policy.gate needs on-request"},
-		{"without the gate", `{"allowedApprovalPolicies":["untrusted"]}`, func(p *config.Policy) { p.Gate = false }, `"approvalPolicy":"never"`, `"approvalPolicy":"untrusted"`},
+		{"without the gate", `{"allowedApprovalPolicies":["untrusted"]}`, func(p *config.Policy) { p.Gate = false }, `"approvalPolicy":"on-request"`, `"approvalPolicy":"untrusted"`},
 		{"granular", `{"allowedApprovalPolicies":["never"]}`, nil,
 			`"approvalPolicy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}}`, `"approvalPolicy":"never"`},
 		{"reviewer", `{"allowedApprovalsReviewers":["guardian_subagent"]}`, nil, `"approvalsReviewer":"user"`, "do not allow the user"},

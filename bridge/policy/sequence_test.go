@@ -64,7 +64,9 @@ func (c *model) apply(method string, p map[string]any, st policy.State) string {
 // take reads fields as leniently as Codex does.
 func (t *effective) take(p map[string]any, st policy.State) {
 	if v := p["approvalPolicy"]; v != nil {
-		t.approval = enum(v)
+		if t.approval = enum(v); isReduced(v) {
+			t.approval = "reduced"
+		}
 	}
 	if v := p["approvalsReviewer"]; v != nil {
 		t.reviewer = strings.Replace(enum(v), "guardian_subagent", "auto_review", 1)
@@ -97,7 +99,7 @@ func (t *effective) take(p map[string]any, st policy.State) {
 func (t *effective) unsafe(cfg config.Policy) string {
 	kind := enum(t.sandbox)
 	switch {
-	case !slices.Contains(cfg.Approval, t.approval):
+	case !allowsApproval(cfg, t.approval):
 		return "approval " + t.approval
 	case t.reviewer != "user" && !slices.Contains(cfg.Reviewers, t.reviewer):
 		return "reviewer " + t.reviewer
@@ -379,7 +381,10 @@ func TestSequences(t *testing.T) {
 func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy.SentSettings, st policy.State, verified map[string]*policy.Thread) {
 	delete(verified, id)
 	approval := json.RawMessage(`"` + is.approval + `"`)
-	if is.approval == "granular" {
+	switch is.approval {
+	case "reduced":
+		approval = json.RawMessage(`{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}`)
+	case "granular":
 		approval = json.RawMessage(`{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}}`)
 	}
 	result, err := json.Marshal(map[string]any{

@@ -23,6 +23,8 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 		return p.refuseUnverified(method)
 	case p.section.Missing != "" && IsApproval(method, params):
 		return p.refuseMissing(method)
+	case st.Thread.asksNothing() && IsApproval(method, params) && method != "item/tool/call":
+		return p.refuseUnasked(method)
 	case at.leaves() && !p.asksEscalation:
 		return p.refuseEscalation(method, at)
 	case st.needsApproval(m, at.leaves()):

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"time"
 
 	"codex-bridge.example/bridge/rules"
@@ -72,6 +73,9 @@ type State struct {
 	// StoredSandbox is the sandbox of the last turn of a thread, for a resume or fork; nil if Codex
 	// was not asked yet.
 	StoredSandbox *SandboxSettings
+	// StoredApproval is the approval policy that Codex would restore for a resume or fork; null if it
+	// would take its default, {} if that is not known, and nil if Codex was not asked yet.
+	StoredApproval json.RawMessage
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

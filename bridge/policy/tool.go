@@ -86,6 +86,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 		at := p.toolLeaveReason(t, st, line)
 		if !at.leaves() {
 			d = p.decideAsk(t, st, m, line)
+			d.Unasked = p.unaskedReason(d, st.Thread)
 			d.Verdict, d.AnswersSince = Pass, answersSince(m, st)
 			p.addApprovers(&d, t, st, m)
 			if !st.EscalationRequested { // or Codex asks, and the rules decide again
@@ -93,7 +94,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 			}
 			return d, m
 		}
-		d = p.refuseEscalation(method, at)
+		d = p.refuseLeaving(method, at, st)
 	}
 	d.Answer = nil
 	return d, m
@@ -104,12 +105,13 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 // get after a declined question. Or Codex would not ask. line is the result of lineLeaveReason.
 func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveReason {
 	text, _ := t.Input.Get("command").Text()
-	if line.leaves() && (!p.asksEscalation || !p.canAsk(t, st.Thread)) {
+	asks := p.asksEscalation && !st.Thread.refusesToLeave()
+	if line.leaves() && (!asks || !p.canAsk(t, st.Thread)) {
 		return line
 	}
 	switch {
 	case t.Name == "apply_patch":
-	case t.Name != "Bash" || p.asksEscalation:
+	case t.Name != "Bash" || asks:
 		return leaveReason{}
 	case st.Escalation == rules.Escalated:
 		return callLeaveReason(st)
@@ -123,7 +125,7 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 		st.Files = st.patchedPaths(text, t.Cwd)
 	}
 	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
-	if !p.asksEscalation || at.rule == ruleProtected && !p.canAsk(t, st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
+	if !asks || at.rule == ruleProtected && !p.canAsk(t, st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
 		return at
 	}
 	return leaveReason{}
@@ -141,7 +143,7 @@ func (p *Policy) canAsk(t ToolCall, thread *Thread) bool {
 	case string(thread.Approval) == `"untrusted"`:
 		return t.Name == "Bash" || t.Name == "apply_patch"
 	}
-	return p.gate
+	return p.gate && thread.questions().rules
 }
 
 func (p *Policy) matchTool(t ToolCall, st State) rules.Match {

@@ -127,10 +127,12 @@ func (e *verifier) reachable(path string) bool {
 // mismatch.
 func (e *verifier) checkFields() {
 	p := e.p
+	kept := e.approval.Is(gatedApproval) || isReduced(e.approval)
 	switch {
-	case e.gated && e.approval.Is(gatedApproval) && !p.gate:
+	case e.gated && kept && !p.gate:
 		e.failValue("approvalPolicy", ruleGate, "neither Codex nor the bridge asks any more", e.approval)
-	case e.gated && e.approval.Is(gatedApproval):
+	case e.gated && kept:
+	case isReduced(e.approval) && p.allowsReduced(false):
 	case !p.allowsApproval(e.approval):
 		e.failValue("approvalPolicy", ruleApproval, formatEchoed(e.approval)+" is not in "+p.approvalList(), e.approval)
 	}

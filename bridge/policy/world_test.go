@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"errors"
 	"path"
 	"slices"
@@ -116,7 +117,9 @@ func state() policy.State {
 		Thread:      &policy.Thread{ID: "T", Workspace: "/code/proj"},
 		Defaults:    &policy.Defaults{},
 		NotLoaded:   true,
-		Paths:       disk,
+
+		StoredApproval: json.RawMessage("null"),
+		Paths:          disk,
 		Repositories: repositories{
 			"/code/proj/sub":       {"/code/proj"},
 			"/code/proj/.vscode/x": {"/code/proj"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
 
 	"github.com/BurntSushi/toml"
@@ -40,7 +41,7 @@ func (c policyExportCmd) Run(out io.Writer) error {
 
 // requirements are the keys of Codex's requirements.toml that hold a part of a policy.
 type requirements struct {
-	Approvals []string          `toml:"allowed_approval_policies"`
+	Approvals []any             `toml:"allowed_approval_policies"`
 	Reviewers []string          `toml:"allowed_approvals_reviewers"`
 	Sandboxes []string          `toml:"allowed_sandbox_modes"`
 	Features  map[string]bool   `toml:"features,omitempty"`
@@ -74,9 +75,12 @@ func requirementsOf(cfg *config.Config) (r requirements, rest []string) {
 			r.Approvals = append(r.Approvals, word)
 		}
 	}
-	if p.Gate && slices.Contains(r.Approvals, setting.Untrusted) && !slices.Contains(r.Approvals, setting.OnRequest) {
+	if p.Gate && slices.Contains(p.Approval, setting.Untrusted) && !slices.Contains(p.Approval, setting.OnRequest) {
 		r.Approvals = append(r.Approvals, setting.OnRequest) // what Codex has while the bridge asks in its place
 		rest = append(rest, "policy.gate: Codex itself must accept on-request, which the bridge sends in place of untrusted")
+	}
+	if !slices.Contains(p.Approval, setting.Never) {
+		r.Approvals = append(r.Approvals, policy.WithoutQuestions()) // what Codex has in place of never
 	}
 	r.Reviewers = p.Reviewers
 	for _, mode := range []string{setting.ReadOnly, setting.WorkspaceWrite, setting.DangerFullAccess} {

@@ -50,6 +50,12 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 	_, refused := w.call("thread/start", asked) // the policy accepts no response here
 	all := w.takeRequests()
 	started := withMethod(all, "thread/start")
+	if len(started) != 1 || !isText(started[0].Params["approvalPolicy"]) { // never is reduced or refused, and not replaced
+		asked["approvalPolicy"] = map[string]any{"granular": map[string]bool{"sandbox_approval": true, "rules": true, "mcp_elicitations": true}}
+		_, refused = w.call("thread/start", asked)
+		all = w.takeRequests()
+		started = withMethod(all, "thread/start")
+	}
 	if len(started) != 1 {
 		t.Fatalf("Codex got %v: %v", all, refused)
 	}
@@ -67,6 +73,11 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 		p.Sandbox = setting.WorkspaceWrite
 	}
 	return p, true, nil
+}
+
+func isText(v any) bool {
+	_, ok := v.(string)
+	return ok
 }
 
 // reviewerOf returns one name for a reviewer with two names.

@@ -94,6 +94,7 @@ type GateReason struct {
 	Shell     string    // the shell with its flags; "": unknown, so the call is not remembered
 	Since     time.Time // answers that were remembered earlier do not count
 	Facts     string    // of the decision to ask, for the decision log
+	Unasked   string    // why the person must not be asked, so that only a remembered answer counts; "": they may be
 }
 
 // Ask asks the person whether a tool call may run. It returns a denial or no opinion: an
@@ -132,7 +133,11 @@ func (g *Gate) decide(ctx context.Context, q *gateQuestion, key approvals.Key) (
 			return true, nil
 		} // not logged: ask the person
 	}
-	if ok, why := g.options.HasPerson(); !ok {
+	ok, why := g.options.HasPerson()
+	if q.reason.Unasked != "" {
+		ok, why = false, q.reason.Unasked
+	}
+	if !ok {
 		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
 	}
 	var shared chan sharedAnswer

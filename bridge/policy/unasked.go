@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"codex-bridge.example/rpc"
+)
+
+// questions says about what a client lets Codex ask, as the members of a granular approval policy do.
+type questions struct{ sandbox, rules, elicitations, skills, permissions bool }
+
+var allQuestions = questions{true, true, true, true, true}
+
+// questionsOf returns about what an approval policy lets Codex ask: under never about nothing. A form
+// that Codex does not have counts as never.
+func questionsOf(v rpc.Value) questions {
+	if name, ok := v.Text(); ok {
+		if name == "never" {
+			return questions{}
+		}
+		return allQuestions
+	}
+	if v.Len() == 1 && (v.Get("untrusted").Exists() || v.Get("on-request").Exists()) {
+		return allQuestions // measured with Codex 0.169: it also reads {"on-request": null}
+	}
+	if v.Get("never").Exists() {
+		return questions{}
+	}
+	is := func(key string) bool { on, _ := v.Get("granular").Get(key).Bool(); return on }
+	return questions{is("sandbox_approval"), is("rules"), is("mcp_elicitations"), is("skill_approval"), is("request_permissions")}
+}
+
+// areFew reports whether the policy's own value could allow more than a client that lets Codex ask only
+// these questions. A client that answers about commands can let each of them leave the sandbox, so the
+// other questions add nothing to that.
+func (q questions) areFew() bool { return !q.sandbox || !q.rules }
+
+// granular returns the approval policy under which Codex asks these questions and refuses the others.
+func (q questions) granular() json.RawMessage {
+	return fmt.Appendf(nil, `{"granular":{"sandbox_approval":%t,"rules":%t,"skill_approval":%t,"request_permissions":%t,"mcp_elicitations":%t}}`,
+		q.sandbox, q.rules, q.skills, q.permissions, q.elicitations)
+}
+
+// isReduced reports whether an approval policy is one that the bridge sends for a client that wants
+// fewer questions: granular, and Codex refuses to leave the sandbox.
+//
+// Measured with Codex 0.169: a command stays in the sandbox, as under on-request without a question.
+// What needs a question that is off is refused. Only tools of MCP servers are asked about, whatever
+// mcp_elicitations says.
+func isReduced(v rpc.Value) bool {
+	asks, ok := v.Get("granular").Get("sandbox_approval").Bool()
+	return ok && !asks
+}
+
+// WithoutQuestions returns the approval policy that Codex gets in place of a forbidden never, as a
+// requirement allows it.
+func WithoutQuestions() map[string]map[string]bool {
+	return map[string]map[string]bool{"granular": {
+		"sandbox_approval": false, "rules": false, "skill_approval": false, "request_permissions": false, "mcp_elicitations": false,
+	}}
+}
+
+// reducedRequirement is WithoutQuestions in TOML.
+const reducedRequirement = "{ granular = { sandbox_approval = false, rules = false, skill_approval = false, request_permissions = false, mcp_elicitations = false } }"
+
+const reducedReason = "Codex refuses what the client does not want to be asked about"
+
+// allowsReduced reports whether a thread may have a reduced approval policy. Without questions, commands
+// run in the sandbox; so the policy must allow that, or the bridge must ask.
+func (p *Policy) allowsReduced(gated bool) bool {
+	return gated && p.gate || !p.requiresUntrusted()
+}
+
+// reduceApproval sets the approval policy in place of v, which the policy does not allow and under
+// which Codex would not ask all its questions: neither the client nor Codex may allow more than under
+// v. Under the policy's own value a client that accepts by itself could let a command leave the sandbox
+// that Codex refuses under v.
+func (c *decider) reduceApproval(v rpc.Value, reason string) {
+	first := c.p.approvals[0]
+	gated := c.p.gatesApproval(jsonString(first))
+	limited := c.p.required != nil && c.p.required.approvals != nil
+	switch {
+	case limited && !c.p.required.reduced:
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and the machine's requirements allow Codex no value that asks as little",
+			`send an allowed value, or add `+reducedRequirement+` to allowed_approval_policies of the requirements`)
+		return
+	case !c.p.allowsReduced(gated):
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under untrusted Codex asks about each command", `send "untrusted", or set policy.gate = true`)
+		return
+	}
+	q := questionsOf(v)
+	q.sandbox = false // else an accepted command that fails runs again outside
+	if first == "never" || limited {
+		q = questions{}
+	}
+	to := q.granular()
+	c.gated = &gatedFalse
+	if gated {
+		c.gated = &gatedTrue
+	}
+	switch sent := c.params.Get("approvalPolicy"); {
+	case c.spec.confirmed:
+		c.setField("approvalPolicy", to, ruleApproval, reason) // and so refused
+	case gated && !isGranular(sent):
+		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+reducedReason+", and codex-bridge decides about each command")
+	case !isGranular(sent) || questionsOf(sent) != q:
+		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+reducedReason)
+	}
+	if c.spec.opensThread {
+		c.sent.Approval = to
+	}
+}
+
+// storedApproval returns the approval policy that Codex would restore for a resume or fork. known is
+// false if a fact is missing.
+func (c *decider) storedApproval() (v rpc.Value, known bool) {
+	text := c.st.StoredApproval
+	if c.st.Thread != nil && c.st.Thread.Approval != nil {
+		text = c.st.Thread.Approval
+	}
+	if text == nil {
+		return rpc.Value{}, c.st.UnknownThread
+	}
+	d, err := rpc.ParseValue(text)
+	if err != nil {
+		d, _ = rpc.ParseValue([]byte("{}"))
+	}
+	return d.Root(), true
+}
+
+// questions returns about what the thread's client may be asked.
+func (t *Thread) questions() questions {
+	if t == nil || t.Approval == nil {
+		return allQuestions
+	}
+	d, err := rpc.ParseValue(t.Approval)
+	if err != nil {
+		return questions{}
+	}
+	return questionsOf(d.Root())
+}
+
+// asksNothing reports whether the thread's client wants no question, by a granular approval policy.
+// Under never Codex itself asks none.
+func (t *Thread) asksNothing() bool {
+	return t != nil && strings.HasPrefix(string(t.Approval), "{") && t.questions() == questions{}
+}
+
+// refusesToLeave reports whether Codex refuses what would leave the sandbox, because the client does not
+// want to be asked about it.
+func (t *Thread) refusesToLeave() bool {
+	return t != nil && strings.HasPrefix(string(t.Approval), "{") && !t.questions().sandbox
+}
+
+// refuseLeaving is refuseEscalation for a tool call.
+func (p *Policy) refuseLeaving(method string, at leaveReason, st State) Decision {
+	if !p.asksEscalation || !st.Thread.refusesToLeave() {
+		return p.refuseEscalation(method, at)
+	}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleEscalation, Reason: "it would leave the sandbox: " + at.reason + "; " + noQuestions, Origin: p.originOrDefault(ruleEscalation),
+		Hint: unaskedHint,
+	})}
+}
+
+// noQuestions ends the reason of a refusal in place of a question.
+const noQuestions = "this client wants no questions: it set approvalPolicy to never, or switched them off in granular"
+
+const unaskedHint = `run it yourself, or start the turn with approvalPolicy "on-request"`
+
+// refuseUnasked refuses a request of Codex that the client does not want to get.
+func (p *Policy) refuseUnasked(method string) Decision {
+	reason := "it needs a person's approval, and " + noQuestions
+	return Decision{Verdict: Deny, Answer: declineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleApproval, Reason: reason, Origin: p.originOrDefault(ruleApproval),
+		Hint: unaskedHint,
+	})}
+}
+
+// unaskedReason returns why the client must not be asked about a tool call as d says; "" if it may be.
+func (p *Policy) unaskedReason(d Decision, t *Thread) string {
+	switch {
+	case !d.Ask:
+		return ""
+	case d.LeavesSandbox && t.refusesToLeave():
+		return "it would leave the sandbox, and " + noQuestions
+	case t.questions().rules:
+		return ""
+	}
+	return "the policy asks before each command (" + strings.TrimSpace(ruleApproval+" "+p.ruleOrigin(ruleApproval)) + "), and " + noQuestions +
+		`; to let commands run in the sandbox without a question, put "on-request" first in policy.approval, as codex-bridge init --profile team does, or add an allow rule`
+}
