@@ -30,7 +30,8 @@ var (
 // decideApproval checks the response to an approval. It permits an acceptance once, and only if
 // Codex offered it. An amendment changes the user's global rules, and acceptForSession covers more
 // than the question and is shown nowhere. Both become a plain acceptance; the bridge remembers
-// approvals itself, exactly.
+// approvals itself, exactly. Measured with Codex 0.169: it takes acceptForSession also where it does not
+// offer it, as for a command outside the sandbox, and clients send it there.
 //
 // Measured with Codex 0.169: a client may widen the offered amendment, and Codex stores the wider
 // one.
@@ -93,7 +94,7 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 	switch {
 	case at.leaves() && !a.p.asksEscalation:
 		return w.decline, ruleEscalation, "it would leave the sandbox: " + at.reason
-	case !a.offersKind(v):
+	case !v.Is(w.session) && !a.offersKind(v):
 		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
 	case !a.offers(w.accept):
 		return w.decline, ruleRemember, reason + ", and Codex did not offer to accept once"
