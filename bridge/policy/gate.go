@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
@@ -126,9 +127,9 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 	}
 	switch {
 	case m.Decision == rules.Ask:
-		return Decision{Ask: true, AskReason: m.Rule.Why()}
+		return Decision{Ask: true, AskReason: strings.TrimSuffix(ruleReason(m), ".") + " (" + ruleRule + ", " + m.Rule.Origin.String() + ")"}
 	case asked:
-		return Decision{Ask: true}
+		return Decision{Ask: true, AskReason: "the policy asks before each command and patch (" + ruleApproval + ", " + p.originOrDefault(ruleApproval) + ")"}
 	}
 	return d
 }

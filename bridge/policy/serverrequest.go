@@ -88,13 +88,24 @@ func (l leaveReason) marked() string {
 	return leavesMark + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
+// modelMarks replaces characters by which the model's words could end their quotation, or look like
+// the bridge's own where a client renders Markdown.
+var modelMarks = strings.NewReplacer(`"`, "'", "\u201c", "'", "\u201d", "'", "`", "'", "*", "\u2217", "_", "\u02cd", "[", "(", "]", ")", "<", "\u2039", ">", "\u203a", "~", "\u223c", "\\", "/")
+
+// quoteModel returns words of the model for a quotation: one line, without characters that can't be
+// seen.
+func quoteModel(said string) string {
+	quoted := strconv.QuoteToGraphic(modelMarks.Replace(strings.Join(strings.Fields(said), " ")))
+	return quoted[1 : len(quoted)-1]
+}
+
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
-// beside the command, and Codex may omit it.
+// beside the command, and Codex may omit it. The reason of the request is the model's.
 func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	from := params.Get("reason")
 	text := at.marked()
 	if said, ok := from.Text(); ok && said != "" {
-		text += ". " + said
+		text += `. The model says: "` + quoteModel(said) + `"`
 	}
 	to := json.RawMessage(jsonString(text))
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
