@@ -63,7 +63,7 @@ func TestAnswersSinceTheEndOfAnAskRule(t *testing.T) {
 		use := bash(t, "make", w.StartFolder)
 		use.ID = "inside"
 		r := g.Tool(t.Context(), "t1", "u", use, []byte("call"))
-		if !r.Ask || r.Why != "a rule says ask (owner platform, until 2026-03-31)" {
+		if !r.Ask || !strings.HasPrefix(r.Why, "a rule says ask (owner platform, until 2026-03-31) (policy.rule, user ") {
 			t.Errorf("not asked: %+v", r)
 		}
 		doc, err := rpc.ParseValue([]byte(`{"threadId":"t1","turnId":"u","itemId":"inside","command":"make","cwd":"` + w.StartFolder + `"}`))

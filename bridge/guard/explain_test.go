@@ -166,7 +166,7 @@ func TestExplainShowsMarkedQuestion(t *testing.T) {
 	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"command failed; retry without sandbox?"}}`))
 	shown := message(t, string(e.Decision.Message))
-	if reason, _ := shown.Params.Get("reason").Text(); !strings.HasPrefix(reason, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(reason, "retry without sandbox?") {
+	if reason, _ := shown.Params.Get("reason").Text(); !strings.HasPrefix(reason, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(reason, `: "command failed; retry without sandbox?"`) {
 		t.Errorf("the client is shown the reason %q", reason)
 	}
 }

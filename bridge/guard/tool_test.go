@@ -90,7 +90,10 @@ func TestToolCallOfModel(t *testing.T) {
 			if (got.Facts != "") != got.Ask {
 				t.Errorf("the facts are %q", got.Facts)
 			}
-			got.Refusal, got.Facts = "", ""
+			if why := "the policy asks before each command and patch (policy.approval, user "; got.Ask != strings.HasPrefix(got.Why, why) {
+				t.Errorf("the reason is %q", got.Why)
+			}
+			got.Refusal, got.Facts, got.Why = "", "", ""
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("the ruling is %+v", got)
 			}

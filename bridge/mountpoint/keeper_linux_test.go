@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/bridgetest"
 )
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 // tree is a workspace and a state folder.
 type tree struct {

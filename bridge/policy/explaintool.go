@@ -40,7 +40,7 @@ func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 	switch {
 	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):
 		a.Rule, a.Origin, a.Reason = ruleRule, m.Rule.Origin.String(), ruleReason(m)
-	case asked && d.AskReason != "":
+	case asked && d.LeavesSandbox:
 		a.Rule, a.Origin, a.Reason = ruleEscalation, p.ruleOrigin(ruleEscalation), d.AskReason
 	case asked:
 		a.Rule, a.Origin, a.Reason = ruleApproval, p.ruleOrigin(ruleApproval), "no rule matches, and the approval policy untrusted asks about each command"

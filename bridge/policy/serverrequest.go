@@ -100,12 +100,12 @@ func quoteModel(said string) string {
 }
 
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
-// beside the command, and Codex may omit it. The reason of the request is the model's.
+// beside the command, and Codex may omit it. The reason of the request is the model's, or one of Codex's.
 func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	from := params.Get("reason")
 	text := at.marked()
 	if said, ok := from.Text(); ok && said != "" {
-		text += `. The model says: "` + quoteModel(said) + `"`
+		text += `. Stated reason (not checked): "` + quoteModel(said) + `"`
 	}
 	to := json.RawMessage(jsonString(text))
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
