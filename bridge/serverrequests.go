@@ -105,7 +105,8 @@ func (p *Proxy) answerServerRequest(r *pendingServerRequest, result []byte) bool
 	return true
 }
 
-// removeAnswered removes and returns the request that the client has answered.
+// removeAnswered removes and returns the request that the client has answered. A request stays if its
+// response is ignored: Codex still waits, and the feature may have to answer.
 func (c *conversation) removeAnswered(key string) (*pendingServerRequest, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +114,9 @@ func (c *conversation) removeAnswered(key string) (*pendingServerRequest, bool) 
 	if !ok || r.withheld {
 		return nil, false
 	}
-	c.removeServerRequest(key, r)
+	if r.ignored == nil {
+		c.removeServerRequest(key, r)
+	}
 	return r, true
 }
 

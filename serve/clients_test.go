@@ -114,6 +114,32 @@ codex< {"id":7,"result":{"decision":"decline"}}
 `)
 }
 
+// A question is declined when the client that began the turn leaves, even after the ignored answer of
+// another client.
+func TestIgnoredAnswerLeavesQuestionOpen(t *testing.T) {
+	t.Parallel()
+	all := newClients()
+	a, b := open(t, all), open(t, all)
+	a.Play("a", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`)
+	b.Play("b", `
+codex> `+question+`
+editor< `+question+`
+editor> {"id":7,"result":{"decision":"accept"}}
+editor> {"id":7,"result":{"decision":"accept"}}
+editor> {"id":3,"method":"ping","params":{}}
+codex< {"id":3,"method":"ping","params":{}}
+`)
+	a.Leave()
+	b.Play("b", `
+codex< {"id":7,"result":{"decision":"decline"}}
+`)
+}
+
 // A tool call that another client runs gets a result when that client leaves.
 func TestToolOfClientThatLeaves(t *testing.T) {
 	t.Parallel()

@@ -125,7 +125,8 @@ func TestStarterAnswers(t *testing.T) {
 	}
 }
 
-// Without the client that began a turn, its questions are declined.
+// Without the client that began a turn, its questions are declined, also those that another client has
+// answered in vain.
 func TestStarterLeaves(t *testing.T) {
 	t.Parallel()
 	w := newHubWorld(t, hubConfig)
@@ -135,7 +136,10 @@ func TestStarterLeaves(t *testing.T) {
 	b.must("thread/resume", map[string]any{"threadId": thread})
 	file, turn, mark := a.escalate(thread, "left")
 	a.waitFor(mark, commandApproval, nil)
-	b.waitFor(0, commandApproval, nil)
+	if err := b.Reply(b.waitFor(0, commandApproval, nil), decision("accept")); err != nil {
+		t.Fatal(err)
+	}
+	b.must("thread/loaded/list", map[string]any{}) // the answer has been handled
 	a.Close(5 * time.Second)
 	if b.waitTurn(thread, turn, 0); exists(file) {
 		t.Error("the question was accepted")
