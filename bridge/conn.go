@@ -210,6 +210,9 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 // itself. A later response of the client is unsolicited.
 func (p *Conn) ForgetServerRequest(id rpc.ID) { p.p.state.dropServerRequest(id.Key()) }
 
+// ClientDone returns a channel that is closed at the end of the client's input.
+func (p *Conn) ClientDone() <-chan struct{} { return p.p.clientDone }
+
 // CodexDone returns a channel that is closed when Codex has exited, or the connection to it has ended.
 func (p *Conn) CodexDone() <-chan struct{} { return p.p.codexDone }
 

@@ -190,4 +190,9 @@ type ClientResponse struct {
 	*rpc.Message
 	// Line is the line that Codex gets.
 	Line []byte
+
+	withheld bool
 }
+
+// Withhold does not send the response to Codex and to later handlers. Another client answers the request.
+func (r *ClientResponse) Withhold() { r.withheld = true }

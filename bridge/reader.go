@@ -128,7 +128,9 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 		return r.takeTurn(order{immediate: true, unbounded: true}, msg, func() {
 			reply := &ClientResponse{Message: m, Line: m.Bytes()}
 			for _, f := range request.handlers {
-				f(reply)
+				if f(reply); reply.withheld {
+					return
+				}
 			}
 			msg.Line = reply.Line
 			p.handle(r.ctx, msg, nil)

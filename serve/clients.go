@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -19,8 +21,11 @@ type ClientsOptions struct {
 	// AnyMayAnswer reports whether each client of a thread may answer for the person, and not only the
 	// one that began the turn.
 	AnyMayAnswer bool
-	// Decline returns the result that declines a question for the person, or nil if the method has none.
-	Decline func(method string, params rpc.Value) []byte
+	// Timeout returns how long a question waits if no client may answer it.
+	Timeout func() time.Duration
+	// Decline logs that a request of Codex is declined, and declines it by a connection that does not end
+	// with a client. It may wait.
+	Decline func(asked *rpc.Envelope, rule, reason string)
 	Log     *slog.Logger
 }
 
@@ -34,8 +39,10 @@ type Clients struct {
 	mu      sync.Mutex
 	all     []*Client // in the order in which they came
 	threads map[string]*openThread
-	turns   map[string]*Client // who began a turn, by its id
-	order   []string           // the keys of turns, the oldest first
+	turns   map[string]*Client          // who began a turn, by its id
+	order   []string                    // the keys of turns, the oldest first
+	pending map[string]*pendingQuestion // by rpc.ID.Key of Codex's requests
+	asking  map[*asking]struct{}        // questions of the bridge
 }
 
 // maxTurns bounds Clients.turns.
@@ -48,18 +55,26 @@ type openThread struct {
 	leaving []*Client // with a pending thread/unsubscribe
 	starter *Client   // who began the latest turn
 	tools   *Client   // who started the thread with tools of its own; nil: no client
-	shown   []shownQuestion
 }
 
 // NewClients returns Clients without a client.
 func NewClients(o ClientsOptions) *Clients {
-	return &Clients{options: o, threads: make(map[string]*openThread), turns: make(map[string]*Client)}
+	return &Clients{
+		options: o, threads: make(map[string]*openThread), turns: make(map[string]*Client),
+		pending: make(map[string]*pendingQuestion), asking: make(map[*asking]struct{}),
+	}
 }
 
 // ClientOptions describe one client. The functions must be safe for concurrent calls.
 type ClientOptions struct {
-	Name func() string // for the log
+	Name func() string // for the log, and for other clients
 	Settings
+	// KnowsBridge reports whether the client has offered capabilities.bridge.
+	KnowsBridge func() bool
+	// HasPerson reports whether the client answers questions for a person, or else why not.
+	HasPerson func() (ok bool, why string)
+	// Gate returns the Gate that shows the bridge's questions in the client.
+	Gate func() *handlers.Gate
 	// IsOwnTool reports whether the client itself runs the tool that Codex calls.
 	IsOwnTool func(params rpc.Value) bool
 	// Decide answers a hook of a turn. attended is false if the client that began the turn has gone, so
@@ -77,6 +92,9 @@ type Client struct {
 	mu      sync.Mutex
 	opening map[string]chan struct{} // by thread, closed after the response to the request that opens it
 }
+
+// Clients returns the clients of the same Codex.
+func (c *Client) Clients() *Clients { return c.clients }
 
 // Attach implements bridge.Attacher.
 func (c *Client) Attach(conn *bridge.Conn) { c.conn = conn }
@@ -108,11 +126,10 @@ func (c *Client) Leave() (alone []string) {
 			s.turns[turn] = departed // the client is not kept in memory
 		}
 	}
-	var unanswered []shownQuestion
 	for id, t := range s.threads {
 		t.pending = without(t.pending, c)
 		if slices.Contains(t.clients, c) {
-			unanswered = append(unanswered, s.closeLocked(c, id, t)...)
+			s.closeLocked(c, id, t)
 			if !t.hasOther(c) {
 				alone = append(alone, id)
 			}
@@ -124,8 +141,11 @@ func (c *Client) Leave() (alone []string) {
 			t.tools = nil
 		}
 	}
+	for key, q := range s.pending {
+		s.leaveLocked(c, key, q)
+	}
 	s.mu.Unlock()
-	s.declineAll(unanswered)
+	s.askAgain()
 	return alone
 }
 
@@ -134,20 +154,12 @@ func without(list []*Client, c *Client) []*Client {
 	return slices.DeleteFunc(slices.Clone(list), func(one *Client) bool { return one == c })
 }
 
-// closeLocked records that a client gets no more notifications of a thread. It returns the questions that
-// only this client could answer.
-func (s *Clients) closeLocked(c *Client, id string, t *openThread) (unanswered []shownQuestion) {
+// closeLocked records that a client gets no more notifications of a thread.
+func (s *Clients) closeLocked(c *Client, id string, t *openThread) {
 	t.clients, t.leaving = without(t.clients, c), without(t.leaving, c)
 	if len(t.clients) == 0 {
 		delete(s.threads, id)
 	}
-	t.shown = slices.DeleteFunc(t.shown, func(q shownQuestion) bool {
-		if q.starter == c {
-			unanswered = append(unanswered, q)
-		}
-		return q.starter == c
-	})
-	return unanswered
 }
 
 // IsShared reports whether another client has opened the thread, too, and is not about to unsubscribe
@@ -176,6 +188,8 @@ func (c *Client) Routes() []bridge.Route {
 	const why = "the client that began a turn answers its questions"
 	routes := []bridge.Route{
 		{From: bridge.Codex, Method: "turn/started", Why: why, HandleServer: c.turnStarted, Required: notRequired},
+		{From: bridge.Codex, Method: "turn/completed", Why: why, HandleServer: c.turnCompleted, Required: notRequired},
+		{From: bridge.Codex, Method: "serverRequest/resolved", Why: why, HandleServer: c.resolved, Required: notRequired},
 		{From: bridge.Codex, Method: bridge.Other, Why: why, HandleServer: c.question},
 	}
 	for _, method := range methods.UnloadNotifications {

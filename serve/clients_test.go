@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
@@ -12,7 +13,9 @@ import (
 	"codex-bridge.example/serve"
 )
 
-func newClients() *serve.Clients {
+// newClients returns clients. What they decline in the place of a client goes to the channel.
+func newClients(any bool) (*serve.Clients, <-chan string) {
+	declined := make(chan string, 16)
 	return serve.NewClients(serve.ClientsOptions{
 		Parent: func(thread string) string {
 			if thread == "agent" {
@@ -20,15 +23,27 @@ func newClients() *serve.Clients {
 			}
 			return ""
 		},
-		Decline: func(string, rpc.Value) []byte { return []byte(`{"decision":"decline"}`) },
-		Log:     slog.New(slog.DiscardHandler),
-	})
+		AnyMayAnswer: any,
+		Timeout:      func() time.Duration { return time.Hour },
+		Decline:      func(asked *rpc.Envelope, rule, _ string) { declined <- string(asked.ID.Raw()) + " " + rule },
+		Log:          slog.New(slog.DiscardHandler),
+	}), declined
+}
+
+// isDeclined fails unless question 7 is declined, since the client that began the turn has gone.
+func isDeclined(t *testing.T, declined <-chan string) {
+	t.Helper()
+	if got := <-declined; got != "7 serve.answer" {
+		t.Errorf("declined %s", got)
+	}
 }
 
 func clientOptions() serve.ClientOptions {
 	return serve.ClientOptions{
-		Name:      func() string { return "a client" },
-		IsOwnTool: func(params rpc.Value) bool { return params.Get("tool").Is("mine") },
+		Name:        func() string { return "a client" },
+		KnowsBridge: func() bool { return false },
+		HasPerson:   func() (bool, string) { return true, "" },
+		IsOwnTool:   func(params rpc.Value) bool { return params.Get("tool").Is("mine") },
 		Decide: func(context.Context, *hook.Call, bool) hook.Answer {
 			return hook.Answer{Decision: hook.Allow}
 		},
@@ -58,13 +73,15 @@ editor< {"id":1,"result":{"thread":{"id":"t"}}}
 	return c
 }
 
+const waits = `{"method":"warning","params":{"threadId":"<text>","message":"<text>"}}`
+
 const question = `{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u"}}`
 
 // A request that begins no turn does not make its client the owner of a turn that begins meanwhile.
 func TestPendingRequestOwnsNoTurn(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"thread/sample", "thread/prediction/request", "thread/revert"} {
-		all := newClients()
+		all, _ := newClients(false)
 		a, b := open(t, all), open(t, all)
 		b.Play("b", `
 editor> {"id":2,"method":"`+method+`","params":{"threadId":"t"}}
@@ -78,7 +95,7 @@ codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
 codex> {"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}
 editor< {"method":"turn/started","params":{"threadId":"t","turn":{"id":"u"}}}
 codex> `+question+`
-editor< `+question+`
+editor< `+waits+`
 editor> {"id":7,"result":{"decision":"accept"}}
 editor> {"id":3,"method":"ping","params":{}}
 codex< {"id":3,"method":"ping","params":{}}
@@ -94,89 +111,60 @@ codex< {"id":7,"result":{"decision":"accept"}}
 	}
 }
 
-// A question without the client that began the turn is declined even if the first client of the thread
-// does not read it.
-func TestAnyClientDeclines(t *testing.T) {
+// A question is declined when the client that began the turn leaves, and when it comes afterwards.
+func TestQuestionsAfterTheStarter(t *testing.T) {
 	t.Parallel()
-	all := newClients()
-	open(t, all) // is stopped
+	all, declined := newClients(false)
 	a, b := open(t, all), open(t, all)
-	a.Play("a", `
-editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex> {"id":2,"result":{"turn":{"id":"u"}}}
-editor< {"id":2,"result":{"turn":{"id":"u"}}}
-`)
-	a.Leave()
+	a.Play("a", beginTurn)
 	b.Play("b", `
 codex> `+question+`
-codex< {"id":7,"result":{"decision":"decline"}}
-`)
-}
-
-// A question is declined when the client that began the turn leaves, even after the ignored answer of
-// another client.
-func TestIgnoredAnswerLeavesQuestionOpen(t *testing.T) {
-	t.Parallel()
-	all := newClients()
-	a, b := open(t, all), open(t, all)
-	a.Play("a", `
-editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex> {"id":2,"result":{"turn":{"id":"u"}}}
-editor< {"id":2,"result":{"turn":{"id":"u"}}}
-`)
-	b.Play("b", `
-codex> `+question+`
-editor< `+question+`
-editor> {"id":7,"result":{"decision":"accept"}}
-editor> {"id":7,"result":{"decision":"accept"}}
-editor> {"id":3,"method":"ping","params":{}}
-codex< {"id":3,"method":"ping","params":{}}
+editor< `+waits+`
 `)
 	a.Leave()
+	isDeclined(t, declined)
 	b.Play("b", `
-codex< {"id":7,"result":{"decision":"decline"}}
-`)
-}
-
-// A tool call that another client runs gets a result when that client leaves.
-func TestToolOfClientThatLeaves(t *testing.T) {
-	t.Parallel()
-	all := newClients()
-	a, b := open(t, all), open(t, all)
-	a.Play("a", `
-editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
-codex> {"id":2,"result":{"turn":{"id":"u"}}}
-editor< {"id":2,"result":{"turn":{"id":"u"}}}
-`)
-	b.Play("b", `
-codex> {"id":7,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"x"}}
+codex> `+question+`
 codex> {"method":"noise"}
 editor< {"method":"noise"}
 `)
-	a.Leave()
-	b.Play("b", `
-codex< {"id":7,"result":{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}}
-`)
+	isDeclined(t, declined)
 }
 
-// A tool call that comes after its client has left gets a result, too, and not the editor of another client.
-func TestToolOfClientThatHasLeft(t *testing.T) {
-	t.Parallel()
-	all := newClients()
-	a, b := open(t, all), open(t, all)
-	a.Play("a", `
+const beginTurn = `
 editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
 codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
 codex> {"id":2,"result":{"turn":{"id":"u"}}}
 editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`
+
+// A request that only one client answers gets an answer when that client leaves, too, and not from the editor of
+// another client: a call of a tool, and one that has no result that declines.
+func TestRequestsOfClientThatLeaves(t *testing.T) {
+	t.Parallel()
+	for _, request := range []string{`"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"mine"}`, `"currentTime/read","params":{"threadId":"t"}`} {
+		all, declined := newClients(true)
+		a, b := open(t, all), open(t, all)
+		a.Play("a", beginTurn)
+		b.Play("b", `
+codex> {"id":7,"method":`+request+`}
+codex> {"method":"noise"}
+editor< {"method":"noise"}
 `)
+		a.Leave()
+		isDeclined(t, declined)
+	}
+}
+
+// After its client has left, a tool call is answered at once; another client runs its own tools.
+func TestToolOfClientThatHasLeft(t *testing.T) {
+	t.Parallel()
+	all, declined := newClients(true)
+	a, b := open(t, all), open(t, all)
+	a.Play("a", beginTurn)
 	a.Leave()
 	b.Play("b", `
 codex> {"id":7,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"mine"}}
-codex< {"id":7,"result":{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}}
 codex> {"id":8,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"of the bridge"}}
 editor< {"id":8,"method":"item/tool/call","params":{"threadId":"t","turnId":"u","tool":"of the bridge"}}
 editor> {"id":8,"result":{}}
@@ -188,12 +176,13 @@ editor< {"id":2,"result":{"turn":{"id":"v"}}}
 codex> {"id":9,"method":"item/tool/call","params":{"threadId":"t","turnId":"v","tool":"mine"}}
 editor< {"id":9,"method":"item/tool/call","params":{"threadId":"t","turnId":"v","tool":"mine"}}
 `)
+	isDeclined(t, declined)
 }
 
 // A client that is about to unsubscribe does not count as one that stays.
 func TestUnsubscribingClientsDoNotShare(t *testing.T) {
 	t.Parallel()
-	all := newClients()
+	all, _ := newClients(false)
 	a, b := open(t, all), open(t, all)
 	if !a.IsShared("t") || !b.IsShared("t") {
 		t.Fatal("the thread is not shared")
@@ -223,7 +212,7 @@ editor< {"id":2,"error":{"code":-1,"message":"no"}}
 // one.
 func TestOpenedSubagentKeepsItsOwner(t *testing.T) {
 	t.Parallel()
-	all := newClients()
+	all, _ := newClients(false)
 	a, b := open(t, all), open(t, all)
 	const asks = `{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"agent","turnId":"v"}}`
 	a.Play("a", `
@@ -240,7 +229,7 @@ codex< {"id":2,"method":"thread/resume","params":{"threadId":"agent"}}
 codex> {"id":2,"result":{"thread":{"id":"agent"}}}
 editor< {"id":2,"result":{"thread":{"id":"agent"}}}
 codex> `+asks+`
-editor< `+asks+`
+editor< `+waits+`
 editor> {"id":7,"result":{"decision":"accept"}}
 editor> {"id":3,"method":"ping","params":{}}
 codex< {"id":3,"method":"ping","params":{}}
@@ -256,7 +245,7 @@ codex< {"id":7,"result":{"decision":"accept"}}
 // A client gets hooks only after Join: before, its functions may not work yet.
 func TestHooksOnlyAfterJoin(t *testing.T) {
 	t.Parallel()
-	all := newClients()
+	all, _ := newClients(false)
 	one := all.NewClient(clientOptions())
 	call := &hook.Call{Event: hook.PreToolUse}
 	if got := all.Decide(t.Context(), call); got.Decision != hook.Deny {

@@ -2,28 +2,15 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
-
-// shownQuestion is a question that a client is shown, and another one has to answer.
-type shownQuestion struct {
-	starter *Client // who has to answer
-	decline func()  // for the client that is shown the question
-}
-
-// maxShown bounds openThread.shown. Few questions of a thread are pending at once.
-const maxShown = 256
-
-// declineAll declines questions that no client can answer any more. One that has its answer stays.
-func (s *Clients) declineAll(questions []shownQuestion) {
-	for _, q := range questions {
-		q.decline()
-	}
-}
 
 // maxParents bounds the levels of subagents.
 const maxParents = 8
@@ -84,73 +71,106 @@ var forPerson = []string{
 	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request", "item/tool/requestUserInput",
 }
 
-const toolCall = "item/tool/call"
+// ToolCall is the request of Codex to run a dynamic tool.
+const ToolCall = "item/tool/call"
 
 // part is the role of a client in a request of Codex that each client of a thread gets.
 type part uint8
 
 const (
-	answers  part = iota // its person, or its bridge
-	watches              // the person sees the question, and owner answers
-	ignores              // owner answers
-	declines             // its bridge: the client that began the turn has gone. Codex takes the first answer
+	answers part = iota // its person, or its bridge
+	watches             // only owner answers, and the person learns that
+	ignores             // others answer
 )
 
-// question lets one client answer a request of Codex.
+// question lets a client answer a request of Codex, or keeps it from the client.
 func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
-	if !msg.ID.IsValid() {
+	params := msg.Root().Get("params")
+	if !msg.ID.IsValid() || threadOf(params) == "" {
 		return
 	}
-	params := msg.Root().Get("params")
-	thread := threadOf(params)
-	switch plays, t, owner := c.part(msg.Method, params); plays {
-	case ignores:
-		c.skip(msg, t, owner, thread)
-	case watches:
-		c.show(msg, t, owner, thread)
-	case declines:
-		c.warn("a question is declined, since the client that began the turn has gone", msg.Method, thread)
-		if msg.Method == toolCall {
-			msg.Reply(noToolResult)
-		} else if no := c.clients.options.Decline(msg.Method, params); no != nil {
-			msg.Reply(no)
-		} else {
-			msg.Refuse(rpc.Errorf(rpc.CodeRefused, "the client that began the turn has gone"))
-		}
+	plays, owner := c.part(msg.Method, params)
+	q := c.clients.register(c, msg, plays, owner)
+	switch {
+	case q == nil || plays == ignores:
+		msg.Skip()
+	case plays == watches:
+		c.watch(msg, owner)
+	default:
+		msg.OnResponse(func(r *bridge.ClientResponse) { c.clients.answer(c, q, r) })
 	}
 }
 
-// part returns the client's part in a request, the thread, and the client that answers.
-func (c *Client) part(method string, params rpc.Value) (plays part, t *openThread, owner *Client) {
+// part returns the client's part in a request, and the client that alone answers; nil: each that may.
+func (c *Client) part(method string, params rpc.Value) (plays part, owner *Client) {
 	thread := threadOf(params)
-	if thread == "" {
-		return answers, nil, nil
-	}
 	turn, _ := params.Get("turnId").Text()
-	var clients []*Client
-	if t, owner, clients = c.clients.starter(thread, turn); t != nil && method == toolCall {
-		if own := c.clients.toolsOf(t); own != nil && own.IsOwnTool(params) {
+	s := c.clients
+	t, starter, clients := s.starter(thread, turn)
+	if slices.Contains(forPerson, method) {
+		return c.personPart(thread, starter)
+	}
+	owner = starter
+	if t != nil && method == ToolCall {
+		if own := s.toolsOf(t); own != nil && own.IsOwnTool(params) {
 			owner = own
 		}
-		if owner == nil && c.IsOwnTool(params) && c.clients.isDepartedTurn(t, turn) {
-			return declines, t, nil
+		if owner == nil && c.IsOwnTool(params) && s.isDepartedTurn(t, turn) {
+			return ignores, departed
 		}
 	}
-	forUser := slices.Contains(forPerson, method)
-	if owner == nil && !forUser && len(clients) > 0 {
+	if owner == nil && len(clients) > 0 {
 		owner = clients[0]
 	}
-	switch {
-	case owner == c, owner == nil && !forUser:
-		return answers, t, owner
-	case !forUser:
-		return ignores, t, owner
-	case c.clients.options.AnyMayAnswer && slices.Contains(clients, c):
-		return answers, t, owner
-	case owner == nil:
-		return declines, t, owner
+	if owner == nil || owner == c {
+		return answers, owner
 	}
-	return watches, t, owner
+	return ignores, owner
+}
+
+// personPart is part for a question to the person.
+func (c *Client) personPart(thread string, starter *Client) (part, *Client) {
+	s := c.clients
+	switch {
+	case s.options.AnyMayAnswer:
+		if ok, _ := c.HasPerson(); !ok && s.hasPerson(s.audience(thread)) {
+			return ignores, nil
+		}
+		return answers, nil
+	case starter == nil:
+		return ignores, departed
+	case starter == c:
+		return answers, c
+	}
+	return watches, starter
+}
+
+// audience returns the clients that have opened a thread or a parent of it: Codex asks these (measured with
+// Codex 0.169).
+func (s *Clients) audience(thread string) (all []*Client) {
+	for range maxParents {
+		s.mu.Lock()
+		if t := s.threads[thread]; t != nil {
+			for _, c := range t.clients {
+				if !slices.Contains(all, c) {
+					all = append(all, c)
+				}
+			}
+		}
+		s.mu.Unlock()
+		if thread = s.options.Parent(thread); thread == "" {
+			break
+		}
+	}
+	return all
+}
+
+// has reports whether a client has opened a thread or a parent of it.
+func (s *Clients) has(c *Client, thread string) bool { return slices.Contains(s.audience(thread), c) }
+
+// hasPerson reports whether one of the clients answers questions for a person.
+func (s *Clients) hasPerson(clients []*Client) bool {
+	return slices.ContainsFunc(clients, func(c *Client) bool { ok, _ := c.HasPerson(); return ok })
 }
 
 // threadOf returns the id of the thread in params, "" if there is none.
@@ -182,69 +202,68 @@ func (s *Clients) isDepartedTurn(t *openThread, turn string) bool {
 	return t.beginner() == departed
 }
 
-// show sends the client a question that starter has to answer.
-func (c *Client) show(msg *bridge.ServerMessage, t *openThread, starter *Client, thread string) {
-	method := msg.Method
-	request := msg.Show(func() {
-		c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
-	})
-	if no := c.clients.options.Decline(method, msg.Root().Get("params")); no != nil {
-		c.clients.declineWithout(starter, t, func() {
-			if request.Reply(no) {
-				c.warn("a question is declined, since the client that began the turn has gone", method, thread)
-			}
-		})
+// watch tells the client of a question that only owner may answer. A client that knows the bridge gets the
+// question, marked. Others would offer an answer that does not count, so they get a warning.
+func (c *Client) watch(msg *bridge.ServerMessage, owner *Client) {
+	params := msg.Root().Get("params")
+	thread, method := threadOf(params), msg.Method
+	if !c.KnowsBridge() {
+		what, _ := params.Get("command").Text()
+		c.warnWaiting(thread, method, what, owner)
+		msg.Skip()
+		return
+	}
+	patch := rpc.NewEnvelopePatch(msg.Envelope)
+	if params.Get("reason").Exists() { // the policy marks it for owner only
+		patch.Set(params, "reason", []byte("null"))
+	}
+	patch.Set(params, "bridge", encode(approvals.NewWatchHint(owner.Name(), 0)))
+	msg.Line = patch.Bytes()
+	msg.Show(func() { c.warnIgnored(thread, method, owner) })
+}
+
+// warnWaiting tells the person that a question waits for another client.
+func (c *Client) warnWaiting(thread, method, what string, owner *Client) {
+	if what = strings.Join(strings.Fields(what), " "); what == "" {
+		what = "a question"
+	}
+	if runes := []rune(what); len(runes) > maxShownText {
+		what = string(runes[:maxShownText]) + "…"
+	}
+	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: %q waits for an answer of %s, which began the turn. Answer there; serve.answer = \"any\" lets each client answer.", what, owner.Name()))
+	c.warn("a question waits for the client that began the turn", method, thread)
+}
+
+// warnIgnored tells the person that an answer does not count.
+func (c *Client) warnIgnored(thread, method string, owner *Client) {
+	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: this answer does not count, since only %s, which began the turn, may answer. Answer there; serve.answer = \"any\" lets each client answer.", owner.Name()))
+	c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
+}
+
+// maxShownText is how many characters of a command a warning has.
+const maxShownText = 200
+
+func (c *Client) notifyWarning(thread, text string) {
+	if !c.conn.OptedOut("warning") {
+		c.conn.Notify("warning", map[string]string{"threadId": thread, "message": text})
 	}
 }
 
-// noToolResult is the result of a tool whose client has gone. Without one the turn would wait for ever.
-var noToolResult = []byte(`{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}`)
-
-// skip keeps a request from this client, since owner answers it.
-func (c *Client) skip(msg *bridge.ServerMessage, t *openThread, owner *Client, thread string) {
-	method, request := msg.Method, msg.Skip()
-	if method == toolCall {
-		c.clients.declineWithout(owner, t, func() {
-			if request.Reply(noToolResult) { // Codex ignores it if owner has answered
-				c.clients.options.Log.Debug("a tool is answered, since its client has gone", "thread", thread, "client", c.Name())
-			}
-		})
-	}
-}
-
-// declineWithout calls decline when owner has no longer opened the thread, which may be the case already.
-func (s *Clients) declineWithout(owner *Client, t *openThread, decline func()) {
-	s.mu.Lock()
-	gone := !slices.Contains(t.clients, owner)
-	if !gone {
-		t.shown = append(t.shown, shownQuestion{owner, decline})
-		if len(t.shown) > maxShown {
-			t.shown = slices.Delete(t.shown, 0, 1)
-		}
-	}
-	s.mu.Unlock()
-	if gone {
-		decline()
-	}
-}
+// NoToolResult is the result of a tool whose client has gone. Without one the turn would wait for ever.
+var NoToolResult = []byte(`{"contentItems":[{"type":"inputText","text":"The client that runs this tool has gone."}],"success":false}`)
 
 func (c *Client) warn(text, method, thread string) {
 	c.clients.options.Log.Warn(text, "method", method, "thread", thread, "client", c.Name())
 }
 
-// IsStarter reports whether the client began the turn that a request of Codex is about. If that client has
-// gone, the first other one counts.
-func (c *Client) IsStarter(params rpc.Value) bool {
-	thread, _ := params.Get("threadId").Text()
-	turn, _ := params.Get("turnId").Text()
-	t, starter, clients := c.clients.starter(thread, turn)
-	return t == nil || starter == c || starter == nil && len(clients) > 0 && clients[0] == c
-}
-
-// Decide answers a hook by the client that began the turn. If that has gone, another client's bridge
-// answers, without a question.
+// Decide answers a hook by the client that began the turn. If that has gone, another client's bridge answers:
+// one that may answer questions in its place, or else any, without a question.
 func (s *Clients) Decide(ctx context.Context, call *hook.Call) hook.Answer {
-	if _, starter, _ := s.starter(call.Thread(), call.TurnID); starter != nil {
+	_, starter, _ := s.starter(call.Thread(), call.TurnID)
+	if all := s.audience(call.Thread()); starter == nil && s.options.AnyMayAnswer && len(all) > 0 {
+		starter = all[0]
+	}
+	if starter != nil {
 		return starter.ClientOptions.Decide(ctx, call, true)
 	}
 	s.mu.Lock()

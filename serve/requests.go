@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,7 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if id, ok := a.Result().Get("thread").Get("id").Text(); ok {
 			c.opened(id, tools)
+			a.AfterSent(c.clients.askAgain)
 		}
 		done()
 	})
@@ -144,18 +146,29 @@ func (c *Client) unsubscribe(_ context.Context, call *bridge.ClientMessage) *rpc
 // threadClosed handles the notification that Codex has unloaded a thread, which every client gets.
 func (c *Client) threadClosed(_ context.Context, msg *bridge.ServerMessage) {
 	id, _ := msg.Root().Get("params").Get("threadId").Text()
+	c.clients.forget(func(_ string, q *pendingQuestion) bool { return threadOf(q.asked.Root().Get("params")) == id })
 	c.closed(id)
 }
 
 func (c *Client) closed(id string) {
 	s := c.clients
 	s.mu.Lock()
-	var unanswered []shownQuestion
 	if t := s.threads[id]; t != nil {
-		unanswered = s.closeLocked(c, id, t)
+		s.closeLocked(c, id, t)
 	}
+	open := maps.Clone(s.pending)
 	s.mu.Unlock()
-	s.declineAll(unanswered)
+	for key, q := range open {
+		if s.has(c, threadOf(q.asked.Root().Get("params"))) {
+			continue
+		}
+		s.mu.Lock()
+		if s.pending[key] == q {
+			s.leaveLocked(c, key, q)
+		}
+		s.mu.Unlock()
+	}
+	s.askAgain()
 }
 
 // beginTurns are the requests after which Codex begins a turn. Others may stay pending while the model
@@ -253,4 +266,20 @@ func (t *openThread) beginner() *Client {
 		return t.pending[0]
 	}
 	return t.starter
+}
+
+// turnCompleted handles the end of a turn, after which Codex waits for none of its questions. An interrupt
+// ends a tool call without serverRequest/resolved (measured with Codex 0.169).
+func (c *Client) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
+	turn, ok := msg.Root().Get("params").Get("turn").Get("id").Text()
+	c.clients.forget(func(_ string, q *pendingQuestion) bool {
+		return ok && q.asked.Root().Get("params").Get("turnId").Is(turn)
+	})
+}
+
+// resolved handles the notification that Codex no longer waits for an answer.
+func (c *Client) resolved(_ context.Context, msg *bridge.ServerMessage) {
+	if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
+		c.clients.forget(func(key string, _ *pendingQuestion) bool { return key == id.Key() })
+	}
 }

@@ -399,7 +399,7 @@ func Default() *Config {
 		Trace:    Trace{MaxEvent: 256 * KiB, MaxFile: 50 * MiB},
 		ACP:      ACP{Enabled: true},
 		Image:    Image{Timeout: Duration(60 * time.Second)},
-		Serve:    Serve{Mode: OwnCodex, Idle: Duration(10 * time.Minute), Listen: []string{"unix://"}, Answer: Starter},
+		Serve:    Serve{Mode: OwnCodex, Idle: Duration(10 * time.Minute), Listen: []string{"unix://"}, Answer: AnyClient},
 		PolicySource: PolicySource{
 			Refresh: Duration(15 * time.Minute),
 			MaxAge:  Duration(168 * time.Hour),

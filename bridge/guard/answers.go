@@ -18,7 +18,7 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	state := g.currentState(params)
 	if policies[0].Mode() != config.Off {
 		state.Escalation, state.ThreadRevoked = g.findEscalation(msg.Method, params, state), g.isRevoked(params)
-		state.Approved = g.takeApproval(msg.Method, params)
+		state.Approved = g.takeApproval(msg.Envelope)
 		state.Paths = &policy.PathLog{Paths: state.Paths}
 		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(msg.Method, params, state) }, strictness)
 		if msg.Truncated() { // the missing part could change the decision
@@ -76,14 +76,15 @@ func (g *Guard) findEscalation(method string, params rpc.Value, state policy.Sta
 }
 
 // takeApproval returns what approvers have approved of the call that Codex asks about.
-func (g *Guard) takeApproval(method string, params rpc.Value) policy.Approval {
-	if !policy.CanBeApproved(method, params) {
+func (g *Guard) takeApproval(request *rpc.Envelope) policy.Approval {
+	params := request.Root().Get("params")
+	if !request.ID.IsValid() || !policy.CanBeApproved(request.Method, params) {
 		return policy.NotApproved
 	}
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
 	id, _ := params.Get("itemId").Text()
-	return g.calls.takeApproval(turnOf{thread, turn}, id)
+	return g.calls.takeApproval(turnOf{thread, turn}, id, request.ID.Key())
 }
 
 // Approve records that the approvers of a rule have approved a started call, which may leave the sandbox

@@ -104,29 +104,30 @@ func (s *startedCalls) approve(at turnOf, id string, a policy.Approval) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one, started := s.turns[at][callKey(id)]; started {
-		one.approved = a
+		one.approved, one.request = a, ""
 		s.turns[at][callKey(id)] = one
 	}
 }
 
-// takeApproval returns the approval of a started call and deletes it: it counts once.
-func (s *startedCalls) takeApproval(at turnOf, id string) policy.Approval {
+// takeApproval returns the approval of a started call. It counts for one request of Codex, which
+// several clients may get.
+func (s *startedCalls) takeApproval(at turnOf, id, request string) policy.Approval {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, started := s.turns[at][callKey(id)]
-	if !started || one.approved == policy.NotApproved {
+	if !started || one.approved == policy.NotApproved || one.request != "" && one.request != request {
 		return policy.NotApproved
 	}
-	approved := one.approved
-	one.approved = policy.NotApproved
+	one.request = request
 	s.turns[at][callKey(id)] = one
-	return approved
+	return one.approved
 }
 
 // startedCall is a call with what Codex's file has of it.
 type startedCall struct {
 	call     rollout.Call
 	approved policy.Approval
+	request  string // rpc.ID.Key of the request that approved counts for; "": none yet
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It

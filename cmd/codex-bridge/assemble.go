@@ -29,7 +29,6 @@ import (
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
 	"codex-bridge.example/relay/trace"
-	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
 
@@ -46,7 +45,8 @@ type sharedParts struct {
 	memory  *approvals.Memory
 	limiter *approvals.Limiter
 	calls   approvals.MCPCalls
-	owners  threads.Owners // of sessions
+	asked   *handlers.Calls // that a person was asked about
+	owners  threads.Owners  // of sessions
 	config  atomic.Pointer[config.Config]
 
 	mountPoints *mountpoint.Keeper
@@ -54,7 +54,7 @@ type sharedParts struct {
 
 // newSharedParts creates the shared parts of one Codex. The caller closes them.
 func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*sharedParts, error) {
-	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter()}
+	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter(), asked: new(handlers.Calls)}
 	s.config.Store(cfg)
 	var err error
 	if s.guard, err = newGuard(cfg, record, log); err != nil {
@@ -98,6 +98,7 @@ type assembly struct {
 	relay     *hooks
 	tools     *host.Feature
 	bound     *threads.Feature
+	answers   func() (ok bool, why string) // whether the client answers questions for a person
 	options   bridge.Options
 	closers   []func(context.Context) // called by close, in this order
 	setConfig func(*config.Config)    // applies a changed configuration
@@ -169,10 +170,15 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	}
 	a.hello.AddMethods(approvals.GrantMethods...)
 	bound, line := a.conversations()
-	relay.gate = handlers.NewGate(handlers.GateOptions{
-		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter,
+	a.answers = line.Answers
+	gate := handlers.GateOptions{
+		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter, Calls: a.asked,
 		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
-	})
+	}
+	if client != nil {
+		gate.Audience = client.Clients()
+	}
+	relay.gate = handlers.NewGate(gate)
 	relay.desk = newDesk(func() config.Desk { return relay.approvals().Desk }, a.record, a.guard, a.log)
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
@@ -184,7 +190,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	if client != nil {
 		a.addFeatures(client)
 		a.guard.SetOtherSubscribers(client.IsShared)
-		questions.Watches = func(params rpc.Value) bool { return !client.IsStarter(params) }
+		questions.Expire = client.Expire
 	}
 	relay.questions = approvals.New(questions)
 	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods())

@@ -16,7 +16,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
@@ -45,11 +45,12 @@ type hub struct {
 // generation is one Codex with its clients.
 type generation struct {
 	*sharedParts
-	server  *codex.Server
-	clients *serve.Clients
-	notices []string // for the user, about the command line
-	grace   time.Duration
-	turns   time.Duration // how long running turns may go on at the end
+	server   *codex.Server
+	refusals refusals
+	clients  *serve.Clients
+	notices  []string // for the user, about the command line
+	grace    time.Duration
+	turns    time.Duration // how long running turns may go on at the end
 
 	mu   sync.Mutex
 	open map[*assembly]struct{}
@@ -125,7 +126,8 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	}
 	g = &generation{sharedParts: shared, notices: slices.Concat(h.notices, notices), grace: time.Duration(cfg.Codex.ShutdownGrace), turns: cmp.Or(h.turns, time.Duration(cfg.Codex.ShutdownGrace)), open: make(map[*assembly]struct{})}
 	g.clients = serve.NewClients(serve.ClientsOptions{
-		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: approvals.Decline, Log: h.log,
+		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, Log: h.log,
+		Timeout: func() time.Duration { return time.Duration(shared.config.Load().Approvals.Timeout) },
 	})
 	shared.socket.decide = g.clients.Decide
 	if shared.guard.Enforces() {
@@ -223,9 +225,12 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	}
 	var a *assembly
 	client := g.clients.NewClient(serve.ClientOptions{
-		Settings:  settings,
-		Name:      func() string { return a.guard.Client() },
-		IsOwnTool: func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
+		Settings:    settings,
+		Name:        func() string { return a.guard.Client() },
+		KnowsBridge: func() bool { return a.hello.KnowsBridge() },
+		HasPerson:   func() (bool, string) { return a.answers() },
+		Gate:        func() *handlers.Gate { return a.relay.gate },
+		IsOwnTool:   func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
 		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
 			return a.relay.decide(ctx, call, attended)
 		},

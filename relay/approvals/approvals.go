@@ -81,9 +81,9 @@ type Sessions interface {
 
 // Gate asks the person about tool calls before Codex does.
 type Gate interface {
-	// Accepted reports whether the person has accepted this call, and whether they were
-	// shown that it leaves the sandbox.
-	Accepted(method string, params rpc.Value) (shown, ok bool)
+	// Accepted reports whether the person has accepted the call of a request, and whether they
+	// were shown that it leaves the sandbox.
+	Accepted(request *rpc.Envelope) (shown, ok bool)
 }
 
 // Options configure a Feature.
@@ -93,10 +93,10 @@ type Options struct {
 	Memory    *Memory
 	Gate      Gate // nil: no gate
 	Sessions  Sessions
-	// Watches reports whether another client of Codex answers a question, too, and its bridge answers
-	// for the person; nil: there is no other client.
-	Watches func(params rpc.Value) bool
-	Calls   *MCPCalls // of the same Codex; nil: this is its only client
+	// Expire limits the time of a question that other clients may be asked, too, which is declined for all
+	// of them, and returns what is left of it; nil: there is no other client.
+	Expire func(asked *rpc.Envelope, wait time.Duration) (left time.Duration)
+	Calls  *MCPCalls // of the same Codex; nil: this is its only client
 	// KnowsCalls reports whether the hooks PreToolUse and PermissionRequest are active in a thread; nil: in
 	// none.
 	KnowsCalls func(thread string) bool
@@ -155,16 +155,6 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	mode := f.Policy.Mode()
 	known := msg.ID.IsValid() && f.enforces() && msg.Method == elicitation && f.isKnownQuestion(msg.ID, params)
 	isServers := f.enforces() && msg.Method == elicitation && !known && f.knowsCalls(params)
-	if msg.ID.IsValid() && f.Watches != nil && mode != config.Off && f.Watches(params) {
-		f.logAnswer(ctx, msg, known)
-		if isServers {
-			f.removeMark(ctx, msg)
-		}
-		if f.enforces() {
-			f.addHint(msg, NewHint(f.Approvals(), 0))
-		}
-		return
-	}
 	if !msg.ID.IsValid() || f.route(ctx, msg) || mode == config.Off {
 		return
 	}
@@ -211,7 +201,11 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 	if ok {
 		spans = offeredSpans(envelope.Method, envelope.Root().Get("params"))
 	}
-	f.addHint(msg, NewHint(f.Approvals(), wait, spans...))
+	left := wait
+	if f.Expire != nil {
+		left = f.Expire(envelope, wait)
+	}
+	f.addHint(msg, NewHint(f.Approvals(), left, spans...))
 	msg.OnResponse(func(r *bridge.ClientResponse) {
 		f.recordConsent(ctx, envelope, known, r)
 		if ok {
@@ -219,6 +213,9 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 		}
 		f.shareOutcome(ctx, envelope.ID, responseOutcome(envelope.Method, r.Line))
 	})
+	if f.Expire != nil {
+		return
+	}
 	msg.TimeoutResult(wait, func() []byte {
 		no := f.timeoutResult(ctx, envelope, wait)
 		f.shareOutcome(ctx, envelope.ID, answer.Unavailable)
@@ -238,7 +235,7 @@ func (f *Feature) answerFromGate(ctx context.Context, msg *bridge.ServerMessage)
 	if f.Gate == nil {
 		return false
 	}
-	shown, ok := f.Gate.Accepted(msg.Method, params)
+	shown, ok := f.Gate.Accepted(msg.Envelope)
 	if !ok || !shown && !f.Policy.RunsInSandbox(msg.Method, params) {
 		return false
 	}

@@ -136,7 +136,7 @@ func (f *Feature) acceptsCall(ctx context.Context, question *rpc.Envelope) bool 
 		return err == nil
 	}
 	if f.Gate != nil {
-		if shown, ok := f.Gate.Accepted(elicitation, params); ok && (shown || f.Policy.RunsInSandbox(elicitation, params)) && accept(ruleGate, reasonGate) {
+		if shown, ok := f.Gate.Accepted(question); ok && (shown || f.Policy.RunsInSandbox(elicitation, params)) && accept(ruleGate, reasonGate) {
 			return true
 		}
 	}

@@ -90,8 +90,8 @@ func newMCPTurn(t *testing.T) (mcpTurn, *fakePolicy) {
 // gateOf is a gate at which the person has accepted the call with this id.
 type gateOf string
 
-func (g gateOf) Accepted(_ string, params rpc.Value) (shown, ok bool) {
-	return false, params.Get("itemId").Is(string(g))
+func (g gateOf) Accepted(request *rpc.Envelope) (shown, ok bool) {
+	return false, request.Root().Get("params").Get("itemId").Is(string(g))
 }
 
 // A call is accepted without the person only at its hook, and only once.

@@ -107,26 +107,36 @@ const (
 // Limiter limits how often a person is asked, per thread: 12 times in any minute.
 type Limiter struct {
 	mu    sync.Mutex
-	times map[string][]time.Time // by thread, oldest first
+	times map[string][]askedQuestion // by thread, oldest first
+}
+
+type askedQuestion struct {
+	id string
+	at time.Time
 }
 
 // NewLimiter returns a Limiter.
-func NewLimiter() *Limiter { return &Limiter{times: make(map[string][]time.Time)} }
+func NewLimiter() *Limiter { return &Limiter{times: make(map[string][]askedQuestion)} }
 
-// Allow reports whether another question may be asked, and counts it if so.
-func (l *Limiter) Allow(thread string) bool {
+// Allow reports whether another question may be asked, and counts it if so. A question that several
+// clients are asked has one id and counts once. Without an id it always counts.
+func (l *Limiter) Allow(thread, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now() // its monotonic clock counts
-	past := func(at time.Time) bool { return now.Sub(at) >= questionWindow }
+	past := func(q askedQuestion) bool { return now.Sub(q.at) >= questionWindow }
 	recent := slices.DeleteFunc(l.times[thread], past)
-	if len(recent) >= MaxQuestions {
+	switch {
+	case id != "" && slices.ContainsFunc(recent, func(q askedQuestion) bool { return q.id == id }):
+		l.times[thread] = recent
+		return true
+	case len(recent) >= MaxQuestions:
 		l.times[thread] = recent
 		return false
 	}
 	if len(recent) == 0 { // rare enough to clean up the other threads too
-		maps.DeleteFunc(l.times, func(_ string, at []time.Time) bool { return len(at) == 0 || past(at[len(at)-1]) })
+		maps.DeleteFunc(l.times, func(_ string, all []askedQuestion) bool { return len(all) == 0 || past(all[len(all)-1]) })
 	}
-	l.times[thread] = append(recent, now)
+	l.times[thread] = append(recent, askedQuestion{id, now})
 	return true
 }

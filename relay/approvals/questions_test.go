@@ -111,7 +111,7 @@ func TestLimiterAllowsTwelvePerMinute(t *testing.T) {
 		l := approvals.NewLimiter()
 		ask := func(thread string, times int) (allowed int) {
 			for range times {
-				if l.Allow(thread) {
+				if l.Allow(thread, "") {
 					allowed++
 				}
 			}

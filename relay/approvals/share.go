@@ -41,7 +41,7 @@ func (f *Feature) admit(ctx context.Context, msg *bridge.ServerMessage, asked *r
 	case place == TooMany:
 		f.reject(ctx, msg, "too many equal questions are pending")
 		return false
-	case !f.Limiter.Allow(f.rateLimitKey(params)):
+	case !f.Limiter.Allow(f.rateLimitKey(params), id):
 		f.pending.Settle(id) // no other question waits for it yet
 		f.reject(ctx, msg, fmt.Sprintf("the client was asked %d questions within a minute", MaxQuestions))
 		return false

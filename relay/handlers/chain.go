@@ -143,7 +143,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.permissionSteps(h, call) {
-		if s.isClient && (last.Decision == hook.Allow || !c.options.Limiter.Allow(call.SessionID)) {
+		if s.isClient && (last.Decision == hook.Allow || !c.options.Limiter.Allow(call.SessionID, "")) {
 			continue
 		}
 		op, ok := c.consult(ctx, h, call, s, &last)

@@ -41,8 +41,12 @@ type GateOptions struct {
 	Limiter   *approvals.Limiter
 	// Record is the decision log; every consent of the person is written to it.
 	Record approvals.DecisionLog
-	// HasPerson reports whether a person can be asked, or else why not.
+	// HasPerson reports whether the client's person can be asked, or else why not.
 	HasPerson func() (ok bool, why string)
+	// Audience has the other clients of Codex; nil: there is none.
+	Audience Audience
+	// Calls is what the Gates of all clients of Codex share.
+	Calls *Calls
 	// KnowsBridge reports whether the client has offered capabilities.bridge; nil: it has not.
 	KnowsBridge func() bool
 	Log         *slog.Logger
@@ -53,7 +57,23 @@ type Gate struct {
 	options GateOptions
 	peer    *bridge.Conn
 	pending approvals.PendingQuestions[chan sharedAnswer]
-	items   callTracker
+}
+
+// Audience are the clients of one Codex that can be asked about a call.
+type Audience interface {
+	// HasPerson reports whether a client may answer a question about a turn for a person, or else why not.
+	HasPerson(thread, turn string) (ok bool, why string)
+	// Ask shows the question in the clients that may answer it, by their Gates, and returns the first
+	// answer. A client that comes while the question waits is asked, too. The caller must call End, also
+	// after an error.
+	Ask(ctx context.Context, q *Question) (Answered, error)
+}
+
+// Answered is the answer to a question.
+type Answered struct {
+	Result rpc.Value
+	Gate   *Gate // of the client that has answered
+	End    func(accepted bool)
 }
 
 // sharedAnswer is the answer to a question, for equal questions that wait. ended means that
@@ -70,7 +90,7 @@ func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
 func (g *Gate) Routes() []bridge.Route {
 	return []bridge.Route{{
 		From: bridge.Codex, Method: "item/started", Why: "the bridge has sent it already, with the approval request",
-		HandleServer: g.handleItemStarted, When: g.items.hasAnnounced,
+		HandleServer: g.handleItemStarted, When: g.options.Calls.hasAnnounced,
 	}}
 }
 
@@ -78,14 +98,14 @@ func (g *Gate) Routes() []bridge.Route {
 func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
-	if id, ok := params.Get("item").Get("id").Text(); ok && g.items.takeAnnounced(callID(thread, id)) {
+	if id, ok := params.Get("item").Get("id").Text(); ok && g.options.Calls.takeAnnounced(g, callID(thread, id)) {
 		msg.Line = nil
 	}
 }
 
 // Forget drops the consent and the announced item of earlier calls with an id. Call it when a
 // call starts: the model chooses the id, and may use it again.
-func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
+func (g *Gate) Forget(thread, id string) { g.options.Calls.forget(thread, id) }
 
 // GateReason has the reason for a question, and the facts of the call.
 type GateReason struct {
@@ -125,15 +145,15 @@ func denial(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny,
 func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
 
 // decide answers a question from memory, from an equal question, or by asking the person.
-func (g *Gate) decide(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
+func (g *Gate) decide(ctx context.Context, q *Question, key approvals.Key) (yes bool, err error) {
 	if grant, ok := g.options.Memory.Lookup(ctx, key); ok {
 		reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
 		if g.logDecision(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
-			g.items.accept(q)
+			g.options.Calls.accept(q)
 			return true, nil
 		} // not logged: ask the person
 	}
-	ok, why := g.options.HasPerson()
+	ok, why := g.hasPerson(q)
 	if q.reason.Unasked != "" {
 		ok, why = false, q.reason.Unasked
 	}
@@ -158,14 +178,14 @@ func (g *Gate) decide(ctx context.Context, q *gateQuestion, key approvals.Key) (
 			waiting <- sharedAnswer{yes, err != nil}
 		}
 	}()
-	if !g.options.Limiter.Allow(g.options.Policy.Session(q.call.Thread())) {
+	if !g.options.Limiter.Allow(g.options.Policy.Session(q.call.Thread()), "") {
 		return false, g.reject(ctx, q, fmt.Sprintf("the user was asked %d questions within a minute", approvals.MaxQuestions))
 	}
 	return g.askPerson(ctx, q, key)
 }
 
 // useSharedAnswer answers a question that has waited for the answer to an equal one.
-func (g *Gate) useSharedAnswer(ctx context.Context, q *gateQuestion, same sharedAnswer) (yes bool, err error) {
+func (g *Gate) useSharedAnswer(ctx context.Context, q *Question, same sharedAnswer) (yes bool, err error) {
 	const rule = "approvals.shared"
 	if same.ended {
 		const why = "an equal question ended without an answer"
@@ -177,44 +197,79 @@ func (g *Gate) useSharedAnswer(ctx context.Context, q *gateQuestion, same shared
 	if err := g.logDecision(ctx, q, policy.Accept, rule, "the client has allowed an equal question"); err != nil {
 		return false, err
 	}
-	g.items.accept(q)
+	g.options.Calls.accept(q)
 	return true, nil
 }
 
 // reject logs that the person is not asked, and returns the reason as an error.
-func (g *Gate) reject(ctx context.Context, q *gateQuestion, reason string) error {
+func (g *Gate) reject(ctx context.Context, q *Question, reason string) error {
 	return errors.Join(errors.New(reason), g.logDecision(ctx, q, policy.Deny, "approvals.limit", reason))
 }
 
-// askPerson asks the person. As Codex does, it sends item/started before the question, and
-// item/completed after a denial.
-func (g *Gate) askPerson(ctx context.Context, q *gateQuestion, key approvals.Key) (yes bool, err error) {
+// hasPerson reports whether a person can be asked, or else why not.
+func (g *Gate) hasPerson(q *Question) (ok bool, why string) {
+	if g.options.Audience != nil {
+		return g.options.Audience.HasPerson(q.Thread(), q.Turn())
+	}
+	return g.options.HasPerson()
+}
+
+// askPerson asks the person of this client, or of each that may answer.
+func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (yes bool, err error) {
+	if key.Digest() != "" {
+		q.spans = []approvals.Span{approvals.Session, approvals.Always}
+	}
+	answered, err := g.ask(ctx, q)
+	defer func() { answered.End(yes) }()
+	if err == nil {
+		return answered.Gate.settle(ctx, q, key, answered.Result)
+	}
+	rule := "approvals.nobody"
+	if late := context.Cause(ctx); late != nil {
+		rule, err = "approvals.timeout", late
+	}
+	if failed := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, rule, err.Error()); failed != nil {
+		g.options.Log.Error("approval not logged", "method", q.method, "error", failed)
+	}
+	return false, err
+}
+
+func (g *Gate) ask(ctx context.Context, q *Question) (Answered, error) {
+	if g.options.Audience != nil {
+		return g.options.Audience.Ask(ctx, q)
+	}
+	result, err := g.Show(ctx, q, "")
+	return Answered{result, g, func(accepted bool) { g.End(q, accepted) }}, err
+}
+
+// Show sends the client a question and returns the answer. As Codex does, it sends item/started before and
+// serverRequest/resolved afterwards. If only another client may answer, answeredBy is its name. The caller
+// calls End.
+func (g *Gate) Show(ctx context.Context, q *Question, answeredBy string) (rpc.Value, error) {
 	if item := q.item("inProgress"); item != nil && g.options.Policy.WantsNotification("item/started") {
-		g.items.announce(q.callID())
+		g.options.Calls.announce(g, q.callID())
 		g.peer.Notify("item/started", q.itemParams("startedAtMs", item))
 	}
-	defer func() {
-		if !yes { // Codex will not start the item
-			g.items.takeAnnounced(q.callID())
-		}
-		if item := q.item("declined"); !yes && item != nil && g.options.Policy.WantsNotification("item/completed") {
-			g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
-		}
-	}()
-	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, g.shownParams(ctx, q, key))
-	if late := context.Cause(ctx); err != nil && late != nil {
-		err = late
-		if settled := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
-			g.options.Log.Error("approval not logged", "method", q.method, "error", settled)
-		}
+	return g.peer.AskUser(ctx, q.Thread(), q.method, g.shownParams(ctx, q, answeredBy))
+}
+
+// End ends a question that the client was shown. As Codex does, it sends item/completed after a denial.
+func (g *Gate) End(q *Question, accepted bool) {
+	if accepted {
+		return
 	}
-	if err != nil {
-		return false, err
+	g.options.Calls.takeAnnounced(g, q.callID()) // Codex will not start the item
+	if item := q.item("declined"); item != nil && g.options.Policy.WantsNotification("item/completed") {
+		g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
 	}
+}
+
+// settle applies the answer of this client.
+func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, result rpc.Value) (yes bool, err error) {
 	answer := q.parseReply(result)
 	if answer.cancel {
 		// as Codex does: the turn ends, and the model gets no reason
-		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.call.Thread(), "turnId": q.call.TurnID})
+		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.Thread(), "turnId": q.Turn()})
 		return false, err
 	}
 	if !answer.accepted {
@@ -224,7 +279,7 @@ func (g *Gate) askPerson(ctx context.Context, q *gateQuestion, key approvals.Key
 		g.options.Log.Error("approval not logged, so it does not count", "method", q.method, "error", err)
 		return false, errors.New("the user's approval can't be written to the decision log")
 	}
-	g.items.accept(q)
+	g.options.Calls.accept(q)
 	if answer.span != approvals.Off {
 		if _, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary}); err != nil {
 			g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
@@ -234,25 +289,25 @@ func (g *Gate) askPerson(ctx context.Context, q *gateQuestion, key approvals.Key
 }
 
 // shownParams returns the params of a question as the client gets them.
-func (g *Gate) shownParams(ctx context.Context, q *gateQuestion, key approvals.Key) map[string]any {
+func (g *Gate) shownParams(ctx context.Context, q *Question, answeredBy string) map[string]any {
 	if g.options.KnowsBridge == nil || !g.options.KnowsBridge() {
 		return q.params
 	}
-	settings, wait := g.options.Approvals(), time.Duration(0)
+	wait := time.Duration(0)
 	if end, ok := ctx.Deadline(); ok {
 		wait = time.Until(end)
 	}
-	var spans []approvals.Span
-	if key.Digest() != "" {
-		spans = []approvals.Span{approvals.Session, approvals.Always}
-	}
 	params := maps.Clone(q.params)
-	params["bridge"] = approvals.NewHint(settings, wait, spans...)
+	if answeredBy != "" {
+		params["bridge"] = approvals.NewWatchHint(answeredBy, wait)
+	} else {
+		params["bridge"] = approvals.NewHint(g.options.Approvals(), wait, q.spans...)
+	}
 	return params
 }
 
 // logDecision logs an answer that the bridge gives for the person.
-func (g *Gate) logDecision(ctx context.Context, q *gateQuestion, v policy.Verdict, rule, reason string) error {
+func (g *Gate) logDecision(ctx context.Context, q *Question, v policy.Verdict, rule, reason string) error {
 	asked, err := q.envelope(q.params)
 	if err != nil {
 		return err
@@ -262,7 +317,7 @@ func (g *Gate) logDecision(ctx context.Context, q *gateQuestion, v policy.Verdic
 
 // recordConsent logs the person's consent, with a patch's changes, which the question does
 // not have.
-func (g *Gate) recordConsent(ctx context.Context, q *gateQuestion, result rpc.Value) error {
+func (g *Gate) recordConsent(ctx context.Context, q *Question, result rpc.Value) error {
 	params := maps.Clone(q.params)
 	if list, ok := q.itemFields["changes"].([]patchChange); ok {
 		params["fileChanges"] = legacyFileChanges(list)
@@ -276,13 +331,15 @@ func (g *Gate) recordConsent(ctx context.Context, q *gateQuestion, result rpc.Va
 
 // Accepted reports whether the person has accepted the call that Codex asks about, and
 // whether they were shown that it leaves the sandbox. An acceptance counts once, and only
-// in the turn of the call. The itemId of params names the call, also that of an MCP server's tool. A question about a host, or about a part of a call, was not accepted.
-func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
+// in the turn of the call. The itemId of params names the call, also that of an MCP server's tool. A question
+// about a host, or about a part of a call, was not accepted.
+func (g *Gate) Accepted(request *rpc.Envelope) (shown, ok bool) {
+	params := request.Root().Get("params")
 	for _, name := range []string{"networkApprovalContext", "approvalId"} {
 		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
 			return false, false
 		}
 	}
 	turn, _ := params.Get("turnId").Text()
-	return g.items.takeAccepted(subjectOf(method, params), turn)
+	return g.options.Calls.takeAccepted(subjectOf(request.Method, params), turn, request.ID.Key())
 }

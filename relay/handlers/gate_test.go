@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
@@ -107,7 +108,11 @@ func (h *fakeCodex) Routes() []bridge.Route {
 		}},
 		{From: bridge.Codex, Method: "question", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
 			method, _ := msg.Root().Get("params").Get("method").Text()
-			shown, ok := h.gate.Accepted(method, msg.Root().Get("params").Get("params"))
+			asked, err := rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(rand.Text()), method, msg.Root().Get("params").Get("params").Raw()))
+			if err != nil {
+				panic(err)
+			}
+			shown, ok := h.gate.Accepted(asked)
 			msg.Line = nil
 			h.peer.Notify("question/answered", map[string]any{"ok": ok, "shown": shown})
 		}},
@@ -128,7 +133,7 @@ func TestRecordedSessions(t *testing.T) {
 		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":      {},
 		"memory":     {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
-		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
+		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.nobody", "deny approvals.shared"}},
 		"turns":      {},
 		"unrecorded": {judge: &fakePolicy{consentLogFails: true}},
 		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &fakePolicy{logFails: true}},
@@ -155,7 +160,7 @@ func TestRecordedSessions(t *testing.T) {
 			}})
 			g := handlers.NewGate(handlers.GateOptions{
 				Approvals: current, Policy: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
-				Limiter:   approvals.NewLimiter(), // all within a minute
+				Limiter: approvals.NewLimiter(), Calls: new(handlers.Calls), // all within a minute
 				HasPerson: func() (bool, string) { return true, "" }, KnowsBridge: func() bool { return set.known },
 			})
 			c := bridgetest.Start(t, g, &fakeCodex{gate: g})

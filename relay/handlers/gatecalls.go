@@ -1,14 +1,16 @@
 package handlers
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// callTracker keeps the calls that the person was asked about.
-type callTracker struct {
+// Calls has the calls that a person was asked about. The Gates of all clients of one Codex share it: one
+// client may accept a call, and another get Codex's own request about it. Safe for concurrent use.
+type Calls struct {
 	mu        sync.Mutex
-	announced recentMap[struct{}]     // by call: the client has received item/started
+	announced recentMap[[]*Gate]      // by call: whose clients have received item/started
 	accepted  recentMap[acceptedCall] // by subject
 	count     atomic.Int64            // number of announced calls, read without the lock
 }
@@ -16,30 +18,36 @@ type callTracker struct {
 // acceptedCall is a call that the person has accepted.
 type acceptedCall struct {
 	turn      string
-	escalated bool // they were shown that it leaves the sandbox
+	escalated bool   // they were shown that it leaves the sandbox
+	request   string // rpc.ID.Key of Codex's request that it counts for; "": none yet
 }
 
 // hasAnnounced reports whether an item/started may have to be dropped.
-func (i *callTracker) hasAnnounced() bool { return i.count.Load() > 0 }
+func (i *Calls) hasAnnounced() bool { return i.count.Load() > 0 }
 
-func (i *callTracker) announce(id string) {
+func (i *Calls) announce(to *Gate, id string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.announced.add(id, struct{}{})
+	all, _ := i.announced.take(id)
+	i.announced.add(id, append(slices.Clip(all), to))
 	i.count.Store(int64(i.announced.len()))
 }
 
-// takeAnnounced reports whether an item was announced, and forgets it.
-func (i *callTracker) takeAnnounced(id string) bool {
+// takeAnnounced reports whether an item was announced to a client, and forgets it.
+func (i *Calls) takeAnnounced(to *Gate, id string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	_, ok := i.announced.take(id)
+	all, _ := i.announced.take(id)
+	others := slices.DeleteFunc(slices.Clone(all), func(one *Gate) bool { return one == to })
+	if len(others) > 0 {
+		i.announced.add(id, others)
+	}
 	i.count.Store(int64(i.announced.len()))
-	return ok
+	return len(others) < len(all)
 }
 
 // forget forgets the calls with an id in a thread.
-func (i *callTracker) forget(thread, id string) {
+func (i *Calls) forget(thread, id string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.announced.take(callID(thread, id))
@@ -49,19 +57,28 @@ func (i *callTracker) forget(thread, id string) {
 	}
 }
 
-func (i *callTracker) accept(q *gateQuestion) {
+func (i *Calls) accept(q *Question) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.accepted.add(q.subject(), acceptedCall{q.call.TurnID, q.reason.Escalated})
+	i.accepted.add(q.subject(), acceptedCall{turn: q.call.TurnID, escalated: q.reason.Escalated})
 }
 
-// takeAccepted reports whether a call was accepted, and forgets it. An empty turn matches
-// any.
-func (i *callTracker) takeAccepted(subject, turn string) (leaves, ok bool) {
+// takeAccepted reports whether a call was accepted. It counts for one request of Codex, which several
+// clients may get. An empty turn matches any.
+func (i *Calls) takeAccepted(subject, turn, request string) (leaves, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	yes, ok := i.accepted.take(subject)
-	return yes.escalated, ok && (turn == "" || turn == yes.turn)
+	yes, ok := i.accepted.m[subject]
+	if !ok || yes.request != "" && yes.request != request {
+		return false, false
+	}
+	if turn != "" && turn != yes.turn {
+		i.accepted.take(subject)
+		return false, false
+	}
+	yes.request = request
+	i.accepted.add(subject, yes)
+	return yes.escalated, true
 }
 
 // maxTracked is how many calls are kept. A turn has few pending calls, and Codex does not

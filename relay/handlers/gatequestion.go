@@ -19,22 +19,35 @@ const (
 	methodElicitation     = "mcpServer/elicitation/request"
 )
 
-// gateQuestion is an approval request about a call.
-type gateQuestion struct {
+// Question is an approval request about a call.
+type Question struct {
 	id         string // among the pending questions
 	call       *hook.Call
 	reason     GateReason
 	startedAt  time.Time
 	method     string
 	params     map[string]any
-	summary    string // one line for people
+	summary    string           // one line for people
+	spans      []approvals.Span // for which an acceptance may be kept
 	itemFields map[string]any
 }
 
+// Thread returns the thread of the call.
+func (q *Question) Thread() string { return q.call.Thread() }
+
+// Turn returns the turn of the call.
+func (q *Question) Turn() string { return q.call.TurnID }
+
+// Method returns the method of the request.
+func (q *Question) Method() string { return q.method }
+
+// Summary says in a line what waits for an answer.
+func (q *Question) Summary() string { return q.summary }
+
 // newQuestion builds the request that Codex would send about the call. For tools that Codex
 // never asks about, it builds the request for an MCP tool.
-func newQuestion(call *hook.Call, why GateReason, lasting approvals.Span) *gateQuestion {
-	q := &gateQuestion{id: rand.Text(), call: call, reason: why, startedAt: time.Now()}
+func newQuestion(call *hook.Call, why GateReason, lasting approvals.Span) *Question {
+	q := &Question{id: rand.Text(), call: call, reason: why, startedAt: time.Now()}
 	command, isText := stringMember(call.ToolInput, "command")
 	switch {
 	case call.ToolName == "Bash" && isText:
@@ -47,7 +60,7 @@ func newQuestion(call *hook.Call, why GateReason, lasting approvals.Span) *gateQ
 	return q
 }
 
-func (q *gateQuestion) fillCommand(command string, lasting approvals.Span) {
+func (q *Question) fillCommand(command string, lasting approvals.Span) {
 	actions := []any{map[string]string{"type": "unknown", "command": command}}
 	decisions := []any{"accept"}
 	if !q.reason.Escalated && lasting != approvals.Off {
@@ -79,7 +92,7 @@ func (q *gateQuestion) fillCommand(command string, lasting approvals.Span) {
 	}
 }
 
-func (q *gateQuestion) fillPatch(command string) {
+func (q *Question) fillPatch(command string) {
 	q.method, q.summary = methodPatchApproval, "apply_patch"
 	q.params = q.withTurn(map[string]any{
 		"itemId": q.call.ToolUseID, "startedAtMs": q.startedAt.UnixMilli(), "reason": orNull(q.reason.Text), "grantRoot": nil,
@@ -87,7 +100,7 @@ func (q *gateQuestion) fillPatch(command string) {
 	q.itemFields = map[string]any{"type": "fileChange", "changes": parsePatch(command, q.call.Cwd)}
 }
 
-func (q *gateQuestion) fillTool(lasting approvals.Span) {
+func (q *Question) fillTool(lasting approvals.Span) {
 	server, tool := "codex", q.call.ToolName
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, tool, _ = strings.Cut(rest, "__")
@@ -118,13 +131,13 @@ func (q *gateQuestion) fillTool(lasting approvals.Span) {
 	})
 }
 
-func (q *gateQuestion) withTurn(params map[string]any) map[string]any {
+func (q *Question) withTurn(params map[string]any) map[string]any {
 	params["threadId"], params["turnId"] = q.call.Thread(), q.call.TurnID
 	return params
 }
 
 // envelope returns the request as Codex would send it.
-func (q *gateQuestion) envelope(params map[string]any) (*rpc.Envelope, error) {
+func (q *Question) envelope(params map[string]any) (*rpc.Envelope, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -133,14 +146,14 @@ func (q *gateQuestion) envelope(params map[string]any) (*rpc.Envelope, error) {
 }
 
 // callID identifies the call that the question is about.
-func (q *gateQuestion) callID() string { return callID(q.call.Thread(), q.call.ToolUseID) }
+func (q *Question) callID() string { return callID(q.call.Thread(), q.call.ToolUseID) }
 
 // callID includes the thread: the model chooses the call's id, and two threads may use the
 // same.
 func callID(thread, id string) string { return thread + "\x00" + id }
 
 // item returns the item that the question is about; nil if Codex creates the item later.
-func (q *gateQuestion) item(status string) map[string]any {
+func (q *Question) item(status string) map[string]any {
 	if q.itemFields == nil {
 		return nil
 	}
@@ -155,12 +168,12 @@ func (q *gateQuestion) item(status string) map[string]any {
 }
 
 // itemParams returns the params of a notification about the item.
-func (q *gateQuestion) itemParams(when string, item map[string]any) map[string]any {
+func (q *Question) itemParams(when string, item map[string]any) map[string]any {
 	return q.withTurn(map[string]any{"item": item, when: time.Now().UnixMilli()})
 }
 
 // key returns the key of the call for memory.
-func (q *gateQuestion) key(p GatePolicy) (approvals.Key, error) {
+func (q *Question) key(p GatePolicy) (approvals.Key, error) {
 	if q.method == methodPatchApproval {
 		return approvals.Key{}, fmt.Errorf("approvals of patches are not remembered")
 	}
@@ -175,7 +188,7 @@ func (q *gateQuestion) key(p GatePolicy) (approvals.Key, error) {
 }
 
 // subject returns a name of the call that Codex's own request about it has too.
-func (q *gateQuestion) subject() string {
+func (q *Question) subject() string {
 	return itemSubject(q.method, q.call.Thread(), q.call.ToolUseID)
 }
 
@@ -196,7 +209,7 @@ type personReply struct {
 }
 
 // parseReply parses an answer. It accepts only the forms that were offered.
-func (q *gateQuestion) parseReply(result rpc.Value) personReply {
+func (q *Question) parseReply(result rpc.Value) personReply {
 	if q.method == methodElicitation {
 		yes := result.Get("action").Is("accept")
 		s := personReply{accepted: yes, span: approvals.Off}
