@@ -120,13 +120,15 @@ func (c *conversation) removeAnswered(key string) (*pendingServerRequest, bool) 
 	return r, true
 }
 
-// dropServerRequest removes a request that needs no answer any more.
-func (c *conversation) dropServerRequest(key string) {
+// dropServerRequest removes a request that needs no answer any more, and reports whether the client has it.
+func (c *conversation) dropServerRequest(key string) (shown bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r, ok := c.serverRequests.byKey[key]; ok {
+	r, ok := c.serverRequests.byKey[key]
+	if ok {
 		c.removeServerRequest(key, r)
 	}
+	return ok && !r.withheld
 }
 
 // removeServerRequest removes a request and stops its timer. The lock must be held.

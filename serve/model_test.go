@@ -216,7 +216,7 @@ func (w *modelWorld) checkEnd() string {
 	}
 	for _, c := range w.editors {
 		for id, one := range c.cards {
-			if c.conn != nil && one.resolved == 0 && !one.left && !w.codex.isOpen(id) {
+			if c.conn != nil && one.resolved == 0 && !w.codex.isOpen(id) {
 				return fmt.Sprintf("editor %d was not told that %s is resolved", c.index, id)
 			}
 		}
@@ -241,7 +241,6 @@ type card struct {
 	answered       bool
 	refused        bool // by an error, which is no answer
 	marked         bool // only another client may answer
-	left           bool // the editor has left the thread, so Codex does not tell it
 }
 
 // receive handles a line that an editor gets.
@@ -269,7 +268,7 @@ func (c *modelEditor) receive(line string) {
 			c.cards[string(m.ID)] = one
 			c.order = append(c.order, string(m.ID))
 		}
-		one.seen, one.answered, one.refused, one.left, one.marked = one.seen+1, false, false, false, m.Params.Bridge.AnsweredBy != ""
+		one.seen, one.answered, one.refused, one.marked = one.seen+1, false, false, m.Params.Bridge.AnsweredBy != ""
 		if may := slices.Contains(c.world.answerable(m.Params.ThreadID, m.Params.TurnID), c); !may && !one.marked && c.conn != nil {
 			c.fail("editor %d gets question %s, which it can't answer", c.index, m.ID)
 		}

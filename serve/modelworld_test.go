@@ -179,11 +179,6 @@ func (c *modelEditor) request(method, thread, turn string) {
 	if c.conn == nil {
 		return
 	}
-	if method == "thread/unsubscribe" {
-		for id, one := range c.cards {
-			one.left = one.left || c.world.codex.isOf(id, thread)
-		}
-	}
 	c.next++
 	c.send(fmt.Sprintf(`{"id":%d,"method":%q,"params":{"threadId":%q,"turnId":%q}}`, c.next, method, thread, turn))
 }
@@ -363,11 +358,6 @@ func (x *modelCodex) lastQuestion() string {
 
 func (x *modelCodex) isOpen(id string) bool {
 	return slices.ContainsFunc(x.questions, func(q *modelQuestion) bool { return q.id == id && q.open })
-}
-
-// isOf reports whether id is that of a question about a thread.
-func (x *modelCodex) isOf(id, thread string) bool {
-	return slices.ContainsFunc(x.questions, func(q *modelQuestion) bool { return q.id == id && q.thread == thread })
 }
 
 func (x *modelCodex) isSubscribed(conn *modelConn, thread string) bool {

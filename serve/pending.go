@@ -167,9 +167,12 @@ func (s *Clients) answer(c *Client, q *pendingQuestion, r *bridge.ClientResponse
 	if s.pending[key] != q {
 		return // Codex ignores a second answer
 	}
-	if q.owner != nil {
+	switch {
+	case q.owner != nil:
 		q.answered = true
-	} else if r.Root().Get("error").Exists() && len(without(q.answerers, c)) > 0 {
+	case !slices.Contains(q.answerers, c): // it has left the thread
+		r.Withhold()
+	case r.Root().Get("error").Exists() && len(q.answerers) > 1:
 		r.Withhold()
 		s.leaveLocked(c, key, q)
 	}

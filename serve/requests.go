@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -167,6 +168,11 @@ func (c *Client) closed(id string) {
 			s.leaveLocked(c, key, q)
 		}
 		s.mu.Unlock()
+		if c.conn.ForgetServerRequest(q.asked.ID) { // Codex does not tell a client that has left the thread
+			c.conn.Notify("serverRequest/resolved", map[string]any{
+				"threadId": threadOf(q.asked.Root().Get("params")), "requestId": json.RawMessage(q.asked.ID.Raw()),
+			})
+		}
 	}
 	s.askAgain()
 }
