@@ -222,7 +222,7 @@ var specs = map[string]spec{
 	"serve.listen[]":       {filled: true, pattern: listenURL, wants: `unix://, unix://PATH with an absolute path, or ws://IP:PORT`},
 	"serve.token_file":     {doc: "File with the token for ws://; it is written if it is missing. Empty: serve.token in the folder of the sockets."},
 	"serve.control_socket": {doc: "codex-bridge serve also listens where Codex's daemon would, so that a codex that the bridge does not start uses it."},
-	"serve.answer":         {doc: "The client that answers Codex's questions about a turn: the one that began it, or any that has opened the thread.", enum: []string{Starter, AnyClient}},
+	"serve.answer":         {doc: "The client that answers questions about a turn: the one that began it, or any that has opened the thread.", enum: []string{Starter, AnyClient}},
 
 	"image":         {doc: "Descriptions of images."},
 	"image.model":   {doc: "Empty: the first listed model that takes images."},

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,10 @@ func TestAnyClientAnswers(t *testing.T) {
 			file := a.workspace + "/first"
 			turn, mark := a.startTurn(thread, prompt+file)
 			asked, other := a.waitFor(mark, commandApproval, nil), b.waitFor(0, commandApproval, nil)
+			unsubscribed := knows.waitFor(0, commandApproval, nil)
+			knows.must("thread/unsubscribe", map[string]any{"threadId": thread})
+			knows.waitResolved(unsubscribed)
+			knows.accept(unsubscribed)
 			stranger.accept(asked)
 			if exists(file) {
 				t.Error("the answer of a client without the thread has counted")
@@ -105,7 +110,9 @@ func TestAnyClientAnswers(t *testing.T) {
 				t.Error("the answer of the second client did not count")
 			}
 			a.waitResolved(asked)
-			knows.waitResolved(knows.waitFor(0, commandApproval, nil))
+			if n := len(slices.DeleteFunc(knows.Messages(), func(m editor.Message) bool { return m.Method != "serverRequest/resolved" })); n != 1 {
+				t.Errorf("the client that has left the thread was told %d times", n)
+			}
 
 			file = a.workspace + "/second"
 			_, mark = a.startTurn(thread, prompt+file)

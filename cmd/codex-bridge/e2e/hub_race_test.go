@@ -35,12 +35,12 @@ func TestRacingClients(t *testing.T) {
 	for i := range worlds {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
-			race(t, hubConfig, rounds, uint64(i), false)
+			race(t, starterConfig, rounds, uint64(i), false)
 		})
 	}
 	t.Run("without a policy", func(t *testing.T) {
 		t.Parallel()
-		race(t, strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"off\"", 1), racingRounds, 0, true)
+		race(t, strings.Replace(starterConfig, "[policy]", "[policy]\nmode = \"off\"", 1), racingRounds, 0, true)
 	})
 }
 

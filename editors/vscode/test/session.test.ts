@@ -125,6 +125,7 @@ test("resolved requests and those of a completed turn are removed", async () => 
   server.notify("serverRequest/resolved", { threadId: "t1", requestId: 1 });
   await editor.waitUntil(() => editor.pending.length === 1);
   assert.equal(editor.pending[0]!.command, "ls 2");
+  assert.ok(!server.received.some((m) => m.id === 1 && m.result !== undefined), "a resolved request gets no response");
   server.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "interrupted", error: null } });
   await editor.waitUntil(() => editor.pending.length === 0);
   assert.equal(texts(s.entries()).at(-1), "notice Stopped.");
@@ -266,6 +267,19 @@ test("an approval without an answer in time is visibly declined", async () => {
   const card = s.entries().find((entry) => entry.kind === "policy");
   assert.ok(card?.kind === "policy" && card.card === "expired" && card.decisions[0]!.what === "make all");
   assert.equal(editor.pending.length, 0);
+});
+
+test("a request that only another client may answer gets no card and no response", async () => {
+  const server = bridge();
+  const { session: s, editor } = session([server]);
+  await s.send("hello");
+  const params = { threadId: "t1", itemId: "call_1", command: "make all", bridge: { answeredBy: "codex-tui 1", remember: [] } };
+  server.send({ id: "q-1", method: "item/commandExecution/requestApproval", params });
+  await editor.waitUntil(() => texts(s.entries()).some((text) => text.includes("Waits for an answer in codex-tui 1") && text.includes("make all")));
+  server.notify("serverRequest/resolved", { threadId: "t1", requestId: "q-1" });
+  assert.equal(editor.pending.length, 0);
+  await s.stop(); // its request follows the responses
+  assert.ok(!server.received.some((m) => m.id === "q-1"));
 });
 
 test("under a policy a choice is offered only if the bridge keeps it", async () => {

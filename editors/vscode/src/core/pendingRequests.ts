@@ -64,23 +64,28 @@ export class PendingRequests {
     });
   }
 
+  private remove(key: string, entry: PendingRequest): void {
+    this.pending.delete(key);
+    this.answered.unshift(entry);
+    this.answered.splice(maxAnswered);
+  }
+
   /** Responds to a request. Returns false if it is no longer pending, or if a form has invalid values. */
   answer(id: string, choice: Choice, values: Values): boolean {
     const entry = this.pending.get(id);
     if (!entry || !isComplete(entry.request, choice, values)) return false;
-    this.pending.delete(id);
-    this.answered.unshift(entry);
-    this.answered.splice(maxAnswered);
+    this.remove(id, entry);
     entry.answer(toResponse(entry.request, entry.params, choice, values));
     this.changed(this.list());
     return true;
   }
 
-  /** Removes a request that Codex has resolved (serverRequest/resolved). Codex ignores its response. */
+  /** Removes a request that Codex has resolved (serverRequest/resolved), maybe with another client's answer. It gets no response. */
   resolve(id: Id): void {
-    for (const [key, entry] of this.pending) {
-      if (entry.id === id) this.answer(key, "decline", {}); // 1 and "1" are different ids
+    for (const [key, entry] of [...this.pending]) {
+      if (entry.id === id) this.remove(key, entry); // 1 and "1" are different ids
     }
+    this.changed(this.list());
   }
 
   /** Declines the matching requests. */

@@ -10,7 +10,8 @@ import { actionsFor } from "./exit";
 import type { Grant } from "./status";
 import * as strings from "./strings";
 import { userContent } from "./items";
-import type { Change, Item, ThreadResponse, Status, Thread, UserInput } from "./protocol";
+import { visible, visibleValue } from "./text";
+import type { Change, ThreadResponse, Status, Thread, UserInput } from "./protocol";
 import { openThread, readTurns } from "./opening";
 import { PendingRequests } from "./pendingRequests";
 import type { ServerRequest, Values } from "./serverRequest";
@@ -428,7 +429,11 @@ export class Session {
       const { tool, arguments: input } = params as { tool: string; arguments: unknown };
       return this.host.callTool(tool, input);
     }
-    const { itemId = "" } = (params ?? {}) as Partial<Item & { itemId: string }>;
+    const { itemId = "", command, bridge } = (params ?? {}) as { itemId?: string; command?: string; bridge?: { answeredBy?: string } };
+    if (bridge?.answeredBy) {
+      this.transcript.notice("info", strings.request.waitsElsewhere(visible(bridge.answeredBy), visibleValue(command ?? this.patchText(itemId))));
+      return new Promise(() => undefined); // the other client's answer ends it
+    }
     return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.connection.keeper);
   }
 

@@ -76,6 +76,7 @@ export const request = {
   grantRoot: (folder: string): string => `This lets Codex write below ${folder} for the session.`,
   nothing: "nothing",
   waits: "Codex waits for your answer.",
+  waitsElsewhere: (client: string, what: string): string => `Waits for an answer in ${client}, which began the turn${what === "" ? "" : `: ${what}`}`,
   notPending: "This request is no longer pending.",
   inFolder: "in ",
   theCommand: "The command",

@@ -178,6 +178,13 @@ function M.handle(method, params)
   if not name then
     return nil, { code = -32601, message = S.unsupported_request:format(method) }
   end
+  local answered_by = params.bridge and params.bridge.answeredBy
+  if answered_by then
+    local title = S.waits_elsewhere:format(require("codex-bridge.requests.describe").value(answered_by))
+    local what = summary({ method = method, params = params })
+    require("codex-bridge.session").chat_of(params.threadId):card(title, "DiagnosticInfo", { { S.what, what } }, "", nil)
+    return coroutine.yield() -- for ever: the other client's answer ends the request
+  end
   local module = require("codex-bridge.requests." .. name)
   return module.response(wait_for_answer(method, params, module), params)
 end
