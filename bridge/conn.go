@@ -208,7 +208,9 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 
 // ForgetServerRequest removes Codex's pending request with this id, for which Codex or another client needs no
 // response any more. A later response of the client is unsolicited. It reports whether the client has the request.
-func (p *Conn) ForgetServerRequest(id rpc.ID) (shown bool) { return p.p.state.dropServerRequest(id.Key()) }
+func (p *Conn) ForgetServerRequest(id rpc.ID) (shown bool) {
+	return p.p.state.dropServerRequest(id.Key())
+}
 
 // ClientDone returns a channel that is closed at the end of the client's input.
 func (p *Conn) ClientDone() <-chan struct{} { return p.p.clientDone }

@@ -151,6 +151,7 @@ func (a *asking) update(ctx context.Context) error {
 		if !slices.Contains(all, c) {
 			one.close()
 			delete(a.shown, c)
+			c.Gate().Withdraw(a.question)
 		}
 	}
 	for _, c := range all {

@@ -13,7 +13,7 @@ import (
 	"codex-bridge.example/serve"
 )
 
-// newClients returns clients. What they decline in the place of a client goes to the channel.
+// newClients returns clients. The channel gets the requests that they decline in the place of a client.
 func newClients(any bool) (*serve.Clients, <-chan string) {
 	declined := make(chan string, 16)
 	return serve.NewClients(serve.ClientsOptions{

@@ -109,7 +109,9 @@ func play(t *testing.T, start setup, events []event) string {
 // apply applies an event, if it is possible.
 func (w *modelWorld) apply(e event) {
 	c, thread := w.editors[e.Client], fmt.Sprint("thread ", e.Thread)
+	w.mu.Lock()
 	w.codex.note("%s: editor %d, %s, %d", e.Kind, e.Client, thread, e.Pick)
+	w.mu.Unlock()
 	switch e.Kind {
 	case "connect":
 		if c.conn == nil {

@@ -516,7 +516,7 @@ func (p *linePipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the pipe. What was written can still be read.
+// Close ends the pipe after the text that was written.
 func (p *linePipe) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

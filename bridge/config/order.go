@@ -72,6 +72,7 @@ var tighten = map[string]order{
 	"approvals.ttl":           atMost,
 	"approvals.max":           atMost,
 	"approvals.timeout":       atMost,
+	"serve.answer":            ranked(AnyClient, Starter),
 	"approvals.desk.runner":   union,
 	"approvals.desk.timeout":  atMost,
 	"hooks.events":            union,

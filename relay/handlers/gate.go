@@ -264,6 +264,9 @@ func (g *Gate) End(q *Question, accepted bool) {
 	}
 }
 
+// Withdraw forgets that the client was sent item/started for a question. It gets no more of the thread.
+func (g *Gate) Withdraw(q *Question) { g.options.Calls.takeAnnounced(g, q.callID()) }
+
 // settle applies the answer of this client.
 func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, result rpc.Value) (yes bool, err error) {
 	answer := q.parseReply(result)
