@@ -196,6 +196,11 @@ func (w *modelWorld) checkAsked(command, thread, turn string) string {
 			return fmt.Sprintf("editor %d may answer and has no question about %s", c.index, command)
 		}
 	}
+	for _, c := range w.editors {
+		if c.conn != nil && !slices.Contains(w.answerable(thread, turn), c) && c.hasUnmarked(command) {
+			return fmt.Sprintf("editor %d has a question about %s, which it can't answer any more", c.index, command)
+		}
+	}
 	return ""
 }
 
@@ -218,7 +223,7 @@ func (w *modelWorld) checkEnd() string {
 	}
 	for _, c := range w.editors {
 		for id, one := range c.cards {
-			if c.conn != nil && one.resolved == 0 && !w.codex.isOpen(id) {
+			if c.conn != nil && one.resolved == 0 && !one.refused && !w.codex.isOpen(id) {
 				return fmt.Sprintf("editor %d was not told that %s is resolved", c.index, id)
 			}
 		}
@@ -274,6 +279,10 @@ func (c *modelEditor) receive(line string) {
 		if may := slices.Contains(c.world.answerable(m.Params.ThreadID, m.Params.TurnID), c); !may && !one.marked && c.conn != nil {
 			c.fail("editor %d gets question %s, which it can't answer", c.index, m.ID)
 		}
+		if others := c.world.answerable(m.Params.ThreadID, m.Params.TurnID); c.world.start.Any && c.world.start.Silent[c.index] &&
+			slices.ContainsFunc(others, func(one *modelEditor) bool { return !c.world.start.Silent[one.index] }) {
+			c.fail("editor %d, which answers nothing, gets question %s", c.index, m.ID)
+		}
 	case m.Method == "serverRequest/resolved":
 		if one := c.cards[string(m.Params.RequestID)]; one != nil {
 			if one.resolved++; one.resolved > one.seen {
@@ -310,6 +319,16 @@ func (c *modelEditor) answer(kind string, pick int) {
 func (c *modelEditor) hasOpen(command string, answered bool) bool {
 	for _, one := range c.cards {
 		if one.command == command && (one.resolved < one.seen || one.refused) && (answered || !one.answered) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasUnmarked reports whether the editor offers to answer an open question about a command.
+func (c *modelEditor) hasUnmarked(command string) bool {
+	for _, one := range c.cards {
+		if one.command == command && one.resolved == 0 && !one.marked && !one.answered {
 			return true
 		}
 	}
