@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-check release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -179,13 +179,19 @@ releases: setup ## the last releases of codex on npm, alone and through the brid
 
 # The address of the repository, which is in every package. It follows the module path.
 REPOSITORY ?= https://$(shell go list -m)
-MAINTAINER ?= codex-bridge <noreply@codex-bridge.example>
-# The file with the secret key of minisign. The repository has no key.
+# The files with the secret keys: of minisign, OpenPGP (deb and rpm) and RSA (apk). The repository has none of them.
 MINISIGN_KEY ?=
+PACKAGE_KEY ?=
+APK_KEY ?=
+# TRIAL=1 accepts what release-check refuses.
+TRIAL ?=
 # Fewer systems: RELEASE_TARGETS="linux/amd64 darwin/arm64".
-RELEASE  = -version '$(VERSION)' -repository '$(REPOSITORY)' -maintainer '$(MAINTAINER)' $(if $(RELEASE_TARGETS),-targets '$(RELEASE_TARGETS)')
-release: ## archives, packages, manifests, checksums and a signature in dist: MINISIGN_KEY=FILE, and VERSION=1.2.3 without a tag
-	go run ./packaging $(RELEASE) -key '$(MINISIGN_KEY)'
+RELEASE  = -version '$(VERSION)' -repository '$(REPOSITORY)' $(if $(RELEASE_TARGETS),-targets '$(RELEASE_TARGETS)')
+release: ## archives, packages, manifests, checksums and a signature in dist: MINISIGN_KEY=FILE; a trial: TRIAL=1 VERSION=1.2.3
+	go run ./packaging $(RELEASE) $(if $(TRIAL),-trial) -key '$(MINISIGN_KEY)' -package-key '$(PACKAGE_KEY)' -apk-key '$(APK_KEY)'
+
+release-check: ## names what a person has to set before the first release
+	@go run ./packaging $(RELEASE) -check
 
 release-verify: ## whether two builds of the commit in different folders have the same bytes
 	packaging/verify.sh $(RELEASE)

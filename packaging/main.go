@@ -43,7 +43,12 @@ type release struct {
 	Commit     string
 	Date       time.Time // of the commit; the time of every file
 	Repository string    // the address of the repository
-	Maintainer string
+
+	owner      owner
+	packageKey string // the file with the OpenPGP secret key of deb and rpm; "" for none
+	apkKey     string // the file with the RSA secret key of apk; "" for none
+	trial      bool   // placeholders are accepted
+	checkOnly  bool   // build nothing
 
 	targets []target
 	dist    string // gets the artifacts
@@ -78,14 +83,17 @@ func run() error {
 	var targets string
 	flag.StringVar(&r.Version, "version", "", "the version, such as 1.2.3")
 	flag.StringVar(&r.Repository, "repository", "", "the address of the repository")
-	flag.StringVar(&r.Maintainer, "maintainer", "", "the maintainer of the packages, as Name <address>")
 	flag.StringVar(&r.dist, "dist", "dist", "the folder for the artifacts; its contents are removed")
 	flag.StringVar(&r.key, "key", "", "a file with a minisign secret key")
+	flag.StringVar(&r.packageKey, "package-key", "", "a file with an OpenPGP secret key, for deb and rpm")
+	flag.StringVar(&r.apkKey, "apk-key", "", "a file with an RSA secret key, for apk")
+	flag.BoolVar(&r.trial, "trial", false, "accept placeholders, for something that nobody gets")
+	flag.BoolVar(&r.checkOnly, "check", false, "only name what a person has to set before a release")
 	flag.StringVar(&r.only, "only", "", "do only this step, such as \"Neovim plugin\"")
 	flag.BoolVar(&r.rebuild, "rebuild", false, "compile every package again, without the build cache")
 	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "the systems to build for")
 	flag.Parse()
-	if err := r.setVersion(r.Version); err != nil {
+	if err := r.prepare(); err != nil || r.checkOnly {
 		return err
 	}
 	for word := range strings.FieldsSeq(targets) {
@@ -99,6 +107,19 @@ func run() error {
 		return err
 	}
 	return r.make()
+}
+
+// prepare sets the version and the owner, and checks that nothing is missing for a release.
+func (r *release) prepare() error {
+	if err := r.setVersion(r.Version); err != nil && !r.checkOnly {
+		return err
+	} else if err != nil { // the commit has no tag yet
+		r.Version = ""
+	}
+	if err := r.readOwner(); err != nil || r.trial {
+		return err
+	}
+	return r.check()
 }
 
 // versions is the form of a version; N is a number. All formats order these names of pre-releases.
@@ -229,6 +250,12 @@ func (r *release) pages() error {
 
 // packages makes the packages for deb, rpm and apk.
 func (r *release) packages() error {
+	if r.packageKey == "" {
+		fmt.Println("the deb and rpm packages are not signed: set PACKAGE_KEY to the file with the OpenPGP secret key")
+	}
+	if r.apkKey == "" {
+		fmt.Println("the apk packages are not signed: set APK_KEY to the file with the RSA secret key")
+	}
 	for _, t := range r.targets {
 		if t.OS != "linux" {
 			continue
@@ -236,6 +263,7 @@ func (r *release) packages() error {
 		config := filepath.Join(r.work, "nfpm.yaml")
 		if err := r.render("nfpm.yaml", config, map[string]any{
 			"Arch": t.Arch, "Program": r.program(t), "Work": r.work, "Description": description,
+			"PackageKey": r.packageKey, "ApkKey": r.apkKey, "ApkKeyName": filepath.Base(apkPublic),
 		}); err != nil {
 			return err
 		}
@@ -271,13 +299,21 @@ func (r *release) sboms() error {
 	return nil
 }
 
-// sign signs the checksums, which have the hash of every other file.
+// sign signs the checksums, which have the hash of every other file. A release's signature is that of the public key
+// in the tree.
 func (r *release) sign() error {
 	if r.key == "" {
 		fmt.Println("nothing is signed: set MINISIGN_KEY to the file with the secret key")
 		return nil
 	}
-	return tool(minisign, os.Stdin, "-S", "-s", r.key, "-t", fmt.Sprintf("%s %s %s", name, r.Version, r.Commit), "-m", filepath.Join(r.dist, checksumFile))
+	sums := filepath.Join(r.dist, checksumFile)
+	if err := tool(minisign, os.Stdin, "-S", "-s", r.key, "-t", fmt.Sprintf("%s %s %s", name, r.Version, r.Commit), "-m", sums); err != nil || r.trial {
+		return err
+	}
+	if err := tool(minisign, nil, "-V", "-q", "-p", publicKey, "-m", sums); err != nil {
+		return fmt.Errorf("MINISIGN_KEY is not the secret key of %s: %w", publicKey, err)
+	}
+	return nil
 }
 
 // list prints the artifacts with their sizes.

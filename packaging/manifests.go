@@ -57,7 +57,7 @@ func (r *release) render(from, to string, data map[string]any) error {
 	data = maps.Clone(data)
 	maps.Copy(data, map[string]any{
 		"Version": r.Version, "Number": r.Number, "Prerelease": r.Prerelease,
-		"Repository": r.Repository, "Maintainer": r.Maintainer, "Date": r.Date.Format("2006-01-02T15:04:05Z"),
+		"Repository": r.Repository, "Maintainer": r.owner.Maintainer, "Date": r.Date.Format("2006-01-02T15:04:05Z"),
 	})
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {

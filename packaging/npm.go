@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed npm/launcher.js
 var launcher []byte
 
 //go:embed npm/README.md
-var npmReadme []byte
+var npmReadme string
 
 // npmPackage is a package.json. The order of the fields is that of the file.
 type npmPackage struct {
@@ -39,14 +40,14 @@ func (r *release) npm() error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return err
 	}
-	first := r.npmPackage(name)
+	first := r.npmPackage(r.owner.NPM)
 	first.Bin = map[string]string{name: "bin/codex-bridge.js"}
 	first.Engines = map[string]string{"node": ">=18"}
 	first.Files = []string{"bin"}
 	first.OptionalDependencies = make(map[string]string)
 	for _, t := range r.targets {
 		system, cpu := nodeNames(t)
-		p := r.npmPackage(fmt.Sprintf("%s-%s-%s", name, system, cpu))
+		p := r.npmPackage(fmt.Sprintf("%s-%s-%s", r.owner.NPM, system, cpu))
 		p.Description = fmt.Sprintf("The program of codex-bridge for %s on %s", system, cpu)
 		p.OS, p.CPU, p.PreferUnplugged, p.Files = []string{system}, []string{cpu}, true, []string{"bin", licenseFile}
 		first.OptionalDependencies[p.Name] = r.Version
@@ -58,7 +59,7 @@ func (r *release) npm() error {
 		if err != nil {
 			return err
 		}
-		readme := fmt.Sprintf("# %s\n\n%s. Install [codex-bridge](%s), which depends on it.\n", p.Name, p.Description, r.Repository)
+		readme := fmt.Sprintf("# %s\n\n%s. Install [%s](%s), which depends on it.\n", p.Name, p.Description, r.owner.NPM, r.Repository)
 		if err := r.pack(folder, p,
 			entry{name: "bin/" + t.exe(), executable: true, content: program},
 			entry{name: licenseFile, content: licenses},
@@ -66,9 +67,10 @@ func (r *release) npm() error {
 			return err
 		}
 	}
+	readme := strings.NewReplacer("REPOSITORY", r.Repository, "install -g codex-bridge", "install -g "+r.owner.NPM).Replace(npmReadme)
 	return r.pack(folder, first,
 		entry{name: "bin/codex-bridge.js", executable: true, content: launcher},
-		entry{name: "README.md", content: bytes.ReplaceAll(npmReadme, []byte("REPOSITORY"), []byte(r.Repository))})
+		entry{name: "README.md", content: []byte(readme)})
 }
 
 // nodeNames returns the names that Node gives the system and the processor.
@@ -110,5 +112,6 @@ func (r *release) pack(folder string, p npmPackage, entries ...entry) error {
 	for i := range entries {
 		entries[i].name = "package/" + entries[i].name
 	}
-	return tarball(filepath.Join(folder, p.Name+"-"+p.Version+".tgz"), r.Date, entries)
+	file := strings.NewReplacer("@", "", "/", "-").Replace(p.Name) + "-" + p.Version + ".tgz"
+	return tarball(filepath.Join(folder, file), r.Date, entries)
 }

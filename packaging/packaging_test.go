@@ -20,7 +20,7 @@ func newRelease(t *testing.T) *release {
 	t.Chdir("..")
 	r := &release{
 		Commit: "abc", Date: time.Unix(1700000000, 0).UTC(), Repository: "https://host.example/owner/codex-bridge",
-		Maintainer: "codex-bridge <noreply@codex-bridge.example>", dist: t.TempDir(), work: t.TempDir(),
+		owner: trialOwner, dist: t.TempDir(), work: t.TempDir(),
 	}
 	if err := r.setVersion("1.2.3-rc.1"); err != nil {
 		t.Fatal(err)
@@ -150,23 +150,30 @@ func TestArchiveBytesDependOnContents(t *testing.T) {
 }
 
 func TestLauncherDependsOnEachPlatform(t *testing.T) {
+	for npm, file := range map[string]string{"codex-bridge": "codex-bridge", "@owner/codex-bridge": "owner-codex-bridge"} {
+		t.Run(npm, func(t *testing.T) { launcherDependsOnEachPlatform(t, npm, file) })
+	}
+}
+
+func launcherDependsOnEachPlatform(t *testing.T, npm, file string) {
 	r := newRelease(t)
+	r.owner.NPM = npm
 	if err := r.npm(); err != nil {
 		t.Fatal(err)
 	}
 	var launcher npmPackage
-	unpack(t, filepath.Join(r.dist, "npm/codex-bridge-1.2.3-rc.1.tgz"), &launcher)
+	unpack(t, filepath.Join(r.dist, "npm", file+"-1.2.3-rc.1.tgz"), &launcher)
 	if len(launcher.OptionalDependencies) != len(r.targets) {
 		t.Errorf("%v", launcher.OptionalDependencies)
 	}
 	for name, version := range launcher.OptionalDependencies {
 		var platform npmPackage
-		modes := unpack(t, filepath.Join(r.dist, "npm", name+"-"+version+".tgz"), &platform)
+		modes := unpack(t, filepath.Join(r.dist, "npm", file+strings.TrimPrefix(name, npm)+"-"+version+".tgz"), &platform)
 		program := "package/bin/codex-bridge"
 		if strings.Contains(name, "win32") {
 			program += ".exe"
 		}
-		if platform.Name != name || name != "codex-bridge-"+platform.OS[0]+"-"+platform.CPU[0] || modes[program] != 0o755 {
+		if platform.Name != name || name != npm+"-"+platform.OS[0]+"-"+platform.CPU[0] || modes[program] != 0o755 {
 			t.Errorf("%s: %+v, %v", name, platform, modes)
 		}
 	}

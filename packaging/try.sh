@@ -45,8 +45,19 @@ installed() { # NAME FOLDER ZSH: a package that is unpacked there
 }
 
 $minisign -G -W -s "$work/key" -p "$work/key.pub" >"$work/log" || fail "minisign: $(cat "$work/log")"
+keys=()
+if command -v openssl >/dev/null; then
+	openssl genrsa -out "$work/apk.key" 2048 2>/dev/null && openssl rsa -in "$work/apk.key" -pubout -out "$work/apk.pub" 2>/dev/null
+	keys+=(-apk-key "$work/apk.key")
+fi
+if command -v gpg >/dev/null; then
+	mkdir -m 700 "$work/gnupg" && export GNUPGHOME=$work/gnupg
+	gpg --batch --quiet --passphrase '' --quick-generate-key packages@codex-bridge.example rsa3072 sign never 2>"$work/log" || fail "gpg: $(cat "$work/log")"
+	gpg --batch --armor --export-secret-keys >"$work/package.key" && gpg --armor --export >"$work/package.asc"
+	keys+=(-package-key "$work/package.key")
+fi
 go run ./packaging -version "$version" -repository https://host.example/owner/codex-bridge \
-	-maintainer "codex-bridge <noreply@codex-bridge.example>" -dist "$dist" -key "$work/key" ${RELEASE_TARGETS:+-targets "$RELEASE_TARGETS"}
+	-trial -dist "$dist" -key "$work/key" "${keys[@]}" ${RELEASE_TARGETS:+-targets "$RELEASE_TARGETS"}
 
 # Checksums and signature. GitHub changes other characters of a name.
 [ -z "$(find "$dist" -maxdepth 1 -type f -name '*[!A-Za-z0-9._-]*')" ] || fail "names: $(ls "$dist")"
@@ -114,6 +125,32 @@ mkdir "$work/apk"
 tar --warning=no-unknown-keyword -xzf "$(echo "$dist"/*_"$(uname -m)".apk)" -C "$work/apk"
 installed "apk, unpacked by tar" "$work/apk" site-functions
 grep -q '^pkgver = 0.0.0_rc1$' "$work/apk/.PKGINFO" || fail "apk: $(cat "$work/apk/.PKGINFO")"
+
+# The signatures in the packages.
+if [ -e "$work/package.key" ] && command -v ar >/dev/null; then
+	mkdir "$work/parts" && (cd "$work/parts" && ar x "$deb")
+	(cd "$work/parts" && cat debian-binary control.tar.* data.tar.*) >"$work/signed"
+	gpg --verify "$work/parts/_gpgorigin" "$work/signed" 2>"$work/log" || fail "deb: the signature: $(cat "$work/log")"
+	ok "deb: the signature is valid"
+else skip "deb: the signature: there is no gpg or no ar"; fi
+if [ -e "$work/package.key" ] && command -v rpmkeys >/dev/null; then
+	mkdir "$work/rpmkeys" && rpmkeys --dbpath "$work/rpmkeys" --import "$work/package.asc"
+	rpmkeys --dbpath "$work/rpmkeys" --checksig "$rpm" >"$work/log" 2>&1 && grep -qi 'signatures OK' "$work/log" || fail "rpm: the signature: $(cat "$work/log")"
+	ok "rpm: the signature is valid"
+else skip "rpm: the signature: there is no gpg or no rpmkeys"; fi
+if [ -e "$work/apk.key" ]; then
+	# An apk is three gzip streams: the signature of the second one, the control data, the files.
+	node -e '
+		const { readFileSync } = require("fs"), { createVerify } = require("crypto"), { gunzipSync } = require("zlib");
+		const bytes = readFileSync(process.argv[1]), starts = [];
+		for (let at = bytes.indexOf("1f8b08", 0, "hex"); at >= 0 && starts.length < 20; at = bytes.indexOf("1f8b08", at + 1, "hex")) starts.push(at);
+		const first = gunzipSync(bytes.subarray(0, starts[1]));
+		const name = first.subarray(0, 100).toString().replace(/\0.*/s, ""), size = parseInt(first.subarray(124, 136).toString(), 8);
+		const verified = starts.slice(2).some((end) => createVerify("RSA-SHA1").update(bytes.subarray(starts[1], end)).verify(readFileSync(process.argv[2]), first.subarray(512, 512 + size)));
+		if (name !== ".SIGN.RSA.codex-bridge.rsa.pub" || !verified) { console.error(name + ": the signature is not valid"); process.exit(1) }' \
+		"$(echo "$dist"/*_"$(uname -m)".apk)" "$work/apk.pub" || fail "apk: the signature"
+	ok "apk: the signature is valid"
+else skip "apk: the signature: there is no openssl"; fi
 
 # npm and npx, with a registry on this machine that has only these packages.
 node packaging/npm/registry.js "$dist/npm" >"$work/address" &

@@ -5,7 +5,8 @@
 const { spawn } = require("node:child_process");
 
 const system = `${process.platform}-${process.arch}`;
-const name = `codex-bridge-${system}`;
+const manifest = require("../package.json");
+const name = `${manifest.name}-${system}`;
 
 function fail(message, status) {
   console.error(`codex-bridge: ${message}`);
@@ -16,9 +17,8 @@ let program;
 try {
   program = require.resolve(`${name}/bin/codex-bridge${process.platform === "win32" ? ".exe" : ""}`);
 } catch {
-  const manifest = require("../package.json");
   if (name in manifest.optionalDependencies) {
-    fail(`the npm package ${name} is not installed. Install codex-bridge again on this system, without --omit=optional: npm install codex-bridge@${manifest.version}`, 1);
+    fail(`the npm package ${name} is not installed. Install ${manifest.name} again on this system, without --omit=optional: npm install ${manifest.name}@${manifest.version}`, 1);
   }
   fail(`there is no program for ${system}. Build it from source: ${manifest.homepage}`, 1);
 }
