@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -80,10 +81,15 @@ func run(o options) error {
 	if err := b.table.Terminal(os.Stdout); err != nil {
 		return err
 	}
-	if o.write != "" {
-		return os.WriteFile(o.write, b.page(), 0o644)
+	if o.write == "" {
+		return nil
 	}
-	return nil
+	page := b.page()
+	err = os.WriteFile(o.write, page, 0o644)
+	if drawing := picture(medians(string(page))); drawing != nil {
+		err = errors.Join(err, os.WriteFile(filepath.Join(filepath.Dir(o.write), pictureFile), drawing, 0o644))
+	}
+	return err
 }
 
 // choose selects measurements by their names, or by words that start the names. A word without a

@@ -51,7 +51,9 @@ func (b *bench) page() []byte {
 	if b.short {
 		fmt.Fprintln(&out, "The loads were a tenth of what the table says (-short).")
 	}
-	fmt.Fprint(&out, preface, featurePreface)
+	var tables bytes.Buffer
+	b.table.Markdown(&tables, why)
+	fmt.Fprint(&out, summary(medians(tables.String())), "\n## How it was measured\n", preface, featurePreface)
 	if b.records != "" {
 		fmt.Fprint(&out, growthPreface)
 	}
@@ -59,6 +61,6 @@ func (b *bench) page() []byte {
 		fmt.Fprintf(&out, peerPreface, b.aboutSocat())
 	}
 	fmt.Fprintln(&out)
-	b.table.Markdown(&out, why)
+	out.Write(tables.Bytes())
 	return out.Bytes()
 }

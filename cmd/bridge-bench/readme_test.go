@@ -10,10 +10,7 @@ import (
 	"testing"
 )
 
-var (
-	overhead    = regexp.MustCompile(`the median is at most ([0-9.]+) ms for a request, ([0-9.]+) ms for the start and ([0-9.]+) ms for a hook \(\[benchmarks\]`)
-	firstNumber = regexp.MustCompile(`^-?[0-9.]+`)
-)
+var overhead = regexp.MustCompile(`the median is at most ([0-9.]+) ms for a request, ([0-9.]+) ms for the start and ([0-9.]+) ms for a hook \(\[benchmarks\]`)
 
 // The README and the questions claim the same overhead, not less than what the table of the benchmarks has.
 func TestOverheadInReadme(t *testing.T) {
@@ -44,23 +41,19 @@ func TestOverheadInReadme(t *testing.T) {
 	}
 }
 
-// medians returns the medians of a report by the titles and names of its rows.
-func medians(page string) map[string]float64 {
-	all := make(map[string]float64)
-	title := ""
-	for line := range strings.Lines(page) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 4 {
-			continue
-		}
-		if cells[1] != "" {
-			title = cells[1]
-		}
-		if median, err := strconv.ParseFloat(firstNumber.FindString(cells[3]), 64); err == nil {
-			all[title+": "+cells[2]] = median
-		}
+// The summary and the picture have the numbers of the table below them.
+func TestSummaryIsThatOfTheTable(t *testing.T) {
+	page := readFile(t, "../../docs/internals/benchmarks.md")
+	rows := medians(page)
+	if want := summary(rows); want == "" || !strings.Contains(page, want) {
+		t.Errorf("the page lacks the summary of its table:%s", want)
 	}
-	return all
+	if want := string(picture(rows)); want == "" || readFile(t, "../../docs/images/benchmarks.svg") != want {
+		t.Errorf("docs/images/benchmarks.svg is not the picture of the table:\n%s", want)
+	}
+	if summary(map[string]float64{}) != "" || picture(map[string]float64{}) != nil {
+		t.Error("a part of the report has a summary")
+	}
 }
 
 func readFile(t *testing.T, path string) string {

@@ -53,8 +53,9 @@ func (t *Table) Terminal(out io.Writer) error {
 }
 
 // Markdown writes the table, and each missed goal with the reason that why returns for its key. The
-// cells have no padding, to keep the page short.
+// cells have no padding, to keep the page short, and a reader opens the table to see it.
 func (t *Table) Markdown(out io.Writer, why func(key string) string) {
+	fmt.Fprintf(out, "## All measurements\n\n<details>\n<summary>All rows: %d</summary>\n\n", len(t.lines))
 	fmt.Fprintln(out, "|what||median (range)|goal|note|\n|---|---|---|---|---|")
 	for i, title := range t.titles() {
 		l := t.lines[i]
@@ -67,7 +68,7 @@ func (t *Table) Markdown(out io.Writer, why func(key string) string) {
 		}
 		fmt.Fprintf(out, "|%s|%s|%s|%s|%s|\n", title, l.What, l.measured(), goal, l.note(t.Rounds))
 	}
-	fmt.Fprintln(out, "\n## Missed goals")
+	fmt.Fprintln(out, "\n</details>\n\n## Missed goals")
 	missed, last := false, ""
 	for _, l := range t.lines {
 		if l.missed() {
