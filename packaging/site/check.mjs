@@ -1,5 +1,5 @@
-// check.mjs FOLDER fails if a link or an anchor of the built site leads nowhere, or a page loads something
-// from elsewhere.
+// check.mjs FOLDER fails if a link or an anchor of the built site leads nowhere or to a placeholder, if a page loads
+// something from elsewhere, or if it does not have a description of its own and the license at its end.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize, resolve } from "node:path";
 
@@ -17,12 +17,23 @@ function unescape(text) {
   return text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
+const descriptions = new Map();
+for (const [page, html] of pages) {
+  if (page === "404.html") continue;
+  const [, description = ""] = html.match(/<meta name="description" content="([^"]*)"/) ?? [];
+  if (description.length < 40) problems.add(`${page}: the description is short: ${description}`);
+  if (descriptions.has(description)) problems.add(`${page}: has the description of ${descriptions.get(description)}`);
+  descriptions.set(description, page);
+  if (!html.includes("Apache License 2.0</a>")) problems.add(`${page}: has no license at its end`);
+}
+
 for (const [page, html] of pages) {
   for (const [, tag, attribute, value] of html.matchAll(/<([a-z]+)\b[^>]*? (href|src)="([^"]*)"/g)) {
     const link = unescape(value);
     links++;
     if (/^[a-z]+:/i.test(link) || link.startsWith("//")) {
       outside++;
+      if (/^https?:\/\/codex-bridge\.example/.test(link)) problems.add(`${page}: ${link} is a placeholder`);
       // A reader may follow a link to elsewhere. A page loads nothing from there.
       if ((tag !== "a" || attribute !== "href") && !link.startsWith("data:")) problems.add(`${page}: loads ${link}`);
       continue;

@@ -1,14 +1,17 @@
 // The pages are the repository's Markdown files: README.md is the first one, docs/ has the others. Nothing
-// is copied. SITE_BASE is the path at which the site is served, SITE_REPOSITORY the address of the code.
+// is copied. SITE_BASE is the path at which the site is served, SITE_REPOSITORY the address of the code. With a
+// placeholder for that, the site has no links to it.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { slugify } from "../slugify.mjs";
+import { answer, changes, describe } from "../summary.mjs";
 
 const site = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const root = resolve(site, "../..");
-const repository = (process.env["SITE_REPOSITORY"] || "https://codex-bridge.example").replace(/\/$/, "");
+const given = (process.env["SITE_REPOSITORY"] ?? "").replace(/\/$/, "");
+const repository = /\.example(\/|$)/.test(given) ? "" : given;
 const base = process.env["SITE_BASE"] || "/";
 
 // The order of the side bar. A page of docs/ that is missing here fails the build.
@@ -57,7 +60,13 @@ function resolveLinks(md) {
   md.core.ruler.push("links", (state) => {
     const page = state.env.realPath ?? state.env.path;
     if (!page) return;
+    const withoutLink = (token) => Object.assign(token, { tag: "span", attrs: null });
+    let removed = false;
     for (const token of state.tokens.flatMap((block) => block.children ?? [])) {
+      if (token.type === "link_close" && removed) {
+        withoutLink(token);
+        removed = false;
+      }
       if (token.type !== "link_open") continue;
       const href = token.attrGet("href");
       if (/^([a-z]+:|#|\/)/i.test(href)) continue;
@@ -65,6 +74,11 @@ function resolveLinks(md) {
       const target = relative(root, resolve(dirname(page), decodeURI(file)));
       if (!existsSync(join(root, target))) throw new Error(`${relative(root, page)}: ${href} does not exist`);
       const kind = statSync(join(root, target)).isDirectory() ? "tree" : "blob";
+      if (!pages.includes(target) && !repository) {
+        withoutLink(token);
+        removed = true;
+        continue;
+      }
       const to = pages.includes(target) ? `/${rewrite(target)}` : `${repository}/${kind}/HEAD/${target}`;
       token.attrSet("href", anchor ? `${to}#${anchor}` : to);
     }
@@ -90,32 +104,33 @@ function renderPlain(source, env, md) {
   }
 }
 
-/** Returns the answer of the FAQ to a question, without its links. */
-function answer(question) {
-  const [, text] = readFileSync(join(root, "docs/guides/faq.md"), "utf8").split(`**${question}** `);
-  return text.split("\n")[0].replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "");
-}
-
 // The first page has a summary above the README, whose title it replaces.
 const summary = {
   layout: "home",
+  changes: changes(root),
   hero: {
     name: "codex-bridge",
     text: "A policy between your editor and Codex",
     tagline: "Editors start it in place of OpenAI's codex. It starts the real Codex, checks every message in between, and logs each decision.",
     actions: [
-      { theme: "brand", text: "Start in two minutes", link: "#install" },
+      { theme: "brand", text: "Try it offline", link: "#try-it" },
+      { theme: "alt", text: "Install", link: address("docs/guides/install.md") },
       { theme: "alt", text: "Why not just …", link: address("docs/why.md") },
-      { theme: "alt", text: "Roll out to a team", link: address("docs/guides/team.md") },
     ],
   },
   features: [
     { title: "Limits", details: "Sandbox, approvals, network, folders, models and configuration are never looser than you allow.", link: address("docs/guides/first-policy.md") },
     { title: "Questions", details: "Rules, remembered answers, your programs or a person decide about each tool call.", link: address("docs/guides/approvals.md") },
     { title: "Evidence", details: "Each change and refusal is in a hash-chained log before it takes effect.", link: `${address("docs/guides/approvals.md")}#decision-log` },
-    { title: "Overhead", details: answer("Does it slow Codex down?"), link: address("docs/internals/benchmarks.md") },
+    { title: "Overhead", details: answer(root, "Does it slow Codex down?"), link: address("docs/internals/benchmarks.md") },
   ],
 };
+
+/** Returns the newest version of the changelog, and whether it has a date. */
+function version() {
+  const [, number, date] = readFileSync(join(root, "CHANGELOG.md"), "utf8").match(/^## (\S+) - (.+)$/m);
+  return /^\d/.test(date) ? number : `${number}, not released yet`;
+}
 
 function hideTitle(md) {
   md.core.ruler.push("title", (state) => {
@@ -136,7 +151,7 @@ function keepBraces(md) {
 
 export default defineConfig({
   title: "codex-bridge",
-  description: "A policy between your editor and OpenAI's Codex.",
+  description: "codex-bridge stands between an editor and OpenAI's Codex, enforces your policy on each message, and logs each decision.",
   lang: "en",
   base,
   head: [["link", { rel: "icon", href: `${base}favicon.svg`, type: "image/svg+xml" }]],
@@ -157,6 +172,7 @@ export default defineConfig({
   },
   transformPageData(page) {
     if (page.relativePath === "index.md") Object.assign(page.frontmatter, summary);
+    else page.description = describe(readFileSync(join(root, page.filePath), "utf8"), page.title);
   },
   themeConfig: {
     search: { provider: "local", options: { _render: renderPlain } },
@@ -165,8 +181,12 @@ export default defineConfig({
       { text: "Guides", link: address("docs/README.md") },
       { text: "Reference", link: address("docs/reference/configuration.md") },
       { text: "Security", link: address("docs/internals/threat-model.md") },
-      { text: "Repository", link: repository },
+      ...(repository ? [{ text: "Repository", link: repository }] : []),
+      { text: version(), link: address("CHANGELOG.md") },
     ],
+    footer: {
+      message: `codex-bridge ${version()}. <a href="https://www.apache.org/licenses/LICENSE-2.0">Apache License 2.0</a>. Not a product of OpenAI; Codex is a name of its owner.`,
+    },
     sidebar: groups.map(([text, files]) => ({
       text,
       items: files.map((file) => ({ text: title(file), link: address(file) })),

@@ -1,6 +1,7 @@
 // browser.mjs FOLDER [SHOTS] opens every page of the built site in a browser, on a narrow and a wide window, in
-// light and dark. It fails if a page is wider than the window, complains, asks another host for something, or has
-// text that is hard to read, and if the search does not find a known term.
+// light and dark. It fails if a page is wider than the window or longer than a hundred windows, complains, asks another
+// host for something, or has text that is hard to read; if the first window lacks the request before and after, or
+// code of the first page scrolls; and if the search does not find a known term.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -34,6 +35,7 @@ const pages = readdirSync(folder, { recursive: true }).filter((file) => file.end
 const problems = [];
 let visits = 0;
 let heaviest = [0, ""];
+let longest = [0, ""];
 
 async function open(width, colorScheme) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
@@ -51,6 +53,17 @@ async function open(width, colorScheme) {
   page.on("console", (message) => problems.push(`${where()}: the console has: ${message.text()}`));
   page.on("pageerror", (error) => problems.push(`${where()}: ${error}`));
   return { page, where };
+}
+
+/** Returns what is wrong with the first page in the browser: its first window, and its code. */
+function firstPage() {
+  const found = [];
+  const change = document.querySelector(".change")?.getBoundingClientRect();
+  const rows = document.querySelectorAll(".change tr.changed");
+  const needed = change && (innerWidth < 960 ? rows[1]?.getBoundingClientRect().bottom : change.bottom);
+  if (!needed || needed > innerHeight) found.push(`the request before and after is not in the first window: it ends at ${needed}`);
+  for (const box of document.querySelectorAll("pre")) if (innerWidth < 640 && box.scrollWidth > box.clientWidth) found.push(`code scrolls: ${box.textContent.slice(0, 40)}`);
+  return found;
 }
 
 /** Searches for a key of the policy, and follows the first result. */
@@ -81,6 +94,13 @@ try {
         if (dark !== (colorScheme === "dark")) problems.push(`${where()}: does not follow the system's colours`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         if (wide > 0) problems.push(`${where()}: is ${wide} pixels wider than the window`);
+        const high = await page.evaluate(() => document.documentElement.scrollHeight);
+        if (high > longest[0]) longest = [high, file];
+        if (high > 20_000) problems.push(`${where()}: is ${high} pixels long; put its tables behind a click`);
+        if (file === "index.html") for (const text of await page.evaluate(firstPage)) problems.push(`${where()}: ${text}`);
+        for (const name of await page.$$eval("th code", (all) => all.filter((code) => code.getClientRects().length > 1).map((code) => code.textContent))) {
+          problems.push(`${where()}: the header ${name} is broken`);
+        }
         const broken = await page.$$eval("img", (all) => all.filter((image) => image.complete && !image.naturalWidth).map((image) => image.src));
         for (const image of broken) problems.push(`${where()}: ${image} does not load`);
         for (const text of await page.evaluate(lowContrast)) problems.push(`${where()}: ${text}`);
@@ -99,5 +119,5 @@ try {
 }
 const distinct = [...new Set(problems)];
 for (const problem of distinct) console.error(problem);
-console.log(`${pages.length} pages, ${visits} visits, the heaviest ${heaviest[1]} with ${Math.round(heaviest[0] / 1024)} KiB, ${distinct.length} problems`);
+console.log(`${pages.length} pages, ${visits} visits, the heaviest ${heaviest[1]} with ${Math.round(heaviest[0] / 1024)} KiB, the longest ${longest[1]} with ${longest[0]} pixels, ${distinct.length} problems`);
 process.exit(distinct.length ? 1 : 0);

@@ -1,5 +1,6 @@
 // VitePress's own theme, with the fonts of the system.
 import theme from "vitepress/theme-without-fonts";
+import Layout from "./Layout.vue";
 import "./style.css";
 
-export default theme;
+export default { extends: theme, Layout };
