@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -48,29 +47,6 @@ type assembled struct {
 	replies  map[string]json.RawMessage // of the client to Codex, by id
 	replied  chan struct{}              // closed and replaced with each of them
 	calls    int
-}
-
-// inOwnProcessEnv is set in the process of such a test.
-const inOwnProcessEnv = "CODEX_BRIDGE_TEST_APART"
-
-// inOwnProcess runs the test in its own process and reports whether it did. A proxy reaps all
-// children of its process, those of other tests too.
-func inOwnProcess(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(inOwnProcessEnv) != "" {
-		return false
-	}
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.failfast")
-	cmd.Env = append(os.Environ(), inOwnProcessEnv+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return true
 }
 
 // waitTime returns how long a test waits for a message: longer than a loaded machine needs, but
@@ -369,7 +345,8 @@ func (w *assembled) must(method string, params any) rpc.Value {
 	return result
 }
 
-// askClient sends a request of Codex and returns the response of the client or the bridge.
+// askClient sends a request of Codex and returns the response of the client or the bridge; nil if
+// none comes, which is an error of the test. Any goroutine may call it.
 func (w *assembled) askClient(id, method string, params any) json.RawMessage {
 	w.notify(map[string]any{"id": id, "method": method, "params": params})
 	for late := time.After(waitTime()); ; {
@@ -383,7 +360,8 @@ func (w *assembled) askClient(id, method string, params any) json.RawMessage {
 		select {
 		case <-replied:
 		case <-late:
-			panic(method + " is not answered")
+			w.t.Errorf("%s is not answered", method)
+			return nil
 		}
 	}
 }

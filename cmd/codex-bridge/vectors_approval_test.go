@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/rpc"
 )
 
@@ -59,7 +59,7 @@ func (v row) judged(t *testing.T, got rpc.Value) {
 	t.Helper()
 	result := got.Get("result")
 	switch {
-	case !strings.HasPrefix(v.Method, "item/"): // legacy
+	case !strings.Contains(v.Method, "/"): // legacy
 		if !result.Get("decision").Get("denied").Get("rejection").Exists() {
 			t.Errorf("the answer is %s, want a denial in Codex's schema", got.Raw())
 		}
@@ -82,23 +82,27 @@ func TestApprovalVectorsMatrix(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ ResponseMatrix []row }
-	vectors.Read(t, "approval.json", &v)
-	if len(v.ResponseMatrix) == 0 {
-		t.Fatal("no cases")
+	eachCase(t, "approval.json", "responseMatrix", func(t *testing.T, r row) {
+		does, ok := decisionOf[r.Outcome]
+		if !ok {
+			t.Fatalf("unknown outcome %q", r.Outcome)
+		}
+		c := atTerminal(t, "")
+		params := inTurn(t, r.Params)
+		c.turn(turnOf(t, params))
+		got, _ := c.ask(r.Method, params, does)
+		r.judged(t, got)
+	})
+}
+
+// turnOf returns the thread and the turn of a question.
+func turnOf(t *testing.T, params json.RawMessage) (thread, turn string) {
+	t.Helper()
+	var p struct{ ThreadID, ConversationID, TurnID string }
+	if err := json.Unmarshal(params, &p); err != nil {
+		t.Fatal(err)
 	}
-	c := atTerminal(t, "")
-	c.turn(vectorThread, vectorTurn)
-	for _, r := range v.ResponseMatrix {
-		t.Run(r.Method+" "+string(compact(t, r.Params))+" "+r.Outcome, func(t *testing.T) {
-			does, ok := decisionOf[r.Outcome]
-			if !ok {
-				t.Fatalf("unknown outcome %q", r.Outcome)
-			}
-			got, _ := c.ask(r.Method, inTurn(t, r.Params), does)
-			r.judged(t, got)
-		})
-	}
+	return cmp.Or(p.ThreadID, p.ConversationID, vectorThread), cmp.Or(p.TurnID, vectorTurn)
 }
 
 // The outcome of a decision shows in the answers to two commands: one offers all decisions, one
@@ -107,24 +111,15 @@ func TestApprovalVectorsDecisions(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		DecisionMap []struct{ Decision, Outcome string }
-	}
-	vectors.Read(t, "approval.json", &v)
-	if len(v.DecisionMap) == 0 {
-		t.Fatal("no cases")
-	}
-	c := atTerminal(t, "")
-	c.turn(vectorThread, vectorTurn)
-	for _, d := range v.DecisionMap {
-		t.Run(d.Decision, func(t *testing.T) {
-			got, _ := c.ask(commandQuestion, inTurn(t, json.RawMessage(`{"command":"ls"}`)), does(d.Decision))
-			want := map[string]string{"approved-once": "accept", "approved-session": "acceptForSession", "denied": "decline", "unavailable": "decline"}[d.Outcome]
-			if !got.Get("result").Get("decision").Is(want) {
-				t.Errorf("the answer is %s, want %q", got.Raw(), want)
-			}
-		})
-	}
+	eachCase(t, "approval.json", "decisionMap", func(t *testing.T, d struct{ Decision, Outcome string }) {
+		c := atTerminal(t, "")
+		c.turn(vectorThread, vectorTurn)
+		got, _ := c.ask(commandQuestion, inTurn(t, json.RawMessage(`{"command":"ls"}`)), does(d.Decision))
+		want := map[string]string{"approved-once": "accept", "approved-session": "acceptForSession", "denied": "decline", "unavailable": "decline"}[d.Outcome]
+		if !got.Get("result").Get("decision").Is(want) {
+			t.Errorf("the answer is %s, want %q", got.Raw(), want)
+		}
+	})
 }
 
 // approvalCase is a question with its expected answer.
@@ -192,53 +187,67 @@ func TestApprovalVectorsCases(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ Cases []approvalCase }
-	vectors.Read(t, "approval.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	open := atTerminal(t, "")
-	open.turn(vectorThread, vectorTurn)
-	ruled := atTerminal(t, "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\nescalation = \"ask\"\nproject_trust = \"codex\"\ngate = false\n"+
-		"[[policy.rule]]\ntool = \"shell\"\ndecision = \"deny\"\n")
-	for _, c := range v.Cases {
-		if c.hooked() {
-			continue // see DEVIATIONS.md
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			switch in := c.Input; {
-			case in.PolicyOutcome != "":
-				got, shown := ruled.ask(in.Method, in.Params, reaction{line: "y"})
-				sameJSON(t, c.Response, got.Get("result").Raw())
-				if shown != "" {
-					t.Errorf("the bridge asked the user %q", shown)
-				}
-			case in.AutoApprove && strings.HasPrefix(string(c.Response), "{"): // see DEVIATIONS.md: the bridge asks the user
-				got, shown := open.ask(in.Method, in.Params, reaction{line: "s"})
-				sameJSON(t, c.Response, got.Get("result").Raw())
-				if shown == "" {
-					t.Error("the bridge did not ask the user")
-				}
-			case strings.HasPrefix(string(c.Response), `"<undefined`): // of another turn: refused
-				got, shown := open.ask(in.Method, in.Params, reaction{line: "y"})
-				sameJSON(t, json.RawMessage(`{"decision":"decline"}`), got.Get("result").Raw())
-				if shown != "" {
-					t.Errorf("the bridge asked the user %q", shown)
-				}
-			default:
-				got, shown := open.ask(in.Method, in.Params, c.person())
-				row{Method: in.Method, Response: c.Response, Outcome: c.outcome()}.judged(t, got)
-				if len(c.ApprovalCalls) == 0 {
-					if shown != "" {
-						t.Errorf("the bridge asked the user %q", shown)
-					}
-					return
-				}
-				want := c.ApprovalCalls[0].Title + "\n" + c.ApprovalCalls[0].Description + "\n"
-				if !strings.HasPrefix(shown, want) {
-					t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
-				}
+	hooks := leftOut[approvalCase]{"approval.json | all with a hook that said something, or that ran before (`relay`)", approvalCase.hooked}
+	eachCase(t, "approval.json", "cases", func(t *testing.T, c approvalCase) {
+		in := c.Input
+		if in.PolicyOutcome != "" && len(c.ApprovalCalls) == 0 {
+			ruled := atTerminal(t, rulesDeny)
+			got, shown := ruled.ask(in.Method, in.Params, reaction{line: "y"})
+			sameJSON(t, c.Response, got.Get("result").Raw())
+			if shown != "" {
+				t.Errorf("the bridge asked the user %q", shown)
 			}
-		})
+			return
+		}
+		unhandled := strings.HasPrefix(string(c.Response), `"<undefined`)
+		open := atTerminal(t, "")
+		open.session = c.session()
+		thread, turn := turnOf(t, in.Params)
+		if unhandled { // of another turn
+			turn = "not " + turn
+		}
+		open.turn(thread, turn)
+		switch {
+		case in.AutoApprove && strings.HasPrefix(string(c.Response), "{"): // see DEVIATIONS.md: the bridge asks the user
+			got, shown := open.ask(in.Method, in.Params, reaction{line: "s"})
+			sameJSON(t, c.Response, got.Get("result").Raw())
+			if shown == "" {
+				t.Error("the bridge did not ask the user")
+			}
+		case unhandled: // refused
+			got, shown := open.ask(in.Method, in.Params, reaction{line: "y"})
+			sameJSON(t, json.RawMessage(`{"decision":"decline"}`), got.Get("result").Raw())
+			if shown != "" {
+				t.Errorf("the bridge asked the user %q", shown)
+			}
+		default:
+			got, shown := open.ask(in.Method, in.Params, c.person())
+			row{Method: in.Method, Response: c.Response, Outcome: c.outcome()}.judged(t, got)
+			if len(c.ApprovalCalls) == 0 {
+				if shown != "" {
+					t.Errorf("the bridge asked the user %q", shown)
+				}
+				return
+			}
+			want := c.ApprovalCalls[0].Title + "\n" + c.ApprovalCalls[0].Description + "\n"
+			if !startsLike(want, shown) {
+				t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
+			}
+		}
+	}, hooks)
+}
+
+// rulesDeny is a policy that denies what is asked.
+const rulesDeny = "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\nescalation = \"ask\"\nproject_trust = \"codex\"\ngate = false\n" +
+	"[[policy.rule]]\ntool = \"*\"\ndecision = \"deny\"\n"
+
+// session returns the session that the card of the case names.
+func (c approvalCase) session() string {
+	for _, call := range c.ApprovalCalls {
+		if _, after, ok := strings.Cut("\n"+call.Description, "\nSession: "); ok {
+			name, _, _ := strings.Cut(after, "\n")
+			return name
+		}
 	}
+	return vectorSession
 }

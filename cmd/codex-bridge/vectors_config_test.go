@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/lifecycle/binding"
 )
 
@@ -21,22 +20,14 @@ func TestConfigMergeVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Cases []struct {
-			Configs []map[string]any
-			Result  any
-		}
-		RuntimeThreadConfig struct {
-			Seed []struct {
-				Config  map[string]any
-				Result  map[string]any
-				Options struct{ NativeCodeModeEnabled *bool }
-			}
-		}
+	type merge struct {
+		Configs []map[string]any
+		Result  any
 	}
-	vectors.Read(t, "config_merge.json", &v)
-	if len(v.Cases) == 0 || len(v.RuntimeThreadConfig.Seed) == 0 {
-		t.Fatal("no cases")
+	type codeMode struct {
+		Config  map[string]any
+		Result  map[string]any
+		Options struct{ NativeCodeModeEnabled *bool }
 	}
 	started := func(t *testing.T, configuration string, config map[string]any) any {
 		w := starting(t, configuration)
@@ -47,40 +38,34 @@ func TestConfigMergeVectors(t *testing.T) {
 		w.must("thread/start", p)
 		return withMethod(w.takeRequests(), "thread/start")[0].Params["config"]
 	}
-	for i, c := range v.Cases {
-		if len(c.Configs) > 0 && hasNull(c.Configs[0]) || len(c.Configs) > 2 {
-			continue // see DEVIATIONS.md
+	notThere := func(c merge) bool { return len(c.Configs) > 0 && hasNull(c.Configs[0]) || len(c.Configs) > 2 }
+	eachCase(t, "config_merge.json", "cases", func(t *testing.T, c merge) {
+		configuration := "[thread]\n"
+		var config map[string]any
+		if len(c.Configs) > 0 {
+			configuration += "config = " + inlineTOML(t, c.Configs[0]) + "\n"
 		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			configuration := "[thread]\n"
-			var config map[string]any
-			if len(c.Configs) > 0 {
-				configuration += "config = " + inlineTOML(t, c.Configs[0]) + "\n"
-			}
-			if len(c.Configs) > 1 {
-				config = c.Configs[1]
-			}
-			if diff := cmp.Diff(c.Result, started(t, configuration, config)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-	for i, c := range v.RuntimeThreadConfig.Seed {
-		t.Run(fmt.Sprintf("code mode %d", i), func(t *testing.T) {
-			mode := "only"
-			if on := c.Options.NativeCodeModeEnabled; on != nil && !*on {
-				mode = "off"
-			}
-			want := c.Result
-			if features, ok := c.Config["features"].(map[string]any); ok { // see DEVIATIONS.md
-				features["code_mode"], features["code_mode_only"] = mode != "off", mode == "only"
-				want = map[string]any{"features": features}
-			}
-			if diff := cmp.Diff(any(want), started(t, fmt.Sprintf("[thread]\ncode_mode = %q\n", mode), c.Config)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+		if len(c.Configs) > 1 {
+			config = c.Configs[1]
+		}
+		if diff := cmp.Diff(c.Result, started(t, configuration, config)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}, leftOut[merge]{"config_merge.json | a null in the first of two configurations; more than two", notThere})
+	eachCase(t, "config_merge.json", "runtimeThreadConfig.seed", func(t *testing.T, c codeMode) {
+		mode := "only"
+		if on := c.Options.NativeCodeModeEnabled; on != nil && !*on {
+			mode = "off"
+		}
+		want := c.Result
+		if features, ok := c.Config["features"].(map[string]any); ok { // see DEVIATIONS.md
+			features["code_mode"], features["code_mode_only"] = mode != "off", mode == "only"
+			want = map[string]any{"features": features}
+		}
+		if diff := cmp.Diff(any(want), started(t, fmt.Sprintf("[thread]\ncode_mode = %q\n", mode), c.Config)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 // hasNull reports whether a value is null or contains null. TOML has no null.
@@ -140,21 +125,15 @@ func TestUserMCPPatchVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Cases []struct {
-			Config struct {
-				Mcp struct{ Servers map[string]json.RawMessage }
-			}
-			Patch   any
-			Options *struct{ AgentID string }
+	type patch struct {
+		Config struct {
+			Mcp struct{ Servers map[string]json.RawMessage }
 		}
+		Patch   any
+		Options *struct{ AgentID string }
 	}
-	vectors.Read(t, "user_mcp_patch.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	w := starting(t, "")
-	for i, c := range v.Cases {
+	eachCase(t, "user_mcp_patch.json", "cases", func(t *testing.T, c patch) {
+		w := starting(t, "")
 		agent := ""
 		if c.Options != nil {
 			agent = c.Options.AgentID
@@ -162,16 +141,16 @@ func TestUserMCPPatchVectors(t *testing.T) {
 		if agentsOf(agent, c.Config.Mcp.Servers) { // see DEVIATIONS.md
 			c.Patch = nil
 		}
-		about := map[string]any{"sessionKey": fmt.Sprint("s", i)}
+		about := map[string]any{"sessionKey": "s"}
 		if c.Config.Mcp.Servers != nil {
 			about["mcpServers"] = c.Config.Mcp.Servers
 		}
 		w.takeRequests()
 		w.must("thread/start", map[string]any{"bridge": about})
 		if diff := cmp.Diff(c.Patch, withMethod(w.takeRequests(), "thread/start")[0].Params["config"]); diff != "" {
-			t.Errorf("case %d (-want +got):\n%s", i, diff)
+			t.Errorf("(-want +got):\n%s", diff)
 		}
-	}
+	})
 }
 
 // lowerName matches names with the same order by bytes and by language. Other names may be in
@@ -203,54 +182,43 @@ func TestDynamicToolsFingerprintVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Cases []struct {
-			Name string
-			A, B json.RawMessage
-			Seed struct {
-				Same bool
-				A    string `json:"fingerprint_a"`
-				B    string `json:"fingerprint_b"`
-			}
-		}
-		Compatibility []struct {
-			Previous   *string
-			Next       string
-			Compatible bool
+	type pair struct {
+		A, B json.RawMessage
+		Seed struct {
+			Same bool
+			A    string `json:"fingerprint_a"`
+			B    string `json:"fingerprint_b"`
 		}
 	}
-	vectors.Read(t, "dynamic_tools_fingerprint.json", &v)
-	if len(v.Cases) == 0 || len(v.Compatibility) == 0 {
-		t.Fatal("no cases")
+	type compatibility struct {
+		Previous   *string
+		Next       string
+		Compatible bool
 	}
-	w := starting(t, "")
-	n := 0
-	start := func(t *testing.T, list json.RawMessage) string {
-		n++
-		key := fmt.Sprint("s", n)
+	start := func(t *testing.T, w *assembled, key string, list json.RawMessage) string {
 		if _, err := w.call("thread/start", map[string]any{"dynamicTools": list, "bridge": map[string]any{"sessionKey": key}}); err != nil {
 			t.Fatal(err)
 		}
 		return w.recordOf(key).DynamicTools
 	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			a, b := start(t, c.A), start(t, c.B)
-			if (a == b) != c.Seed.Same {
-				t.Errorf("%s\n%s", a, b)
+	eachCase(t, "dynamic_tools_fingerprint.json", "cases", func(t *testing.T, c pair) {
+		w := starting(t, "")
+		a, b := start(t, w, "a", c.A), start(t, w, "b", c.B)
+		if (a == b) != c.Seed.Same {
+			t.Errorf("%s\n%s", a, b)
+		}
+		for _, pair := range [][2]string{{a, c.Seed.A}, {b, c.Seed.B}} {
+			got, want := pair[0], pair[1]
+			ours, plain := entries(t, got)
+			theirs, _ := entries(t, want)
+			if !slices.Equal(ours, theirs) || plain && got != want {
+				t.Errorf("the fingerprint is\n%s, want\n%s", got, want)
 			}
-			for got, want := range map[string]string{a: c.Seed.A, b: c.Seed.B} {
-				ours, plain := entries(t, got)
-				theirs, _ := entries(t, want)
-				if !slices.Equal(ours, theirs) || plain && got != want {
-					t.Errorf("the fingerprint is\n%s, want\n%s", got, want)
-				}
-			}
-		})
-	}
-	for _, c := range v.Compatibility {
-		n++
-		key := fmt.Sprint("s", n)
+		}
+	})
+	eachCase(t, "dynamic_tools_fingerprint.json", "compatibility", func(t *testing.T, c compatibility) {
+		w := starting(t, "")
+		const key = "s"
 		was := binding.Binding{SessionFile: key, ThreadID: "old-" + key}
 		if c.Previous != nil {
 			was.DynamicTools = *c.Previous
@@ -260,5 +228,5 @@ func TestDynamicToolsFingerprintVectors(t *testing.T) {
 		if resumed := told.Get("action").Is("resumed"); resumed != c.Compatible {
 			t.Errorf("%q to %s: %s", was.DynamicTools, c.Next, told.Raw())
 		}
-	}
+	})
 }

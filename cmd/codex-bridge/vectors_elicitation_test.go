@@ -3,14 +3,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -26,7 +27,9 @@ type elicitationCase struct {
 			AppID2 json.RawMessage `json:"appId"`
 			Source string
 		} `json:"_meta"`
-		raw json.RawMessage
+		ThreadID, TurnID, Mode string
+		RequestedSchema        struct{ Type string }
+		raw                    json.RawMessage
 	}
 	ComputerUseMcpServerName string
 	PluginAppPolicyContext   *struct{ Apps map[string]vectorApp }
@@ -41,25 +44,31 @@ type vectorApp struct {
 	McpServerNames                         []string
 }
 
-func readElicitations(t *testing.T) []elicitationCase {
-	t.Helper()
-	var v struct{ Cases []json.RawMessage }
-	vectors.Read(t, "elicitation.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *elicitationCase) UnmarshalJSON(text []byte) error {
+	type plain elicitationCase
+	var request struct{ Request json.RawMessage }
+	if err := errors.Join(json.Unmarshal(text, (*plain)(c)), json.Unmarshal(text, &request)); err != nil {
+		return err
 	}
-	all := make([]elicitationCase, len(v.Cases))
-	for i, text := range v.Cases {
-		var request struct{ Request json.RawMessage }
-		if err := json.Unmarshal(text, &all[i]); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if err := json.Unmarshal(text, &request); err != nil {
-			t.Fatal(err)
-		}
-		all[i].Request.raw = request.Request
+	c.Request.raw = request.Request
+	return nil
+}
+
+// isUnhandled reports whether the other implementation gives no answer.
+func (c elicitationCase) isUnhandled() bool {
+	return strings.HasPrefix(string(c.Response), `"<undefined`)
+}
+
+// running returns the thread and the turn that run: those of the question, unless the question gets
+// no answer because it has others.
+func (c elicitationCase) running() (thread, turn string) {
+	r := c.Request
+	thread, turn = cmp.Or(r.ThreadID, vectorThread), cmp.Or(r.TurnID, vectorTurn)
+	if c.isUnhandled() && r.Meta.Kind == "mcp_tool_call" && r.Mode == "form" && r.RequestedSchema.Type == "object" {
+		turn = "not " + turn
 	}
-	return all
+	return thread, turn
 }
 
 // Each case is a question to the thread of a session. If the case has apps, the host of the session
@@ -68,40 +77,36 @@ func TestElicitationVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	plain := atTerminal(t, "")
-	plain.turn(vectorThread, vectorTurn)
-	for _, c := range readElicitations(t) {
-		t.Run(c.Name, func(t *testing.T) {
-			w := plain
-			if c.PluginAppPolicyContext != nil {
-				w = atTerminal(t, "")
-				w.session(c.PluginAppPolicyContext.Apps)
-				w.turn(vectorThread, vectorTurn)
+	eachCase(t, "elicitation.json", "cases", func(t *testing.T, c elicitationCase) {
+		w := atTerminal(t, "")
+		thread, turn := c.running()
+		if c.PluginAppPolicyContext != nil {
+			w.startSession(thread, c.PluginAppPolicyContext.Apps)
+		}
+		w.turn(thread, turn)
+		got, shown := w.ask(elicitationQuestion, c.Request.raw, does(c.ApprovalDecision))
+		switch {
+		case c.unknownApp(): // see DEVIATIONS.md: the bridge asks the user
+			if shown == "" {
+				t.Error("the bridge did not ask the user")
 			}
-			got, shown := w.ask(elicitationQuestion, c.Request.raw, does(c.ApprovalDecision))
-			switch {
-			case c.unknownApp(): // see DEVIATIONS.md: the bridge asks the user
-				if shown == "" {
-					t.Error("the bridge did not ask the user")
-				}
-				return
-			case c.computerUse(): // see DEVIATIONS.md: the bridge declines a question of the server itself
-				c.Asked, c.Response = nil, json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
-			case strings.HasPrefix(string(c.Response), `"<undefined`): // declined by another handler
-				c.Response = json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
+			return
+		case c.computerUse(): // see DEVIATIONS.md: the bridge declines a question of the server itself
+			c.Asked, c.Response = nil, json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
+		case c.isUnhandled(): // declined by another handler
+			c.Response = json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
+		}
+		sameJSON(t, c.Response, got.Get("result").Raw())
+		if len(c.Asked) == 0 {
+			if shown != "" {
+				t.Errorf("the bridge asked the user %q", shown)
 			}
-			sameJSON(t, c.Response, got.Get("result").Raw())
-			if len(c.Asked) == 0 {
-				if shown != "" {
-					t.Errorf("the bridge asked the user %q", shown)
-				}
-				return
-			}
-			if want := c.Asked[0].Title + "\n" + c.Asked[0].Description + "\n"; !strings.HasPrefix(shown, want) {
-				t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
-			}
-		})
-	}
+			return
+		}
+		if want := c.Asked[0].Title + "\n" + c.Asked[0].Description + "\n"; !startsLike(want, shown) {
+			t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
+		}
+	})
 }
 
 // unknownApp reports whether the question is about a tool of an app, in a session whose host named
@@ -117,8 +122,8 @@ func (c elicitationCase) computerUse() bool {
 	return c.ComputerUseMcpServerName != "" && c.Request.ServerName == c.ComputerUseMcpServerName && c.Request.Meta.Kind == ""
 }
 
-// session starts a session with these apps. Its host names the plugins, and Codex lists their apps.
-func (c *terminal) session(apps map[string]vectorApp) {
+// startSession starts a session with this thread and these apps. Its host names the plugins, and Codex lists their apps.
+func (c *terminal) startSession(thread string, apps map[string]vectorApp) {
 	c.t.Helper()
 	type named = map[string]any
 	byPlugin := make(map[string][]string)
@@ -156,7 +161,7 @@ func (c *terminal) session(apps map[string]vectorApp) {
 		c.reply(text(c.t, named{"data": data}))
 	}
 	for started := false; !started; { // a policy sends more requests first
-		started = c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m","config":{}}`, vectorThread)).Method == "thread/start"
+		started = c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m","config":{}}`, thread)).Method == "thread/start"
 	}
 	if answer := c.next(c.codex.EditorReceives()); !answer.Root().Get("result").Get("bridge").Exists() {
 		c.t.Fatalf("the session did not start: %s", answer.Root().Raw())
@@ -190,7 +195,7 @@ func TestPluginConsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := atTerminal(t, c.configuration)
-			w.session(apps)
+			w.startSession(vectorThread, apps)
 			w.turn(vectorThread, vectorTurn)
 			got, shown := w.ask(elicitationQuestion, question, reaction{line: "n"})
 			if asked := shown != ""; asked != c.asked || got.Get("result").Get("action").Is("accept") == c.asked {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -148,17 +147,8 @@ func TestHookRelayVectorsCases(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ Cases []hookCase }
-	vectors.Read(t, "hook_relay.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		if c.Call != nil {
-			continue
-		}
-		t.Run(c.Name, func(t *testing.T) { c.play(t) })
-	}
+	eachCase(t, "hook_relay.json", "cases", func(t *testing.T, c hookCase) { c.play(t) },
+		leftOut[hookCase]{"hook_relay.json `cases` | all with `call` (unknown event, unknown relay, another generation)", func(c hookCase) bool { return c.Call != nil }})
 }
 
 func (c hookCase) play(t *testing.T) {
@@ -217,24 +207,19 @@ func TestHookRelayVectorsUnavailable(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Unavailable []struct {
-			Event    hook.Event
-			Response printed
-		}
+	type unavailable struct {
+		Event    string
+		Response printed
 	}
-	vectors.Read(t, "hook_relay.json", &v)
-	if len(v.Unavailable) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Unavailable {
-		got := runHook(t, always(c.Event), "--socket", filepath.Join(t.TempDir(), "gone.sock"), "--event", string(c.Event), "--timeout", "30s")
+	eachCase(t, "hook_relay.json", "unavailable", func(t *testing.T, c unavailable) {
+		event := hookEvent(c.Event)
+		got := runHook(t, always(event), "--socket", filepath.Join(t.TempDir(), "gone.sock"), "--event", string(event), "--timeout", "30s")
 		if got.Stderr == "" {
 			t.Errorf("%s: stderr has no reason", c.Event)
 		}
 		got.Stderr = "" // the vector is the library's answer, without stderr
 		c.Response.same(t, got)
-	}
+	})
 }
 
 type hookCLICase struct {
@@ -267,51 +252,44 @@ func TestHookRelayVectorsCLI(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ CLI []hookCLICase }
-	vectors.Read(t, "hook_relay.json", &v)
-	if len(v.CLI) == 0 {
-		t.Fatal("no cases")
-	}
-	w := hooked(t, "[hooks]\n", "never", hook.Events...)
-	for _, c := range v.CLI {
-		t.Run(c.Name, func(t *testing.T) {
-			event, timeout := hook.PreToolUse, c.Opts.Timeout
-			if c.Opts.Event != "" {
-				event = hookEvent(c.Opts.Event)
+	eachCase(t, "hook_relay.json", "cli", func(t *testing.T, c hookCLICase) {
+		w := hooked(t, "[hooks]\n", "never", hook.Events...)
+		event, timeout := hook.PreToolUse, c.Opts.Timeout
+		if c.Opts.Event != "" {
+			event = hookEvent(c.Opts.Event)
+		}
+		socket := w.socket()
+		if id := c.Opts.RelayID; id != nil && *id == "" {
+			socket = ""
+		} else if id != nil {
+			socket = filepath.Join(t.TempDir(), *id)
+		}
+		if timeout == "" {
+			timeout = "30s"
+		} else if strings.Trim(timeout, "0123456789") == "" {
+			timeout += "ms" // the other process takes milliseconds
+		}
+		stdin := c.Stdin
+		if stdin == "{}" { // Codex always names the tool
+			stdin = always(event)
+		}
+		got := w.run(stdin, func() (any, error) {
+			return map[string]any{"decision": "deny", "reason": "via bridge"}, nil
+		}, "--socket", socket, "--event", string(event), "--timeout", timeout)
+		if word := c.denial(); word != "" {
+			a := answerOf(t, got.Stdout)
+			if string(c.ExitCode) == "0" || string(got.ExitCode) != "0" || a.Decision != hook.Deny || !strings.Contains(a.Reason, word) || !strings.Contains(got.Stderr, word) {
+				t.Errorf("%+v, want a denial with %q", got, word)
 			}
-			socket := w.socket()
-			if id := c.Opts.RelayID; id != nil && *id == "" {
-				socket = ""
-			} else if id != nil {
-				socket = filepath.Join(t.TempDir(), *id)
-			}
-			if timeout == "" {
-				timeout = "30s"
-			} else if strings.Trim(timeout, "0123456789") == "" {
-				timeout += "ms" // the other process takes milliseconds
-			}
-			stdin := c.Stdin
-			if stdin == "{}" { // Codex always names the tool
-				stdin = always(event)
-			}
-			got := w.run(stdin, func() (any, error) {
-				return map[string]any{"decision": "deny", "reason": "via bridge"}, nil
-			}, "--socket", socket, "--event", string(event), "--timeout", timeout)
-			if word := c.denial(); word != "" {
-				a := answerOf(t, got.Stdout)
-				if string(c.ExitCode) == "0" || string(got.ExitCode) != "0" || a.Decision != hook.Deny || !strings.Contains(a.Reason, word) || !strings.Contains(got.Stderr, word) {
-					t.Errorf("%+v, want a denial with %q", got, word)
-				}
-				return
-			}
-			if strings.HasSuffix(c.Opts.Timeout, "ms") { // a valid duration for the bridge, but not for the other process
-				c.Stdout = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"via bridge"}}` + "\n"
-				c.Stderr, c.ExitCode = "", json.RawMessage("0")
-			}
-			if string(c.ExitCode) != "0" {
-				t.Errorf("the vector exits with %s", c.ExitCode)
-			}
-			c.same(t, got)
-		})
-	}
+			return
+		}
+		if strings.HasSuffix(c.Opts.Timeout, "ms") { // a valid duration for the bridge, but not for the other process
+			c.Stdout = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"via bridge"}}` + "\n"
+			c.Stderr, c.ExitCode = "", json.RawMessage("0")
+		}
+		if string(c.ExitCode) != "0" {
+			t.Errorf("the vector exits with %s", c.ExitCode)
+		}
+		c.same(t, got)
+	})
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -135,37 +134,30 @@ func TestHookConfigVectorsCases(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ Cases []hookConfigCase }
-	vectors.Read(t, "hook_config.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			var wants []hook.Event
-			for _, e := range hook.Events {
-				if !slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == e }) {
-					wants = append(wants, e)
-				}
+	eachCase(t, "hook_config.json", "cases", func(t *testing.T, c hookConfigCase) {
+		var wants []hook.Event
+		for _, e := range hook.Events {
+			if !slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == e }) {
+				wants = append(wants, e)
 			}
-			seconds := 5.0 // the default of the other program; see DEVIATIONS.md
-			if s := c.Options.HookTimeoutSec; s != nil && *s > 0 {
-				seconds = *s
+		}
+		seconds := 5.0 // the default of the other program; see DEVIATIONS.md
+		if s := c.Options.HookTimeoutSec; s != nil && *s > 0 {
+			seconds = *s
+		}
+		configuration := fmt.Sprintf("[hooks]\ntimeout = \"%vs\"\n", seconds)
+		if len(c.Options.Events) > 0 {
+			var names []string
+			for _, name := range c.Options.Events {
+				names = append(names, strconv.Quote(string(hookEvent(name))))
 			}
-			configuration := fmt.Sprintf("[hooks]\ntimeout = \"%vs\"\n", seconds)
-			if len(c.Options.Events) > 0 {
-				var names []string
-				for _, name := range c.Options.Events {
-					names = append(names, strconv.Quote(string(hookEvent(name))))
-				}
-				configuration += "events = [" + strings.Join(names, ", ") + "]\n"
-			}
-			w := hooked(t, configuration, "never", wants...)
-			if diff := cmp.Diff(c.expected(t, w.config), w.config); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+			configuration += "events = [" + strings.Join(names, ", ") + "]\n"
+		}
+		w := hooked(t, configuration, "never", wants...)
+		if diff := cmp.Diff(c.expected(t, w.config), w.config); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 // expected returns the hook configuration that the thread must get: the vector's, with the bridge's
@@ -249,41 +241,33 @@ func TestHookConfigVectorsEvents(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Events []struct {
-			ApprovalPolicy           any
-			ConfiguredEvents, Events []string
+	type eventsCase struct {
+		ApprovalPolicy           any
+		ConfiguredEvents, Events []string
+	}
+	eachCase(t, "hook_config.json", "events", func(t *testing.T, c eventsCase) {
+		configuration := "[hooks]\n"
+		if len(c.ConfiguredEvents) > 0 {
+			var names []string
+			for _, name := range c.ConfiguredEvents {
+				names = append(names, strconv.Quote(string(hookEvent(name))))
+			}
+			configuration += "events = [" + strings.Join(names, ", ") + "]\n"
 		}
-	}
-	vectors.Read(t, "hook_config.json", &v)
-	if len(v.Events) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Events {
-		t.Run(text(t, c.ApprovalPolicy), func(t *testing.T) {
-			configuration := "[hooks]\n"
-			if len(c.ConfiguredEvents) > 0 {
-				var names []string
-				for _, name := range c.ConfiguredEvents {
-					names = append(names, strconv.Quote(string(hookEvent(name))))
-				}
-				configuration += "events = [" + strings.Join(names, ", ") + "]\n"
+		w := hooked(t, configuration, c.ApprovalPolicy, hook.Events...)
+		var want, got []string
+		for _, name := range c.Events {
+			want = append(want, "hooks."+hookEvent(name).Name())
+		}
+		for name := range w.config {
+			if name != "hooks.state" && name != "features.hooks" {
+				got = append(got, name)
 			}
-			w := hooked(t, configuration, c.ApprovalPolicy, hook.Events...)
-			var want, got []string
-			for _, name := range c.Events {
-				want = append(want, "hooks."+hookEvent(name).Name())
-			}
-			for name := range w.config {
-				if name != "hooks.state" && name != "features.hooks" {
-					got = append(got, name)
-				}
-			}
-			slices.Sort(want)
-			slices.Sort(got)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }

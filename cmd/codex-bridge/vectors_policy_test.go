@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/setting"
 )
@@ -186,59 +185,50 @@ func TestAppServerRuntimeOptionsVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ Cases []runtimeCase }
-	vectors.Read(t, "app_server_runtime_options.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range v.Cases {
-		if len(c.Input.Env) > 0 {
-			continue // see DEVIATIONS.md
+	environment := func(c runtimeCase) bool { return len(c.Input.Env) > 0 }
+	eachCase(t, "app_server_runtime_options.json", "cases", func(t *testing.T, c runtimeCase) {
+		lines, ok := c.lines(t)
+		if !ok {
+			for _, bad := range []string{"x = 1\n", "[policy]\napproval = [\"bogus\"]\n"} {
+				if _, err := loadText(t, bad); err == nil {
+					t.Errorf("%q loads", bad)
+				}
+			}
+			return
 		}
-		t.Run(c.Name, func(t *testing.T) {
-			lines, ok := c.lines(t)
-			if !ok {
-				for _, bad := range []string{"x = 1\n", "[policy]\napproval = [\"bogus\"]\n"} {
-					if _, err := loadText(t, bad); err == nil {
-						t.Errorf("%q loads", bad)
-					}
-				}
-				return
+		folder := folderOutsideTemp(t)
+		o := config.Options{User: policyFile(t, filepath.Join(folder, "config.toml"), append(lines, enforced...)...)}
+		if r := c.Input.RequirementsToml; r != nil {
+			o.Requirements = filepath.Join(folder, "requirements.toml")
+			if err := os.WriteFile(o.Requirements, []byte(strings.ReplaceAll(*r, c.Input.HostName, host)), 0o600); err != nil {
+				t.Fatal(err)
 			}
-			folder := folderOutsideTemp(t)
-			o := config.Options{User: policyFile(t, filepath.Join(folder, "config.toml"), append(lines, enforced...)...)}
-			if r := c.Input.RequirementsToml; r != nil {
-				o.Requirements = filepath.Join(folder, "requirements.toml")
-				if err := os.WriteFile(o.Requirements, []byte(strings.ReplaceAll(*r, c.Input.HostName, host)), 0o600); err != nil {
-					t.Fatal(err)
-				}
+		}
+		got, on, err := underPolicy(t, o)
+		if c.Result == nil {
+			if err == nil {
+				t.Errorf("it is loaded, and Codex gets %+v", got)
 			}
-			got, on, err := underPolicy(t, o)
-			if c.Result == nil {
-				if err == nil {
-					t.Errorf("it is loaded, and Codex gets %+v", got)
-				}
-				return
+			return
+		}
+		want := policyOfThread{setting.Approval(c.Result.ApprovalPolicy), c.Result.Sandbox, reviewerOf(c.Result.ApprovalsReviewer)}
+		if c.contradicts() {
+			if err == nil {
+				t.Errorf("it is loaded, and Codex gets %+v", got)
 			}
-			want := policyOfThread{setting.Approval(c.Result.ApprovalPolicy), c.Result.Sandbox, reviewerOf(c.Result.ApprovalsReviewer)}
-			if c.contradicts() {
-				if err == nil {
-					t.Errorf("it is loaded, and Codex gets %+v", got)
-				}
-				return
-			}
-			if err != nil || !on {
-				t.Fatalf("%v; want %+v", err, want)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%q (-want +got):\n%s", lines, diff)
-			}
-		})
-	}
+			return
+		}
+		if err != nil || !on {
+			t.Fatalf("%v; want %+v", err, want)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", lines, diff)
+		}
+	}, leftOut[runtimeCase]{"app_server_runtime_options.json | env is set", environment})
 }
 
 var (
@@ -308,6 +298,40 @@ func (in execInput) ownLayers() (own []setting.ExecLayer) {
 	return own
 }
 
+// execCase is a case of exec_policy.json.
+type execCase struct {
+	Input  execInput
+	Output setting.ExecPolicy
+}
+
+// hasAgents reports whether the case has settings for agents, or for an agent and a session.
+func (c execCase) hasAgents() bool {
+	return len(c.Input.ownLayers()) > 1 || len(c.Input.Approvals.Agents) > 0
+}
+
+// hasManaged reports whether the first layer would be the managed file, at a fixed path.
+func (c execCase) hasManaged() bool {
+	_, _, said := c.layers()
+	return len(said) > 2
+}
+
+// layers returns the layers, whether a policy file may have their values, and the lines of those
+// with a value.
+func (c execCase) layers() (layers []setting.ExecLayer, known bool, said [][]string) {
+	workspace := setting.ExecLayer{}
+	if own := c.Input.ownLayers(); len(own) > 0 {
+		workspace = own[0]
+	}
+	layers, known = []setting.ExecLayer{c.Input.Approvals.Defaults, c.Input.Config.Tools.Exec, workspace}, true
+	for _, l := range layers {
+		known = known && isKnown(l)
+		if lines := linesOf(l); len(lines) > 0 {
+			said = append(said, lines)
+		}
+	}
+	return layers, known, said
+}
+
 // execOutcome is the policy of a thread under the exec policy of a case. ok is false if commands
 // may not run.
 func execOutcome(exec setting.ExecPolicy) (p policyOfThread, ok bool) {
@@ -331,78 +355,47 @@ func TestExecPolicyVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Cases []struct {
-			Name   string
-			Input  execInput
-			Output setting.ExecPolicy
+	eachCase(t, "exec_policy.json", "cases", func(t *testing.T, c execCase) {
+		layers, known, said := c.layers()
+		folder := folderOutsideTemp(t)
+		o := config.Options{User: filepath.Join(folder, "user.toml"), Workspace: filepath.Join(folder, "workspace")}
+		if err := os.Mkdir(o.Workspace, 0o700); err != nil {
+			t.Fatal(err)
 		}
-	}
-	vectors.Read(t, "exec_policy.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		in := c.Input
-		own := in.ownLayers()
-		if len(own) > 1 || len(in.Approvals.Agents) > 0 {
-			continue // agents have no settings here: see DEVIATIONS.md
+		first := []string{}
+		if len(said) > 0 {
+			first = append(said[0], enforced...)
 		}
-		workspace := setting.ExecLayer{}
-		if len(own) > 0 {
-			workspace = own[0]
+		policyFile(t, o.User, first...)
+		if len(said) > 1 {
+			policyFile(t, filepath.Join(o.Workspace, config.WorkspaceFile), said[1]...)
 		}
-		layers := []setting.ExecLayer{in.Approvals.Defaults, in.Config.Tools.Exec, workspace}
-		known := true
-		var said [][]string // of the layers with a value
-		for _, l := range layers {
-			known = known && isKnown(l)
-			if lines := linesOf(l); len(lines) > 0 {
-				said = append(said, lines)
+		got, on, err := underPolicy(t, o)
+		want, allowed := execOutcome(c.Output)
+		looser := isLooser(c.Output, setting.ResolveExec(layers[1:2], setting.ExecLayer{})) // only the workspace's file loosens
+		switch {
+		case !known || !allowed:
+			if err == nil {
+				t.Errorf("it is loaded: %+v", got)
 			}
+		case looser && err != nil:
+			if !strings.Contains(err.Error(), " is looser than ") {
+				t.Errorf("the error has another reason: %v", err)
+			}
+		case err != nil:
+			t.Error(err)
+		case !c.Output.Touched:
+			if on {
+				t.Errorf("no layer has a value, and there is a policy: %+v", got)
+			}
+		case looser:
+			if got.Approval == want.Approval && got.Sandbox == want.Sandbox {
+				t.Errorf("a workspace's file loosens the policy: %+v", got)
+			}
+		case got != want:
+			t.Errorf("%+v, want %+v", got, want)
 		}
-		if len(said) > 2 {
-			continue // the first would be the managed file, at a fixed path: see DEVIATIONS.md
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			folder := folderOutsideTemp(t)
-			o := config.Options{User: filepath.Join(folder, "user.toml"), Workspace: filepath.Join(folder, "workspace")}
-			if err := os.Mkdir(o.Workspace, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			first := []string{}
-			if len(said) > 0 {
-				first = append(said[0], enforced...)
-			}
-			policyFile(t, o.User, first...)
-			if len(said) > 1 {
-				policyFile(t, filepath.Join(o.Workspace, config.WorkspaceFile), said[1]...)
-			}
-			got, on, err := underPolicy(t, o)
-			want, allowed := execOutcome(c.Output)
-			looser := isLooser(c.Output, setting.ResolveExec(layers[1:2], setting.ExecLayer{})) // only the workspace's file loosens
-			switch {
-			case !known || !allowed:
-				if err == nil {
-					t.Errorf("it is loaded: %+v", got)
-				}
-			case looser && err != nil:
-				if !strings.Contains(err.Error(), " is looser than ") {
-					t.Errorf("the error has another reason: %v", err)
-				}
-			case err != nil:
-				t.Error(err)
-			case !c.Output.Touched:
-				if on {
-					t.Errorf("no layer has a value, and there is a policy: %+v", got)
-				}
-			case looser:
-				if got.Approval == want.Approval && got.Sandbox == want.Sandbox {
-					t.Errorf("a workspace's file loosens the policy: %+v", got)
-				}
-			case got != want:
-				t.Errorf("%+v, want %+v", got, want)
-			}
-		})
-	}
+	},
+		leftOut[execCase]{"exec_policy.json | approvals.agents; more than one layer for agents and sessions", execCase.hasAgents},
+		leftOut[execCase]{"exec_policy.json | three layers that say something", execCase.hasManaged})
 }

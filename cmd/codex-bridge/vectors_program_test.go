@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 )
@@ -38,44 +37,41 @@ func TestVersionVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		MinVersion     string
-		VersionCompare []struct {
-			A, B string
-			Cmp  int
-		}
-	}
-	vectors.Read(t, "client.json", &v)
-	if len(v.VersionCompare) == 0 {
-		t.Fatal("no cases")
-	}
 	// The bridge's own minimum is higher: enforcement needs a verified release.
-	if codex.CheckVersion(config.Default().Codex.MinVersion, v.MinVersion) != nil {
-		t.Errorf("the default of codex.min_version is %s, older than the floor %s", config.Default().Codex.MinVersion, v.MinVersion)
-	}
-	for _, c := range v.VersionCompare {
-		for _, pair := range []struct {
-			have, least string
-			cmp         int
-		}{{c.A, c.B, c.Cmp}, {c.B, c.A, -c.Cmp}} {
-			if !threeNumbers.MatchString(pair.have) || !threeNumbers.MatchString(pair.least) {
-				continue // see DEVIATIONS.md
-			}
-			t.Run(pair.have+" "+pair.least, func(t *testing.T) {
-				folder := onlyState(t)
-				user := filepath.Join(folder, "config.toml")
-				body := fmt.Sprintf("[codex]\ncommand = %q\nmin_version = %q\n", codexOf(t, pair.have), pair.least)
-				if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				t.Setenv("CODEX_BRIDGE_CONFIG", user)
-				out, said, _ := commandLine(t, "doctor")
-				older := strings.Contains(out+said, "or later is needed")
-				if !strings.Contains(out, pair.have) || older != (pair.cmp < 0) {
-					t.Errorf("older %v, want %v:\n%s%s", older, pair.cmp < 0, out, said)
-				}
-			})
+	eachCase(t, "client.json", "minVersion", func(t *testing.T, floor string) {
+		if codex.CheckVersion(config.Default().Codex.MinVersion, floor) != nil {
+			t.Errorf("the default of codex.min_version is %s, older than the floor %s", config.Default().Codex.MinVersion, floor)
 		}
+	})
+	eachCase(t, "client.json", "versionCompare", func(t *testing.T, c versionPair) {
+		doctorCompares(t, c.A, c.B, c.Cmp)
+		doctorCompares(t, c.B, c.A, -c.Cmp)
+	}, leftOut[versionPair]{"client.json | versionCompare: a version without three numbers", versionPair.isShort})
+}
+
+type versionPair struct {
+	A, B string
+	Cmp  int
+}
+
+func (p versionPair) isShort() bool {
+	return !threeNumbers.MatchString(p.A) || !threeNumbers.MatchString(p.B)
+}
+
+// doctorCompares checks what doctor says of a Codex of the version have, where least is needed.
+func doctorCompares(t *testing.T, have, least string, cmp int) {
+	t.Helper()
+	folder := onlyState(t)
+	user := filepath.Join(folder, "config.toml")
+	body := fmt.Sprintf("[codex]\ncommand = %q\nmin_version = %q\n", codexOf(t, have), least)
+	if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CODEX_BRIDGE_CONFIG", user)
+	out, said, _ := commandLine(t, "doctor")
+	older := strings.Contains(out+said, "or later is needed")
+	if !strings.Contains(out, have) || older != (cmp < 0) {
+		t.Errorf("%s with least %s: older %v, want %v:\n%s%s", have, least, older, cmp < 0, out, said)
 	}
 }
 
@@ -84,61 +80,51 @@ func TestEnvironVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		SpawnEnv []struct {
-			BaseEnv map[string]string
-			Options struct {
-				Env      map[string]string
-				ClearEnv []string
-			}
-			Platform string
+	type spawn struct {
+		BaseEnv map[string]string
+		Options struct {
 			Env      map[string]string
+			ClearEnv []string
 		}
+		Platform string
+		Env      map[string]string
 	}
-	vectors.Read(t, "client.json", &v)
-	if len(v.SpawnEnv) == 0 {
-		t.Fatal("no cases")
-	}
-	for i, c := range v.SpawnEnv {
-		if c.Platform != runtime.GOOS {
-			continue // see DEVIATIONS.md
+	otherSystem := func(c spawn) bool { return c.Platform != runtime.GOOS }
+	eachCase(t, "client.json", "spawnEnv", func(t *testing.T, c spawn) {
+		folder := folderOutsideTemp(t)
+		user := filepath.Join(folder, "config.toml")
+		var remove []string
+		for _, name := range c.Options.ClearEnv {
+			remove = append(remove, fmt.Sprintf("%q", strings.TrimSpace(name)))
 		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			folder := folderOutsideTemp(t)
-			user := filepath.Join(folder, "config.toml")
-			var remove []string
-			for _, name := range c.Options.ClearEnv {
-				remove = append(remove, fmt.Sprintf("%q", strings.TrimSpace(name)))
+		body := fmt.Sprintf("[codex]\ncommand = %q\nenv_remove = [%s]\n[codex.env]\n", codexOf(t, "0.169.0"), strings.Join(remove, ", "))
+		for name, value := range c.Options.Env {
+			body += fmt.Sprintf("%s = %q\n", name, value)
+		}
+		if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		own := map[string]string{"CODEX_BRIDGE_CONFIG": user, "CODEX_BRIDGE_STATE": filepath.Join(folder, "state"), "CODEX_HOME": folder, "HOME": folder}
+		var environ []string
+		for _, from := range []map[string]string{c.BaseEnv, own} {
+			for name, value := range from {
+				environ = append(environ, name+"="+value)
 			}
-			body := fmt.Sprintf("[codex]\ncommand = %q\nenv_remove = [%s]\n[codex.env]\n", codexOf(t, "0.169.0"), strings.Join(remove, ", "))
-			for name, value := range c.Options.Env {
-				body += fmt.Sprintf("%s = %q\n", name, value)
-			}
-			if err := os.WriteFile(user, []byte(body), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			own := map[string]string{"CODEX_BRIDGE_CONFIG": user, "CODEX_BRIDGE_STATE": filepath.Join(folder, "state"), "CODEX_HOME": folder, "HOME": folder}
-			var environ []string
-			for _, from := range []map[string]string{c.BaseEnv, own} {
-				for name, value := range from {
-					environ = append(environ, name+"="+value)
+		}
+		r := runProgram(t, environ, "", "exec")
+		got := map[string]string{}
+		for line := range strings.Lines(string(r.Stdout)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			switch name {
+			case "PWD", "_", "SHLVL", "OLDPWD": // set by the shell
+			default:
+				if own[name] == "" && !strings.HasPrefix(name, "CODEX_BRIDGE_") {
+					got[name] = value
 				}
 			}
-			r := runProgram(t, environ, "", "exec")
-			got := map[string]string{}
-			for line := range strings.Lines(string(r.Stdout)) {
-				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-				switch name {
-				case "PWD", "_", "SHLVL", "OLDPWD": // set by the shell
-				default:
-					if own[name] == "" && !strings.HasPrefix(name, "CODEX_BRIDGE_") {
-						got[name] = value
-					}
-				}
-			}
-			if diff := cmp.Diff(c.Env, got); diff != "" {
-				t.Errorf("(-want +got)\n%s\n%s", diff, r.Stderr)
-			}
-		})
-	}
+		}
+		if diff := cmp.Diff(c.Env, got); diff != "" {
+			t.Errorf("(-want +got)\n%s\n%s", diff, r.Stderr)
+		}
+	}, leftOut[spawn]{"client.json | spawnEnv of another system", otherSystem})
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,20 +75,22 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		PolicyFingerprint []struct {
-			Info              map[string]any
-			PolicyFingerprint string
+	type engine struct {
+		Info              map[string]any
+		PolicyFingerprint string
+	}
+	eachCase(t, "projection_limits.json", "policyFingerprint", func(t *testing.T, c engine) {
+		var host map[string]any // the host's settings there, which the case does not name
+		if err := json.Unmarshal([]byte(c.PolicyFingerprint), &host); err != nil {
+			t.Fatal(err)
 		}
-	}
-	vectors.Read(t, "projection_limits.json", &v)
-	if len(v.PolicyFingerprint) == 0 {
-		t.Fatal("no cases")
-	}
-	w := starting(t, "")
-	for i, c := range v.PolicyFingerprint {
-		c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // the host's settings there
-		key := fmt.Sprint("s", i)
+		for name, usual := range map[string]any{"citationsMode": "auto", "contextTokenBudget": 100_000} {
+			if c.Info[name] = host[name]; host[name] == nil {
+				c.Info[name] = usual
+			}
+		}
+		const key = "s"
+		w := starting(t, "")
 		w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": key, "contextEngine": c.Info}})
 		want, err := binding.CanonicalJSON([]byte(c.PolicyFingerprint))
 		if err != nil {
@@ -97,7 +100,7 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 		if e := w.recordOf(key).ContextEngine; e == nil || e.EngineID != id || e.Policy != "v1:"+string(want) {
 			t.Errorf("the stored engine is %+v, want the policy %s", e, want)
 		}
-	}
+	})
 }
 
 // commandLine runs codex-bridge with these arguments in its own process.
@@ -144,71 +147,63 @@ func TestSessionBindingVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Path    string
-		Written struct {
-			Keys                                                    []string
-			IndentedTwoSpaces, EndsWithNewline, AbsentFieldsOmitted bool
+	var path string // of the record of a session file
+	if err := json.Unmarshal(vectors.Member(t, "session_binding.json", "path"), &path); err != nil {
+		t.Fatal(err)
+	}
+	_, suffix, _ := strings.Cut(path, ".jsonl")
+	type record struct{ File, Parsed json.RawMessage }
+	eachCase(t, "session_binding.json", "cases", func(t *testing.T, c record) {
+		folder := onlyState(t)
+		file := []byte(c.File)
+		var raw string
+		if json.Unmarshal(c.File, &raw) == nil {
+			file = []byte(raw)
 		}
-		Cases []struct {
-			Name         string
-			File, Parsed json.RawMessage
+		from, to := filepath.Join(folder, "from.jsonl"), filepath.Join(folder, "to.jsonl")
+		if err := os.WriteFile(from+suffix, file, 0o600); err != nil {
+			t.Fatal(err)
 		}
+		_, said, err := commandLine(t, "threads", "import", from, "--session", "s")
+		if left, e := os.ReadFile(from + suffix); e != nil || !bytes.Equal(left, file) {
+			t.Errorf("the file changed: %s, %v", left, e)
+		}
+		if string(c.Parsed) == "null" {
+			if err == nil || said == "" {
+				t.Errorf("the record was imported: %s", said)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err, said)
+		}
+		if dropped := strings.Contains(said, "left out"); dropped != drops(t, c.File, c.Parsed) {
+			t.Errorf("the program says %q about omitted members", said)
+		}
+		if _, said, err := commandLine(t, "threads", "export", "s", to); err != nil {
+			t.Fatal(err, said)
+		}
+		written, err := os.ReadFile(to + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want map[string]any
+		if err := json.Unmarshal(written, &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(c.Parsed, &want); err != nil {
+			t.Fatal(err)
+		}
+		want["sessionFile"] = to
+		if diff := cmp.Diff(want, got, masked); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	type written struct {
+		Keys                               []string
+		IndentedTwoSpaces, EndsWithNewline bool
 	}
-	vectors.Read(t, "session_binding.json", &v)
-	if len(v.Cases) == 0 || len(v.Written.Keys) == 0 {
-		t.Fatal("no cases")
-	}
-	suffix := strings.TrimPrefix(v.Path, "/d/s.jsonl")
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			folder := onlyState(t)
-			file := []byte(c.File)
-			var raw string
-			if json.Unmarshal(c.File, &raw) == nil {
-				file = []byte(raw)
-			}
-			from, to := filepath.Join(folder, "from.jsonl"), filepath.Join(folder, "to.jsonl")
-			if err := os.WriteFile(from+suffix, file, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			_, said, err := commandLine(t, "threads", "import", from, "--session", "s")
-			if left, e := os.ReadFile(from + suffix); e != nil || !bytes.Equal(left, file) {
-				t.Errorf("the file changed: %s, %v", left, e)
-			}
-			if string(c.Parsed) == "null" {
-				if err == nil || said == "" {
-					t.Errorf("the record was imported: %s", said)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err, said)
-			}
-			if dropped := strings.Contains(said, "left out"); dropped != drops(t, c.File, c.Parsed) {
-				t.Errorf("the program says %q about omitted members", said)
-			}
-			if _, said, err := commandLine(t, "threads", "export", "s", to); err != nil {
-				t.Fatal(err, said)
-			}
-			written, err := os.ReadFile(to + suffix)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got, want map[string]any
-			if err := json.Unmarshal(written, &got); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(c.Parsed, &want); err != nil {
-				t.Fatal(err)
-			}
-			want["sessionFile"] = to
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-	t.Run("written", func(t *testing.T) {
+	eachCase(t, "session_binding.json", "written", func(t *testing.T, c written) {
 		folder := onlyState(t)
 		from, to := filepath.Join(folder, "from.jsonl"), filepath.Join(folder, "to.jsonl")
 		record := `{"schemaVersion":1,"threadId":"t","cwd":"/w","model":"m","modelProvider":"openai","serviceTier":"fast","createdAt":"c","updatedAt":"u"}`
@@ -229,14 +224,14 @@ func TestSessionBindingVectors(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?m)^ *"([A-Za-z]+)":`).FindAllSubmatch(text, -1) {
 			keys = append(keys, string(m[1]))
 		}
-		if diff := cmp.Diff(v.Written.Keys, keys); diff != "" {
+		if diff := cmp.Diff(c.Keys, keys); diff != "" {
 			t.Errorf("the keys (-want +got):\n%s", diff)
 		}
 		second := strings.Split(string(text), "\n")[1]
-		if got := strings.HasPrefix(second, `  "`); got != v.Written.IndentedTwoSpaces {
+		if got := strings.HasPrefix(second, `  "`); got != c.IndentedTwoSpaces {
 			t.Errorf("indented by two spaces: %v", got)
 		}
-		if got := bytes.HasSuffix(text, []byte("}\n")); got != v.Written.EndsWithNewline {
+		if got := bytes.HasSuffix(text, []byte("}\n")); got != c.EndsWithNewline {
 			t.Errorf("ends with a line end: %v", got)
 		}
 	})
@@ -252,7 +247,16 @@ func drops(t *testing.T, file, parsed json.RawMessage) bool {
 	if err := json.Unmarshal(parsed, &p); err != nil {
 		t.Fatal(err)
 	}
-	delete(f, "extra")
+	known := make(map[string]bool)
+	for field := range reflect.TypeFor[binding.Binding]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	for name := range f {
+		if !known[name] {
+			delete(f, name)
+		}
+	}
 	return lacks(p, f)
 }
 
@@ -276,36 +280,26 @@ func TestClearVectors(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Clear []struct {
-			Name    string
-			Cleared *bool
-		}
-	}
-	vectors.Read(t, "session_binding.json", &v)
-	if len(v.Clear) == 0 {
-		t.Fatal("no cases")
-	}
-	w := starting(t, "")
-	for _, c := range v.Clear {
+	eachCase(t, "session_binding.json", "clear", func(t *testing.T, c struct{ Cleared *bool }) {
+		w := starting(t, "")
 		w.putRecord("s", binding.Binding{SessionFile: "s", ThreadID: "t"})
 		p := map[string]any{"sessionKey": "s", "threadId": "t"}
 		want := c.Cleared != nil && *c.Cleared
 		switch {
-		case strings.Contains(c.Name, "other"):
+		case c.Cleared != nil && !*c.Cleared:
 			p["threadId"] = "other"
 		case c.Cleared == nil: // deleted before
 			w.must("bridge/binding/clear", p)
 		}
 		if got, _ := w.must("bridge/binding/clear", p).Get("cleared").Bool(); got != want {
-			t.Errorf("%s: deleted %v, want %v", c.Name, got, want)
+			t.Errorf("deleted %v, want %v", got, want)
 		}
 		s, err := w.record.store(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, found, err := s.BindingBySession(t.Context(), "s"); err != nil || found != (c.Cleared != nil && !*c.Cleared) {
-			t.Errorf("%s: the binding is still there: %v, %v", c.Name, found, err)
+			t.Errorf("the binding is still there: %v, %v", found, err)
 		}
-	}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ import (
 // These tests play the vectors through the program: the features that app-server assembles, between
 // a scripted Codex and the client of codex-bridge run.
 
-// The thread, the turn and the session of the vectors.
+// The thread, the turn and the session of a case that names none.
 const (
 	vectorThread  = "thread-1"
 	vectorTurn    = "turn-1"
@@ -35,11 +36,12 @@ const (
 
 // terminal is the client of codex-bridge run, with a scripted user.
 type terminal struct {
-	t      *testing.T
-	codex  *bridgetest.Conversation
-	screen *follow.Screen
-	ids    int
-	log    func() []store.Entry // the decisions so far
+	t       *testing.T
+	codex   *bridgetest.Conversation
+	screen  *follow.Screen
+	session string // that the user's cards name
+	ids     int
+	log     func() []store.Entry // the decisions so far
 }
 
 // atTerminal starts the program's features with this configuration, and a client that knows the
@@ -53,7 +55,7 @@ func atTerminal(t *testing.T, configuration string) *terminal {
 func connected(t *testing.T, configuration string, answers bool) *terminal {
 	t.Helper()
 	played, record := assembleFor(t, configuration)
-	c := &terminal{t: t, codex: played}
+	c := &terminal{t: t, codex: played, session: vectorSession}
 	c.log = func() (all []store.Entry) {
 		s, err := record.store(t.Context())
 		if err != nil {
@@ -91,7 +93,7 @@ func (c *terminal) next(from <-chan string) *rpc.Envelope {
 			c.t.Fatalf("%s: %v", line, err)
 		}
 		return e
-	case <-time.After(5 * time.Second):
+	case <-time.After(waitTime()):
 		c.t.Fatal("no message in time")
 		return nil
 	}
@@ -140,7 +142,7 @@ func (c *terminal) ask(method string, params json.RawMessage, does reaction) (an
 				continue
 			}
 			shown = c.answerAsUser(e, does)
-		case <-time.After(5 * time.Second):
+		case <-time.After(waitTime()):
 			c.t.Fatalf("%s got no response", method)
 		}
 	}
@@ -185,7 +187,7 @@ func (c *terminal) answerAsUser(e *rpc.Envelope, does reaction) (shown string) {
 		}
 	}}
 	c.screen.Err = desk
-	person := follow.NewPerson(c.screen, in, vectorSession)
+	person := follow.NewPerson(c.screen, in, c.session)
 	result, ok := person.Answer(ctx, e.Method, e.Root().Get("params"))
 	if ok && os.Getenv(withoutFeature) != fmt.Sprintf("%T", person) {
 		c.codex.EditorSends(string(rpc.EncodeResult(e.ID, result)))
@@ -227,10 +229,24 @@ func sameJSON(t *testing.T, want, got json.RawMessage) {
 	if err := json.Unmarshal(got, &g); err != nil {
 		t.Fatalf("%s: %v", got, err)
 	}
-	mask := cmp.FilterPath(func(p cmp.Path) bool { return true }, cmp.FilterValues(func(a, b string) bool {
-		return a == "<text>" && b != "" || b == "<text>" && a != ""
-	}, cmp.Ignore()))
-	if diff := cmp.Diff(w, g, mask); diff != "" {
+	if diff := cmp.Diff(w, g, masked); diff != "" {
 		t.Errorf("the answer (-want +got):\n%s", diff)
 	}
+}
+
+// masked is an option of cmp.Diff for a vector and a value: "<text>" matches any text that is not
+// empty.
+var masked = cmp.FilterValues(func(a, b string) bool {
+	return a == "<text>" && b != "" || b == "<text>" && a != ""
+}, cmp.Ignore())
+
+// isLike reports whether got is the text of a vector, in which "<text>" stands for any text that is
+// not empty.
+func isLike(want, got string) bool { return likeText(want, "$").MatchString(got) }
+
+// startsLike reports whether got starts with the text of a vector.
+func startsLike(want, got string) bool { return likeText(want, "").MatchString(got) }
+
+func likeText(want, end string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(want), "<text>", ".+") + end)
 }

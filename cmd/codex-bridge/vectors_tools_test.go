@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/bridgetest/vectors"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/trace"
@@ -67,13 +66,14 @@ func (w *toolWorld) tool(name string, arguments json.RawMessage) (a toolAnswer) 
 
 const (
 	pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-	// scriptTool is the tool "t1", which runs the script of the case.
-	scriptTool = "[tools.t1]\ndescription = \"d\"\ncommand = [\"/bin/sh\", \"$FOLDER/script\"]\n"
+	// scriptTool is a tool that runs the script of the case.
+	scriptTool = "[tools.%q]\ndescription = \"d\"\ncommand = [\"/bin/sh\", \"$FOLDER/script\"]\n"
 )
 
 // script returns the script of a tool with the behaviour of a vector.
-func script(t *testing.T, what json.RawMessage) string {
+func script(t *testing.T, c dynamicToolCase) string {
 	t.Helper()
+	what := c.ToolReturns
 	prints := func(items ...string) string {
 		return "cat <<'END'\n{\"contentItems\":[" + strings.Join(items, ",") + "]}\nEND\n"
 	}
@@ -88,26 +88,49 @@ func script(t *testing.T, what json.RawMessage) string {
 		members["contentItems"] = []any{map[string]any{"type": "inputText", "text": "x"}}
 		return "cat <<'END'\n" + text(t, members) + "\nEND\n"
 	}
-	switch name {
-	case "text ok":
-		return "printf ok\n"
-	case "bad base64":
+	switch {
+	case name == "bad base64":
 		return prints(image("data:image/png;base64,%%%"))
-	case "text,image,text":
-		return prints(words("a"), image(pixel), words("b"))
-	case "16001 chars":
-		return prints(words(strings.Repeat("x", 16001)))
-	case "10000+image+10000+100":
-		return prints(words(strings.Repeat("a", 10000)), image(pixel), words(strings.Repeat("b", 10000)), words(strings.Repeat("c", 100)))
-	case "900 chars":
-		return prints(words(strings.Repeat("z", 900)))
-	case "throws Error kaput":
-		return "echo kaput >&2; exit 1\n"
-	case "echo args":
+	case name == "echo args":
 		return "tr -d '\\n'\n"
 	}
-	t.Fatalf("no script for a tool that returns %q", name)
-	return ""
+	if message, ok := strings.CutPrefix(name, "throws Error "); ok {
+		return fmt.Sprintf("printf '%%s\\n' %s >&2; exit 1\n", quoted(message))
+	}
+	if word, ok := strings.CutPrefix(name, "text "); ok {
+		return fmt.Sprintf("printf %%s %s\n", quoted(word))
+	}
+	var items []string
+	for i, part := range strings.FieldsFunc(strings.TrimSuffix(name, " chars"), func(r rune) bool { return r == '+' || r == ',' }) {
+		letter := letterOf(c, i)
+		n, err := strconv.Atoi(part)
+		switch {
+		case part == "image":
+			items = append(items, image(pixel))
+		case part == "text":
+			items = append(items, words(letter))
+		case err == nil:
+			items = append(items, words(strings.Repeat(letter, n)))
+		default:
+			t.Fatalf("no script for a tool that returns %q", name)
+		}
+	}
+	return prints(items...)
+}
+
+// quoted returns a text as a word of the shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// letterOf returns the letter that a text of the case consists of: that of the response, if it
+// shows it.
+func letterOf(c dynamicToolCase, i int) string {
+	if i < len(c.Response.ContentItems) {
+		body, _, _ := strings.Cut(c.Response.ContentItems[i].Text, "\n<truncation notice")
+		if n := len(body); n > 0 && body[n-1] >= 'a' && body[n-1] <= 'z' {
+			return body[n-1:]
+		}
+	}
+	return string(rune('a' + i%26))
 }
 
 type dynamicToolCase struct {
@@ -151,31 +174,28 @@ func TestDynamicToolsVectorsCases(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct{ Cases []dynamicToolCase }
-	vectors.Read(t, "dynamic_tools.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	worlds := make(map[int]*toolWorld) // by the limit of a result
-	for _, c := range v.Cases {
-		limit := c.limit()
-		if worlds[limit] == nil {
-			configuration := scriptTool
-			if limit > 0 {
-				configuration += fmt.Sprintf("[tool_limits]\nmax_text = %d\n", limit)
-			}
-			worlds[limit] = toolsIn(t, configuration)
+	eachCase(t, "dynamic_tools.json", "cases", func(t *testing.T, c dynamicToolCase) {
+		limit, tool := c.limit(), c.Call.Tool
+		if c.isUnknownTool() {
+			tool = "not-" + tool
 		}
-		t.Run(c.Name, func(t *testing.T) { c.judge(t, worlds[limit], limit) })
-	}
+		configuration := fmt.Sprintf(scriptTool, tool)
+		if limit > 0 {
+			configuration += fmt.Sprintf("[tool_limits]\nmax_text = %d\n", limit)
+		}
+		c.judge(t, toolsIn(t, configuration), limit)
+	})
 }
+
+// isUnknownTool reports whether no tool has the name of the call.
+func (c dynamicToolCase) isUnknownTool() bool { return string(c.ToolReturns) == "null" }
 
 func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 	if most == 0 {
 		most = config.Default().ToolLimits.MaxText
 	}
-	if string(c.ToolReturns) != "null" { // no tool is called
-		if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte(script(t, c.ToolReturns)), 0o600); err != nil {
+	if !c.isUnknownTool() {
+		if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte(script(t, c)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,23 +222,23 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 			}
 		case cut: // any text, but at this place
 			body, notice, _ := strings.Cut(item.Text, "\n")
-			letter := body[:1]
+			letter := letterOf(c, i)
 			if !strings.Contains(want.Text, letter+letter+"\n<truncation notice") || strings.Trim(body, letter) != "" || !strings.HasSuffix(notice, "]") {
 				t.Errorf("%d: %q", i, item.Text)
 			}
-		case strings.HasPrefix(want.Text, "[codex dynamic tool] "), strings.HasPrefix(want.Text, "Unknown "): // the bridge's own text
+		case c.isUnknownTool(), strings.HasPrefix(want.Text, "[codex dynamic tool] "): // the bridge's own text
 			if strings.TrimSpace(item.Text) == "" {
 				t.Errorf("%d: %q", i, item.Text)
 			}
-		case strings.HasPrefix(want.Text, "<10000 chars>"):
-			if item.Text != strings.Repeat("a", 10000) {
+		case spelledChars(want.Text) > 0:
+			if item.Text != strings.Repeat(letterOf(c, i), spelledChars(want.Text)) {
 				t.Errorf("%d: %d characters", i, len(item.Text))
 			}
 		case !c.Response.Success && isName: // see DEVIATIONS.md: the error of a command has more text
-			if !strings.Contains(item.Text, want.Text) {
+			if !likeText("<text>"+want.Text, "").MatchString(" " + item.Text) {
 				t.Errorf("%d: %q, want %q in it", i, item.Text, want.Text)
 			}
-		case item.Text != want.Text:
+		case !isLike(want.Text, item.Text):
 			t.Errorf("%d: %q, want %q", i, item.Text, want.Text)
 		}
 	}
@@ -227,77 +247,67 @@ func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
 	}
 }
 
+// spelledChars returns the number of characters of a text that the vector gives as "<N chars> …"; 0
+// if it gives the text.
+func spelledChars(text string) (n int) {
+	_, _ = fmt.Sscanf(text, "<%d chars>", &n)
+	return n
+}
+
 // scale divides the times of the vectors and of the configuration.
 const scale = 500
 
-// Each call runs until its timeout, and the trace has the duration. A section here stands for the
-// times of the other program's own tools; see DEVIATIONS.md.
+type toolTimeCase struct {
+	Tool      string
+	Arguments map[string]any
+	TimeoutMs float64
+}
+
+// Each call runs until its timeout, and the trace has the duration.
 func TestDynamicToolsVectorsCallTimeouts(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		CallTimeouts []struct {
-			Tool      string
-			Arguments map[string]any
-			TimeoutMs float64
-		}
-	}
-	vectors.Read(t, "dynamic_tools.json", &v)
-	if len(v.CallTimeouts) == 0 {
-		t.Fatal("no cases")
-	}
-	own := map[string]time.Duration{"message": 2 * time.Minute, "image": 10 * time.Second, "image_generate": 2 * time.Minute}
+	eachCase(t, "dynamic_tools.json", "callTimeouts", func(t *testing.T, c toolTimeCase) { c.play(t) })
+}
+
+// play plays a tool that never responds: one with a section, which stands for the time of the other
+// program's own tool (see DEVIATIONS.md), or else one of a server.
+func (c toolTimeCase) play(t *testing.T) {
 	limits := config.Default().ToolLimits
 	configuration := fmt.Sprintf("[trace]\nenabled = true\n[tool_limits]\ntimeout = %q\nmax_timeout = %q\n", time.Duration(limits.Timeout)/scale, time.Duration(limits.MaxTimeout)/scale)
-	var known, listed []string
-	for _, c := range v.CallTimeouts {
-		d := own[c.Tool]
-		switch {
-		case slices.Contains(known, c.Tool):
-		case d > 0:
-			configuration += fmt.Sprintf("[tools.%s]\ndescription = \"d\"\ncommand = [\"/bin/sleep\", \"60\"]\ntimeout = %q\n", c.Tool, d/scale)
-		default:
-			listed = append(listed, fmt.Sprintf(`{"name":%q,"description":"d","inputSchema":{"type":"object"}}`, c.Tool))
+	ms, given := c.Arguments["timeoutMs"].(float64)
+	name := c.Tool
+	if own := time.Duration(c.TimeoutMs) * time.Millisecond; (!given || ms <= 0) && own != time.Duration(limits.Timeout) {
+		configuration += fmt.Sprintf("[tools.%q]\ndescription = \"d\"\ncommand = [\"/bin/sleep\", \"60\"]\ntimeout = %q\n", c.Tool, own/scale)
+	} else {
+		name = "s/" + name
+		server := filepath.Join(t.TempDir(), "server")
+		lists := `while read -r line; do case "$line" in *tools/list*) id=$(printf %s "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); ` +
+			fmt.Sprintf(`echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[{"name":%q,"description":"d","inputSchema":{"type":"object"}}]}}';; esac; done`, c.Tool) + "\n"
+		if err := os.WriteFile(server, []byte(lists), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		known = append(known, c.Tool)
+		configuration += fmt.Sprintf("[tool_servers.s]\nprotocol = \"jsonrpc\"\ncommand = [\"/bin/sh\", %q]\n", server)
 	}
-	// A tool without its own timeout belongs to a server that never responds.
-	server := filepath.Join(t.TempDir(), "server")
-	lists := `while read -r line; do case "$line" in *tools/list*) id=$(printf %s "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); ` +
-		`echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[` + strings.Join(listed, ",") + `]}}';; esac; done` + "\n"
-	if err := os.WriteFile(server, []byte(lists), 0o600); err != nil {
+	if given {
+		c.Arguments["timeoutMs"] = ms / scale
+	}
+	w := toolsIn(t, configuration)
+	if got := w.tool(name, json.RawMessage(text(t, c.Arguments))); got.Success {
+		t.Errorf("%+v: %+v", c, got)
+	}
+	var timeouts []trace.Event
+	w.until(func() bool {
+		timeouts = allOf(t, "th", trace.ToolTimeout)
+		return len(timeouts) > 0
+	})
+	var data struct{ TimeoutMs float64 }
+	if err := json.Unmarshal(timeouts[0].Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	configuration += fmt.Sprintf("[tool_servers.s]\nprotocol = \"jsonrpc\"\ncommand = [\"/bin/sh\", %q]\n", server)
-	w := toolsIn(t, configuration)
-	var want []float64
-	for _, c := range v.CallTimeouts {
-		if ms, ok := c.Arguments["timeoutMs"].(float64); ok {
-			c.Arguments["timeoutMs"] = ms / scale
-		}
-		name := c.Tool
-		if own[name] == 0 {
-			name = "s/" + name
-		}
-		if got := w.tool(name, json.RawMessage(text(t, c.Arguments))); got.Success {
-			t.Errorf("%+v: %+v", c, got)
-		}
-		want = append(want, c.TimeoutMs/scale)
-	}
-	var got []float64
-	for late := time.Now().Add(waitTime()); len(got) < len(want) && time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
-		got = nil
-		for _, e := range allOf(t, "th", trace.ToolTimeout) {
-			var data struct{ TimeoutMs float64 }
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, data.TimeoutMs)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the times (-want +got):\n%s", diff)
+	if want := c.TimeoutMs / scale; len(timeouts) != 1 || data.TimeoutMs != want {
+		t.Errorf("%d timeouts, the first after %v ms; want %v ms", len(timeouts), data.TimeoutMs, want)
 	}
 }
 
@@ -328,56 +338,47 @@ func TestDynamicToolsVectorsWatchdog(t *testing.T) {
 	if inOwnProcess(t) {
 		return
 	}
-	var v struct {
-		Watchdog []struct {
-			Name           string
-			TimeoutMs      float64
-			Success        bool
-			ItemCount      float64
-			ItemType       string
-			OnTimeoutCalls float64
+	type watchdog struct {
+		TimeoutMs      float64
+		Success        bool
+		ItemCount      float64
+		ItemType       string
+		OnTimeoutCalls float64
+	}
+	eachCase(t, "dynamic_tools.json", "watchdog", func(t *testing.T, c watchdog) {
+		timeout := c.TimeoutMs + 500 // time for the shell to start on a loaded machine
+		if c.OnTimeoutCalls == 0 {
+			timeout = 60_000
 		}
-	}
-	vectors.Read(t, "dynamic_tools.json", &v)
-	if len(v.Watchdog) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Watchdog {
-		t.Run(c.Name, func(t *testing.T) {
-			timeout := c.TimeoutMs + 500 // time for the shell to start on a loaded machine
-			if c.OnTimeoutCalls == 0 {
-				timeout = 60_000
-			}
-			w := toolsIn(t, fmt.Sprintf("%stimeout = \"%vms\"\n", scriptTool, timeout))
-			started := filepath.Join(w.folder, "started")
-			if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte("echo $$ >"+started+".new; mv "+started+".new "+started+"; exec sleep 60\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if c.OnTimeoutCalls == 0 { // the turn ends before the timeout
-				go func() {
-					for late := time.Now().Add(waitTime()); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
-						if _, err := os.Stat(started); err == nil {
-							break
-						}
+		w := toolsIn(t, fmt.Sprintf(scriptTool+"timeout = \"%vms\"\n", "t1", timeout))
+		started := filepath.Join(w.folder, "started")
+		if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte("echo $$ >"+started+".new; mv "+started+".new "+started+"; exec sleep 60\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.OnTimeoutCalls == 0 { // the turn ends before the timeout
+			go func() {
+				for late := time.Now().Add(waitTime()); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+					if _, err := os.Stat(started); err == nil {
+						break
 					}
-					w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
-				}()
-			}
-			got := w.tool("t1", json.RawMessage("{}"))
-			if got.Success != c.Success || len(got.ContentItems) != int(c.ItemCount) || got.ContentItems[0].Type != c.ItemType || got.ContentItems[0].Text == "" {
-				t.Errorf("%+v", got)
-			}
-			id, err := os.ReadFile(started)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.TrimSpace(string(id)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.until(func() bool { return syscall.Kill(pid, 0) != nil })
-		})
-	}
+				}
+				w.notify(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+			}()
+		}
+		got := w.tool("t1", json.RawMessage("{}"))
+		if got.Success != c.Success || len(got.ContentItems) != int(c.ItemCount) || got.ContentItems[0].Type != c.ItemType || got.ContentItems[0].Text == "" {
+			t.Errorf("%+v", got)
+		}
+		id, err := os.ReadFile(started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(id)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.until(func() bool { return syscall.Kill(pid, 0) != nil })
+	})
 }
 
 // The client offers its own tool in the older form, like the vectors, so the host's tools have that
@@ -391,46 +392,34 @@ func TestDynamicToolsVectorsSpecs(t *testing.T) {
 		InputSchema                  map[string]any
 		DeferLoading                 bool
 	}
-	var v struct {
-		Specs []struct {
-			Name  string
-			Specs []offered
+	eachCase(t, "dynamic_tools.json", "specs", func(t *testing.T, c struct{ Specs []offered }) {
+		configuration := ""
+		for i, s := range c.Specs {
+			configuration += fmt.Sprintf("[tools.%q]\ndescription = %q\ncommand = [\"/bin/true\"]\ninput_schema = %s\n", s.Name, s.Description, inlineTOML(t, s.InputSchema))
+			if s.DeferLoading {
+				configuration += "loading = \"searchable\"\n"
+			}
+			if s.Namespace != "" { // see DEVIATIONS.md
+				c.Specs[i].Namespace = "host"
+			}
 		}
-	}
-	vectors.Read(t, "dynamic_tools.json", &v)
-	if len(v.Specs) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Specs {
-		t.Run(c.Name, func(t *testing.T) {
-			configuration := ""
-			for i, s := range c.Specs {
-				configuration += fmt.Sprintf("[tools.%s]\ndescription = %q\ncommand = [\"/bin/true\"]\ninput_schema = %s\n", s.Name, s.Description, inlineTOML(t, s.InputSchema))
-				if s.DeferLoading {
-					configuration += "loading = \"searchable\"\n"
-				}
-				if s.Namespace != "" { // see DEVIATIONS.md
-					c.Specs[i].Namespace = "host"
-				}
+		w := toolsIn(t, configuration)
+		w.takeRequests()
+		w.must("thread/start", map[string]any{"dynamicTools": []any{map[string]any{"name": "client", "description": "", "inputSchema": map[string]any{}}}})
+		var got []offered
+		if err := json.Unmarshal([]byte(text(t, withMethod(w.takeRequests(), "thread/start")[0].Params["dynamicTools"])), &got); err != nil {
+			t.Fatal(err)
+		}
+		got = slices.DeleteFunc(got, func(o offered) bool { return o.Name == "client" })
+		byName := cmp.Transformer("byName", func(list []offered) map[string]offered {
+			m := map[string]offered{}
+			for _, o := range list {
+				m[o.Name] = o
 			}
-			w := toolsIn(t, configuration)
-			w.takeRequests()
-			w.must("thread/start", map[string]any{"dynamicTools": []any{map[string]any{"name": "client", "description": "", "inputSchema": map[string]any{}}}})
-			var got []offered
-			if err := json.Unmarshal([]byte(text(t, withMethod(w.takeRequests(), "thread/start")[0].Params["dynamicTools"])), &got); err != nil {
-				t.Fatal(err)
-			}
-			got = slices.DeleteFunc(got, func(o offered) bool { return o.Name == "client" })
-			byName := cmp.Transformer("byName", func(list []offered) map[string]offered {
-				m := map[string]offered{}
-				for _, o := range list {
-					m[o.Name] = o
-				}
-				return m
-			})
-			if diff := cmp.Diff(c.Specs, got, byName); diff != "" {
-				t.Error(diff)
-			}
+			return m
 		})
-	}
+		if diff := cmp.Diff(c.Specs, got, byName, masked); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
