@@ -146,7 +146,9 @@ func (s *session) deliver(u Update) {
 	}
 	switch u.Kind {
 	case Said, Thought:
-		stream.AddText(u.Text, u.Kind == Thought)
+		for piece := range u.Pieces() { // a notice ends with the piece that ends a paragraph
+			stream.AddText(piece, u.Kind == Thought)
+		}
 	case Done:
 		stream.Ended(time.Since(since), false, "")
 	case Broken, Cancelled:

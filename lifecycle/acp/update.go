@@ -1,6 +1,9 @@
 package acp
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 // Update holds the params of bridge/acp/update, which describes a child's work.
 type Update struct {
@@ -20,6 +23,22 @@ type Update struct {
 	Session string `json:"sessionId,omitempty"`
 	// Stop is the protocol's reason for the end of the turn.
 	Stop string `json:"stopReason,omitempty"`
+
+	joints []int // the places in Text where the outbox joined two pieces
+}
+
+// Pieces returns the pieces of Text as the agent sent them.
+func (u Update) Pieces() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from := 0
+		for _, to := range u.joints {
+			if !yield(u.Text[from:to]) {
+				return
+			}
+			from = to
+		}
+		yield(u.Text[from:])
+	}
 }
 
 // Kind is the kind of an update.
@@ -64,7 +83,7 @@ func (u Update) size() int {
 const maxOutbox = 8 << 20
 
 // outbox delivers updates in order from one goroutine, so that a slow reader does not block the
-// agent. It joins waiting pieces of a text.
+// agent. It joins waiting pieces of a text, and keeps where each of them begins.
 type outbox struct {
 	deliver func(Update)
 
@@ -84,7 +103,7 @@ func newOutbox(deliver func(Update)) *outbox {
 
 // put queues an update and reports whether there was room. The last update of a run always has.
 func (o *outbox) put(u Update) bool {
-	const overhead = 200 // approximate bytes of an update without its texts
+	const overhead, joint = 200, 8 // approximate bytes of an update without its texts; bytes of a joint
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -92,14 +111,18 @@ func (o *outbox) put(u Update) bool {
 	}
 	last := len(o.queue) - 1
 	joins := last >= 0 && (u.Kind == Said || u.Kind == Thought) && o.queue[last].Kind == u.Kind && o.queue[last].Run == u.Run
-	if o.bytes += u.size(); !joins {
+	if o.bytes += u.size(); joins {
+		o.bytes += joint
+	} else {
 		o.bytes += overhead
 	}
 	if o.bytes > maxOutbox && !u.Kind.IsFinal() {
 		return false
 	}
 	if joins {
-		o.queue[last].Text += u.Text
+		waiting := &o.queue[last]
+		waiting.joints = append(waiting.joints, len(waiting.Text))
+		waiting.Text += u.Text
 	} else {
 		o.queue = append(o.queue, u)
 	}

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,30 @@ func TestOutboxIsLimited(t *testing.T) {
 				t.Errorf("%d MiB wait", n)
 			}
 		})
+	}
+}
+
+// Pieces of a text that wait for a slow reader are one update, which still has each of them.
+func TestOutboxKeepsPieces(t *testing.T) {
+	entered, release := make(chan struct{}, 10), make(chan struct{})
+	var got []acp.Update
+	put, end := acp.Outbox(func(u acp.Update) {
+		entered <- struct{}{}
+		<-release
+		got = append(got, u)
+	})
+	put(acp.Update{Kind: acp.Started})
+	<-entered // the reader is busy
+	for _, text := range []string{"one\n\n", "two", " three"} {
+		put(acp.Update{Kind: acp.Said, Text: text})
+	}
+	close(release)
+	end()
+	if len(got) != 2 || got[1].Text != "one\n\ntwo three" {
+		t.Fatalf("%+v", got)
+	}
+	if pieces := slices.Collect(got[1].Pieces()); !slices.Equal(pieces, []string{"one\n\n", "two", " three"}) {
+		t.Errorf("the pieces are %q", pieces)
 	}
 }
 
