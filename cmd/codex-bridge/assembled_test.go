@@ -55,7 +55,7 @@ func waitTime() time.Duration {
 	if os.Getenv(withoutFeature) != "" {
 		return time.Second
 	}
-	return time.Minute
+	return 20 * time.Second
 }
 
 // newAssembled assembles the program with a configuration.

@@ -450,7 +450,8 @@ func (c streamCase) play(t *testing.T) {
 		}
 		a.mu.Unlock()
 	}
-	for len(got) < len(want) {
+	isLast := func(e streamEvent) bool { return e.about() == "done" || e.about() == "error" }
+	for len(got) < len(want) && !slices.ContainsFunc(got, isLast) {
 		take(w.next())
 	}
 	if !ended { // no more notices, except at the end of the turn

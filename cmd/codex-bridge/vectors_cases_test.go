@@ -61,6 +61,13 @@ func eachCase[C any](t *testing.T, file, member string, play func(t *testing.T, 
 	}
 }
 
+// masks reports whether a value of a vector is a text that starts with a word in angle brackets, such
+// as "<undefined: not handled>".
+func masks(v json.RawMessage, word string) bool {
+	var text string
+	return json.Unmarshal(v, &text) == nil && strings.HasPrefix(text, "<"+word)
+}
+
 // caseName returns the name of a case, or else its place in the list.
 func caseName(raw json.RawMessage, i int) string {
 	var c struct{ Name string }

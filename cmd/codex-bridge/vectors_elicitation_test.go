@@ -57,7 +57,7 @@ func (c *elicitationCase) UnmarshalJSON(text []byte) error {
 
 // isUnhandled reports whether the other implementation gives no answer.
 func (c elicitationCase) isUnhandled() bool {
-	return strings.HasPrefix(string(c.Response), `"<undefined`)
+	return masks(c.Response, "undefined")
 }
 
 // running returns the thread and the turn that run: those of the question, unless the question gets
