@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
 )
 
@@ -182,7 +182,7 @@ func TestSpawnVectors(t *testing.T) {
 			}
 			return // this word is not an agent
 		}
-		w, _ := withAgent(t, agentID(c.AgentID), section, "")
+		w, _ := withAgent(t, config.AgentID(c.AgentID), section, "")
 		if got := w.spawn(map[string]any{"task": "x", "agentId": c.AgentID}); (got.Status == "accepted") != c.Allowed || !c.Allowed && got.Status != "forbidden" {
 			t.Errorf("%+v", got)
 		}
@@ -193,21 +193,13 @@ func TestSpawnVectors(t *testing.T) {
 		leftOut[spawnCase]{"acp_spawn.json | `thread` without a channel, a target, thread bindings or an adapter", spawnCase.hosts})
 }
 
-// notInID matches what an agent's id does not have.
-var notInID = regexp.MustCompile(`[^a-z0-9_-]+`)
-
-// agentID returns the id of an agent with this name, as provenance in acp_spawn.json says.
-func agentID(name string) string {
-	return notInID.ReplaceAllString(strings.ToLower(strings.TrimSpace(name)), "-")
-}
-
 // agent returns the id of the agent that the case starts.
 func (c spawnCase) agent() string {
 	name, _ := c.Input.Params["agentId"].(string)
 	if s := c.Input.Cfg.Acp; name == "" && s != nil {
 		name = s.DefaultAgent
 	}
-	return cmp.Or(agentID(name), "codex")
+	return cmp.Or(config.AgentID(name), "codex")
 }
 
 // childAgent is a child in bridge/acp/list.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func (c collectorCase) before(t *testing.T, thread string) (all []collectorNotif
 
 // thread returns the thread of the turn.
 func (c collectorCase) thread(t *testing.T) string {
-	for _, n := range append(c.before(t, "th"), c.After...) {
+	for _, n := range slices.Concat(c.After, c.before(t, "th")) {
 		if thread, turn := n.about(); turn == c.Turn && thread != "" {
 			return thread
 		}
@@ -71,7 +72,7 @@ func (c collectorCase) thread(t *testing.T) string {
 
 // timesOut reports whether nothing ends the turn.
 func (c collectorCase) timesOut(t *testing.T, thread string) bool {
-	for _, n := range append(c.before(t, thread), c.After...) {
+	for _, n := range slices.Concat(c.before(t, thread), c.After) {
 		if of, turn := n.about(); n.Method == "turn/completed" && of == thread && turn == c.Turn {
 			return false
 		}

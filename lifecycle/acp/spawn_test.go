@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest/vectors"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/lifecycle/acp"
@@ -20,6 +21,7 @@ type vector struct {
 	Input struct {
 		Params acp.Request
 		Ctx    struct{ AgentSessionKey string }
+		Cfg    struct{ Acp struct{ DefaultAgent string } }
 
 		BindError, InitError, AgentError string
 		AgentResult                      *struct{ RunID *string }
@@ -139,20 +141,22 @@ func TestFailedSpawnIsUndone(t *testing.T) {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
-			s := acp.Settings{Enabled: true, Default: "codex", Agents: map[string][]string{"codex": {"codex-acp"}}}
+			agent := config.AgentID(cmp.Or(v.Input.Params.Agent, v.Input.Cfg.Acp.DefaultAgent))
+			s := acp.Settings{Enabled: true, Default: agent, Agents: map[string][]string{agent: {"codex-acp"}}}
 			p := &played{v: v}
 			child, refused := s.Check(v.Input.Params, acp.Requester{Session: v.Input.Ctx.AgentSessionKey}, true)
 			if refused != nil {
 				t.Fatalf("%+v", refused)
 			}
 			got := acp.Spawn(t.Context(), p, child, v.Input.Params.Thread)
-			if diff := cmp.Diff(v.wanted(), p.steps); diff != "" {
+			if diff := gocmp.Diff(v.wanted(), p.steps); diff != "" {
 				t.Errorf("steps (-want +got)\n%s", diff)
 			}
-			if key := strings.TrimPrefix(got.Child, "agent:codex:acp:"); got.Child != "" && len(key) == 36 {
-				got.Child = "agent:codex:acp:<uuid>"
+			prefix := "agent:" + agent + ":acp:"
+			if key := strings.TrimPrefix(got.Child, prefix); got.Child != "" && len(key) == 36 {
+				got.Child = prefix + "<uuid>"
 			}
-			if diff := cmp.Diff(v.Result, got); diff != "" {
+			if diff := gocmp.Diff(v.Result, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})

@@ -28,6 +28,20 @@ type notice struct {
 	ContextKey string `json:"contextKey"`
 }
 
+// namesIn returns the run and the agent that the notices name.
+func namesIn(events []notice) (run, agent string) {
+	run, agent = "r1", "codex"
+	for _, e := range events {
+		if parts := strings.Split(e.ContextKey, ":"); len(parts) == 3 {
+			run = parts[1]
+		}
+		if name, _, ok := strings.Cut(e.Text, ": "); ok && strings.HasSuffix(e.ContextKey, ":progress") {
+			agent = name
+		}
+	}
+	return run, agent
+}
+
 // The program's test runs the other cases of acp_parent_stream.json. These need short times instead
 // of minutes and hours.
 func TestStreamTimes(t *testing.T) {
@@ -65,10 +79,11 @@ func TestStreamTimes(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				run, agent := namesIn(c.Events)
 				var told []notice
 				var log journal
 				s := acp.NewStream(acp.StreamOptions{
-					Run: "r1", Parent: "p", Child: "c", Agent: "codex", Log: &log,
+					Run: run, Parent: "p", Child: "c", Agent: agent, Log: &log,
 					Notify: func(n acp.Notice) { told = append(told, notice{n.Text, n.Context}) },
 					Quiet:  c.Options.SurfaceUpdates != nil && !*c.Options.SurfaceUpdates,
 					Flush:  ms(20), Stall: ms(c.Options.NoOutputNoticeMs), Poll: ms(c.Options.NoOutputPollMs), Lifetime: ms(c.Options.MaxRelayLifetimeMs),
@@ -99,7 +114,7 @@ func TestStreamTimes(t *testing.T) {
 				var kinds []string
 				for line := range strings.Lines(log.String()) {
 					var l struct{ Ts, Kind, RunID, ParentSessionKey, ChildSessionKey, AgentID string }
-					if err := json.Unmarshal([]byte(line), &l); err != nil || l.Ts == "" || l.RunID+l.ParentSessionKey+l.ChildSessionKey+l.AgentID != "r1pccodex" {
+					if err := json.Unmarshal([]byte(line), &l); err != nil || l.Ts == "" || l.RunID+l.ParentSessionKey+l.ChildSessionKey+l.AgentID != run+"pc"+agent {
 						t.Errorf("%s: %v", line, err)
 					}
 					kinds = append(kinds, l.Kind)
