@@ -109,7 +109,7 @@ func splitWords(line string) (words []string) {
 }
 
 func TestTableFitsTheOutput(t *testing.T) {
-	t.Setenv("COLUMNS", "")
+	t.Setenv("COLUMNS", "100")
 	var rows table
 	rows.row("NO", "NAME", "REASON")
 	rows.row("1", "short", strings.Repeat("several words ", 20)+"end")

@@ -11,7 +11,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
-// printer writes lines and keeps the first error. Lines for people are wrapped to fit the output, also in a pipe.
+// printer writes lines and keeps the first error. Lines for people are wrapped to fit a terminal or $COLUMNS.
 type printer struct {
 	w   io.Writer
 	err error

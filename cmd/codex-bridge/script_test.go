@@ -130,7 +130,7 @@ func age(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
 }
 
-// fits ARGS… checks that the lines of codex-bridge with these arguments fit a pipe and a narrow terminal. A line
+// fits ARGS… checks that the lines of codex-bridge with these arguments fit a wide and a narrow output. A line
 // may be longer because of a word in its first half, such as a path, and an example is one line.
 func fits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
@@ -138,7 +138,7 @@ func fits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	before := ts.Getenv("COLUMNS")
 	defer ts.Setenv("COLUMNS", before)
-	for columns, width := range map[string]int{"": maxColumns, "60": 60} {
+	for columns, width := range map[string]int{"100": 100, "60": 60} {
 		ts.Setenv("COLUMNS", columns)
 		var exit *exec.ExitError
 		if err := ts.Exec("codex-bridge", args...); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitFailed) {

@@ -12,8 +12,12 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
-// maxColumns is the width of output where no terminal says another.
+// maxColumns is the width of errors at most, and of output on a terminal that does not say its own.
 const maxColumns = 100
+
+// unlimitedColumns is the width of output that no person reads directly, such as a pipe: no line is wrapped, so
+// that grep finds whole ones.
+const unlimitedColumns = 1 << 30
 
 // minColumn is the width below which no column of a table is wrapped.
 const minColumn = 12
@@ -111,13 +115,17 @@ func widest(widths, least []int) int {
 	return found
 }
 
-// outputWidth returns $COLUMNS, the width of the terminal on stdout, or maxColumns.
+// outputWidth returns $COLUMNS, or the width of the terminal on stdout. Without both, no line is wrapped.
 func outputWidth() int {
 	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
 		return width
 	}
-	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
-		return width
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	switch {
+	case err != nil:
+		return unlimitedColumns
+	case width <= 0:
+		return maxColumns
 	}
-	return maxColumns
+	return width
 }
