@@ -14,8 +14,8 @@ const maxApprovers = 16
 
 // Quorum is how many members of a group must approve.
 type Quorum struct {
-	Group string
-	Count int
+	Group string `json:"group"`
+	Count int    `json:"count"`
 }
 
 // String returns the quorum as people read it: "release", or "2 of release".

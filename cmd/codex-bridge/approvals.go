@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -22,10 +23,13 @@ type approvalsCmd struct {
 	Answer answerApprovalsCmd `cmd:"" help:"Sign the answer to a request." example:"codex-bridge approvals answer ID --approve --key ~/.ssh/id_ed25519"`
 }
 
-// approvalRow is a request in the list.
+// approvalRow is a request in the list. The JSON names are stable.
 type approvalRow struct {
 	approvals.DeskRequest
-	Problem string `json:"problem,omitempty"` // why it must not be answered
+	Progress *approvals.DeskProgress `json:"progress,omitempty"` // nil: Problem says why it is not known
+	Problem  string                  `json:"problem,omitempty"`
+
+	unreadable bool // it must not be answered
 }
 
 type listApprovalsCmd struct {
@@ -33,19 +37,19 @@ type listApprovalsCmd struct {
 }
 
 func (c listApprovalsCmd) Run(out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
 	all := []approvalRow{}
-	err := readState(func(ctx context.Context, s *store.Store) error {
+	err = readState(func(ctx context.Context, s *store.Store) error {
 		list, err := s.DeskRequests(ctx)
 		for _, one := range list {
-			if !time.Now().Before(one.Expires) {
-				continue
+			if err == nil && time.Now().Before(one.Expires) {
+				var row approvalRow
+				row, err = newApprovalRow(ctx, s, cfg.Approvals.Desk.Groups, one)
+				all = append(all, row)
 			}
-			r, problem := approvals.DecodeDeskRequest(one.Text)
-			row := approvalRow{DeskRequest: r}
-			if row.ID != one.ID || problem != nil {
-				row.ID, row.Problem = one.ID, "it can't be read; do not answer it"
-			}
-			all = append(all, row)
 		}
 		return err
 	})
@@ -58,20 +62,70 @@ func (c listApprovalsCmd) Run(out io.Writer) error {
 		fmt.Fprintln(out, "no command waits for a second person")
 		return nil
 	}
-	var rows table
-	rows.row("ID", "UNTIL", "GROUPS", "COMMAND", "FOLDER", "SANDBOX", "RULE", "CLIENT")
-	for _, r := range all {
-		sandbox := r.Sandbox
-		if r.Outside {
-			sandbox = "may leave it"
+	w := &printer{w: out}
+	for i, row := range all {
+		if i > 0 {
+			w.raw("")
 		}
-		command := r.Command
-		if r.Problem != "" {
-			command = r.Problem
-		}
-		rows.row(plain(r.ID), r.Expires.Format(time.RFC3339), plain(config.JoinQuorums(r.Quorums(), ", ")), plain(command), plain(r.Cwd), plain(sandbox), plain(r.Rule), plain(r.Client))
+		row.print(w)
 	}
-	return rows.writeTo(out)
+	return w.err
+}
+
+// newApprovalRow reads a request with the answers that it has.
+func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]config.Group, waiting store.DeskRequest) (approvalRow, error) {
+	r, problem := approvals.DecodeDeskRequest(waiting.Text)
+	row := approvalRow{DeskRequest: r}
+	if row.ID != waiting.ID || problem != nil {
+		row.ID, row.Expires, row.Problem, row.unreadable = waiting.ID, waiting.Expires, "it can't be read; do not answer it", true
+		return row, nil
+	}
+	answers, err := s.DeskAnswers(ctx, waiting.ID)
+	if err != nil {
+		return row, err
+	}
+	progress, _, err := approvals.Progress(groups, r, answers)
+	if err != nil {
+		row.Problem = fmt.Sprintf("%v, so it can't tell whose %s count", err, count(len(answers), "answer"))
+		return row, nil
+	}
+	row.Progress = &progress
+	return row, nil
+}
+
+// print prints the request as a block of lines, with its id whole.
+func (r approvalRow) print(w *printer) {
+	field := func(name, value string) {
+		if value != "" {
+			w.item(fmt.Sprintf("%-9s ", name), plain(value))
+		}
+	}
+	field("request", r.ID)
+	if r.unreadable {
+		field("problem", r.Problem)
+		return
+	}
+	field("command", r.Command)
+	field("folder", r.Cwd)
+	sandbox := r.Sandbox
+	if r.Outside {
+		sandbox = "the command may leave it"
+	}
+	field("sandbox", sandbox)
+	field("needs", config.JoinQuorums(r.Quorums(), ", "))
+	if p := r.Progress; p != nil {
+		for _, one := range p.Approved {
+			field("approved", one.String())
+		}
+		for _, one := range p.Declined {
+			field("declined", one.String())
+		}
+		field("missing", config.JoinQuorums(p.Missing, ", "))
+	}
+	field("problem", r.Problem)
+	field("until", r.Expires.Format(time.RFC3339))
+	field("rule", r.Rule)
+	field("client", r.Client)
 }
 
 // deskDecision is the decision of a command line.
@@ -161,10 +215,10 @@ func (c answerApprovalsCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.answer(ctx, s, out), s.Close())
+	return errors.Join(c.answer(ctx, s, cfg.Approvals.Desk.Groups, out), s.Close())
 }
 
-func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.Writer) error {
+func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups map[string]config.Group, out io.Writer) error {
 	r, err := findRequest(ctx, s, c.ID)
 	if err != nil {
 		return err
@@ -173,20 +227,44 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, out io.W
 	if err != nil {
 		return err
 	}
-	if err := s.AddDeskAnswer(ctx, c.ID, store.DeskAnswer{Decision: string(c.decision()), Signature: signature}); err != nil {
+	answer := store.DeskAnswer{Decision: string(c.decision()), Signature: signature}
+	answers, err := s.DeskAnswers(ctx, c.ID) // before the bridge may delete them
+	if err != nil {
+		return err
+	}
+	if err := s.AddDeskAnswer(ctx, c.ID, answer); err != nil {
 		return err
 	}
 	if c.JSON {
 		return writeJSON(out, approvalAnswer{c.ID, c.decision(), r.Command})
 	}
-	done := "signed; the bridge runs the command if your key is in the group"
-	if len(r.Counts) > 0 {
-		done = "signed; the bridge runs the command when " + plain(config.JoinQuorums(r.Quorums(), " and ")) + " have approved it"
+	return printLine(out, "%s: %s", answerEffect(groups, r, append(answers, answer)), plain(r.Command))
+}
+
+// answerEffect says what the last of the answers does, as far as the groups of the configuration here tell.
+func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []store.DeskAnswer) string {
+	progress, problem, err := approvals.Progress(groups, r, answers)
+	declined := answers[len(answers)-1].Decision == string(approvals.DeskDecline)
+	if err == nil {
+		err = problem
 	}
-	if c.Decline {
-		done = "signed; the bridge refuses the command if your key is in the group"
+	switch {
+	case err != nil && declined:
+		return "signed; the bridge refuses the command if your key is in the group (" + plain(err.Error()) + ")"
+	case err != nil:
+		return "signed; it counts if the bridge has your key in the group (" + plain(err.Error()) + ")"
+	case len(progress.Declined) > 0:
+		return "signed; the bridge refuses the command, declined by " + plain(progress.Declined[0].String())
 	}
-	return printLine(out, "%s: %s", done, plain(r.Command))
+	var by []string
+	for _, one := range progress.Approved {
+		by = append(by, one.String())
+	}
+	done := "signed; approved by " + plain(strings.Join(by, ", "))
+	if len(progress.Missing) == 0 {
+		return done + "; the bridge runs the command"
+	}
+	return done + "; still missing: " + plain(config.JoinQuorums(progress.Missing, ", "))
 }
 
 func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {

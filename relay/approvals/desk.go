@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
@@ -129,31 +125,18 @@ func (d *Desk) collect(ctx context.Context, s DeskStore, r DeskRequest) (reason 
 		if err != nil {
 			return "", err
 		}
-		approved := make(map[string][]string) // by group: the fingerprints of the keys
-		for i, a := range list {
-			groups, key, err := members.check(r, a)
-			switch {
-			case err != nil && i >= seen:
-				d.options.Log.Warn("an answer of an approver does not count", "id", r.ID, "reason", err)
-			case err != nil:
-			case DeskDecision(a.Decision) == DeskDecline:
-				return "", fmt.Errorf("an approver, %s, has declined", key)
-			}
-			for _, name := range groups {
-				if !slices.Contains(approved[name], key) {
-					approved[name] = append(approved[name], key)
-				}
+		progress, problems := members.progress(r, list)
+		for _, problem := range problems[min(seen, len(problems)):] {
+			if problem != nil {
+				d.options.Log.Warn("an answer of an approver does not count", "id", r.ID, "reason", problem)
 			}
 		}
 		seen = len(list)
-		var by []string
-		for _, q := range r.Quorums() {
-			if len(approved[q.Group]) >= q.Count {
-				by = append(by, q.Group+": "+strings.Join(approved[q.Group], " and "))
-			}
-		}
-		if len(by) == len(r.Groups) {
-			return "approved by " + strings.Join(by, ", ") + "; request " + r.ID, nil
+		switch {
+		case len(progress.Declined) > 0:
+			return "", fmt.Errorf("an approver, %s, has declined", progress.Declined[0])
+		case len(progress.Missing) == 0:
+			return "approved by " + progress.approvers() + "; request " + r.ID, nil
 		}
 	}
 }
@@ -162,57 +145,4 @@ func (d *Desk) collect(ctx context.Context, s DeskStore, r DeskRequest) (reason 
 func CheckQuorum(cfg config.Desk, need config.Quorum) error {
 	_, err := membersOf(cfg, []config.Quorum{need})
 	return err
-}
-
-// members are the keys of groups that count, by name.
-type members map[string]keySet
-
-// membersOf returns the members of groups without the person who runs the bridge.
-func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
-	runner, err := parseKeys(cfg.Runner)
-	if err != nil {
-		return nil, fmt.Errorf("approvals.desk.runner: %w", err)
-	}
-	if len(runner) == 0 {
-		return nil, errors.New("the bridge does not know who runs it, so it can't tell a second person; set approvals.desk.runner to your public SSH keys")
-	}
-	if len(groups) == 0 {
-		return nil, errors.New("the request has no group")
-	}
-	all := make(members)
-	for _, need := range groups {
-		name := need.Group
-		set, err := parseKeys(cfg.Groups[name].Keys)
-		if err != nil {
-			return nil, fmt.Errorf("approvals.desk.groups.%s: %w", name, err)
-		}
-		maps.DeleteFunc(set, func(key string, _ ssh.PublicKey) bool { _, own := runner[key]; return own })
-		if len(set) == 0 {
-			return nil, fmt.Errorf("the group %q has no member beside the person who runs the bridge", name)
-		}
-		if len(set) < need.Count {
-			return nil, fmt.Errorf("%d members of the group %q must approve, and it has %d beside the person who runs the bridge", need.Count, name, len(set))
-		}
-		all[name] = set
-	}
-	return all, nil
-}
-
-// check returns the groups for which an answer counts, and the fingerprint of its key.
-func (m members) check(r DeskRequest, a store.DeskAnswer) (groups []string, fingerprint string, err error) {
-	if d := DeskDecision(a.Decision); d != DeskApprove && d != DeskDecline {
-		return nil, "", fmt.Errorf("the decision %q is unknown", a.Decision)
-	}
-	for name, set := range m {
-		key, wrong := set.verify(r, DeskDecision(a.Decision), a.Signature)
-		if wrong != nil {
-			err = wrong
-			continue
-		}
-		groups, fingerprint = append(groups, name), ssh.FingerprintSHA256(key)
-	}
-	if groups == nil {
-		return nil, "", err
-	}
-	return groups, fingerprint, nil
 }

@@ -157,6 +157,38 @@ func (w *world) check(what string, err error, want string) {
 	}
 }
 
+// The comments of the keys name the approvers, in quotes if they could be read as more than a name. Another
+// configuration than that of the bridge tells the same, without the person who runs the bridge.
+func TestApproversAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Groups["release"] = config.Group{Keys: []string{
+		strings.TrimSpace(w.grace.public()) + " grace@example", strings.TrimSpace(w.ada.public()) + " ada) and SHA256:x (bob", w.runner.public(),
+	}}
+	two := push
+	two.Counts = map[string]int{"release": 2}
+	grace, ada := w.grace.fingerprint()+" (grace@example)", w.ada.fingerprint()+` ("ada) and SHA256:x (bob")`
+	w.check("approved", w.ask(two, func() {
+		w.put(w.runner.answer(t, w.request, approvals.DeskApprove))
+		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
+		p, problem, err := approvals.Progress(w.cfg.Groups, w.request, w.answers)
+		if err != nil || problem != nil || len(p.Approved) != 1 || p.Approved[0].String() != "release: "+grace || config.JoinQuorums(p.Missing, ", ") != "release" {
+			t.Errorf("after one of two: %+v, %v, %v", p, problem, err)
+		}
+		if _, problem, err := approvals.Progress(w.cfg.Groups, w.request, w.answers[:1]); err != nil || problem == nil {
+			t.Errorf("the runner's answer: %v, %v", problem, err)
+		}
+		if _, _, err := approvals.Progress(nil, w.request, w.answers); err == nil {
+			t.Error("a configuration without the group knows who has approved")
+		}
+		w.put(w.ada.answer(t, w.request, approvals.DeskApprove))
+	}), "")
+	if want := "approved by release: " + grace + " and " + ada + "; request " + w.request.ID; !slices.Equal(w.accepted, []string{want}) {
+		t.Errorf("logged %q, want %q", w.accepted, want)
+	}
+	w.accepted = nil
+	w.check("declined", w.ask(two, func() { w.put(w.grace.answer(t, w.request, approvals.DeskDecline)) }), "an approver, "+grace+", has declined")
+}
+
 func TestMemberApproves(t *testing.T) {
 	w := newWorld(t)
 	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }), "")

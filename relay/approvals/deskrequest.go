@@ -111,49 +111,24 @@ func DecodeDeskRequest(text string) (r DeskRequest, err error) {
 	return r, nil
 }
 
-// keySet has public keys by their wire form, with the text of the configuration.
-type keySet map[string]ssh.PublicKey
-
-// parseKeys parses keys in the form of authorized_keys.
-func parseKeys(lines []string) (keySet, error) {
-	set := make(keySet)
-	for _, line := range lines {
-		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
-		if err != nil || key.Type() != ssh.KeyAlgoED25519 {
-			return nil, fmt.Errorf("%q is not a public SSH key of the kind ssh-ed25519", line)
-		}
-		set[string(key.Marshal())] = key
-	}
-	return set, nil
-}
-
-func (s keySet) fingerprints() []string {
-	list := []string{}
-	for _, key := range s {
-		list = append(list, ssh.FingerprintSHA256(key))
-	}
-	slices.Sort(list)
-	return list
-}
-
-// verify returns the key of the set that has signed the decision about the request.
-func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (ssh.PublicKey, error) {
+// verify returns the approver of the set who has signed the decision about the request.
+func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (Approver, error) {
 	statement, err := r.Statement(d)
 	if err != nil {
-		return nil, err
+		return Approver{}, err
 	}
 	sig, err := sshsig.Unarmor([]byte(armored))
 	if err != nil {
-		return nil, fmt.Errorf("the signature can't be read: %w", err)
+		return Approver{}, fmt.Errorf("the signature can't be read: %w", err)
 	}
-	key, known := s[string(sig.PublicKey.Marshal())]
+	one, known := s[string(sig.PublicKey.Marshal())]
 	if !known {
-		return nil, fmt.Errorf("the key %s is not one of the group's, or is of the person who runs the bridge", ssh.FingerprintSHA256(sig.PublicKey))
+		return Approver{}, fmt.Errorf("the key %s is not one of the group's, or is of the person who runs the bridge", ssh.FingerprintSHA256(sig.PublicKey))
 	}
-	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, DeskNamespace); err != nil {
-		return nil, fmt.Errorf("the signature is not of this request: %w", err)
+	if err := sshsig.Verify(strings.NewReader(statement), sig, one.key, sshsig.HashSHA512, DeskNamespace); err != nil {
+		return Approver{}, fmt.Errorf("the signature is not of this request: %w", err)
 	}
-	return key, nil
+	return one, nil
 }
 
 // SignDecision returns the armored signature of a decision. The signer must not be of the person who runs the

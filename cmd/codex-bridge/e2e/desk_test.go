@@ -125,18 +125,22 @@ func TestTwoApprovers(t *testing.T) {
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	turn, mark := a.startTurn(thread, "RUN: mkdir made")
 	for range 2 {
-		if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "when 2 of release have approved it") {
+		if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "signed; approved by release: SHA256:") || !strings.Contains(out, " (grace); still missing: release: mkdir made") {
 			t.Errorf("the first approver sees %s", out)
 		}
 	}
-	if out, _, _ := w.runCommand("approvals", "list"); !strings.Contains(out, "2 of release") {
-		t.Errorf("the list is %s", out)
+	id := a.waiting()[0].ID
+	out, _, _ := w.runCommand("approvals", "list")
+	for _, line := range []string{"request   " + id + "\n", "needs     2 of release\n", " (grace)\n", "missing   release\n"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("the list has no %q:\n%s", line, out)
+		}
 	}
 	a.checkAbsent("made")
 	a.answerDesk("--approve", adaKey)
 	a.waitTurn(thread, turn, mark)
 	a.checkPresent("made")
-	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, "approved by release: SHA256:") != 1 || !strings.Contains(log, " and SHA256:") {
+	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, "approved by release: SHA256:") != 1 || !strings.Contains(log, " (grace) and SHA256:") || !strings.Contains(log, " (ada); request "+id) {
 		t.Errorf("the log has %s", log)
 	}
 	a.closeAndWait()
