@@ -33,10 +33,11 @@ func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session stri
 	return d
 }
 
-// Sandboxed reports whether a thread's commands run in a sandbox. It is true for an unknown thread.
-func (g *Guard) Sandboxed(thread string) bool {
+// Sandboxed reports whether a thread's commands run in a sandbox. known is false for a thread that no client has
+// opened under a policy.
+func (g *Guard) Sandboxed(thread string) (sandboxed, known bool) {
 	one := g.threadFor(thread, "")
-	return one == nil || one.Sandbox != "danger-full-access"
+	return one != nil && one.Sandbox != "danger-full-access", one != nil
 }
 
 // AllowsModel reports whether the policy lets the bridge use a model.

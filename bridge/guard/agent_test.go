@@ -167,14 +167,14 @@ editor< {"id":"`+thread+`","result":"$started-`+thread+`"}
 	open("outside", "danger-full-access", `{"type":"dangerFullAccess"}`)
 	for _, test := range []struct {
 		thread, reach, workspace string
-		sandboxed                bool
+		sandboxed, known         bool
 	}{
-		{"inside", "read-only", w.StartFolder, true},
-		{"outside", "danger-full-access", w.StartFolder, false},
-		{"unknown", "", "", true},
+		{"inside", "read-only", w.StartFolder, true, true},
+		{"outside", "danger-full-access", w.StartFolder, false, true},
+		{"unknown", "", "", false, false},
 	} {
-		if got := g.Sandboxed(test.thread); got != test.sandboxed {
-			t.Errorf("%s is sandboxed: %t", test.thread, got)
+		if got, known := g.Sandboxed(test.thread); got != test.sandboxed || known != test.known {
+			t.Errorf("%s is sandboxed: %t, known: %t", test.thread, got, known)
 		}
 		if got := g.Sandbox(test.thread, "u"); got != test.reach {
 			t.Errorf("the sandbox of %s allows %q", test.thread, got)

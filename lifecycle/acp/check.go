@@ -42,6 +42,8 @@ func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result
 		return child, no(Failed, `streamTo = "parent" needs a conversation that the work is told to: give sessionKey`)
 	case who.Sandboxed:
 		return child, no(Forbidden, "agents can't be started from a sandboxed thread: they run outside of the sandbox")
+	case who.Unknown:
+		return child, no(Forbidden, "agents can't be started from a thread whose sandbox the bridge does not know; it knows threads that were opened through it under a policy")
 	case r.Sandbox == "require":
 		return child, no(Forbidden, `sandbox = "require" can't be had: agents run outside of every sandbox; leave it out, or say "inherit"`)
 	case child.Mode == Session && !r.Thread:

@@ -29,13 +29,13 @@ type Feature struct {
 	agents *Agents
 	known  func() bool
 	depth  int
-	// sandboxed reports whether a Codex thread has a sandbox. It is true for an unknown thread.
-	sandboxed func(thread string) bool
+	// sandboxed reports whether a Codex thread has a sandbox, if that is known.
+	sandboxed func(thread string) (sandboxed, known bool)
 }
 
 // NewFeature returns a Feature. known reports whether the client knows the bridge, and sandboxed
 // whether a Codex thread runs in a sandbox. depth is the number of bridges above this one.
-func NewFeature(a *Agents, known func() bool, sandboxed func(string) bool, depth int) *Feature {
+func NewFeature(a *Agents, known func() bool, sandboxed func(string) (sandboxed, known bool), depth int) *Feature {
 	return &Feature{agents: a, known: known, sandboxed: sandboxed, depth: depth}
 }
 
@@ -93,7 +93,11 @@ func (f *Feature) spawn(ctx context.Context, params json.RawMessage) (any, error
 	if err := read(params, &p); err != nil {
 		return nil, err
 	}
-	who := Requester{Session: p.Session, Depth: f.depth, Sandboxed: p.Thread != "" && f.sandboxed(p.Thread)}
+	who := Requester{Session: p.Session, Depth: f.depth}
+	if p.Thread != "" {
+		sandboxed, known := f.sandboxed(p.Thread)
+		who.Sandboxed, who.Unknown = sandboxed, !known
+	}
 	return f.agents.Spawn(ctx, p.Request, who), nil
 }
 

@@ -38,6 +38,7 @@ type Request struct {
 type Requester struct {
 	Session   string // the session key, or ""
 	Sandboxed bool   // the requester runs in a sandbox
+	Unknown   bool   // it is not known whether it does
 	Depth     int    // the number of bridges with agents above this one
 }
 

@@ -170,8 +170,8 @@ func TestCheck(t *testing.T) {
 	if refused != nil || child.Agent != "claude-code" {
 		t.Errorf("%+v, %+v", child, refused)
 	}
-	for _, who := range []acp.Requester{{Depth: acp.MaxDepth}, {Sandboxed: true}} {
-		if _, refused := s.Check(acp.Request{Task: "x"}, who, false); refused == nil || refused.Status != acp.Forbidden {
+	for _, who := range []acp.Requester{{Depth: acp.MaxDepth}, {Sandboxed: true}, {Unknown: true}} {
+		if _, refused := s.Check(acp.Request{Task: "x"}, who, false); refused == nil || refused.Status != acp.Forbidden || strings.Contains(refused.Error, "whose sandbox the bridge does not know") != who.Unknown {
 			t.Errorf("%+v: %+v", who, refused)
 		}
 	}
