@@ -108,6 +108,9 @@ func readFiles(opts Options) []source {
 		}
 	}
 	add(Managed, opts.Managed, false)
+	if opts.Candidate != opts.Managed {
+		add(Managed, opts.Candidate, true)
+	}
 	add(User, opts.User, opts.UserRequired)
 	if opts.Workspace != "" {
 		for _, file := range WorkspaceFiles(opts.Workspace) {

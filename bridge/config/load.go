@@ -11,6 +11,7 @@ import (
 // the files of the machine.
 type Options struct {
 	Managed      string // the machine's file; may be missing
+	Candidate    string // a file that counts as one more of the machine, after Managed, so it only tightens; "": none
 	User         string // the user's file; may be missing
 	UserRequired bool   // a missing User is an error
 	Workspace    string // a folder; its WorkspaceFiles are the last layers

@@ -271,3 +271,28 @@ func TestErrorsDoNotShowSecrets(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A managed file to try counts between the installed one and the user's, and loosens neither.
+func TestCandidateOnlyTightens(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	managed := write("managed.toml", "[policy]\nsandbox = \"read-only\"\n")
+	candidate := write("candidate.toml", "[policy]\nmode = \"audit\"\nsandbox = \"danger-full-access\"\nnetwork = false\n[compat]\nignore_unknown = true\n")
+	user := write("user.toml", "[policy]\nnetwork = true\n")
+	cfg, err := config.Load(config.Options{Managed: managed, Candidate: candidate, User: user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := cfg.Policy; p.Mode != config.Enforce || p.Sandbox != "read-only" || p.Network {
+		t.Errorf("%+v", p)
+	}
+	if _, err := config.Load(config.Options{Candidate: filepath.Join(dir, "none.toml")}); err == nil {
+		t.Error("a missing file to try is no error")
+	}
+}

@@ -85,6 +85,9 @@ func filesOf(workspace string) config.Options {
 	files := config.Discover(workspace)
 	files.Check = checkPolicy
 	files.Bundle = loadBundle
+	if isTrial() {
+		files.Candidate = os.Getenv(trialManagedEnv)
+	}
 	return files
 }
 

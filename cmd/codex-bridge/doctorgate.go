@@ -19,6 +19,10 @@ import (
 // trialFolder begins the name of the folder of fireHook, and trialCodex is its value of ownCodexEnv.
 const trialFolder, trialCodex = "codex-bridge-doctor-", "trial"
 
+// trialManagedEnv names the managed file that doctor tries. An installed one counts before it, so that the variable
+// can't loosen a policy.
+const trialManagedEnv = "CODEX_BRIDGE_TRIAL_MANAGED"
+
 // isTrial reports whether this bridge is the one of fireHook, whose decisions are about no conversation. Its
 // state and its CODEX_HOME are in one temporary folder, so a bridge with the user's Codex can't pass for it.
 func isTrial() bool {
@@ -28,8 +32,8 @@ func isTrial() bool {
 
 // fireHook makes the real Codex run a hook of the bridge. It plays a conversation through
 // this program with the user's configuration, these policy files of the workspace, a
-// scripted model and a temporary CODEX_HOME. trial, if not "", takes the place of the user's file. It returns the status of the hook run and its
-// duration in milliseconds, as Codex reports them.
+// scripted model and a temporary CODEX_HOME. trial, if not "", is the managed file to try, before the user's. It
+// returns the status of the hook run and its duration in milliseconds, as Codex reports them.
 func fireHook(ctx context.Context, policyFiles []string, trial string) (status, took string, err error) {
 	folder, err := scripted.Folder(trialFolder)
 	if err != nil {
@@ -68,7 +72,7 @@ func fireHook(ctx context.Context, policyFiles []string, trial string) (status, 
 	}
 	env = append(append(os.Environ(), env...), store.EnvFolder+"="+filepath.Join(folder, "state"), ownCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
 	if trial != "" {
-		env = append(env, config.EnvConfig+"="+trial)
+		env = append(env, trialManagedEnv+"="+trial)
 	}
 	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: decline})
 	if err != nil {

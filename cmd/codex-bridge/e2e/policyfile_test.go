@@ -342,6 +342,19 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 	}
 }
 
+// A managed file to try counts before the user's file, also if only the user's enforces.
+func TestDoctorTriesManagedFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy})
+	for _, mode := range []string{"audit", "enforce"} {
+		file := w.write(mode+".toml", "[policy]\nmode = \""+mode+"\"\n")
+		out, problems, code := w.runCommand("doctor", "--managed", file)
+		if code != 0 || !strings.Contains(out, "a hook was fired and answered") {
+			t.Errorf("%s: %d, %s %s", mode, code, out, problems)
+		}
+	}
+}
+
 // If only policy files enforce, doctor fires a hook under each of them and under all of them.
 func TestDoctorUnderPolicyFiles(t *testing.T) {
 	t.Parallel()
