@@ -15,7 +15,7 @@ import (
 )
 
 type policyExportCmd struct {
-	Requirements bool `required:"" help:"Print the part of the policy that Codex enforces by itself, as its requirements.toml; the comments, and standard error, name the rest."`
+	Requirements bool `required:"" help:"Print the part of the policy that Codex enforces by itself, as its requirements.toml; comments name the rest."`
 }
 
 func (c policyExportCmd) Run(out io.Writer) error {
@@ -31,7 +31,6 @@ func (c policyExportCmd) Run(out io.Writer) error {
 	p.line("# Made by \"codex-bridge policy export --requirements\". Only the bridge holds:")
 	for _, one := range rest {
 		p.line("# - %s", plain(one))
-		printError("only the bridge holds %s", plain(one))
 	}
 	if p.err != nil {
 		return p.err
