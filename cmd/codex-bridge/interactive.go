@@ -128,8 +128,9 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	}
 	switch {
 	case state.Success() && connected.Load():
-		// Codex has just said that the work continues, and named the private socket to reach it.
-		printError("codex-bridge: Codex's app-server has ended with its terminal interface, so no work continues. To resume, run \"%s resume\".", filepath.Base(os.Args[0]))
+		// Codex has just printed that the work continues, with a command that names the private socket. It prints
+		// that for every app-server of another process, and no option changes it.
+		printError("codex-bridge: What Codex says above about running work and how to reconnect does not hold here: the work has ended, and \"%s resume\" opens the task again.", filepath.Base(os.Args[0]))
 	case state.Exited() && !state.Success():
 		colours := regexp.MustCompile("\x1b\\[[0-9;]*m")
 		fmt.Fprint(os.Stderr, follow.StripControls(colours.ReplaceAllString(tail.String(), "")))

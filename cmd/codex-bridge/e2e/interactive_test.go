@@ -270,8 +270,8 @@ func TestTerminalInterfaceResumeHint(t *testing.T) {
 	term.write("/exit")
 	time.Sleep(time.Second) // else Codex takes the next key as pasted
 	term.write("\r")
-	term.waitUntil("the hint", func() bool { return strings.Contains(visible(term.text()), `run "codex-bridge resume"`) })
-	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "no work continues") {
+	term.waitUntil("the hint", func() bool { return strings.Contains(visible(term.text()), `"codex-bridge resume" opens`) })
+	if text := visible(term.text()); strings.Index(text, "To reconnect") > strings.Index(text, "does not hold here") {
 		t.Errorf("Codex's hint comes last:\n%s", text)
 	}
 }
