@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := Start(cmd); err != nil {
-		return Result{}, fmt.Errorf("it can't be started: %w", err)
+		return Result{}, fmt.Errorf("it can't be started: %w", startError(err, c.Dir))
 	}
 	g.started(cmd)
 	g.watch(cmd)

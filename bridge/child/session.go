@@ -53,9 +53,25 @@ func Open(args []string, dir string, env []string, stderr io.Writer) (*Session, 
 	if err := <-started; err != nil {
 		s.pipes.close()
 		s.group.release()
-		return nil, fmt.Errorf("it can't be started: %w", err)
+		return nil, fmt.Errorf("it can't be started: %w", startError(err, dir))
 	}
 	return s, nil
+}
+
+// startError returns why a program could not be started in a folder. Linux reports a missing folder as a missing
+// program.
+func startError(err error, dir string) error {
+	if dir == "" {
+		return err
+	}
+	info, wrong := os.Stat(dir)
+	switch {
+	case wrong != nil:
+		return fmt.Errorf("its folder: %w", wrong)
+	case !info.IsDir():
+		return fmt.Errorf("its folder: %s is a file", dir)
+	}
+	return err
 }
 
 // run starts the child and waits for its end. Linux sends the death signal when the thread that

@@ -31,11 +31,13 @@ func (in Input) WithPrefix(text string) []Item {
 // maxItems is the maximum number of items in a message.
 const maxItems = 256
 
-// ReadInput reads a message: a text, or a list of items.
+var errBlank = errors.New("input: the text is blank")
+
+// ReadInput reads a message: a text, without the white space around it, or a list of items.
 func ReadInput(v rpc.Value) (Input, error) {
 	if text, ok := v.Text(); ok {
-		if strings.TrimSpace(text) == "" {
-			return Input{}, errors.New("input: the text is blank")
+		if text = strings.TrimSpace(text); text == "" {
+			return Input{}, errBlank
 		}
 		return Input{[]Item{TextItem(text)}, text}, nil
 	}
@@ -47,8 +49,11 @@ func ReadInput(v rpc.Value) (Input, error) {
 	}
 	var in Input
 	var texts []string
+	onlyTexts := true
 	n := 0
 	for e := range v.Elements() {
+		kind, _ := e.Get("type").Text()
+		onlyTexts = onlyTexts && kind == "text"
 		item, text, err := readItem(e)
 		if err != nil {
 			return Input{}, fmt.Errorf("input[%d]: %w", n, err)
@@ -65,6 +70,9 @@ func ReadInput(v rpc.Value) (Input, error) {
 		return Input{}, errors.New("input: all its items are files other than images, which Codex can't take")
 	}
 	in.Text = strings.Join(texts, "\n")
+	if onlyTexts && strings.TrimSpace(in.Text) == "" {
+		return Input{}, errBlank
+	}
 	return in, nil
 }
 

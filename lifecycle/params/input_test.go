@@ -86,6 +86,11 @@ func TestRead(t *testing.T) {
 		{in: `[{"text":"a"}]`, err: "input[0]: it has no type"},
 		{in: `[]`, err: "0 items"},
 		{in: `" "`, err: "blank"},
+		{in: `" \n hi there\t"`, items: `[{"type":"text","text":"hi there","text_elements":[]}]`, text: "hi there"},
+		{in: `[{"type":"text","text":" "}]`, err: "blank"},
+		{in: `[{"type":"text","text":""},{"type":"text","text":"\n","text_elements":[]}]`, err: "blank"},
+		{in: `[{"type":"text","text":" a"}]`, items: `[{"type":"text","text":" a","text_elements":[]}]`, text: " a"},
+		{in: `[{"type":"text","text":""},{"type":"image","path":"/a.png"}]`, items: `[{"type":"text","text":"","text_elements":[]},{"type":"localImage","path":"/a.png"}]`},
 		{in: `{}`, err: "it is"},
 	} {
 		doc, err := rpc.ParseValue([]byte(c.in))

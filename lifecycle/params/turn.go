@@ -17,6 +17,7 @@ type Turn struct {
 	Sandbox     string // a thread's mode
 	Model       string
 	ServiceTier string
+	ClearsTier  bool   // the thread's tier is taken back; then ServiceTier is empty
 	Effort      string // see setting.Effort
 	// ThreadEffort is the current effort of the thread. The turn's mode repeats it if Effort is
 	// empty. Measured: otherwise Codex returns to the model's default effort.
@@ -35,13 +36,19 @@ func (t Turn) Params() (json.RawMessage, error) {
 		Approval    string                 `json:"approvalPolicy,omitempty"`
 		Sandbox     *setting.SandboxPolicy `json:"sandboxPolicy,omitempty"`
 		Model       string                 `json:"model,omitempty"`
-		ServiceTier string                 `json:"serviceTier,omitempty"`
+		ServiceTier any                    `json:"serviceTier,omitempty"`
 		Effort      string                 `json:"effort,omitempty"`
 		Mode        json.RawMessage        `json:"collaborationMode,omitempty"`
 		Bridge      *bridge                `json:"bridge,omitempty"`
 	}{
 		Thread: t.Thread, Input: t.Input, Cwd: t.Cwd, Approval: setting.Approval(t.Approval), Model: t.Model,
-		ServiceTier: setting.ServiceTier(t.ServiceTier), Effort: t.Effort,
+		Effort: t.Effort,
+	}
+	switch tier := setting.ServiceTier(t.ServiceTier); {
+	case tier != "":
+		p.ServiceTier = tier
+	case t.ClearsTier:
+		p.ServiceTier = json.RawMessage("null")
 	}
 	if t.Thread == "" || len(t.Input) == 0 {
 		return nil, fmt.Errorf("a turn needs a thread and an input")

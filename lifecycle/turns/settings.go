@@ -3,6 +3,7 @@ package turns
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/setting"
@@ -16,9 +17,23 @@ import (
 type settings struct {
 	Model       string `json:"model,omitempty"`
 	Effort      string `json:"effort,omitempty"`
-	ServiceTier string `json:"serviceTier,omitempty"`
+	ServiceTier tier   `json:"serviceTier,omitzero"`
 	Approval    string `json:"approvalPolicy,omitempty"`
 	Sandbox     string `json:"sandbox,omitempty"`
+}
+
+// tier is a service tier, or none. The zero value keeps the current one.
+type tier struct {
+	name string
+	none bool
+}
+
+// MarshalJSON returns the name, or null for none.
+func (t tier) MarshalJSON() ([]byte, error) {
+	if t.none {
+		return []byte("null"), nil
+	}
+	return json.Marshal(t.name)
 }
 
 // into sets s in a turn. now holds the settings of the thread, and offered the efforts of each model.
@@ -26,7 +41,10 @@ func (s settings) into(t *params.Turn, now threads.Settings, offered map[string]
 	if s.Model != "" && s.Model != now.Model {
 		t.ThreadEffort = "" // another model has its own default effort
 	}
-	t.Model, t.ServiceTier = cmp.Or(s.Model, t.Model), cmp.Or(s.ServiceTier, t.ServiceTier)
+	t.Model = cmp.Or(s.Model, t.Model)
+	if s.ServiceTier != (tier{}) {
+		t.ServiceTier, t.ClearsTier = s.ServiceTier.name, s.ServiceTier.none
+	}
 	t.Approval, t.Sandbox = cmp.Or(s.Approval, t.Approval), cmp.Or(s.Sandbox, t.Sandbox)
 	if s.Effort != "" {
 		// A turn with a model has a mode. Without one the effort of the previous mode would count.
@@ -41,29 +59,31 @@ func (s settings) into(t *params.Turn, now threads.Settings, offered map[string]
 // over returns s with the non-empty settings of other.
 func (s settings) over(other settings) settings {
 	for from, to := range map[*string]*string{
-		&other.Model: &s.Model, &other.Effort: &s.Effort, &other.ServiceTier: &s.ServiceTier, &other.Approval: &s.Approval, &other.Sandbox: &s.Sandbox,
+		&other.Model: &s.Model, &other.Effort: &s.Effort, &other.Approval: &s.Approval, &other.Sandbox: &s.Sandbox,
 	} {
 		if *from != "" {
 			*to = *from
 		}
 	}
+	s.ServiceTier = cmp.Or(other.ServiceTier, s.ServiceTier)
 	return s
 }
 
 func settingsOf(p rpc.Value) (s settings, err error) {
 	for name, to := range map[string]*string{
-		"model": &s.Model, "effort": &s.Effort, "serviceTier": &s.ServiceTier, "approvalPolicy": &s.Approval, "sandbox": &s.Sandbox,
+		"model": &s.Model, "effort": &s.Effort, "serviceTier": &s.ServiceTier.name, "approvalPolicy": &s.Approval, "sandbox": &s.Sandbox,
 	} {
 		if *to, err = word(p, name); err != nil {
 			return s, err
 		}
 	}
-	s.ServiceTier, s.Approval = setting.ServiceTier(s.ServiceTier), setting.Approval(s.Approval)
+	s.ServiceTier.name, s.Approval = setting.ServiceTier(s.ServiceTier.name), setting.Approval(s.Approval)
+	s.ServiceTier.none = p.Get("serviceTier").Kind() == rpc.Null
 	if s.Sandbox != "" && !setting.IsSandbox(s.Sandbox) {
 		return s, invalid("params.sandbox: write read-only, workspace-write or danger-full-access")
 	}
 	if s == (settings{}) {
-		return s, invalid("params: nothing to set; give model, effort, serviceTier, approvalPolicy or sandbox")
+		return s, invalid("params: nothing to set; give model, effort, serviceTier (null for none), approvalPolicy or sandbox")
 	}
 	return s, nil
 }
@@ -91,8 +111,8 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 		f.mu.Unlock()
 		if session != "" {
 			err = f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
-				now := settings{b.Model, "", b.ServiceTier, b.ApprovalPolicy, b.Sandbox}.over(wanted)
-				b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier, now.Approval, now.Sandbox
+				now := settings{b.Model, "", tier{name: b.ServiceTier}, b.ApprovalPolicy, b.Sandbox}.over(wanted)
+				b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier.name, now.Approval, now.Sandbox
 				b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
 			})
 		}

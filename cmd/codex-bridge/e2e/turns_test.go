@@ -101,6 +101,12 @@ func TestTurnsRunInOrder(t *testing.T) {
 	c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
 		return m.Param("threadSettings", "model") == "gpt-5.4" && m.Param("threadSettings", "serviceTier") == "priority"
 	})
+	c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "serviceTier": nil})
+	mark = c.Mark()
+	c.runSessionTurn("chat", "SAY: the usual tier", nil)
+	c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
+		return m.Param("threadSettings", "model") == "gpt-5.4" && m.Param("threadSettings", "serviceTier") != "priority"
+	})
 	first := results[0].ThreadID
 	c.closeAndWait()
 
