@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,10 +38,17 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	ctx, stop := untilStopped()
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	other, err := codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
-	if err != nil {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%s did not describe its methods, features and flags within %s; try again when the machine is less busy", path, releaseTime)
+	case ctx.Err() != nil:
+		return errors.New("the comparison was stopped by a signal")
+	case err != nil:
 		return fmt.Errorf("the schema of %s can't be read: %w", path, err)
 	}
 	tested, err := codex.Tested()
