@@ -123,11 +123,26 @@ func (s *startedCalls) takeApproval(at turnOf, id, request string) policy.Approv
 	return one.approved
 }
 
+// refuse records that a call was refused. It returns false if that is known.
+func (s *startedCalls) refuse(at turnOf, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, started := s.turns[at][callKey(id)]
+	if !started {
+		return true // no hook has reported it
+	}
+	was := one.refused
+	one.refused = true
+	s.turns[at][callKey(id)] = one
+	return !was
+}
+
 // startedCall is a call with what Codex's file has of it.
 type startedCall struct {
 	call     rollout.Call
 	approved policy.Approval
 	request  string // rpc.ID.Key of the request that approved counts for; "": none yet
+	refused  bool   // the user has read that it was refused
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It

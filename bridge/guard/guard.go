@@ -50,6 +50,7 @@ type shared struct {
 	children      children
 	patches       patches
 	calls         startedCalls
+	failedHooks   noticeSet // turns whose failed hook is logged
 	userRules     userrules.Reader
 	codexCheck    func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
 	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read

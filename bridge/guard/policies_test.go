@@ -123,6 +123,7 @@ func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := &book{}
 			c, g, w := converse(t, strictPolicy, b)
+			g.SetKnowsBridge(func() bool { return true }) // no warnings
 			opens(c, "thread/start", "t1", "untrusted")
 			g.SetPolicy(load(t, test.policy))
 			if len(b.entries) != 1 || b.entries[0].Method != "bridge/config/changed" || b.entries[0].Mode != "enforce" || !strings.Contains(b.entries[0].Reason, "1 open thread") {
@@ -247,6 +248,7 @@ func TestThreadKeepsBoundedPolicies(t *testing.T) {
 func TestPolicyThatComesBackIsKept(t *testing.T) {
 	strict, loose := load(t, strictPolicy), load(t, loosePolicy)
 	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+	g.SetKnowsBridge(func() bool { return true }) // no warnings
 	g.SetPolicy(strict)
 	for i := range 4 {
 		opens(c, "thread/start", fmt.Sprint("old", i), "untrusted")

@@ -165,7 +165,8 @@ func (g *Guard) notifyCall(method, thread, turn string, use policy.ToolCall, d p
 	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn, ItemID: use.ID, What: use.Summary()}, d)
 }
 
-// notifyListeners counts a decision, adds it to a, and calls the functions of OnApplied.
+// notifyListeners counts a decision, adds it to a, calls the functions of OnApplied, and warns the user
+// of a refused call.
 func (g *Guard) notifyListeners(method string, a Applied, d policy.Decision) {
 	switch d.Verdict {
 	case policy.Rewrite:
@@ -178,6 +179,7 @@ func (g *Guard) notifyListeners(method string, a Applied, d policy.Decision) {
 	for _, f := range g.listeners {
 		f(a)
 	}
+	g.warnRefusal(a)
 }
 
 // clipWhat bounds the text of a call, in bytes.

@@ -45,6 +45,11 @@ func Lookup(side Side, method string) (Row, bool) {
 	return all[i], true
 }
 
+// RunsModel reports whether a request of the client makes the model work, which may run tools.
+func (r Row) RunsModel() bool {
+	return r.Side == ClientRequest && (r.Class == Turn || r.Class == ModelWork) && r.Verdict == Gate
+}
+
 // Rows returns all rows, sorted by side, then method. Their Fields must not be changed.
 func Rows() iter.Seq[Row] { return slices.Values(all) }
 

@@ -42,6 +42,21 @@ func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 	return rpc.WithData(rpc.Errorf(code, "%s", b.String()), r)
 }
 
+// Sentence returns the refusal for the user: the reason, the rule and its place, and how to fix it.
+func (r Refusal) Sentence() string {
+	s := strings.TrimSuffix(r.Reason, ".")
+	if r.Rule != "" {
+		s += ". The setting is " + r.Rule
+	}
+	if r.Origin != "" {
+		s += " in " + r.Origin
+	}
+	if r.Hint != "" {
+		s += "; " + strings.TrimSuffix(r.Hint, ".")
+	}
+	return s + "."
+}
+
 // Refusal returns the data of d.Err; nil if the message is not refused.
 func (d Decision) Refusal() *Refusal {
 	if d.Err == nil {

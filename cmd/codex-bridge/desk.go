@@ -70,7 +70,7 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 	if err := h.desk.Ask(ctx, asked); err != nil {
 		reason := "no second person has approved this command: " + err.Error()
 		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
-		return hook.Answer{Decision: hook.Deny, Reason: reason + ". Tell the user, and don't try another way."}
+		return hook.Answer{Decision: hook.Deny, Reason: reason + ". " + hook.AdviceForModel}
 	}
 	h.guard.Approve(call.Thread(), call.TurnID, call.ToolUseID, r.Approvers.Leaves)
 	return hook.Answer{}

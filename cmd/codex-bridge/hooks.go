@@ -60,6 +60,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
 		Observe: func(inject.State) { w.notify() },
+		Failed:  g.FailedHook,
 		Log:     log,
 	}
 	if client != nil {
@@ -171,8 +172,21 @@ func (h *hooks) isIdle(e hook.Event) bool {
 	return !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
 }
 
-// decide answers one run of a hook. attended is false if the client that began the turn has gone.
+// decide answers one run of a hook, and tells the user if the call is refused, unless the user has
+// declined it. attended is false if the client that began the turn has gone.
 func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
+	a := h.answerCall(ctx, call, attended)
+	if a.Decision == hook.Deny && !a.Declined {
+		what := call.ToolName
+		if use, err := useOf(call); err == nil {
+			what = use.Summary()
+		}
+		h.guard.WarnRefusedCall(call.Thread(), call.TurnID, call.ToolUseID, what, a.ReasonForUser())
+	}
+	return a
+}
+
+func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
 	if call.Event == hook.PreToolUse {
 		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.TranscriptPath, call.Payload); refusal != "" {
 			return hook.Answer{Decision: hook.Deny, Reason: refusal}

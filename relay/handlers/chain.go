@@ -371,7 +371,7 @@ func (s step) call(ctx context.Context, call *hook.Call) (op opinion, err error)
 
 // verdict returns the step's answer. A denial and a block always have a reason.
 func (s step) verdict(op opinion) verdict {
-	a := hook.Answer{Decision: op.Decision, Reason: op.Reason}
+	a := hook.Answer{Decision: op.Decision, Reason: op.Reason, Declined: op.Declined}
 	if a.Reason == "" {
 		switch a.Decision {
 		case hook.Deny:
@@ -401,10 +401,10 @@ func failureReason(call *hook.Call, s step, err error) string {
 	if call.Event == hook.PermissionRequest {
 		what = "Permission was not given"
 	}
-	where, hint := "", "Tell the user, and don't try another way."
+	where, hint := "", hook.AdviceForModel
 	if s.origin != "" {
 		where = " (" + s.origin + ")"
-		hint = "A handler exits with 0 and prints nothing or one JSON object, within its timeout. Tell the user, and don't try another way."
+		hint = "A handler exits with 0 and prints nothing or one JSON object, within its timeout. " + hook.AdviceForModel
 	}
 	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, clip(err.Error(), maxReason), hint)
 }

@@ -132,14 +132,12 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.An
 	yes, err := g.decide(ctx, q, key)
 	switch {
 	case err != nil:
-		return denial("The user has not accepted this call: " + err.Error() + ". Tell them, and don't try another way.")
+		return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + err.Error() + ". " + hook.AdviceForModel}
 	case !yes:
-		return denial("rejected by user")
+		return hook.Answer{Decision: hook.Deny, Reason: "rejected by user", Declined: true}
 	}
 	return hook.Answer{}
 }
-
-func denial(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny, Reason: reason} }
 
 // rememberSpan returns the longest span that the person may choose.
 func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
@@ -272,8 +270,10 @@ func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, resul
 	answer := q.parseReply(result)
 	if answer.cancel {
 		// as Codex does: the turn ends, and the model gets no reason
-		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.Thread(), "turnId": q.Turn()})
-		return false, err
+		if _, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.Thread(), "turnId": q.Turn()}); err != nil {
+			g.options.Log.Error("the turn of a call that the user has declined could not be interrupted", "thread", q.Thread(), "turn", q.Turn(), "error", err)
+		}
+		return false, nil
 	}
 	if !answer.accepted {
 		return false, nil

@@ -28,6 +28,16 @@ type Answer struct {
 	Reason   string
 	// Input replaces the tool's input (pre_tool_use, unless denied). nil keeps the input.
 	Input json.RawMessage
+	// Declined marks the denial of a call that the user has declined. Codex does not get it.
+	Declined bool
+}
+
+// AdviceForModel is the end of reasons that only the model gets.
+const AdviceForModel = "Tell the user, and don't try another way."
+
+// ReasonForUser returns the reason without AdviceForModel.
+func (a Answer) ReasonForUser() string {
+	return strings.TrimSpace(strings.TrimSuffix(a.Reason, AdviceForModel))
 }
 
 // defaultReason is the reason of a refusal that came without one. Codex ignores a denial

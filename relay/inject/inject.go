@@ -40,7 +40,10 @@ type Options struct {
 	// Observe is called when hooks become active or inactive, but not after each run; nil:
 	// not called.
 	Observe func(State)
-	Log     *slog.Logger
+	// Failed is called, in a goroutine, after a hook of the bridge has failed in a turn. why is what
+	// Codex reports.
+	Failed func(ctx context.Context, thread, turn, event, why string)
+	Log    *slog.Logger
 }
 
 // State says whether the hooks are active and how their runs ended.
@@ -96,16 +99,11 @@ func (f *Feature) Routes() []bridge.Route {
 		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", HandleClient: f.addHooks})
 	}
 	for row := range methods.Rows() {
-		if row.Side == methods.ClientRequest && runsModel(row) {
+		if row.RunsModel() {
 			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only if the bridge's hooks are active", HandleClient: f.requireHooks})
 		}
 	}
 	return routes
-}
-
-// runsModel reports whether a method makes the model work, which may run tools.
-func runsModel(row methods.Row) bool {
-	return (row.Class == methods.Turn || row.Class == methods.ModelWork) && row.Verdict == methods.Gate
 }
 
 // State returns the current state.

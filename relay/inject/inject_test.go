@@ -1,6 +1,7 @@
 package inject_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,9 +41,10 @@ func TestInjectSessions(t *testing.T) {
 				Command: func(e hook.Event) string { return "relay " + string(e) },
 			}
 			f := inject.New(inject.Options{
-				Plan: func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
-				Mode: func() config.Mode { return mode },
-				Log:  slog.New(slog.DiscardHandler),
+				Plan:   func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
+				Mode:   func() config.Mode { return mode },
+				Failed: func(context.Context, string, string, string, string) {},
+				Log:    slog.New(slog.DiscardHandler),
 			})
 			c := bridgetest.Start(t, f)
 			c.Bind("hash", plan.Trusted()["/<session-flags>/config.toml:pre_tool_use:0:0"])

@@ -2,6 +2,7 @@ package inject
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"codex-bridge.example/bridge"
@@ -37,21 +38,40 @@ func (f *Feature) runCounts() hook.RunCounts {
 	return f.runs
 }
 
+// handleFailedRun interrupts the turn of a failed hook under enforce, and reports the failure.
 func (f *Feature) handleFailedRun(ctx context.Context, params rpc.Value) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
 	event, _ := params.Get("run").Get("eventName").Text()
-	f.options.Log.Error("a hook failed, and codex continued without its answer", "event", event, "thread", thread, "turn", turn)
-	if f.options.Mode() != config.Enforce || turn == "" {
-		return
-	}
-	go func() { // a goroutine, because this handler must not wait for Codex
-		ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
-		defer cancel()
-		if _, err := f.peer.Call(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil {
-			f.options.Log.Error("the turn whose hook failed could not be interrupted", "thread", thread, "turn", turn, "error", err)
+	why := reportedBy(params.Get("run"))
+	f.options.Log.Error("a hook failed, and codex continued without its answer", "event", event, "thread", thread, "turn", turn, "reason", why)
+	enforced := f.options.Mode() == config.Enforce && turn != ""
+	go func() { // a goroutine, because this handler must not wait for Codex or for the log
+		if enforced {
+			f.interrupt(ctx, thread, turn)
 		}
+		f.options.Failed(ctx, thread, turn, event, why)
 	}()
+}
+
+// interrupt interrupts a turn.
+func (f *Feature) interrupt(ctx context.Context, thread, turn string) {
+	ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
+	defer cancel()
+	if _, err := f.peer.Call(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil {
+		f.options.Log.Error("the turn whose hook failed could not be interrupted", "thread", thread, "turn", turn, "error", err)
+	}
+}
+
+// reportedBy returns the texts that Codex reports about a run of a hook.
+func reportedBy(run rpc.Value) string {
+	var texts []string
+	for entry := range run.Get("entries").Elements() {
+		if text, ok := entry.Get("text").Text(); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // handleThreadClosed forgets a thread. If another client has it open, a thread/closed is an old one.

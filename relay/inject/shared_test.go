@@ -1,6 +1,7 @@
 package inject_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestClientsDoNotWaitForEachOther(t *testing.T) {
 		Plan:     func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
 		Mode:     func() config.Mode { return config.Enforce },
 		IsShared: func(string) bool { return true },
+		Failed:   func(context.Context, string, string, string, string) {},
 		Log:      slog.New(slog.DiscardHandler),
 	}
 	all := inject.New(inject.Options{})

@@ -1,0 +1,112 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+// warning is Codex's notification with a sentence for the user of a thread. Measured with codex-acp
+// 2.6.0: it shows the sentence in its chat.
+const warning = "warning"
+
+// maxWarning bounds the sentence of a warning, in bytes.
+const maxWarning = 2000
+
+// WarnRefusedCall tells the user that a tool call was refused, once for each call. what is the command,
+// the files or the tool, and reason has the rule and its place. It must not be called for a call that
+// the user has declined. Clients that know the bridge get bridge/policy/applied instead.
+func (g *Guard) WarnRefusedCall(thread, turn, id, what, reason string) {
+	if id != "" && !g.calls.refuse(turnOf{thread, turn}, id) {
+		return
+	}
+	if what = strings.Join(strings.Fields(what), " "); what == "" {
+		what = "a tool call"
+	}
+	g.warnThread(thread, "codex-bridge has refused "+clip(what)+": "+reason)
+}
+
+// warnThread sends the client a warning for the user of a thread, or for a subagent's thread of its
+// root.
+func (g *Guard) warnThread(thread, sentence string) {
+	if g.knowsBridge != nil && g.knowsBridge() || g.peer == nil || g.peer.OptedOut(warning) || !g.isOpened(thread) {
+		return
+	}
+	if len(sentence) > maxWarning {
+		sentence = strings.ToValidUTF8(sentence[:maxWarning], "") + "…"
+	}
+	g.peer.Notify(warning, map[string]any{"threadId": g.Session(thread), "message": sentence})
+}
+
+// warnRefusal is WarnRefusedCall for a decision of the policy. The client gets the refusals of its own
+// requests as errors.
+func (g *Guard) warnRefusal(a Applied) {
+	if a.Error == nil || a.ItemID == "" || a.ThreadID == "" {
+		return
+	}
+	g.WarnRefusedCall(a.ThreadID, a.TurnID, a.ItemID, a.What, a.Error.Sentence())
+}
+
+// FailedHook logs that Codex went on without the answer of a hook of the bridge, for which the turn is
+// interrupted under enforce, and tells the user, both once for each turn. event is Codex's name of the
+// hook, and why what Codex reports.
+func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string) {
+	p := g.policies(thread)[0]
+	if p.Mode() == config.Off {
+		return
+	}
+	reason := fmt.Sprintf("the bridge's hook %s did not run or has failed, so the bridge could not decide a call, which Codex may have run", clip(event))
+	if why = strings.Join(strings.Fields(why), " "); why != "" {
+		reason += "; Codex reports: " + clip(why)
+	}
+	const method = "hook/completed"
+	const hint = "check that the thread's folder exists and that the machine can start processes, then send the message again"
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{Method: method, Rule: "policy.mode", Reason: reason, Hint: hint})}
+	if g.failedHooks.add(thread + " " + turn) {
+		g.logDecision(p.Mode(), method, d)
+		_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn}, d) // the turn is interrupted even if this fails
+	}
+	if p.Mode() != config.Enforce || !g.notices.add("hook "+thread+" "+turn) {
+		return
+	}
+	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn}, d)
+	g.warnThread(thread, "codex-bridge has interrupted the turn: "+reason+"; "+hint+".")
+}
+
+// checkFolder refuses a request that makes the model work in a folder in which Codex can't start the
+// bridge's hooks.
+//
+// Measured with Codex 0.169: in a folder that was removed, Codex runs a command without the hook.
+func checkFolder(call *bridge.ClientMessage, state policy.State) *rpc.Error {
+	row, known := methods.Lookup(methods.ClientRequest, call.Method)
+	if !known || !row.RunsModel() || state.Thread == nil {
+		return nil
+	}
+	folder := cmp.Or(textOf(call, "cwd"), state.Thread.Cwd, state.Thread.Workspace)
+	if !filepath.IsAbs(folder) {
+		return nil // the policy decides about it
+	}
+	_, err := os.Stat(folder + string(filepath.Separator) + ".") // fails also if the folder can't be entered
+	if err == nil {
+		return nil
+	}
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		Method: call.Method, Rule: "policy.mode", Field: "cwd",
+		Reason: fmt.Sprintf("Codex can't start the bridge's hooks in the folder %s: %v", folder, err),
+		Hint:   "create the folder again, or start a thread in another one",
+	})
+}

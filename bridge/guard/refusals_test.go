@@ -1,0 +1,60 @@
+package guard_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The user reads the refusal of a call once, whoever reports it, and why a turn ends without a hook.
+func TestUserReadsRefusals(t *testing.T) {
+	b := &book{}
+	c, g, w := converse(t, strictPolicy, b)
+	opens(c, "thread/start", "t1", "untrusted")
+	use := bash(t, "git push", w.StartFolder)
+	use.ID = "call"
+	if refusal := g.StartCall(t.Context(), "t1", "u", use.ID, "", nil); refusal != "" {
+		t.Fatal(refusal)
+	}
+	for range 2 {
+		if g.Tool(t.Context(), "t1", "u", use, []byte("call")).Refusal == "" {
+			t.Error("the call is not refused")
+		}
+		g.WarnRefusedCall("t1", "u", use.ID, "git push", "a handler denies it")
+		g.FailedHook(t.Context(), "t1", "u", "preToolUse", "No such\nfile")
+	}
+	for _, want := range []string{
+		"codex-bridge has refused git push: Pushing is done by people: git push. The setting is policy.rule in user ",
+		"codex-bridge has interrupted the turn: the bridge's hook preToolUse did not run or has failed, ",
+	} {
+		if line := <-c.EditorReceives(); !strings.Contains(line, `"method":"warning"`) || !strings.Contains(line, `"threadId":"t1"`) || !strings.Contains(line, want) {
+			t.Errorf("the user reads %s", line)
+		}
+	}
+	g.WarnRefusedCall("t9", "u", "other", "git push", "its thread is unknown to the client")
+	g.WarnRefusedCall("t1", "u", "", "", "the last one")
+	if line := <-c.EditorReceives(); !strings.Contains(line, "codex-bridge has refused a tool call: the last one") {
+		t.Errorf("the user reads %s", line)
+	}
+	failed := b.entries[1] // between two refusals
+	if n := len(b.entries); n != 3 || failed.Method != "hook/completed" || failed.Verdict != "deny" || failed.Turn != "u" || !strings.Contains(failed.Reason, "No such file") {
+		t.Errorf("%d entries; the last is %+v", n, failed)
+	}
+}
+
+// Codex can't start a hook in a folder that was removed, so a turn there is refused, and logged.
+func TestTurnInRemovedFolder(t *testing.T) {
+	b := &book{}
+	c, _, w := converse(t, strictPolicy, b)
+	opens(c, "thread/start", "t1", "untrusted")
+	if err := os.Remove(w.StartFolder); err != nil {
+		t.Fatal(err)
+	}
+	c.EditorSends(`{"id":1,"method":"turn/start","params":{"threadId":"t1","input":[]}}`)
+	if line := <-c.EditorReceives(); !strings.Contains(line, "can't start the bridge's hooks in the folder "+w.StartFolder) || !strings.Contains(line, "create the folder again") {
+		t.Errorf("the client gets %s", line)
+	}
+	if len(b.entries) != 1 || b.entries[0].Verdict != "deny" || b.entries[0].Method != "turn/start" {
+		t.Errorf("the log has %+v", b.entries)
+	}
+}
