@@ -20,6 +20,8 @@
 //   - Responses to Codex's requests, and urgent requests (Options.Urgent: interrupts), wait for
 //     no other message.
 //   - Messages of different threads do not wait for each other.
+//   - Requests that change nothing (Options.Reads) do not wait for a message whose handler waits for
+//     long, such as for a locked log: ClientMessage.LetReadsPass.
 //   - A message that no route wants keeps its order with all others. Without a policy these are
 //     all messages.
 //

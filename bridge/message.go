@@ -17,11 +17,20 @@ type ClientMessage struct {
 	// Line is the line that Codex gets.
 	Line []byte
 
-	internal   bool          // sent by Conn.CallAsClient
-	reading    *atomic.Int32 // state of the reading goroutine if that handles the message, else nil
-	reply      []byte
-	onResponse []func(*ServerResponse)
-	async      func(context.Context, *AsyncRequest)
+	internal     bool          // sent by Conn.CallAsClient
+	letReadsPass func()        // nil: the message has no place in the order
+	reading      *atomic.Int32 // state of the reading goroutine if that handles the message, else nil
+	reply        []byte
+	onResponse   []func(*ServerResponse)
+	async        func(context.Context, *AsyncRequest)
+}
+
+// LetReadsPass lets requests that change nothing (Options.Reads) go on before the message, while its
+// handler waits for long. Any goroutine may call it.
+func (c *ClientMessage) LetReadsPass() {
+	if c.letReadsPass != nil {
+		c.letReadsPass()
+	}
 }
 
 // HandleAsync answers the request by f, which runs in a new goroutine. Codex and later features

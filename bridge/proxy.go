@@ -31,8 +31,10 @@ type Options struct {
 	// connection to an Upstream that has not exited. It may be nil.
 	OnExit func(*os.ProcessState)
 	// Enforces reports whether a policy is enforced; nil means false.
-	Enforces   func() bool
-	Urgent     []string      // methods that do not wait and have twice the limits
+	Enforces func() bool
+	Urgent   []string // methods that do not wait and have twice the limits
+	// Reads reports whether a request with this method changes nothing; nil means false.
+	Reads      func(method string) bool
 	ByteCounts *ByteCounts   // may be nil
 	Observer   Observer      // may be nil
 	MaxMessage int           // bytes of a client's message or a wanted one of Codex

@@ -154,6 +154,7 @@ const (
 func (r *reader) takeTurn(at order, msg *ClientMessage, handle func()) (kept, replaced bool) {
 	p := r.p
 	t := &turn{order: at, bytes: len(msg.Bytes())}
+	msg.letReadsPass = func() { p.state.letReadsPass(t) }
 	t.start = func() {
 		defer p.state.endTurn(t)
 		handle()

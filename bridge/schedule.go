@@ -12,6 +12,8 @@ import (
 type schedule struct {
 	// lanes are the lanes with a message being handled, and the messages queued behind it.
 	lanes map[string][]*turn
+	// yielding are the messages being handled that let reads pass, by lane.
+	yielding map[string]*turn
 	// backlog is the queue behind an exclusive message that is handled, or is first in it.
 	backlog       []*turn
 	exclusive     bool // an exclusive message is being handled
@@ -25,6 +27,7 @@ type turn struct {
 	order
 	bytes int
 	start func() // called in a new goroutine if the turn does not come at once
+	ended bool
 }
 
 // order determines which other messages a message waits for.
@@ -38,6 +41,8 @@ type order struct {
 	immediate bool
 	// unbounded: the limits do not apply.
 	unbounded bool
+	// reads: a request that changes nothing. It does not wait for a message that lets reads pass.
+	reads bool
 }
 
 const (
@@ -51,7 +56,9 @@ const (
 	maxWaiting = 16 << 20
 )
 
-func newSchedule() schedule { return schedule{lanes: make(map[string][]*turn)} }
+func newSchedule() schedule {
+	return schedule{lanes: make(map[string][]*turn), yielding: make(map[string]*turn)}
+}
 
 // orderOf returns the order of a request or notification.
 func (p *Proxy) orderOf(m *rpc.Message) order {
@@ -61,10 +68,11 @@ func (p *Proxy) orderOf(m *rpc.Message) order {
 	case p.isUrgent(m.Method):
 		return order{immediate: true}
 	}
+	reads := p.opts.Reads != nil && p.opts.Reads(m.Method)
 	if id, ok := m.Params.Get("threadId").Text(); ok {
-		return order{lane: threadLane + id}
+		return order{lane: threadLane + id, reads: reads}
 	}
-	return order{lane: sharedLane, parallel: m.Method == "thread/start"}
+	return order{lane: sharedLane, parallel: m.Method == "thread/start", reads: reads}
 }
 
 // isIdle reports whether no message is queued or being handled.
@@ -110,6 +118,10 @@ func (s *schedule) enter(t *turn) bool {
 		return true
 	}
 	if waits, busy := s.lanes[t.lane]; busy {
+		if t.reads && len(waits) == 0 && s.yielding[t.lane] != nil {
+			s.pass(t)
+			return true
+		}
 		s.lanes[t.lane] = append(waits, t)
 		return false
 	}
@@ -126,6 +138,30 @@ func (s *schedule) occupy(t *turn) {
 	s.lanes[t.lane] = nil
 }
 
+// pass makes t a message being handled in a lane of its own.
+func (s *schedule) pass(t *turn) {
+	t.parallel = true
+	s.occupy(t)
+}
+
+// letReadsPass starts the reads that come next in the lane of t, and lets later ones pass, while t is
+// being handled.
+func (c *conversation) letReadsPass(t *turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.schedule
+	if t.ended || t.immediate || t.exclusive {
+		return
+	}
+	s.yielding[t.lane] = t
+	for waits := s.lanes[t.lane]; len(waits) > 0 && waits[0].reads; waits = s.lanes[t.lane] {
+		next := waits[0]
+		s.lanes[t.lane] = waits[1:]
+		s.pass(next)
+		go next.start() // ends when the message is handled
+	}
+}
+
 // endTurn removes a handled message and starts those that waited for it.
 func (c *conversation) endTurn(t *turn) {
 	c.mu.Lock()
@@ -133,6 +169,7 @@ func (c *conversation) endTurn(t *turn) {
 	s := &c.schedule
 	s.turns--
 	s.bytes -= t.bytes
+	t.ended = true
 	switch {
 	case t.immediate:
 	case t.exclusive:
@@ -155,6 +192,7 @@ func (c *conversation) endTurn(t *turn) {
 
 // leave starts the next messages of a lane.
 func (s *schedule) leave(lane string) {
+	delete(s.yielding, lane)
 	for waits := s.lanes[lane]; len(waits) > 0; waits = waits[1:] {
 		next := waits[0]
 		if !next.parallel {

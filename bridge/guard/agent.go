@@ -20,12 +20,9 @@ func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session stri
 	}
 	d := p.DecideAgent(method, use, g.currentState(rpc.Value{}))
 	g.logDecision(p.Mode(), method, d)
-	err := g.record(ctx, p.Mode(), subject{method: method, thread: session, line: line}, d)
+	d = g.recordEffect(ctx, p.Mode(), subject{method: method, thread: session, line: line}, d)
 	if p.Mode() != config.Enforce {
 		return ask
-	}
-	if err != nil && d.Err == nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Verdict != policy.Pass {
 		g.notifyListeners(method, Applied{What: use.Summary()}, d)
@@ -56,12 +53,9 @@ func (g *Guard) Model(ctx context.Context, method string, m policy.Model) (polic
 	allowed, d := p.DecideModel(method, m)
 	g.logDecision(p.Mode(), method, d)
 	line, _ := json.Marshal(m) // the fields are strings
-	err := g.record(ctx, p.Mode(), subject{method: method, line: line}, d)
+	d = g.recordEffect(ctx, p.Mode(), subject{method: method, line: line}, d)
 	if p.Mode() != config.Enforce {
 		return m, nil
-	}
-	if err != nil && d.Err == nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Verdict != policy.Pass {
 		g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)

@@ -32,6 +32,7 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 			if about.facts = requestFacts(policies, msg.Method, params, state); msg.Truncated() {
 				about.facts = unknownFacts("", "the request had more values than the bridge reads")
 			}
+			about.recordTimeout, about.canWait = shortRecordTimeout, d.Verdict == policy.Rewrite // only the shown reason
 			err := g.record(ctx, p.Mode(), about, d)
 			if p.Mode() == config.Enforce && g.applyDecision(msg, params, d, err) {
 				return
@@ -131,12 +132,9 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 	g.logDecision(p.Mode(), request.Method, d)
 	about := subjectOf(request.Method, params, r.Bytes())
 	about.facts = unknownFacts("", "it is about the client's answer")
-	err := g.record(ctx, p.Mode(), about, d)
+	d = g.recordEffect(ctx, p.Mode(), about, d)
 	if p.Mode() != config.Enforce {
 		return
-	}
-	if err != nil && d.Err == nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if r.Line = d.Message; d.Err != nil {
 		// Codex treats an error as a refusal and stops waiting.

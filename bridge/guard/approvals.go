@@ -77,6 +77,7 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 	}
 	g.logDecision(p.Mode(), request.Method, d)
 	about := subjectOf(request.Method, params, nil)
+	about.recordTimeout = shortRecordTimeout
 	if about.facts = facts; facts == "" {
 		about.facts = g.RequestFacts(request.Method, params, false)
 	}
@@ -135,8 +136,9 @@ func (g *Guard) RecordChange(ctx context.Context, request *rpc.Envelope, line []
 	d := policy.Decision{Verdict: policy.Rewrite, Changes: []policy.Change{change}}
 	g.logDecision(p.Mode(), request.Method, d)
 	about := subjectOf(request.Method, params, line)
+	about.canWait = true // the change tightens, and applies even if it can't be logged
 	about.facts = g.RequestFacts(request.Method, params, false)
-	_ = g.record(ctx, p.Mode(), about, d) // the change tightens, and applies even if it can't be logged
+	_ = g.record(ctx, p.Mode(), about, d)
 	g.notifyApplied(request.Method, request.ID, params, d)
 }
 

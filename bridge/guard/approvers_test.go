@@ -16,6 +16,7 @@ func TestCodexAsksAfterApproval(t *testing.T) {
 		"[[policy.rule]]\ncommand = \"make\"\ndecision = \"ask\"\napprovers = \"release\"\nreason = \"Two people build.\"\n" +
 		"[approvals.desk.groups.release]\nkeys = [\"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\"]\n"
 	c, g, w := withRollout(t, text, &book{}, "untrusted")
+	g.SetKnowsBridge(func() bool { return true }) // no warnings
 	if refusal := g.StartCall(t.Context(), "t1", "u", "outside", "", []byte("call")); refusal != "" {
 		t.Fatal(refusal)
 	}

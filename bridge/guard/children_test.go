@@ -39,6 +39,7 @@ func TestChildren(t *testing.T) {
 		switch {
 		case part.Name == "policy.toml":
 			g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+			g.SetKnowsBridge(func() bool { return true }) // no warnings
 			c = bridgetest.Start(t, g)
 			c.Bind("start", w.StartFolder)
 			c.Bind("file", filepath.Join(w.StartFolder, "a"))

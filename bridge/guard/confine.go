@@ -30,12 +30,9 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	}
 	const method = "hook/preToolUse"
 	g.logDecision(p.Mode(), method, d)
-	err := g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, "it depends on the user's own rules for Codex")}, d)
+	d = g.recordEffect(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, "it depends on the user's own rules for Codex")}, d)
 	if p.Mode() != config.Enforce {
 		return nil, ""
-	}
-	if err != nil && d.Err == nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	g.notifyCall(method, thread, turn, use, d)
 	if d.Err != nil {

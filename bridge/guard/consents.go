@@ -140,9 +140,7 @@ func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Me
 	if allowed { // the client may have shown only a part of the params
 		d = accept(why + " with " + string(orEmpty(m.Params)))
 	}
-	if err := a.g.record(ctx, config.Enforce, subjectOf(m.Method, m.Params, m.Bytes()), d); err != nil && d.Err == nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: err}
-	}
+	d = a.g.recordEffect(ctx, config.Enforce, subjectOf(m.Method, m.Params, m.Bytes()), d)
 	if d.Verdict == policy.Deny {
 		a.g.notifyApplied(m.Method, m.ID, m.Params, d)
 	}

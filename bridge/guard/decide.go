@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
@@ -56,14 +57,8 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		}
 	}
 	g.logDecision(p.Mode(), call.Method, d)
-	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
-	if err == nil && d.Verdict != policy.Deny {
-		err = g.recordCommand(ctx, policies, call, state)
-	}
+	d = g.recordMessage(ctx, policies, call, state, d)
 	if p.Mode() == config.Enforce {
-		if err != nil && d.Err == nil {
-			d = policy.Decision{Verdict: policy.Deny, Err: err}
-		}
 		if d.Verdict != policy.Pass {
 			g.notifyApplied(call.Method, call.ID, call.Params, d)
 		}
@@ -117,13 +112,31 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	return nil
 }
 
-// recordCommand logs the exceptions by which a command of the client passes.
-func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State) *rpc.Error {
+// slowRecord is when a message that waits for the decision log lets others go on.
+const slowRecord = 100 * time.Millisecond
+
+// recordMessage logs the decision about a message of the client, and the exceptions by which it passes.
+// It returns the decision that applies. If the log is locked, requests that change nothing go on.
+func (g *Guard) recordMessage(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State, d policy.Decision) policy.Decision {
+	defer time.AfterFunc(slowRecord, call.LetReadsPass).Stop()
+	d = g.recordEffect(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
+	if d.Verdict == policy.Deny {
+		return d
+	}
+	return g.recordCommand(ctx, policies, call, state, d)
+}
+
+// recordCommand logs the exceptions by which a command of the client passes. It returns the decision
+// that applies: d, or a refusal.
+func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State, d policy.Decision) policy.Decision {
 	var used []rules.Exception
 	for _, p := range policies {
 		used = policy.AddExceptions(used, p.CommandExceptions(call.Message, state))
 	}
-	return g.recordExceptions(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), used)
+	if err := g.recordExceptions(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), used); err != nil {
+		return policy.Decision{Verdict: policy.Deny, Err: err}
+	}
+	return d
 }
 
 // unsubscribe handles thread/unsubscribe: the thread takes no more turns. Requests that open the

@@ -124,7 +124,7 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 		}
 		g.log.Warn(text)
 		err := g.recorder.Append(context.Background(), store.Decision{
-			Time: time.Now(), Client: g.clientName(), Method: method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text,
+			Time: time.Now(), Client: g.clientName(), Method: method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text, CanWait: true,
 		})
 		if err != nil {
 			g.log.Error("a notice can't be written to the decision log", "error", err)

@@ -136,7 +136,7 @@ func (g *Guard) recordPolicyChange(threads int) {
 	summary := fmt.Sprintf("the configuration has changed; %d open threads are still checked against the policies under which they were opened; "+
 		"open them again to apply only the new policy", threads)
 	g.log.Warn(summary)
-	_ = g.record(context.Background(), config.Enforce, subject{method: "bridge/config/changed"}, policy.Decision{
+	_ = g.record(context.Background(), config.Enforce, subject{method: "bridge/config/changed", canWait: true}, policy.Decision{
 		Verdict: policy.Rewrite, Changes: []policy.Change{{Field: "policy", Rule: "policy", Reason: summary}},
 	})
 }

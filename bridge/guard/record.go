@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 
 // Recorder is the decision log.
 type Recorder interface {
-	// Append returns when the decision is stored so that a crash can't lose it.
+	// Append returns when the decision is stored so that a crash can't lose it. A decision with CanWait
+	// may be stored later if the log is away.
 	Append(context.Context, store.Decision) error
 }
 
@@ -28,21 +30,40 @@ type noRecord struct{}
 
 func (noRecord) Append(context.Context, store.Decision) error { return nil }
 
-// recordTimeout bounds the time to write one decision.
-const recordTimeout = 10 * time.Second
+const (
+	// recordTimeout bounds the time to write one decision.
+	recordTimeout = 10 * time.Second
+	// shortRecordTimeout is for answers to Codex's requests: later messages of Codex wait meanwhile, and
+	// the user can give the answer, too.
+	shortRecordTimeout = 2 * time.Second
+)
+
+// recordEffect is record for a decision that must not take effect without its entry. It returns the
+// decision that applies: d, or a refusal, which is logged, too.
+func (g *Guard) recordEffect(ctx context.Context, mode config.Mode, m subject, d policy.Decision) policy.Decision {
+	err := g.record(ctx, mode, m, d)
+	if err == nil || d.Err != nil || mode != config.Enforce {
+		return d
+	}
+	d = policy.Decision{Verdict: policy.Deny, Err: err}
+	_ = g.record(ctx, mode, m, d) // written when the log can be written again
+	return d
+}
 
 // record logs a decision that changed or refused something, before its effect. If it can't be
-// written, the effect must not happen: record returns the error for the client. It also records a
-// message that was refused because its context is done.
+// written, the effect must not happen: record returns the error for the client. A refusal, and what
+// audit only logs, needs no entry. It also records a message that was refused because its context is
+// done.
 func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d policy.Decision) *rpc.Error {
 	if d.Verdict == policy.Pass {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(m.recordTimeout, recordTimeout))
 	defer cancel()
 	entry := store.Decision{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
 		Mode: string(mode), Verdict: string(d.Verdict), Message: store.Sum(bytes.TrimSpace(m.line)), Facts: m.facts,
+		CanWait: m.canWait || d.Verdict == policy.Deny || mode != config.Enforce,
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Field)
@@ -88,7 +109,9 @@ const maxReasons = 20
 type subject struct {
 	method, thread, turn string
 	line                 []byte
-	facts                string // Decision.Facts
+	facts                string        // Decision.Facts
+	canWait              bool          // Decision.CanWait, whatever the verdict
+	recordTimeout        time.Duration // 0: recordTimeout
 }
 
 // subjectOf returns the subject of a message with these params.

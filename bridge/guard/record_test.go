@@ -63,10 +63,10 @@ editor> {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
 `)
 	want := []store.Decision{
-		{Client: "ed 2", Method: "fs/writeFile", Mode: "enforce", Verdict: "deny", Rule: "policy.methods"},
+		{Client: "ed 2", Method: "fs/writeFile", Mode: "enforce", Verdict: "deny", Rule: "policy.methods", CanWait: true},
 		{Client: "ed 2", Method: "thread/start", Mode: "enforce", Verdict: "rewrite", Rule: "policy.approval", Fields: []string{"params.approvalPolicy"}},
-		{Client: "ed 2", Method: "thread/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.approval", Fields: []string{"result.approvalPolicy"}},
-		{Client: "ed 2", Method: "turn/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.mode", Fields: []string{"params.threadId"}},
+		{Client: "ed 2", Method: "thread/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.approval", Fields: []string{"result.approvalPolicy"}, CanWait: true},
+		{Client: "ed 2", Method: "turn/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.mode", Fields: []string{"params.threadId"}, CanWait: true},
 	}
 	if diff := cmp.Diff(want, b.entries, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -52,7 +52,7 @@ func (g *Guard) warnThread(thread, sentence string) {
 // warnRefusal is WarnRefusedCall for a decision of the policy. The client gets the refusals of its own
 // requests as errors.
 func (g *Guard) warnRefusal(a Applied) {
-	if a.Error == nil || a.ItemID == "" || a.ThreadID == "" {
+	if a.Error == nil || a.ItemID == "" || a.ThreadID == "" || a.Error.Rule == "approvals.shared" { // the user has declined an equal call
 		return
 	}
 	g.WarnRefusedCall(a.ThreadID, a.TurnID, a.ItemID, a.What, a.Error.Sentence())

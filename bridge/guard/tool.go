@@ -153,20 +153,21 @@ func (g *Guard) RecordExceptions(ctx context.Context, thread, turn string, call 
 	const method = "hook/preToolUse"
 	mode := g.policies(thread)[0].Mode()
 	err := g.recordExceptions(ctx, mode, subject{method: method, thread: thread, turn: turn, line: call, facts: r.Facts}, r.Exceptions)
-	if err == nil || mode != config.Enforce {
+	if err == nil {
 		return ""
 	}
 	return err.Message
 }
 
-// recordExceptions logs the use of exceptions.
+// recordExceptions logs the use of exceptions. The error is the refusal of a call under enforce whose
+// exceptions can't be logged.
 func (g *Guard) recordExceptions(ctx context.Context, mode config.Mode, about subject, used []rules.Exception) *rpc.Error {
 	if len(used) == 0 || mode == config.Off {
 		return nil
 	}
 	d := policy.UseExceptions(used)
 	g.logDecision(mode, about.method, d)
-	return g.record(ctx, mode, about, d)
+	return g.recordEffect(ctx, mode, about, d).Err
 }
 
 // with adds the approvers of a decision. A call stays in the sandbox only if the bridge is sure of that.

@@ -38,6 +38,9 @@ type Decision struct {
 	Fields  []string // that the bridge changed or refused
 	Message string   // Sum of the message, not its content; may be empty
 	Facts   string   // policy.Facts as JSON; may be empty
+	// CanWait marks a decision that holds without its entry, such as a refusal. It is not stored; see
+	// Backlog.
+	CanWait bool
 }
 
 // Sum returns the SHA-256 in hex by which the log names a message.

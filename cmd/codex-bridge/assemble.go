@@ -113,6 +113,7 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 		AnswerAll:  func() bool { return client != nil || a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
+		Reads:      isRead,
 		OnExit:     func(state *os.ProcessState) { a.hello.NotifyExited(state) },
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
@@ -214,6 +215,12 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	})
 	a.addRecorders(tracer, report, line)
 	return nil
+}
+
+// isRead reports whether a request of the client changes nothing.
+func isRead(method string) bool {
+	row, known := methods.Lookup(methods.ClientRequest, method)
+	return known && row.Class == methods.Read
 }
 
 // enforceable returns the oldest Codex with which a policy is enforced. A lower codex.min_version does

@@ -32,7 +32,7 @@ type listDecisionsCmd struct {
 	Since   timeFlag `placeholder:"TIME" help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 	Thread  string   `help:"Only decisions of a thread."`
 	Method  string   `help:"Only decisions about a method."`
-	Verdict string   `help:"Only decisions with a verdict: pass, rewrite, deny or accept."`
+	Verdict string   `help:"Only decisions with a verdict: pass, rewrite, deny, accept or missing."`
 	Limit   int      `help:"The number of decisions, the newest; 0 for all." default:"50"`
 	JSON    bool     `help:"Print JSON." name:"json"`
 
@@ -83,7 +83,7 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 
 // checkVerdict returns an error for a verdict that no decision has.
 func (c listDecisionsCmd) checkVerdict() error {
-	known := []string{string(policy.Pass), string(policy.Rewrite), string(policy.Deny), string(policy.Accept)}
+	known := []string{string(policy.Pass), string(policy.Rewrite), string(policy.Deny), string(policy.Accept), store.VerdictMissing}
 	if c.Verdict == "" || slices.Contains(known, c.Verdict) {
 		return nil
 	}

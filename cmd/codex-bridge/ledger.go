@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/config"
@@ -14,50 +16,69 @@ import (
 )
 
 // ledger writes decisions to the decision log. It opens the state with the first decision, so
-// that a conversation without one creates no state. After a failure it tries again with the
-// next decision. Its methods may be called concurrently.
+// that a conversation without one creates no state. After a failure it tries again. While the log is
+// away, refusals are kept; see store.Backlog. Its methods may be called concurrently.
 type ledger struct {
 	url      string
 	redactor redact.Redactor
+	backlog  *store.Backlog
+	log      *slog.Logger
 
+	opening chan struct{} // holds a value while no goroutine opens the store
 	mu      sync.Mutex
 	opened  *store.Store
 	shipper *fleet.Shipper // nil: no fleet log
 }
 
 func newLedger(cfg *config.Config) *ledger {
-	return &ledger{url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, secrets(cfg)...)}
+	l := &ledger{
+		url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, secrets(cfg)...), log: logger(cfg), opening: make(chan struct{}, 1),
+	}
+	l.opening <- struct{}{}
+	l.backlog = store.NewBacklog(l.write, l.log)
+	return l
 }
 
 const (
 	maxReason = 2 << 20 // characters of a reason that are kept
 	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
+	// backlogGrace is the time at the end for decisions that the log did not take before.
+	backlogGrace = 3 * time.Second
 )
 
 // Append implements guard.Recorder. It redacts secrets in the reason and the facts. It records the reason of
 // a user's approval in full, in several entries if needed.
 func (l *ledger) Append(ctx context.Context, d store.Decision) error {
-	s, err := l.store(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.wakeShipper()
 	d.Reason = l.redactor.Text(d.Reason)
 	d.Facts = l.redactor.Facts(d.Facts)
+	appendOne := l.backlog.Append
+	if d.CanWait {
+		appendOne = l.backlog.Keep
+	}
 	if d.Rule != approvals.RulePerson {
-		return s.Append(ctx, d)
+		return appendOne(ctx, d)
 	}
 	parts := split(d.Reason, maxPart)
 	for i, part := range parts {
 		if d.Reason = part; len(parts) > 1 {
 			d.Reason = fmt.Sprintf("(%d/%d) %s", i+1, len(parts), part)
 		}
-		if err := s.Append(ctx, d); err != nil {
+		if err := appendOne(ctx, d); err != nil {
 			return err
 		}
 		d.Facts = "" // the first entry has them
 	}
 	return nil
+}
+
+// write writes one decision to the store.
+func (l *ledger) write(ctx context.Context, d store.Decision) error {
+	s, err := l.store(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.wakeShipper()
+	return s.Append(ctx, d)
 }
 
 func (l *ledger) wakeShipper() {
@@ -81,22 +102,49 @@ func split(text string, size int) (parts []string) {
 	return append(parts, text)
 }
 
+// store returns the open store. It waits for another goroutine that opens it until ctx ends.
 func (l *ledger) store(ctx context.Context) (*store.Store, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.opened != nil {
-		return l.opened, nil
+	if s := l.current(); s != nil {
+		return s, nil
+	}
+	select {
+	case <-l.opening:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the state can't be opened: %w", context.Cause(ctx))
+	}
+	defer func() { l.opening <- struct{}{} }()
+	if s := l.current(); s != nil {
+		return s, nil
 	}
 	folder, err := store.Folder()
 	if err != nil {
 		return nil, fmt.Errorf("can't find the state folder: %w", err)
 	}
-	l.opened, err = store.Open(ctx, store.Options{Folder: folder, URL: l.url})
-	return l.opened, err
+	s, err := store.Open(ctx, store.Options{Folder: folder, URL: l.url})
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.opened = s
+	l.mu.Unlock()
+	return s, nil
 }
 
-// Close sends the rest to the fleet log, within fleetGrace, and closes the state, if it was opened.
+// current returns the store; nil if it is not open.
+func (l *ledger) current() *store.Store {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
+}
+
+// Close writes what is kept, within backlogGrace, sends the rest to the fleet log, within fleetGrace, and
+// closes the state, if it was opened.
 func (l *ledger) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), backlogGrace)
+	defer cancel()
+	if lost := l.backlog.Close(ctx); lost > 0 {
+		l.log.Error("the decision log lacks refusals of this process: it could not be written until the end", "decisions", lost)
+	}
 	l.mu.Lock()
 	shipper := l.shipper
 	l.shipper = nil

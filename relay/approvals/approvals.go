@@ -297,6 +297,7 @@ func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, known 
 		return
 	}
 	f.Log.Error("approval not logged, so it does not count", "method", asked.Method, "error", err)
+	f.logDecision(ctx, asked, policy.Deny, RuleStore, "the user's approval can't be written to the decision log, so it does not count")
 	r.Line = append(rpc.EncodeResult(asked.ID, result(asked.Method, asked.Root().Get("params"), answer.Unavailable)), '\n')
 }
 

@@ -69,6 +69,7 @@ escalation = "ask"
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	g := guard.New(p, world, log, quiet)
+	g.SetKnowsBridge(func() bool { return true }) // no warnings
 	current := func() config.Approvals {
 		return config.Approvals{Remember: remember, TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(timeout)}
 	}

@@ -19,8 +19,12 @@ type DecisionLog interface {
 	Append(context.Context, store.Decision) error
 }
 
-// RulePerson is the rule of a person's decision.
-const RulePerson = "approvals.person"
+// RulePerson is the rule of a person's decision. RuleStore is that of a refusal because such a decision
+// can't be logged.
+const (
+	RulePerson = "approvals.person"
+	RuleStore  = "store"
+)
 
 // maxRecord is the maximum length of a consent's record in bytes.
 const maxRecord = 1 << 20
@@ -110,7 +114,7 @@ func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client
 	return to.Append(ctx, store.Decision{
 		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: string(mode),
 		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
-		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts,
+		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts, CanWait: mode != config.Enforce,
 	})
 }
 

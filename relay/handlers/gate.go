@@ -280,7 +280,8 @@ func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, resul
 	}
 	if err := g.recordConsent(ctx, q, result); err != nil {
 		g.options.Log.Error("approval not logged, so it does not count", "method", q.method, "error", err)
-		return false, errors.New("the user's approval can't be written to the decision log")
+		const why = "the user's approval can't be written to the decision log"
+		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, approvals.RuleStore, why))
 	}
 	g.options.Calls.accept(q)
 	if answer.span != approvals.Off {
