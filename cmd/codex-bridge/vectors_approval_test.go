@@ -192,6 +192,7 @@ func TestApprovalVectorsCases(t *testing.T) {
 		in := c.Input
 		if in.PolicyOutcome != "" && len(c.ApprovalCalls) == 0 {
 			ruled := atTerminal(t, rulesDeny)
+			ruled.turn(turnOf(t, in.Params))
 			got, shown := ruled.ask(in.Method, in.Params, reaction{line: "y"})
 			sameJSON(t, c.Response, got.Get("result").Raw())
 			if shown != "" {

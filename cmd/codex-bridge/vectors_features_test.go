@@ -32,7 +32,7 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestSandboxPolicyVectors":            "*turns.Feature",
 		"TestApprovalVectorsDecisions":        "*follow.Person",
 		"TestApprovalVectorsMatrix":           "*follow.Person",
-		"TestApprovalVectorsCases":            "*guard.Guard",
+		"TestApprovalVectorsCases":            "*follow.Person",
 		"TestSteeringVectors":                 "*turns.Feature",
 		"TestThreadDecisionVectors":           "*threads.Feature",
 		"TestPolicyFingerprintVectors":        "*threads.Feature",
