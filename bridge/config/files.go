@@ -12,8 +12,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/adrg/xdg"
-
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -31,17 +29,14 @@ func Discover(workspace string) Options {
 	opts := Options{
 		Managed:      managedFile(),
 		Workspace:    workspace,
-		Home:         xdg.Home,
 		Requirements: setting.RequirementsPath(runtime.GOOS, os.Getenv("ProgramData")),
 	}
 	if name, set := os.LookupEnv(EnvConfig); set {
 		opts.User, opts.UserRequired = name, name != ""
 	} else {
-		opts.User = filepath.Join(xdg.ConfigHome, "codex-bridge", "config.toml")
+		opts.User, opts.UserError = userFile()
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		opts.Home = home
-	}
+	opts.Home, _ = Home() // without one, ~ is an error
 	return opts
 }
 
@@ -95,7 +90,8 @@ func readAll(opts Options) []source {
 	return list
 }
 
-// readFiles reads the files. It skips missing ones, except a required one.
+// readFiles reads the files. It skips missing ones, except a required one. A file of the user or the
+// machine that can't be looked for is an error: its policy must not be lost.
 func readFiles(opts Options) []source {
 	var list []source
 	add := func(layer Layer, file string, required bool) {
@@ -103,6 +99,9 @@ func readFiles(opts Options) []source {
 			return
 		}
 		text, err := readFile(file, layer != Workspace)
+		if link := brokenLink(file); link != "" && layer != Workspace && errors.Is(err, fs.ErrNotExist) {
+			required, err = true, newError("can't be read: the target of the link "+link+" is missing", "restore the target, or remove the link")
+		}
 		if required || !errors.Is(err, fs.ErrNotExist) {
 			list = append(list, source{layer: layer, file: file, text: text, err: readError(file, err)})
 		}
@@ -111,7 +110,11 @@ func readFiles(opts Options) []source {
 	if opts.Candidate != opts.Managed {
 		add(Managed, opts.Candidate, true)
 	}
-	add(User, opts.User, opts.UserRequired)
+	if opts.UserError != nil {
+		list = append(list, source{layer: User, file: opts.User, err: opts.UserError})
+	} else {
+		add(User, opts.User, opts.UserRequired)
+	}
 	if opts.Workspace != "" {
 		for _, file := range WorkspaceFiles(opts.Workspace) {
 			add(Workspace, file, false)

@@ -8,16 +8,12 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/config"
-
-	"github.com/adrg/xdg"
 )
 
 func TestDiscover(t *testing.T) {
-	t.Cleanup(xdg.Reload) // after the variables are restored
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "xdg"))
-	xdg.Reload()
 
 	t.Run("default", func(t *testing.T) {
 		t.Setenv(config.EnvConfig, "")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -17,6 +18,46 @@ func managedFile() string {
 		return "/Library/Application Support/codex-bridge/config.toml"
 	}
 	return "/etc/codex-bridge/config.toml"
+}
+
+// homeVariable names the home folder.
+const homeVariable = "HOME"
+
+func defaultConfigHome() (string, error) {
+	home, err := Home()
+	if err != nil {
+		return "", err
+	}
+	return configFolderIn(home), nil
+}
+
+// configFolderIn returns the folder for configuration in a home folder.
+func configFolderIn(home string) string {
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".config")
+}
+
+func defaultStateHome() (string, error) {
+	home, err := Home()
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support"), nil
+	}
+	return filepath.Join(home, ".local", "state"), nil
+}
+
+// belongsToOther reports whether a folder exists and belongs to another user than the process's.
+func belongsToOther(folder string) bool {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) != os.Geteuid()
 }
 
 // checkOwner refuses a file that another user, except root, could write. Its group may: on many

@@ -18,6 +18,22 @@ func managedFile() string {
 	return filepath.Join(dir, "codex-bridge", "config.toml")
 }
 
+// homeVariable names the home folder.
+const homeVariable = "USERPROFILE"
+
+// defaultConfigHome and defaultStateHome ask the system, which does not depend on the environment.
+func defaultConfigHome() (string, error) {
+	return windows.KnownFolderPath(windows.FOLDERID_LocalAppData, windows.KF_FLAG_DEFAULT|windows.KF_FLAG_DONT_VERIFY)
+}
+
+func defaultStateHome() (string, error) { return defaultConfigHome() }
+
+// configFolderIn returns the folder for configuration in a home folder.
+func configFolderIn(home string) string { return filepath.Join(home, "AppData", "Local") }
+
+// belongsToOther accepts all folders: the default folder is always that of the process's user.
+func belongsToOther(string) bool { return false }
+
 // checkOwner accepts all files, since modes have no meaning on Windows.
 func checkOwner(fs.FileInfo) *Error { return nil }
 

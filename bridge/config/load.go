@@ -14,6 +14,7 @@ type Options struct {
 	Candidate    string // a file that counts as one more of the machine, after Managed, so it only tightens; "": none
 	User         string // the user's file; may be missing
 	UserRequired bool   // a missing User is an error
+	UserError    *Error // why User can't be looked for; nil if it can. Load returns it
 	Workspace    string // a folder; its WorkspaceFiles are the last layers
 	Home         string // the home folder for ~; without it ~ is an error
 	// Requirements is Codex's own file of what the machine allows. Only a preset uses it: the bridge

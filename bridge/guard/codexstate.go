@@ -46,7 +46,7 @@ func readCodexConfig(file string) (read codexConfig) {
 func databaseFolders(env []string, start, codexHome string) (folders []string) {
 	add := func(from, folder string) {
 		if rest, ok := strings.CutPrefix(folder, "~"); ok && (rest == "" || rest[0] == '/') {
-			home, err := os.UserHomeDir()
+			home, err := config.Home()
 			if err != nil {
 				return
 			}

@@ -27,7 +27,7 @@ func WorldOf(c config.Codex) policy.State {
 	if dir, err := os.Getwd(); err == nil {
 		state.StartFolder, _ = filesystem{}.Canonical(dir)
 	}
-	if home, err := os.UserHomeDir(); err == nil {
+	if home, err := config.Home(); err == nil {
 		state.Home, _ = filesystem{}.Canonical(home)
 	}
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
@@ -135,14 +135,14 @@ func gitFiles(env []string) []string {
 		}
 		return value
 	}
-	home, config := value("HOME"), value("XDG_CONFIG_HOME")
+	home, folder := value("HOME"), value("XDG_CONFIG_HOME")
 	if home == "" {
-		home, _ = os.UserHomeDir()
+		home, _ = config.Home()
 	}
-	if config == "" {
-		config = filepath.Join(home, ".config")
+	if folder == "" {
+		folder = filepath.Join(home, ".config")
 	}
-	files := []string{value("GIT_CONFIG_GLOBAL"), value("GIT_CONFIG_SYSTEM"), filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config")}
+	files := []string{value("GIT_CONFIG_GLOBAL"), value("GIT_CONFIG_SYSTEM"), filepath.Join(home, ".gitconfig"), filepath.Join(folder, "git", "config")}
 	return slices.DeleteFunc(files, func(file string) bool { return !filepath.IsAbs(file) })
 }
 
@@ -234,17 +234,21 @@ func tempFolders(env []string, state policy.State) []policy.TempFolder {
 // configuration, as Codex spells the path; "" if it is unknown.
 //
 // Measured: the folder is CODEX_HOME, relative to the folder in which Codex is started; if that is
-// empty, it is .codex in the home folder.
+// empty, it is .codex in the home folder, which is HOME, relative like CODEX_HOME, or else that of the
+// user database.
 func codexHome(env []string, start string) string {
-	home, _ := os.UserHomeDir()
-	folder := ""
+	home, _ := config.DatabaseHome()
+	folder, homeVariable := "", "HOME"
+	if runtime.GOOS == "windows" {
+		homeVariable = "USERPROFILE"
+	}
 	for _, pair := range env {
 		_, value, _ := strings.Cut(pair, "=")
 		switch {
 		case value == "":
 		case isVariable(pair, "CODEX_HOME"):
 			folder = value
-		case isVariable(pair, "HOME") && runtime.GOOS != "windows":
+		case isVariable(pair, homeVariable):
 			home = value
 		}
 	}

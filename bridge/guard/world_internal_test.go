@@ -78,16 +78,20 @@ func TestTemps(t *testing.T) {
 	}
 }
 
-// Codex has no own folder without CODEX_HOME and a home folder.
+// Without CODEX_HOME and HOME, Codex's own folder is in the home folder of the user database, whatever HOME
+// is for the bridge.
 func TestCodexHomeWithoutHome(t *testing.T) {
-	t.Setenv("HOME", "")
-	t.Setenv("USERPROFILE", "")
+	home, err := config.DatabaseHome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(home, ".codex")
 	for name, test := range map[string]struct {
 		env  []string
 		want string
 	}{
-		"nothing":        {nil, ""},
-		"empty":          {[]string{"HOME=", "CODEX_HOME="}, ""},
+		"nothing":        {nil, own},
+		"empty":          {[]string{"HOME=", "CODEX_HOME="}, own},
 		"its own folder": {[]string{"CODEX_HOME=/nowhere/x"}, "/nowhere/x"},
 		"a home":         {[]string{"HOME=/nowhere"}, "/nowhere/.codex"},
 		"both":           {[]string{"CODEX_HOME=/nowhere/x", "HOME=/nowhere", "OTHER=/x"}, "/nowhere/x"},

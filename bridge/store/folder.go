@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/adrg/xdg"
+	"codex-bridge.example/bridge/config"
 )
 
 // EnvFolder is the environment variable with the state folder.
@@ -23,7 +23,11 @@ func (e *AccessError) Error() string { return e.Path + " " + e.Problem + "; " + 
 func Folder() (string, error) {
 	folder := os.Getenv(EnvFolder)
 	if folder == "" {
-		folder = filepath.Join(xdg.StateHome, "codex-bridge")
+		home, err := config.StateHome()
+		if err != nil {
+			return "", fmt.Errorf("the state folder can't be found: %w; set %s to an absolute path", err, EnvFolder)
+		}
+		folder = filepath.Join(home, "codex-bridge")
 	}
 	if !filepath.IsAbs(folder) {
 		return "", fmt.Errorf("the state folder %q is relative, but an editor can start the bridge in any folder; set %s to an absolute path", folder, EnvFolder)

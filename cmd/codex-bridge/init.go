@@ -72,7 +72,11 @@ func (c initCmd) target() (string, error) {
 	if c.Workspace {
 		return filepath.Abs(config.WorkspaceFile)
 	}
-	name := config.Discover("").User
+	files := config.Discover("")
+	name := files.User
+	if files.UserError != nil {
+		return "", files.UserError
+	}
 	if name == "" {
 		return "", fmt.Errorf("%s is set and empty, which means no user file; unset it, or use --stdout", config.EnvConfig)
 	}
@@ -101,7 +105,7 @@ func (c initCmd) loads(name, text string) error {
 	if c.Workspace {
 		files.Workspace = dir
 	} else {
-		files.User = trial
+		files.User, files.UserError = trial, nil
 	}
 	cfg, err := config.Load(files)
 	if err == nil {

@@ -78,7 +78,7 @@ func (c simulateCmd) replace(files config.Options, current *config.Config) (conf
 	case c.Managed:
 		files.Managed = c.Candidate
 	case !c.Bundle:
-		files.User, files.UserRequired = c.Candidate, true
+		files.User, files.UserRequired, files.UserError = c.Candidate, true, nil
 	case current.PolicySource.URL == "":
 		return files, &refusedArgs{"--bundle needs a [policy_source] in the configuration"}
 	default:
