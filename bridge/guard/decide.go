@@ -278,6 +278,11 @@ func (g *Guard) readDefaults(ctx context.Context, folder string) *policy.Default
 		var d *policy.Defaults
 		if d, err = policy.ParseDefaults(result); err == nil {
 			d.Cwd = folder
+			list := ReadTrustList(g.world.CodexHome)
+			if list.Err != nil {
+				g.log.Error("the list of trusted projects is not valid", "error", list.Err)
+			}
+			d.Projects.LimitUser(list.File, list.Counts)
 			return d
 		}
 	}

@@ -17,6 +17,24 @@ type Projects struct {
 	Others []string
 	// File is the user's configuration file; "" if unknown.
 	File string
+	// List is the file with the projects that the user trusts; "" if there is none, and all count that File
+	// trusts.
+	List string
+
+	user []string // those that Own trusts by the user's file
+}
+
+// LimitUser removes the trust of the user's file in projects for which counts returns false. It counts as
+// that of other sources. list is the file that counts reads.
+func (p *Projects) LimitUser(list string, counts func(project string) bool) {
+	p.List = list
+	for _, key := range p.user {
+		if !counts(key) {
+			delete(p.Own, key)
+			p.Others = append(p.Others, key)
+		}
+	}
+	slices.Sort(p.Others)
 }
 
 // trustedKeys returns the projects that Own trusts, sorted.
@@ -61,6 +79,9 @@ func (d *Defaults) parseProjects(result rpc.Value) error {
 					d.Projects.Own = make(map[string]bool)
 				}
 				d.Projects.Own[key] = is
+				if is && kind == "user" {
+					d.Projects.user = append(d.Projects.user, key)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -25,6 +26,12 @@ var trustValues = []string{trustCodex, trustUser, trustNever}
 
 // ProjectTrust returns the value of policy.project_trust.
 func (p *Policy) ProjectTrust() string { return p.trust }
+
+// TrustsAsCodex reports whether the policy leaves it to Codex which projects are trusted.
+func (p *Policy) TrustsAsCodex() bool { return p.trust == trustCodex }
+
+// TrustKey returns the spelling by which Codex looks up the trust in a folder.
+func TrustKey(folder string) string { return trustKey(folder) }
 
 // Repositories finds the project of a folder as Codex does.
 type Repositories interface {
@@ -175,11 +182,13 @@ func (c *decider) userTrust(folder string) trustLevel {
 	return level
 }
 
-func (c *decider) projects() Projects {
-	if c.st.Defaults == nil {
+func (c *decider) projects() Projects { return projectsOf(c.st) }
+
+func projectsOf(st State) Projects {
+	if st.Defaults == nil {
 		return Projects{}
 	}
-	return c.st.Defaults.Projects
+	return st.Defaults.Projects
 }
 
 // addsDistrust reports whether the overlay makes Codex distrust a folder that the user's own
@@ -238,9 +247,10 @@ func (p *Policy) TrustHint(project string, st State) string {
 		return `policy.project_trust is "never" in the configuration of codex-bridge: Codex loads no project's configuration.  ` +
 			`With "user", it loads those of projects that your Codex configuration trusts.`
 	}
-	file := "codex's config.toml"
-	if st.Defaults != nil && st.Defaults.Projects.File != "" {
-		file = st.Defaults.Projects.File
+	file := cmp.Or(projectsOf(st).File, "codex's config.toml")
+	if list := projectsOf(st).List; list != "" {
+		return "If you trust the project, add " + string(jsonString(project)) + " to the list in " + list + ", and these lines to " + file +
+			" unless it has them:\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
 	}
 	return "If you trust the project, add these lines to " + file + ":\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
 }

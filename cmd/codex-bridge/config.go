@@ -276,6 +276,15 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	return policy.New(cfg.Policy, cfg.Place)
 }
 
+// keepTrustList lists the projects that the user trusts before Codex can trust further ones by itself.
+func keepTrustList(cfg *config.Config) error {
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil || !guard.LetsCodexTrust(p) {
+		return err
+	}
+	return guard.WriteTrustList(cfg.Codex)
+}
+
 // watch makes a changed configuration effective for the next request. Of a file that is not valid the last
 // valid content stays. reloaded is called after each change, with the error of such a file.
 func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
@@ -288,6 +297,9 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 		var p *policy.Policy
 		if err == nil {
 			p, err = newPolicy(changed, log)
+		}
+		if err == nil {
+			err = keepTrustList(changed)
 		}
 		if err != nil {
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)

@@ -107,6 +107,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	all = append(all, examineRules(cfg, time.Now())...)
 	all = append(all, examineDesk(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
+	all = append(all, examineTrust(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineExposed(cfg)...)
 	all = append(all, examineLeftOvers(cfg)...)

@@ -112,6 +112,9 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := keepTrustList(cfg); err != nil {
+		return nil, err
+	}
 	shared, err := newSharedParts(cfg, command, h.record, h.log)
 	if err != nil {
 		return nil, err

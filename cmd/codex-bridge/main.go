@@ -73,6 +73,9 @@ func runAsCodex(args []string) error {
 		Args: slices.Concat(cfg.Codex.Args, args),
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv)),
 	}
+	if err := keepTrustList(cfg); err != nil {
+		return err
+	}
 	line := argv.Parse(command.Args)
 	if isDaemonCommand(line) && replacesDaemon(cfg) {
 		if done, err := runDaemonCommand(cfg, line); done {
