@@ -20,6 +20,7 @@ type Binding struct {
 	// Sandbox does not describe in full.
 	KeepsSandbox                bool           `json:"keepsSandbox,omitempty"`
 	ServiceTier                 string         `json:"serviceTier,omitempty"`
+	Replacement                 Replacement    `json:"replacement,omitempty"`
 	DynamicTools                string         `json:"dynamicToolsFingerprint,omitempty"`
 	DynamicToolsContainDeferred bool           `json:"dynamicToolsContainDeferred,omitempty"`
 	UserMCPServers              string         `json:"userMcpServersFingerprint,omitempty"`

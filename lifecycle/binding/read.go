@@ -49,6 +49,7 @@ func Read(text []byte, sessionFile string, now time.Time) (Binding, []Dropped, e
 		Sandbox:                     r.word("sandbox", setting.IsSandbox),
 		KeepsSandbox:                r.boolean("keepsSandbox"),
 		ServiceTier:                 setting.ServiceTier(r.text("serviceTier")),
+		Replacement:                 r.replacement("replacement"),
 		DynamicTools:                r.text("dynamicToolsFingerprint"),
 		DynamicToolsContainDeferred: r.boolean("dynamicToolsContainDeferred"),
 		UserMCPServers:              r.text("userMcpServersFingerprint"),

@@ -2,6 +2,7 @@ package binding_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestReadErrors(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "can't be read") != c.malformed {
 				t.Errorf("the error is %v", err)
 			}
-			if b != (binding.Binding{}) {
+			if !reflect.DeepEqual(b, binding.Binding{}) {
 				t.Errorf("there is a binding all the same: %+v", b)
 			}
 		})
@@ -150,7 +151,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, _, err := binding.Read(text, "/s", now)
 		if err != nil {
-			if b != (binding.Binding{}) {
+			if !reflect.DeepEqual(b, binding.Binding{}) {
 				t.Fatalf("an error and a binding: %+v", b)
 			}
 			return

@@ -225,6 +225,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 // settle keeps what has become of the session, and tells the client.
 func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
 	b = b.Stamped(r.o.Now())
+	b.KeepLimits(r.m.Params, answer.Root().Get("result"))
 	told := newSessionResult(d, b)
 	kept := store.Binding{
 		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),

@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"maps"
 	"strings"
 
 	"codex-bridge.example/bridge/setting"
@@ -17,16 +16,6 @@ func codexProvider(name string) string {
 		return openAI
 	}
 	return name
-}
-
-// boundSettings returns the settings of a binding for a request that opens a thread, without empty
-// ones.
-func boundSettings(b binding.Binding) map[string]string {
-	all := map[string]string{
-		"cwd": b.Cwd, "model": b.Model, "modelProvider": b.ModelProvider, "approvalPolicy": b.ApprovalPolicy, "sandbox": b.Sandbox, "serviceTier": b.ServiceTier,
-	}
-	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-	return all
 }
 
 // nextSandbox returns the sandbox mode with which the next turn of a bound thread starts; "" if the

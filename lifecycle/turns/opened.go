@@ -190,7 +190,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 // the request.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	return f.started(ctx, session, encode(boundSettings(b)))
+	return f.started(ctx, session, encode(b.StartParams()))
 }
 
 func (v *visit) in(c *conversation) turn.Session {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/setting"
@@ -132,6 +133,8 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 	if !hasApproval && !hasSandbox {
 		return nil
 	}
+	granular := slices.Clone(call.Params.Get("approvalPolicy").Raw()) // counts if approval is ""
+	profile, _ := call.Params.Get("permissions").Text()
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if !a.Result().Exists() {
 			return
@@ -150,9 +153,15 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 			err = f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) {
 				if hasApproval {
 					b.ApprovalPolicy = approval
+					if b.Replacement != nil {
+						b.Replacement["approvalPolicy"] = granular
+					}
 				}
 				if hasSandbox {
 					b.Sandbox, b.KeepsSandbox = sandbox, !whole
+					if sandbox == "" && b.Replacement != nil {
+						b.Replacement.SetSandbox(profile)
+					}
 				}
 			})
 		}

@@ -144,9 +144,9 @@ func TestTooLargeThreadIsReplaced(t *testing.T) {
 	w.Play("hello", hello)
 	w.Play("too large", `
 editor> {"id":1,"method":"bridge/turn/run","params":{"sessionKey":"old","input":"hi","trigger":"cron"}}
-codex< {"id":"$a","method":"thread/start","params":{"cwd":"/w","model":"allowed","serviceName":"codex-bridge"}}
+codex< {"id":"$a","method":"thread/start","params":{"approvalPolicy":"untrusted","cwd":"/w","model":"allowed","sandbox":"read-only","serviceName":"codex-bridge"}}
 codex> {"id":"$a","result":{"thread":{"id":"N"},"model":"m","cwd":"/w"}}
-codex< {"id":"$b","method":"turn/start","params":{"threadId":"N","input":[{"type":"text","text":"hi","text_elements":[]}],"clientUserMessageId":"$c","cwd":"/w","model":"allowed","collaborationMode":{"mode":"default","settings":{"model":"m","reasoning_effort":null,"developer_instructions":"By the clock."}}}}
+codex< {"id":"$b","method":"turn/start","params":{"approvalPolicy":"untrusted","sandboxPolicy":{"type":"readOnly","networkAccess":false},"threadId":"N","input":[{"type":"text","text":"hi","text_elements":[]}],"clientUserMessageId":"$c","cwd":"/w","model":"allowed","collaborationMode":{"mode":"default","settings":{"model":"m","reasoning_effort":null,"developer_instructions":"By the clock."}}}}
 codex> {"id":"$b","result":{"turn":{"id":"t1"}}}
 codex> {"method":"turn/completed","params":{"threadId":"N","turn":{"id":"t1","status":"completed","items":[{"type":"agentMessage","id":"i","text":"hello"}]}}}
 editor< {"id":1,"result":{"threadId":"N","turnId":"t1","status":"completed","text":"hello"}}
