@@ -58,8 +58,11 @@ func (c *decider) decideOmittedModel() {
 			return
 		}
 		c.setField("model", jsonString(c.p.model), ruleModels, reason)
+	case d.Model == "" && c.spec.startsThread && c.p.model != "":
+		// Measured with Codex 0.169 and 0.171: each release has another default model of its own.
+		c.setField("model", jsonString(c.p.model), ruleModels, "if omitted, Codex would choose a model by itself, which may not be in "+c.p.modelList())
 	}
-	// Without a default, Codex chooses the model, and Verify checks it.
+	// With wildcards only, Codex chooses the model, and Verify checks it.
 }
 
 // replacementModel returns the model that replaces v; false if v may stay, or if the message is
