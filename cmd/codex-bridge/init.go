@@ -21,7 +21,7 @@ import (
 var starters embed.FS
 
 type initCmd struct {
-	Profile   string `help:"How strict: ${enum}." enum:"careful,team,locked" default:"careful"`
+	Profile   string `help:"How strict: ${enum}." enum:"careful,team,read-only,locked" default:"careful"`
 	Workspace bool   `help:"Write a .codex-bridge.toml for this folder."`
 	Stdout    bool   `help:"Print the file, and write nothing."`
 	Schema    bool   `help:"Print the JSON Schema of the configuration, and write nothing."`

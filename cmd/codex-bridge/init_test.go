@@ -18,7 +18,7 @@ import (
 // Each starter loads, matches the schema, starts a bridge of this version, and explains each of its
 // keys.
 func TestStartersLoad(t *testing.T) {
-	for _, profile := range []string{"careful", "team", "locked"} {
+	for _, profile := range []string{"careful", "team", "read-only", "locked"} {
 		for _, workspace := range []bool{false, true} {
 			text, err := initCmd{Profile: profile, Workspace: workspace}.starter()
 			if err != nil {
@@ -44,7 +44,7 @@ func TestStartersLoad(t *testing.T) {
 
 // Only keys without effect in this version stand after #~.
 func TestStartersMarkUnusedKeys(t *testing.T) {
-	for _, profile := range []string{"careful", "team", "locked"} {
+	for _, profile := range []string{"careful", "team", "read-only", "locked"} {
 		for _, workspace := range []bool{false, true} {
 			text, err := initCmd{Profile: profile, Workspace: workspace}.starter()
 			if err != nil {
@@ -129,7 +129,7 @@ func checkExplained(t *testing.T, text string) {
 func TestStartersFitTheOutput(t *testing.T) {
 	files, err := filepath.Glob("init/*.toml")
 	more, err2 := filepath.Glob("init/workspace/*.toml")
-	if err != nil || err2 != nil || len(files)+len(more) != 6 {
+	if err != nil || err2 != nil || len(files)+len(more) != 8 {
 		t.Fatal(files, more, err, err2)
 	}
 	for _, name := range append(files, more...) {

@@ -27,12 +27,12 @@ type hourClient struct {
 }
 
 var hourClients = map[string]hourClient{
-	"codex.nvim":       {recording: "codex.nvim-0.1.0", refused: map[string]int{"careful": 2, "team": 2, "locked": 2}}, // full access; Codex has no rate limits
+	"codex.nvim":       {recording: "codex.nvim-0.1.0", refused: map[string]int{"careful": 2, "team": 2, "read-only": 2, "locked": 2}}, // full access; Codex has no rate limits
 	"codex-plugin-cc":  {recording: "codex-plugin-cc-1.0.5", errs: true},
 	"openclaw":         {recording: "openclaw-2026.9.6"},
 	"happy":            {recording: "happy-1.2.5"},
 	"ai-sdk-provider":  {recording: "ai-sdk-provider-codex-cli-2.2.1"},
-	"the TUI of Codex": {recording: "codex-tui-0.169.0", refused: map[string]int{"careful": 4, "team": 3, "locked": 4}}, // permissions; Codex has no turns before the first
+	"the TUI of Codex": {recording: "codex-tui-0.169.0", refused: map[string]int{"careful": 4, "team": 3, "read-only": 4, "locked": 4}}, // permissions; Codex has no turns before the first
 }
 
 // clientMessage is a recorded message of a client. In it, $CWD is the workspace, and $THREAD(2-7) the thread that
@@ -119,9 +119,10 @@ func TestHourUnderProfile(t *testing.T) {
 		done  bool
 	}
 	profiles := map[string]struct{ status, edit, test, commit step }{
-		"careful": {step{0, true}, step{0, false}, step{1, false}, step{0, false}},
-		"team":    {step{0, true}, step{0, true}, step{0, true}, step{1, true}},
-		"locked":  {step{1, true}, step{0, false}, step{1, false}, step{0, false}},
+		"careful":   {step{0, true}, step{1, true}, step{1, true}, step{0, false}},
+		"team":      {step{0, true}, step{0, true}, step{0, true}, step{1, true}},
+		"read-only": {step{0, true}, step{0, false}, step{1, false}, step{0, false}},
+		"locked":    {step{1, true}, step{0, false}, step{1, false}, step{0, false}},
 	}
 	for i, profile := range slices.Sorted(maps.Keys(profiles)) {
 		want := profiles[profile]
@@ -182,7 +183,9 @@ func TestHourUnderProfile(t *testing.T) {
 // The same with the real codex-acp, whose user accepts every question.
 func TestACPUnderProfile(t *testing.T) {
 	t.Parallel()
-	for profile, writes := range map[string]bool{"careful": false, "team": true, "locked": false} {
+	for profile, does := range map[string]struct{ edits, commits bool }{
+		"careful": {true, false}, "team": {true, true}, "read-only": {}, "locked": {},
+	} {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "# the profile follows\n"})
@@ -194,29 +197,85 @@ func TestACPUnderProfile(t *testing.T) {
 			if !strings.Contains(lines[len(lines)-2]+lines[len(lines)-1], "good day") {
 				t.Errorf("the session did not go on:\n%s", strings.Join(lines, "\n"))
 			}
-			for _, file := range []string{"made.txt", ".git/refs/heads/main"} {
-				if w.workspaceHasFile(file) != writes {
-					t.Errorf("%s was written: %v\n%s", file, !writes, strings.Join(lines, "\n"))
+			for file, want := range map[string]bool{"made.txt": does.edits, ".git/refs/heads/main": does.commits} {
+				if w.workspaceHasFile(file) != want {
+					t.Errorf("%s was written: %v\n%s", file, !want, strings.Join(lines, "\n"))
 				}
 			}
 		})
 	}
 }
 
-// Under careful, a search asks if its options run a program or write a file.
+// profileWorld returns a world with a profile of init, in a repository.
+func profileWorld(t *testing.T, profile string) *world {
+	t.Helper()
+	w := newWorld(t, options{config: "# the profile follows\n"})
+	text, _, code := w.runCommand("init", "--profile", profile, "--stdout")
+	if code != 0 {
+		t.Fatalf("init ends with %d: %s", code, text)
+	}
+	w.write("config.toml", text)
+	w.git("workspace", "init", "-q", "-b", "main")
+	return w
+}
+
+// Under careful, the user is asked before each command and patch. What is accepted has its effect, inside the
+// workspace only; what is declined has none. Under read-only, nothing is written.
+func TestCarefulLetsUserWork(t *testing.T) {
+	t.Parallel()
+	for _, profile := range []string{"careful", "read-only"} {
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			w := profileWorld(t, profile)
+			c := w.open(proxyArgv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			works := profile == "careful"
+			outside := filepath.Join(w.root, "outside")
+			for text, one := range map[string]struct {
+				question, answer string // no question: none is asked
+				file             string
+				written          bool
+			}{
+				"PATCH: yes.txt\none":              {fileApproval, "accept", "workspace/yes.txt", works},
+				"PATCH: no.txt\none":               {fileApproval, "decline", "workspace/no.txt", false},
+				"RUN: touch yes":                   {commandApproval, "accept", "workspace/yes", works},
+				"RUN: touch no":                    {commandApproval, "decline", "workspace/no", false},
+				"RUN: touch " + outside:            {commandApproval, "accept", "outside", false},
+				"ESCALATE: touch " + outside + "2": {"", "", "outside2", false},
+				"PATCH: " + outside + "3\none":     {"", "", "outside3", false},
+				"RUN: git status":                  {"", "", "outside", false},
+			} {
+				if one.question == fileApproval && !works {
+					one.question = "" // denied at once
+				}
+				turn, mark := c.startTurn(thread, text)
+				if one.question != "" {
+					if err := c.Reply(c.waitFor(mark, one.question, nil), decision(one.answer)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.waitTurn(thread, turn, mark) // ends with an error if there is a question more
+				if w.hasFile(one.file) != one.written {
+					t.Errorf("%s: the file is written: %v; the model got %.300q", text, !one.written, w.lastToolOutput())
+				}
+			}
+			c.closeAndWait()
+		})
+	}
+}
+
+// Under careful, a search asks if its options run a program or write a file, and a redirection asks.
 func TestCarefulAsksAboutOptionsThatDoMore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{config: "# the profile follows\n"})
-	text, _, _ := w.runCommand("init", "--profile", "careful", "--stdout")
-	w.write("config.toml", strings.Replace(text, `sandbox = "read-only"`, `sandbox = "workspace-write"`, 1))
-	w.git("workspace", "init", "-q", "-b", "main")
+	w := profileWorld(t, "careful")
 	w.write("workspace/text", "hello\n")
 	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"sandbox": "workspace-write"})
 	for line, want := range map[string]int{
 		"rg --pretty hello text": 0, "git diff": 0,
 		"rg --pre ./run.sh hello text": 1, "rg --pre=./run.sh hello text": 1, "rg --hostname-bin ./run.sh hello text": 1,
-		"git diff --output=made": 1, "git log '--output' made": 1,
+		"git diff --output=made": 1, "git log '--output' made": 1, "grep hello text >made": 1,
 	} {
 		if asked := a.turnWith(thread, "RUN: "+line, nil); len(asked) != want {
 			t.Errorf("%s: the questions %q, want %d", line, asked, want)

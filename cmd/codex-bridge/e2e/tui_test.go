@@ -227,7 +227,9 @@ func (u *tui) says(prompt string) {
 // whether the policy allows the choice or not.
 func TestTUIUnderProfile(t *testing.T) {
 	t.Parallel()
-	for profile, writes := range map[string]bool{"careful": false, "team": true, "locked": false} {
+	for profile, can := range map[string]struct{ choose, write bool }{
+		"careful": {false, true}, "team": {true, true}, "read-only": {}, "locked": {},
+	} {
 		if profile != "team" && !wide() {
 			continue
 		}
@@ -236,6 +238,7 @@ func TestTUIUnderProfile(t *testing.T) {
 			w := newWorld(t, options{config: "# the profile follows\n", codexConfig: terminalConfig, codex: codexPath})
 			text, _, _ := w.runCommand("init", "--profile", profile, "--stdout")
 			w.write("config.toml", text)
+			w.trustWorkspace()
 			u := w.startTUI()
 			u.waitUntil("the first thread", func() bool {
 				for _, m := range u.messages {
@@ -248,7 +251,7 @@ func TestTUIUnderProfile(t *testing.T) {
 			u.says("SAY: hello")
 			from, _ := u.mark()
 			u.pick("/permissions", []string{"Permissions"}, []string{"1"}) // ask for approval
-			if problem := u.answered(from, "thread/settings/update"); (problem == "") != writes {
+			if problem := u.answered(from, "thread/settings/update"); (problem == "") != can.choose {
 				t.Errorf("ask for approval: %s", problem)
 			}
 			u.says("SAY: after the choice")
@@ -258,8 +261,8 @@ func TestTUIUnderProfile(t *testing.T) {
 				t.Error("full access is allowed")
 			}
 			u.says("SAY: after the refusal")
-			if u.says("RUN: touch made"); w.hasFile("workspace/made") != writes {
-				t.Errorf("a command wrote in the workspace: %v", !writes)
+			if u.says("RUN: touch made"); w.hasFile("workspace/made") != can.write {
+				t.Errorf("a command wrote in the workspace: %v", !can.write)
 			}
 			from, _ = u.mark()
 			u.pick("/model", []string{"Model", "Reasoning"}, []string{"\r", "\r"})
@@ -269,4 +272,10 @@ func TestTUIUnderProfile(t *testing.T) {
 			u.says("SAY: after the model")
 		})
 	}
+}
+
+// trustWorkspace marks the workspace as trusted in the user's configuration of Codex.
+func (w *world) trustWorkspace() {
+	w.t.Helper()
+	w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+w.workspace+"\"]\ntrust_level = \"trusted\"\n")
 }
