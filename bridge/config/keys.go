@@ -76,7 +76,7 @@ var specs = map[string]spec{
 	"policy.writable_roots[]":  {resolve: pathResolver.root},
 	"policy.reviewers":         {doc: "Allowed reviewers of approvals. The first replaces a forbidden one.", filled: true},
 	"policy.reviewers[]":       {enum: reviewers},
-	"policy.models":            {doc: "Globs of allowed models; empty: all. The first without wildcards replaces a forbidden one."},
+	"policy.models":            {doc: "Globs of allowed models; empty: all. The first without wildcards replaces a forbidden or omitted one; without such a name, the first of Codex's list that fits."},
 	"policy.models[]":          {filled: true, check: checkGlob},
 	"policy.efforts":           {doc: "Allowed reasoning efforts; empty: all. The first replaces a forbidden one."},
 	"policy.efforts[]":         {filled: true},

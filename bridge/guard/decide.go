@@ -213,8 +213,8 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
 	d := p.Decide(m, *state)
 	// The possible facts are the folder, the configuration, the configuration of the project, the
-	// thread's last settings, and the profile of a loaded thread.
-	for range 5 {
+	// thread's last settings, the profile of a loaded thread, and the models.
+	for range 6 {
 		switch {
 		case d.NeedsLoadedProfile:
 			id, _ := m.Params.Get("threadId").Text()
@@ -222,6 +222,11 @@ func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bri
 			state.NotLoaded = state.LoadedProfile == nil
 		case d.NeedsStoredSandbox, d.NeedsStoredApproval:
 			if !g.readStored(ctx, call, state) || d.NeedsStoredSandbox && state.StoredSandbox == nil {
+				return d
+			}
+		case d.NeedsModels:
+			state.Models = g.readModels(ctx)
+			if state.Models == nil {
 				return d
 			}
 		case d.NeedsThreadFolder:
@@ -289,6 +294,22 @@ func (g *Guard) readDefaults(ctx context.Context, folder string) *policy.Default
 	g.log.Error("codex's configuration can't be read; requests that omit settings are refused", "error", err)
 	return nil
 }
+
+// readModels returns the models that Codex lists; nil if they can't be read.
+func (g *Guard) readModels(ctx context.Context) []string {
+	result, err := g.peer.Call(ctx, "model/list", map[string]any{"limit": maxModels})
+	if err == nil {
+		var names []string
+		if names, err = policy.ParseModels(result); err == nil {
+			return names
+		}
+	}
+	g.log.Error("codex's list of models can't be read; requests without an allowed model are refused", "error", err)
+	return nil
+}
+
+// maxModels bounds the models that the bridge reads. Codex 0.171 lists 11.
+const maxModels = 1000
 
 // textOf returns a text member of a message's params, or "" if it is missing.
 func textOf(call *bridge.ClientMessage, member string) string {

@@ -434,3 +434,26 @@ codex>  {"id":"$read","error":{"code":-32600,"message":"broken"}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"the bridge could not read Codex's configuration","hint":"<text>"}}}
 `)
 }
+
+// With wildcards alone a forbidden model becomes the first that Codex lists and the policy allows. Without the
+// list the request is refused with a hint.
+func TestModelOfList(t *testing.T) {
+	const start = `{"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user","model":"NAME"}}`
+	const refused = `editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy.models","field":"params.model","reason":"<text>","origin":"<text>","hint":"name an allowed model in model, or add a plain name to the list, which then replaces it"}}}`
+	for answer, want := range map[string]string{
+		`"result":{"data":[{"model":"gpt-6.1-terra","isDefault":false},{"model":"gpt-6.1-sol","isDefault":true}]}`: `codex<  {"id":"$read","method":"config/read","params":"$params"}
+codex>  {"id":"$read","result":{"config":{}}}
+codex<  ` + strings.Replace(start, "NAME", "gpt-6.1-sol", 1),
+		`"result":{"data":[{"model":"o9"}]}`:         refused,
+		`"result":{"data":{}}`:                       refused,
+		`"result":{"data":[{"model":7}]}`:            refused,
+		`"error":{"code":-32600,"message":"broken"}`: refused,
+	} {
+		c, _, _ := converse(t, "[policy]\nsandbox = \"read-only\"\nmodels = [\"gpt-6.1*\"]\nproject_trust = \"codex\"\n", guard.NoRecord)
+		c.Play("start", `
+editor> `+strings.Replace(start, "NAME", "gpt-5.5", 1)+`
+codex<  {"id":"$list","method":"model/list","params":{"limit":1000}}
+codex>  {"id":"$list",`+answer+`}
+`+want+"\n")
+	}
+}

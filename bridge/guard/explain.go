@@ -58,9 +58,10 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 //
 // Explain does not ask Codex for its configuration: an omitted field counts as Codex's default, and
 // no project is trusted. An unknown thread counts as verified, with the start folder as workspace.
-// The call that Codex asks about counts as one that stays in the sandbox.
-func (g *Guard) Explain(m *rpc.Message) Explanation {
-	s := Situation{From: bridge.Client}
+// The call that Codex asks about counts as one that stays in the sandbox. models are those that Codex
+// lists; nil if unknown.
+func (g *Guard) Explain(m *rpc.Message, models []string) Explanation {
+	s := Situation{From: bridge.Client, Models: models}
 	if isMethodOf(m.Method, methods.ServerRequest, methods.ServerNotification) && !isMethodOf(m.Method, methods.ClientRequest, methods.ClientNotification) {
 		s.From = bridge.Codex
 	}
@@ -124,6 +125,7 @@ type Situation struct {
 	From     bridge.Side           // the sender
 	Thread   *policy.Thread        // the verified thread; nil for none
 	Defaults *policy.Defaults      // codex's own configuration; nil: one that says nothing
+	Models   []string              // that Codex lists, its default first; nil: unknown
 	Question *policy.ServerRequest // what codex asked, where the message is the answer
 }
 
@@ -132,7 +134,7 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	p := g.policy.Load()
 	state := g.world
 	state.Workspaces = g.threads.workspaces()
-	state.Thread, state.Defaults = s.Thread, s.Defaults
+	state.Thread, state.Defaults, state.Models = s.Thread, s.Defaults, s.Models
 	state.Escalation = rules.Sandboxed
 	state.StoredSandbox, state.StoredApproval, state.NotLoaded = &policy.SandboxSettings{}, json.RawMessage("null"), true
 	if s.Thread != nil {

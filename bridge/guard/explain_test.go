@@ -80,7 +80,7 @@ func TestExplainFindsSide(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			g := guard.New(load(t, test.policy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 			m := message(t, test.message)
-			e := g.Explain(m)
+			e := g.Explain(m, nil)
 			rule := ""
 			if r := e.Decision.Refusal(); r != nil {
 				rule = r.Rule
@@ -143,7 +143,7 @@ func TestExplainAnswers(t *testing.T) {
 		]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","availableDecisions":`+test.offered+`}}`))
+			e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","availableDecisions":`+test.offered+`}}`), nil)
 			answers := explains(t, e)["answers"].([]any)
 			for _, a := range answers {
 				if changes, ok := a.(map[string]any)["changes"].([]any); ok && len(changes) > 0 {
@@ -164,7 +164,7 @@ func TestExplainAnswers(t *testing.T) {
 // The explanation also has the remark that a request would leave the sandbox.
 func TestExplainShowsMarkedQuestion(t *testing.T) {
 	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-	e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"command failed; retry without sandbox?"}}`))
+	e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"command failed; retry without sandbox?"}}`), nil)
 	shown := message(t, string(e.Decision.Message))
 	if reason, _ := shown.Params.Get("reason").Text(); !strings.HasPrefix(reason, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(reason, `: "command failed; retry without sandbox?"`) {
 		t.Errorf("the client is shown the reason %q", reason)
@@ -229,7 +229,7 @@ codex>  {"id":1,"result":{"thread":{"id":"known"},"approvalPolicy":"on-request",
 editor< {"id":1,"result":"$started"}
 `)
 	turn := func(thread, cwd string) policy.Verdict {
-		return g.Explain(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"`+thread+`","input":[],"cwd":"`+cwd+`"}}`)).Decision.Verdict
+		return g.Explain(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"`+thread+`","input":[],"cwd":"`+cwd+`"}}`), nil).Decision.Verdict
 	}
 	for _, test := range []struct {
 		thread, cwd string

@@ -288,7 +288,7 @@ func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message: %v", err)
 	}
-	return h.guard.Explain(m), nil
+	return h.guard.Explain(m, nil), nil
 }
 
 func encode(v any) json.RawMessage {

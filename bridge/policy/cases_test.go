@@ -26,12 +26,12 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 //	policy> key = value       over the policy of the contract, TOML
 //	state> {"start", "home", "codexHome", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "opened", "nowhere", "defaults": {…},
 //	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER, "stored": {"sandbox", "network"},
-//	        "policyFiles": {FOLDER: [FILE]}, "programs": [PATH], "links": [PATH]}
+//	        "policyFiles": {FOLDER: [FILE]}, "programs": [PATH], "links": [PATH], "models": [NAME]}
 //	editor> the client's message
 //	codex< what Codex gets; "the same" for the line as it came
 //	change> FIELD RULE        one for each change, in order
 //	error> CODE FIELD RULE
-//	needs> defaults FOLDER | folder | stored
+//	needs> defaults FOLDER | folder | stored | models
 //	untrusted> FOLDER
 //	answer> the result of Codex
 //	verified> yes | FIELD RULE
@@ -110,6 +110,7 @@ type world struct {
 	PolicyFiles   policyFiles
 	// Programs that run outside of the sandbox, or folders of them.
 	Programs, Links []string
+	Models          []string // that Codex lists
 }
 
 type policyFiles map[string][]string
@@ -183,7 +184,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 	}
 	st.OpenedIn, st.CodexHome = w.OpenedIn, w.CodexHome
 	st.Workspaces, st.Writable, st.StoredSandbox = w.Workspaces, w.Writable, w.StoredSandbox
-	st.Programs, st.Links = w.Programs, w.Links
+	st.Programs, st.Links, st.Models = w.Programs, w.Links, w.Models
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles
 	}
@@ -236,6 +237,9 @@ func printed(d policy.Decision, line string) string {
 	}
 	for _, c := range d.Changes {
 		fmt.Fprintf(&b, "change> %s %s\n", c.Field, c.Rule)
+	}
+	if d.NeedsModels {
+		b.WriteString("needs> models\n")
 	}
 	if d.NeedsDefaults {
 		b.WriteString(strings.TrimSpace("needs> defaults "+d.ConfigCwd) + "\n")

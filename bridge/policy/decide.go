@@ -70,6 +70,7 @@ type decider struct {
 	changes       []Change
 	err           *rpc.Error
 	needsDefaults bool // State.Defaults is missing
+	needsModels   bool // State.Models is missing
 
 	needsThreadFolder  bool // State.ThreadFolder is missing
 	needsStoredSandbox bool // State.StoredSandbox is missing
@@ -169,7 +170,7 @@ func (c *decider) result() Decision {
 		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ConfigCwd: c.configCwd, Workspace: c.workspace}
 	}
 	if c.err != nil {
-		return Decision{Verdict: Deny, Err: c.err}
+		return Decision{Verdict: Deny, Err: c.err, NeedsModels: c.needsModels}
 	}
 	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.gated}
 	if c.patch != nil && c.patch.Changed() {

@@ -85,6 +85,9 @@ type Decision struct {
 	// for another folder than ConfigCwd. Call config/read for ConfigCwd and decide again; if that
 	// fails, the denial stays.
 	NeedsDefaults bool
+	// NeedsModels reports that the verdict is Deny only because State.Models is nil. Call model/list and
+	// decide again; if that fails, the denial stays.
+	NeedsModels bool
 	// ConfigCwd is the cwd for config/read, or "".
 	ConfigCwd string
 	// NeedsThreadFolder reports that the verdict is Deny only because State.ThreadFolder is "".

@@ -47,22 +47,25 @@ func (c *decider) decideModel([]string) {
 }
 
 func (c *decider) decideOmittedModel() {
+	reason := ""
 	switch d := c.st.Defaults; {
 	case c.p.models == nil:
+		return
 	case d == nil:
 		c.needsDefaults = c.needsDefaults || c.spec.startsThread
+		return
 	case d.Model != "" && !c.p.AllowsModel(d.Model):
-		reason := "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.modelList()
-		if c.p.model == "" {
-			c.refuseModel("params.model", reason)
-			return
-		}
-		c.setField("model", jsonString(c.p.model), ruleModels, reason)
-	case d.Model == "" && c.spec.startsThread && c.p.model != "":
-		// Measured with Codex 0.169 and 0.171: each release has another default model of its own.
-		c.setField("model", jsonString(c.p.model), ruleModels, "if omitted, Codex would choose a model by itself, which may not be in "+c.p.modelList())
+		reason = "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.modelList()
+	case d.Model == "":
+		// Measured: each release has another default model of its own, gpt-6.1-sol in Codex 0.169 and
+		// gpt-6.2-sol in 0.171. A fork does not keep the thread's model.
+		reason = "if omitted, Codex would choose a model by itself, which may not be in " + c.p.modelList()
+	default:
+		return
 	}
-	// With wildcards only, Codex chooses the model, and Verify checks it.
+	if to, ok := c.chooseModel("params.model", reason); ok {
+		c.setField("model", to, ruleModels, reason)
+	}
 }
 
 // replacementModel returns the model that replaces v; false if v may stay, or if the message is
@@ -74,15 +77,61 @@ func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replac
 	if name, ok := v.Text(); ok && c.p.AllowsModel(name) {
 		return nil, false
 	}
-	if c.p.model == "" {
-		c.refuseModel(field, formatValue(v)+" is not in "+c.p.modelList())
-		return nil, false
-	}
-	return jsonString(c.p.model), true
+	return c.chooseModel(field, formatValue(v)+" is not in "+c.p.modelList())
 }
 
-func (c *decider) refuseModel(field, reason string) {
-	c.refuse(rpc.CodeRefused, field, ruleModels, reason, "choose an allowed model, or add a plain name to the list, which then replaces it")
+// chooseModel returns DefaultModel; false if the message is refused for lack of one.
+//
+// Measured with Codex 0.169 and 0.171: the default of the release is the first of the list, and newer
+// models of a family come before older ones.
+func (c *decider) chooseModel(field, reason string) (to []byte, ok bool) {
+	if name := c.p.DefaultModel(c.st.Models); name != "" {
+		return jsonString(name), true
+	}
+	if c.needsModels = c.st.Models == nil; !c.needsModels {
+		reason += ", and no model that Codex lists is"
+	}
+	c.refuse(rpc.CodeRefused, field, ruleModels, reason, nameModel)
+	return nil, false
+}
+
+// DefaultModel returns the model that replaces a forbidden one, and an omitted one if Codex would choose
+// another: the first plain name of policy.models, or the first of Codex's list that it and the policies
+// that decide together allow; "" if there is none.
+func (p *Policy) DefaultModel(listed []string) string {
+	if p.model != "" {
+		return p.model
+	}
+	for _, name := range listed {
+		if p.AllowsModel(name) && !slices.ContainsFunc(p.joint, func(q *Policy) bool { return !q.AllowsModel(name) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+const nameModel = "name an allowed model in model, or add a plain name to the list, which then replaces it"
+
+// ParseModels returns the names in the result of model/list, the default first. It returns an error
+// for an unknown form.
+func ParseModels(result rpc.Value) ([]string, error) {
+	data := result.Get("data")
+	if data.Kind() != rpc.Array {
+		return nil, fmt.Errorf("model/list: data is %v", data.Kind())
+	}
+	names := []string{}
+	for m := range data.Elements() {
+		name, ok := m.Get("model").Text()
+		if !ok {
+			return nil, fmt.Errorf("model/list: model is %v", m.Get("model").Kind())
+		}
+		if standard, _ := m.Get("isDefault").Bool(); standard {
+			names = append([]string{name}, names...)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 func (p *Policy) modelList() string { return ruleModels + " [" + strings.Join(p.models, ", ") + "]" }
@@ -180,7 +229,7 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 		if p.model == "" {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
-				Origin: p.originOrDefault(ruleModels), Hint: "choose an allowed model, or add a plain name to the list, which then replaces it",
+				Origin: p.originOrDefault(ruleModels), Hint: nameModel,
 			})}
 		}
 		m.Name = p.model

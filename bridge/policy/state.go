@@ -51,6 +51,9 @@ type State struct {
 	// Defaults are the values of Codex's configuration for omitted fields; nil if unknown. Only
 	// thread/start requires them.
 	Defaults *Defaults
+	// Models are the models that Codex lists, its default first; nil if unknown. A policy needs them if
+	// each name in policy.models has a wildcard.
+	Models []string
 	// ThreadFolder is the folder that Codex reports for the thread of a resume or fork; "" if
 	// unknown.
 	ThreadFolder string

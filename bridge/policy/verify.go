@@ -91,7 +91,7 @@ func (e *verifier) fail(field, rule, reason string, sent, echoed json.RawMessage
 	field = e.at + field
 	hint := "start a new thread, or change the thread's settings"
 	if rule == ruleModels {
-		hint = "name an allowed model in model, or add a plain name to policy.models, which then replaces an omitted one"
+		hint = nameModel
 	}
 	e.err = NewRefusalError(rpc.CodeNotVerified, Refusal{
 		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.originOrDefault(rule),

@@ -257,7 +257,7 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 		return []finding{found, sandbox}
 	}
 	required, err := askServer(ctx, cfg, path, "configRequirements/read", "")
-	all := slices.Concat([]finding{found}, examineMethods(ctx, cfg, path, version), []finding{examineHooks(ctx, cfg, required, err, trial)})
+	all := slices.Concat([]finding{found}, examineMethods(ctx, cfg, path, version), []finding{examineHooks(ctx, cfg, required, err, trial)}, examineModels(ctx, cfg))
 	if err == nil {
 		all = append(all, examineRequirements(cfg, required, configFiles().Requirements)...)
 	}

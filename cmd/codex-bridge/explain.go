@@ -38,7 +38,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// No Codex runs here, so its configuration and threads are unknown: see guard.Explain.
+	// Codex's configuration and threads are unknown here: see guard.Explain.
 	world := guard.WorldOf(cfg.Codex)
 	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if folder, err := filepath.Abs(c.Workspace); err != nil {
@@ -46,7 +46,17 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	} else if world.StartFolder, err = world.Paths.Canonical(folder); err != nil {
 		return err
 	}
-	e := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler)).Explain(m)
+	g := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler))
+	e := g.Explain(m, nil)
+	if e.Decision.NeedsModels {
+		ctx, stop := untilStopped()
+		defer stop()
+		models, err := askModels(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		e = g.Explain(m, models)
+	}
 	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), workspaceFaults(cfg)
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)

@@ -66,7 +66,7 @@ func (b *caseRunner) run(c *simulate.Case) ([]string, error) {
 		}
 		return here.compare(c.Want, policy.Decision{Verdict: policy.Deny, Err: refused.Err})
 	}
-	situation := guard.Situation{}
+	situation := guard.Situation{Models: c.Models}
 	if c.Server {
 		situation.From = bridge.Codex
 	}

@@ -21,6 +21,7 @@ type Case struct {
 	Asked   []byte // Codex's request as JSON, if Message is the client's response
 	Thread  *CaseThread
 	Config  json.RawMessage // Codex's own configuration; nil: empty
+	Models  []string        // that Codex lists, its default first; nil: unknown
 
 	Args    []string // a command line
 	Command *string  // a shell command of the model in the sandbox

@@ -162,6 +162,7 @@ func parseCase(members map[string]any) (c Case, err error) {
 			return c, fmt.Errorf("codex_config: %w", err)
 		}
 	}
+	c.Models = t.texts("codex_models")
 	c.Want = CaseWant{
 		Fields: t.object("fields"), Error: t.number("error"), Rule: t.plain("rule"),
 		Args: t.texts("codex_args"), Flags: t.texts("taken_out"),
@@ -194,7 +195,7 @@ func (c *Case) check() error {
 	var words []string
 	w := c.Want
 	ofMessage := map[string]bool{
-		"from": c.Server, "asked": c.Asked != nil, "thread": c.Thread != nil, "codex_config": c.Config != nil, "fields": w.Fields != nil,
+		"from": c.Server, "asked": c.Asked != nil, "thread": c.Thread != nil, "codex_config": c.Config != nil, "codex_models": c.Models != nil, "fields": w.Fields != nil,
 		"error": w.Error != nil, "codex_gets": w.Gets != nil,
 	}
 	ofArgs := map[string]bool{"codex_args": w.Args != nil, "taken_out": w.Flags != nil}
