@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
-	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/store"
@@ -69,7 +67,7 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 	oldest := enforceable(cfg)
 	s.guard.HoldRequirements(configFiles().Requirements)
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, oldest) })
-	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program) })
+	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),
 	})
@@ -235,15 +233,6 @@ func enforceable(cfg *config.Config) string {
 		return oldest
 	}
 	return cfg.Codex.MinVersion
-}
-
-// untestedCodex returns a sentence for the user if Codex is newer than the tested one; "" otherwise.
-func untestedCodex(ctx context.Context, program *codex.Program) string {
-	version, err := program.Version(ctx)
-	if err != nil || codex.CompareVersions(version, methods.Measured) <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("Codex %s is newer than %s, with which this codex-bridge was tested. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them.", version, methods.Measured)
 }
 
 // warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -118,7 +119,8 @@ func TestCodexEndsBeforeInitialize(t *testing.T) {
 	}
 }
 
-// The user and the decision log learn once that Codex is newer than the tested one.
+// The user and the decision log learn once, also over restarts, that Codex is newer than the tested one. Another
+// state folder has its own notice.
 func TestNewerCodexIsReported(t *testing.T) {
 	t.Parallel()
 	for version, told := range map[string]bool{"0.170.0": true, "0.169.0": false} {
@@ -126,20 +128,30 @@ func TestNewerCodexIsReported(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
 			w.codexWith(version, "s#/0[.]169[.]0 (#/"+version+" (#")
-			c := w.newAcceptingEditor(proxyArgv...)
-			for range 2 {
-				c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
-			}
 			notices := 0
-			for _, m := range c.Messages() {
-				if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+" is newer than 0.169.0") {
-					notices++
+			run := func(threads int) {
+				c := w.newAcceptingEditor(proxyArgv...)
+				for range threads {
+					c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
 				}
+				for _, m := range c.Messages() {
+					if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+" is newer than 0.169.0") {
+						notices++
+					}
+				}
+				c.closeAndWait()
 			}
-			c.closeAndWait()
+			run(2)
+			run(1)
 			list, _, _ := w.runCommand("decisions", "list", "--json")
 			if want := map[bool]int{true: 1}[told]; notices != want || strings.Count(list, "is newer than") != want {
 				t.Errorf("%d notices, want %d; the log:\n%s", notices, want, list)
+			}
+			if told {
+				w.env = append(w.env, "CODEX_BRIDGE_STATE="+filepath.Join(w.root, "other state"))
+				if run(1); notices != 2 {
+					t.Errorf("another state folder: %d notices", notices)
+				}
 			}
 		})
 	}
