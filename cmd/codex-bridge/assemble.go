@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/store"
