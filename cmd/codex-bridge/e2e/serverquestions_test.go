@@ -38,11 +38,13 @@ func (q *mcpQuestions) answer(_ context.Context, m editor.Message) (any, *editor
 	return json.RawMessage(`{"action":"accept","content":{},"_meta":{"persist":"session"}}`), nil
 }
 
-// take returns the questions since its last call. "(as Codex)" follows the message of one with Codex's mark.
+// take returns the questions since its last call, without the place of a rule. "(as Codex)" follows the message of
+// one with Codex's mark.
 func (q *mcpQuestions) take() (texts []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, one := range q.all {
+		one.Message, _, _ = strings.Cut(one.Message, " (policy.rule, ")
 		if _, marked := one.Meta["codex_approval_kind"]; marked {
 			one.Message += " (as Codex)"
 		}
@@ -74,7 +76,7 @@ func TestQuestionsOfServersAreTheirOwn(t *testing.T) {
 		"an allow rule":    {enforced + rule, "on-request", true, nil, slices.Repeat([]string{serverQuestion}, 3)},
 		"a remembered yes": {enforced, "on-request", true, []string{codexQuestion}, slices.Repeat([]string{serverQuestion}, 3)},
 		"nobody is asked":  {enforced + rule, "never", false, nil, nil},
-		"an ask rule":      {enforced + strings.Replace(rule, "allow", "ask", 1), "on-request", true, []string{`Allow the tool "mcp__probe__touch" to run? (as Codex)`}, []string{`Allow the tool "mcp__probe__asks" to run? (as Codex)`, serverQuestion, `Allow the tool "mcp__probe__asks" to run? (as Codex)`, serverQuestion, serverQuestion}},
+		"an ask rule":      {enforced + strings.Replace(rule, "allow", "ask", 1), "on-request", true, []string{`Allow the tool "mcp__probe__touch" to run? a rule says ask (as Codex)`}, []string{`Allow the tool "mcp__probe__asks" to run? a rule says ask (as Codex)`, serverQuestion, `Allow the tool "mcp__probe__asks" to run? a rule says ask (as Codex)`, serverQuestion, serverQuestion}},
 		"events of hooks":  {enforced + rule + "[hooks]\nevents = [\"pre_tool_use\"]\n", "on-request", true, nil, slices.Repeat([]string{serverQuestion}, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
