@@ -65,7 +65,7 @@ func folderOf(variable string, platform func() (string, error)) (string, error) 
 }
 
 // userFile returns the path of the user's configuration file. An error means that it can't be looked for,
-// so that nobody knows whether there is a policy.
+// so that it is not known whether there is a policy.
 func userFile() (string, *Error) {
 	folder, err := configHome()
 	if err != nil {

@@ -172,8 +172,8 @@ func checkWords(s string) *Error {
 	return nil
 }
 
-// narrowerCommands is narrower for commands, where a pattern also matches longer commands. What only a pattern
-// that writes it out allows, the earlier one must write out, too.
+// narrowerCommands is narrower for commands, where a pattern also matches longer commands. Where the later pattern
+// must write a command out, so must the earlier one.
 func narrowerCommands(earlier, later string) bool {
 	e, l := strings.Fields(earlier), strings.Fields(later)
 	if slices.Equal(e, l) {

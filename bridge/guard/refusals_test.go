@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The user reads the refusal of a call once, whoever reports it, and why a turn ends without a hook.
+// The user reads the refusal of a call once, also if several parts report it, and why a turn ends without a hook.
 func TestUserReadsRefusals(t *testing.T) {
 	b := &book{}
 	c, g, w := converse(t, strictPolicy, b)

@@ -83,8 +83,8 @@ const (
 	closeTimeout = 2 * time.Second // how long Close waits for commands that are being killed
 )
 
-// Close removes all folders. Call it after Codex has ended. What it can't remove, the next bridge
-// does.
+// Close removes all folders. Call it after Codex has ended. The next bridge removes the
+// others.
 func (k *Keeper) Close() {
 	if k == nil {
 		return

@@ -165,8 +165,8 @@ func isOverride(name string) bool {
 }
 
 // refuseOverrides refuses an override among the arguments of a command whose flags the table does not have.
-// Whatever a flag before it takes, a text that begins as an override is checked, up to the "--" that ends
-// Codex's flags.
+// A text that begins as an override is checked, also where it may be the value of a flag, up to the "--" that
+// ends Codex's flags.
 func (c *argsDecider) refuseOverrides(args []string) {
 	for i, arg := range args {
 		if arg == "--" {

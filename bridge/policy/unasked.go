@@ -47,7 +47,7 @@ func (q questions) granular() json.RawMessage {
 // fewer questions: granular, and Codex refuses to leave the sandbox.
 //
 // Measured with Codex 0.169: a command stays in the sandbox, as under on-request without a question.
-// What needs a question that is off is refused. Only tools of MCP servers are asked about, whatever
+// Codex refuses a call that needs a question that is off. Only tools of MCP servers are asked about, whatever
 // mcp_elicitations says.
 func isReduced(v rpc.Value) bool {
 	asks, ok := v.Get("granular").Get("sandbox_approval").Bool()

@@ -83,7 +83,7 @@ func TestBacklogWritesInOrder(t *testing.T) {
 	})
 }
 
-// What there is no room for is counted in the log, at its place.
+// Decisions without room are counted in the log, at their place.
 func TestBacklogCountsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, yes, no := &switchedLog{}, true, false

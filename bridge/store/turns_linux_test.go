@@ -76,7 +76,7 @@ func TestWritersDoNotWaitForHungProcess(t *testing.T) {
 	}
 }
 
-// The owner can read the file of the turns, to copy the folder, and nobody else can. Earlier builds wrote it
+// The owner can read the file of the turns, to copy the folder, and no other user can. Earlier builds wrote it
 // with another mode.
 func TestTurnFileCanBeCopied(t *testing.T) {
 	o := backends[0].fresh(t)

@@ -19,7 +19,7 @@ import (
 type MCPCalls struct {
 	mu      sync.Mutex
 	calls   []*mcpCall    // oldest first
-	changed chan struct{} // closed when a call changes; nil: nobody waits
+	changed chan struct{} // closed when a call changes; nil: no goroutine waits
 }
 
 // mcpCall is one call. The names of the server and its tool are their own.

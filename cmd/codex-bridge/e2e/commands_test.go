@@ -85,7 +85,7 @@ func TestCommandsAroundThePolicy(t *testing.T) {
 	w.checkExecServer()
 }
 
-// checkExecServer checks that Codex alone serves whoever connects, and the bridge does not.
+// checkExecServer checks that Codex alone serves any client, and the bridge does not.
 func (w *world) checkExecServer() {
 	w.t.Helper()
 	args := []string{"exec-server", "--listen", "ws://127.0.0.1:0"}

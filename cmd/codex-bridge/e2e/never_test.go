@@ -18,7 +18,7 @@ var withoutQuestions = map[string]any{"granular": map[string]any{
 }}
 
 // A client that wants no questions and accepts each lets nothing leave the sandbox, as with Codex alone,
-// however it says so and whoever opens the thread again. With questions the same commands leave.
+// in each form of that wish, and also if another client opens the thread again. With questions the same commands leave.
 func TestNeverIsNotLoosened(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{codexPath, proxyPath} {
@@ -91,7 +91,7 @@ func TestStoredNeverIsNotLoosened(t *testing.T) {
 }
 
 // Where the policy asks before each command, a client without questions gets a refusal with the reason.
-// What a rule allows runs.
+// A command that a rule allows runs.
 func TestNeverUnderTheGate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: strings.Replace(neverConfig, "on-request", "untrusted", 1) + "[[policy.rule]]\ncommand = \"touch allowed\"\ndecision = \"allow\"\n"})

@@ -219,8 +219,8 @@ func profileWorld(t *testing.T, profile string) *world {
 	return w
 }
 
-// Under careful, the user is asked before each command and patch. What is accepted has its effect, inside the
-// workspace only; what is declined has none. Under read-only, nothing is written.
+// Under careful, the user is asked before each command and patch. An accepted one has its effect, inside the
+// workspace only; a declined one has none. Under read-only, nothing is written.
 func TestCarefulLetsUserWork(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []string{"careful", "read-only"} {

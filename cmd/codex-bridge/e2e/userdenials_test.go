@@ -53,7 +53,7 @@ func (a *acceptingEditor) readsSecrets(thread string, more map[string]any) (read
 	return strings.Contains(out, deniedSecret), a.hasFile("workspace/made")
 }
 
-// What the user's permissions profile denies stays denied under a policy, however a thread opens and
+// Files that the user's permissions profile denies stay denied under a policy, however a thread opens and
 // whatever sandbox a client or turn names: with less than the profile, with the profile itself, and
 // where Codex alone would drop it. A profile that can't be kept opens no thread.
 func TestPolicyKeepsDenialsOfUser(t *testing.T) {
