@@ -133,7 +133,8 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 	})
 }
 
-// warnAfter sends the client a configWarning after a response. Codex's own ones always have details.
+// warnAfter sends the client a configWarning after a response. Those of Codex always have the member details, maybe null.
+// Each notice of the bridge begins with its name, by which exec knows it.
 func (g *Guard) warnAfter(a *bridge.ServerResponse, params map[string]any) {
 	if _, ok := params["details"]; !ok {
 		params["details"] = nil

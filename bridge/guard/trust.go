@@ -86,7 +86,7 @@ func (g *Guard) warnUntrusted(call *bridge.ClientMessage, folder string, state p
 		if !g.notices.add("untrusted " + project) {
 			return
 		}
-		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, listed(unloaded))
+		summary := fmt.Sprintf("codex-bridge has found that %s is not a trusted project: %s not loaded.", project, listed(unloaded))
 		hint := g.policy.Load().TrustHint(project, state)
 		g.log.Warn(summary, "project", project, "hint", hint)
 		g.warnAfter(a, map[string]any{"summary": summary, "details": hint})

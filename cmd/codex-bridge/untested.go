@@ -27,7 +27,7 @@ func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger
 	} else if !first {
 		return ""
 	}
-	return fmt.Sprintf("Codex %s is newer than %s, with which this codex-bridge was tested. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them.", version, methods.Measured)
+	return fmt.Sprintf("codex-bridge was not tested with Codex %s: it is newer than %s. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them.", version, methods.Measured)
 }
 
 // recordUntested records in the state folder that Codex of this version was reported by a bridge that was

@@ -236,7 +236,7 @@ func (f *Feature) setState(reason string) {
 func (f *Feature) warn(reason string) {
 	f.options.Log.Warn("a thread has no hooks", "reason", reason)
 	f.peer.Notify(configWarning, map[string]any{
-		"summary": "The hooks of codex-bridge are not active in this thread.",
+		"summary": "codex-bridge's hooks are not active in this thread.",
 		"details": reason,
 	})
 }

@@ -330,12 +330,13 @@ func TestExecDeclines(t *testing.T) {
 	}
 }
 
-// The events of --json are those of Codex alone, also where the bridge has notices for the user. A refused flag is an
-// event, too.
+// The events of --json are those of Codex alone, also where the bridge has notices for the user: about arguments that it
+// has removed, and about the project. A refused flag is an event, too.
 func TestExecEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{codex: codexPath, config: "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"})
-	args := []string{"exec", "--json", "-c", `approval_policy="never"`, "-s", "workspace-write", "SAY: hello"}
+	w.write("workspace/AGENTS.md", "Be brief.")
+	args := []string{"exec", "--json", "-c", `approval_policy="on-request"`, "-s", "workspace-write", "SAY: hello"}
 	events := func(program string) (string, string) {
 		out, stderr, status := w.execute(program, "", args...)
 		if status != 0 {
@@ -348,7 +349,7 @@ func TestExecEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-codex +bridge)\n%s", diff)
 	}
-	for _, text := range []string{"warning: codex-bridge has removed -s workspace-write", "exec asks nobody; it uses \"never\" where policy.approval has it"} {
+	for _, text := range []string{"warning: codex-bridge has removed -s workspace-write", "warning: codex-bridge has found that", "exec asks nobody; it uses \"never\" where policy.approval has it"} {
 		if !strings.Contains(strings.ReplaceAll(stderr, `\"`, `"`), text) {
 			t.Errorf("no %q in\n%s", text, stderr)
 		}

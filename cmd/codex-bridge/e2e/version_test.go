@@ -135,7 +135,7 @@ func TestNewerCodexIsReported(t *testing.T) {
 					c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
 				}
 				for _, m := range c.Messages() {
-					if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+" is newer than 0.169.0") {
+					if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+": it is newer than 0.169.0") {
 						notices++
 					}
 				}

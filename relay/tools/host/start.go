@@ -150,7 +150,7 @@ func (f *Feature) warnOutdated(o *tools.Snapshot) {
 		return
 	}
 	f.peer.Notify(configWarning, map[string]any{
-		"summary": "The tools of codex-bridge have changed.",
+		"summary": "codex-bridge's tools have changed.",
 		"details": fmt.Sprintf("There are %d now. The open threads (%d) keep the tools they were started with. Calls of removed tools fail; "+
 			"start a new thread to use the current tools.", len(o.Tools), n),
 	})

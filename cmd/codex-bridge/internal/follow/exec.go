@@ -2,6 +2,7 @@ package follow
 
 import (
 	"io"
+	"strings"
 	"sync"
 
 	"codex-bridge.example/rpc"
@@ -198,12 +199,10 @@ func warningOf(method string, params rpc.Value) (string, bool) {
 	return "", false
 }
 
-// isOwnNotice reports whether the bridge has sent a notification that warns. Codex's own ones always have details.
-// Among the events of --json it would look like an error of the turn, and shift the ids of items.
-func isOwnNotice(method string, params rpc.Value) bool {
-	details := params.Get("details")
-	return method == "configWarning" && details.Exists() && string(details.Raw()) == "null"
-}
+// isOwnNotice reports whether a warning is of the bridge, whose warnings all begin with its name. Their form does not
+// tell: Codex's own ones may be without details, too (measured). Among the events of --json a notice of the bridge would
+// look like an error of the turn, and shift the ids of items.
+func isOwnNotice(text string) bool { return strings.HasPrefix(text, "codex-bridge") }
 
 // errorOf returns the text of an error of a turn.
 func errorOf(failure rpc.Value) string {

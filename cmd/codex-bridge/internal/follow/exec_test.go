@@ -242,12 +242,19 @@ func TestExecEventsLackNoticesOfTheBridge(t *testing.T) {
 	turn := follow.NewExecTurn(follow.ExecOptions{Out: &out, Err: &stderr, JSON: true})
 	turn.Opened(follow.ExecThread{ID: "T"})
 	turn.Started("t", false)
-	turn.Show("configWarning", value(t, `{"summary":"changed","details":null}`))
-	turn.Show("configWarning", value(t, `{"summary":"Codex's own","details":"why"}`))
+	for _, warning := range []string{
+		`configWarning {"summary":"codex-bridge has changed x","details":null}`, `configWarning {"summary":"codex-bridge's hooks","details":"off"}`,
+		`warning {"message":"codex-bridge has refused x"}`, `configWarning {"summary":"Codex could not find bubblewrap on PATH","details":null}`,
+		`configWarning {"summary":"Codex's own","details":"why"}`, `configWarning {"summary":"and another","details":null}`,
+	} {
+		method, params, _ := strings.Cut(warning, " ")
+		turn.Show(method, value(t, params))
+	}
 	const want = `{"type":"thread.started","thread_id":"T"}
 {"type":"item.completed","item":{"id":"item_0","type":"error","message":"Codex's own (why)"}}
+{"type":"item.completed","item":{"id":"item_1","type":"error","message":"and another"}}
 `
-	if out.String() != want || stderr.String() != "warning: changed\n" {
+	if out.String() != want || stderr.String() != "warning: codex-bridge has changed x\nwarning: codex-bridge's hooks (off)\nwarning: codex-bridge has refused x\n" {
 		t.Errorf("%s%s", out.String(), stderr.String())
 	}
 }

@@ -37,7 +37,7 @@ func (f *jsonForm) end(*string) {}
 
 func (f *jsonForm) show(method string, params rpc.Value) {
 	switch text, ok := warningOf(method, params); {
-	case ok && isOwnNotice(method, params):
+	case ok && isOwnNotice(text):
 		fmt.Fprintf(f.err, "warning: %s\n", StripControls(text))
 		return
 	case ok && !strings.HasPrefix(text, sandboxHint):
