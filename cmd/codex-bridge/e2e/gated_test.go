@@ -117,7 +117,7 @@ func TestGatedLoosened(t *testing.T) {
 	all := c.openGated(looseThread)
 	w.write("config.toml", policyConfig)
 	for {
-		answer := c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
+		answer := c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
 		if editor.Member(answer, "approvalPolicy") == "untrusted" {
 			break
 		}

@@ -39,7 +39,10 @@ func TestBridgeSendsWhatRequirementsAllow(t *testing.T) {
 		free               string // without; "": as in another row
 		alone              bool   // Codex alone replaces a value
 	}{
-		{"approval policy", `allowed_approval_policies = ["on-request"]`, map[string]any{"approvalPolicy": "never"}, "approvalPolicy", `"on-request"`, `"never"`, true},
+		{"approval policy", `allowed_approval_policies = ["never"]`, map[string]any{"approvalPolicy": "on-request"}, "approvalPolicy", `"never"`, `"on-request"`, true},
+		{"more questions", `allowed_approval_policies = ["on-request"]`, map[string]any{"approvalPolicy": "never"}, "approvalPolicy", "refused", `"never"`, true},
+		{"no questions", `allowed_approval_policies = ["on-request", { granular = { sandbox_approval = false, rules = false, skill_approval = false, request_permissions = false, mcp_elicitations = false } }]`,
+			map[string]any{"approvalPolicy": "never"}, "approvalPolicy", `"never"`, "", true},
 		{"no common approval policy", `allowed_approval_policies = ["untrusted"]`, map[string]any{"approvalPolicy": "on-request"}, "approvalPolicy", "refused", `"on-request"`, true},
 		{"reviewer", `allowed_approvals_reviewers = ["user"]`, map[string]any{"approvalsReviewer": "auto_review"}, "approvalsReviewer", `"user"`, `"auto_review"`, true},
 		{"sandbox", `allowed_sandbox_modes = ["read-only"]`, write, "sandbox", `"readOnly"`, `"workspaceWrite"`, true},

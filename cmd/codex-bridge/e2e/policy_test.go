@@ -188,19 +188,20 @@ type outcome struct {
 	loose    []string // settings that Codex reported beyond policyConfig
 	calls    int      // commands that the model called
 	asked    int      // commands about which Codex asked
+	refused  int      // commands that the bridge refused, because the client wants no questions
 	ran      bool     // a command ran, although the editor accepts none
 	marked   bool     // and left its marker
 	answered string   // the response to the client
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("Codex reported %q; %d commands, %d questions, run: %t, marker: %t; the client got %s",
-		o.loose, o.calls, o.asked, o.ran, o.marked, o.answered)
+	return fmt.Sprintf("Codex reported %q; %d commands, %d questions, %d refusals, run: %t, marker: %t; the client got %s",
+		o.loose, o.calls, o.asked, o.refused, o.ran, o.marked, o.answered)
 }
 
 // safe reports whether policyConfig was enforced.
 func (o outcome) safe() bool {
-	return len(o.loose) == 0 && o.asked >= o.calls && !o.ran && !o.marked
+	return len(o.loose) == 0 && o.asked+o.refused >= o.calls && !o.ran && !o.marked
 }
 
 // With enforce no request about a thread or turn gets more than the policy allows, neither in
@@ -364,7 +365,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	}
 	for _, line := range codexSaid {
 		for _, found := range tooLoose("", line) {
-			if said == nil || found != asksHere {
+			if said == nil || found != asksHere && found != asksNobody {
 				got.loose = append(got.loose, found)
 			}
 		}
@@ -375,6 +376,9 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 		for _, output := range request.ToolOutputs() {
 			got.calls++
 			got.ran = got.ran || strings.Contains(output, "Process exited with code")
+			if strings.Contains(output, "this client wants no questions") {
+				got.refused++
+			}
 		}
 	}
 	_, err = os.Stat(marker)
@@ -391,8 +395,11 @@ func (w *world) openAnswering(d string, argv ...string) *conversation {
 }
 
 // asksHere are the settings that Codex reports if the bridge asks about everything instead.
-// bridge asks.
 const asksHere = `approvalPolicy: "on-request"`
+
+// asksNobody are the settings that Codex reports if the bridge decides about everything, and the
+// client wants no questions: what needs one is refused.
+const asksNobody = `approvalPolicy: {"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}`
 
 // tooLoose returns the settings in a message of Codex beyond policyConfig. It looks at objects at
 // any depth: the members are those of the response to thread/start and of thread/settings/updated.

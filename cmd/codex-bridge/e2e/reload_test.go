@@ -23,7 +23,7 @@ func TestReloadAppliesToNextRequest(t *testing.T) {
 	// A request sent during a change gets the response of the old or the new policy.
 	approval := func() string {
 		t.Helper()
-		answer, err := e.Call(ctx, "thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
+		answer, err := e.Call(ctx, "thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestReloadAppliesToNextRequest(t *testing.T) {
 			}
 		}
 	}
-	if got := approval(); got != "never" {
+	if got := approval(); got != "on-request" {
 		t.Fatalf("under audit Codex reports %s", got)
 	}
 	w.write("config.toml", "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n")

@@ -26,7 +26,7 @@ func TestCodexForWindows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, options{})
 			a := w.newEditorInWine("[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n" + test.rules)
-			result := a.must("thread/start", map[string]any{"cwd": inWine(w.workspace), "sandbox": "danger-full-access", "approvalPolicy": "never"})
+			result := a.must("thread/start", map[string]any{"cwd": inWine(w.workspace), "sandbox": "danger-full-access", "approvalPolicy": "on-request"})
 			// Codex itself makes workspace-write read-only where its sandbox of Windows is not set up.
 			if editor.Member(result, "sandbox", "type") != "readOnly" || editor.Member(result, "approvalPolicy") != "untrusted" {
 				t.Errorf("the thread is not under the policy: %s", result)
