@@ -126,6 +126,7 @@ func (c spawned) waitEnd(run string) (string, string) {
 func TestEditorRunsAgents(t *testing.T) {
 	t.Parallel()
 	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
+	w.env = append(w.env, "INITIAL_AGENT_MODE=agent") // the other mode wants no questions
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
 	thread := c.thread(nil)

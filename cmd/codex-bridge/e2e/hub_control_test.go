@@ -235,7 +235,8 @@ func TestDaemonCommands(t *testing.T) {
 // Codex's own daemon on the control socket is named and ends by the command that is named.
 func TestForeignDaemon(t *testing.T) {
 	t.Parallel()
-	w := newHubWorld(t, strings.Replace(hubConfig, `idle = "5s"`, "control_socket = true", 1))
+	config := strings.Replace(hubConfig, "[policy]", "[policy]\ncommands = [\"queue\"]", 1)
+	w := newHubWorld(t, strings.Replace(config, `idle = "5s"`, "control_socket = true", 1))
 	daemon := exec.CommandContext(deadline(t), codexPath, "app-server", "--listen", "unix://")
 	daemon.Dir, daemon.Env = w.workspace, w.env
 	if err := daemon.Start(); err != nil {

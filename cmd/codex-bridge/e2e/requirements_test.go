@@ -127,8 +127,8 @@ func TestBridgeWorksWithItsRequirements(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for _, key := range []string{"policy.network", "policy.config_keys", "policy.project_trust", "policy.escalation"} {
-		if !strings.Contains(problems, "only the bridge holds "+key) || !strings.Contains(file, "\n# - "+key) {
-			t.Errorf("%s is not named:\n%s%s", key, problems, file)
+		if !strings.Contains(file, "\n# - "+key) {
+			t.Errorf("%s is not named:\n%s", key, file)
 		}
 	}
 	c := w.open(w.requiring(file, proxyArgv...)...)

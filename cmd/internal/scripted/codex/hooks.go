@@ -15,15 +15,17 @@ const source = "/<session-flags>/config.toml"
 type event struct{ name, key, label, shown string }
 
 var (
-	preToolUse  = event{"PreToolUse", "hooks.PreToolUse", "pre_tool_use", "preToolUse"}
-	postToolUse = event{"PostToolUse", "hooks.PostToolUse", "post_tool_use", "postToolUse"}
-	stop        = event{"Stop", "hooks.Stop", "stop", "stop"}
+	preToolUse        = event{"PreToolUse", "hooks.PreToolUse", "pre_tool_use", "preToolUse"}
+	postToolUse       = event{"PostToolUse", "hooks.PostToolUse", "post_tool_use", "postToolUse"}
+	permissionRequest = event{"PermissionRequest", "hooks.PermissionRequest", "permission_request", "permissionRequest"}
+	stop              = event{"Stop", "hooks.Stop", "stop", "stop"}
 )
 
 // hook is one hook of a thread.
 type hook struct {
 	event
 	command, status, hash string
+	matcher               *string // nil: none
 	timeout               time.Duration
 }
 
@@ -41,9 +43,10 @@ func hooksOf(config map[string]json.RawMessage) []hook {
 		return nil
 	}
 	var all []hook
-	for _, e := range []event{preToolUse, postToolUse, stop} {
+	for _, e := range []event{preToolUse, postToolUse, permissionRequest, stop} {
 		var groups []struct {
-			Hooks []struct {
+			Matcher *string
+			Hooks   []struct {
 				Command, StatusMessage string
 				Timeout                int
 			}
@@ -52,7 +55,7 @@ func hooksOf(config map[string]json.RawMessage) []hook {
 			continue
 		}
 		one := groups[0].Hooks[0]
-		h := hook{event: e, command: one.Command, status: one.StatusMessage, timeout: time.Duration(one.Timeout) * time.Second}
+		h := hook{event: e, command: one.Command, status: one.StatusMessage, matcher: groups[0].Matcher, timeout: time.Duration(one.Timeout) * time.Second}
 		if state := states[h.place()]; state.Enabled && state.Hash != "" {
 			h.hash = state.Hash
 			all = append(all, h)
@@ -70,7 +73,7 @@ func (s *Server) hooksList(m message) {
 	list := []any{}
 	for i, h := range t.hooks {
 		list = append(list, object{
-			"key": h.place(), "eventName": h.shown, "handlerType": "command", "command": h.command, "async": false, "matcher": nil,
+			"key": h.place(), "eventName": h.shown, "handlerType": "command", "command": h.command, "async": false, "matcher": h.matcher,
 			"timeoutSec": int(h.timeout.Seconds()), "statusMessage": h.status, "sourcePath": source, "source": "sessionFlags",
 			"displayOrder": i, "enabled": true, "isManaged": false, "currentHash": h.hash, "trustStatus": "trusted",
 		})
