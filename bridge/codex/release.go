@@ -168,25 +168,19 @@ func (r *Release) readCommands(ctx context.Context, c Command) error {
 	if err != nil {
 		return err
 	}
-	r.Commands = commandNames(script)
+	r.Commands = CommandNames(script)
 	r.Flags, err = commandFlags(script)
 	return err
 }
 
-// CommandNames returns all commands of Codex, as Release.Commands has them.
-func (c Command) CommandNames(ctx context.Context) ([]string, error) {
-	script, err := c.output(ctx, "completion", "bash")
-	return commandNames(script), err
-}
-
-// commandNames returns the commands of a completion script, which has a line for each word and the state that it
+// CommandNames returns the commands of a completion script, which has a line for each word and the state that it
 // leads to:
 //
 //	codex__app__server,daemon)
 //	    cmd="codex__app__server__daemon"
 //
 // Of several words for a state, one has its name, and the others are aliases.
-func commandNames(script string) []string {
+func CommandNames(script string) []string {
 	step := regexp.MustCompile(`(?m)^ +(codex\w*),([\w-]+)\)\r?\n +cmd="(codex\w*)"`)
 	names := map[string]string{"codex": ""}
 	for more := true; more; {

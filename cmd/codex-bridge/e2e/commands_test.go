@@ -133,10 +133,11 @@ func TestHarmlessCommandsRun(t *testing.T) {
 func TestCommandsHaveRows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
-	names, err := codex.Command{Path: codexPath, Env: w.env}.CommandNames(deadline(t))
-	if err != nil {
-		t.Fatal(err)
+	script, problems, status := w.execute(codexPath, "", "completion", "bash")
+	if status != 0 {
+		t.Fatal(problems)
 	}
+	names := codex.CommandNames(script)
 	for _, name := range names {
 		if argv.LookUp(strings.Fields(name)...) == nil {
 			t.Errorf("bridge/argv/commands.txt has no row of codex %s: judge what it can do", name)

@@ -204,7 +204,12 @@ project_trust = "`+a.policy+`"
 	params := input(thread, "RUN: touch "+w.root+"/marker-rule")
 	params["sandboxPolicy"] = map[string]any{"type": "readOnly"}
 	mark := c.Mark()
-	c.waitTurn(thread, editor.Member(c.must("turn/start", params), "turn", "id"), mark)
+	switch started, failed := c.Call(c.ctx, "turn/start", params); {
+	case failed == nil:
+		c.waitTurn(thread, editor.Member(started, "turn", "id"), mark)
+	case !strings.Contains(failed.Error(), "create the folder again"): // the bridge starts no turn in a missing folder
+		t.Fatal(failed)
+	}
 	hooks := string(c.must("hooks/list", map[string]any{"cwds": []string{w.root + "/hostile"}}))
 	for a.expect == "server" && c.ctx.Err() == nil && !w.hasFile("marker-"+a.expect) {
 		time.Sleep(10 * time.Millisecond)

@@ -37,9 +37,9 @@ var scenes = []scene{
 type object = map[string]any
 
 func sceneThreadStart(ctx context.Context, s *stage) error {
-	s.say("The editor starts a thread that never asks and may do anything. It says so twice: in the\nfields, and in its overlay of your configuration.")
+	s.say("The editor starts a thread that may do anything. It says so twice: in the fields, and in\nits overlay of your configuration.")
 	answer, err := s.call(ctx, "thread/start", object{
-		"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access",
+		"cwd": s.work, "approvalPolicy": "untrusted", "sandbox": "danger-full-access",
 		"config": object{
 			"sandbox_mode": "danger-full-access", "model_reasoning_effort": "low",
 			"mcp_servers": object{"helper": object{"command": "/tmp/helper"}},
@@ -66,7 +66,7 @@ func sceneMessage(ctx context.Context, s *stage) error {
 }
 
 func sceneApproval(ctx context.Context, s *stage) error {
-	s.say("Asked for \"never\", the thread asks all the same: the bridge does, in codex's place. The\nperson says no to one command and yes to the next two. The last one fails, as it must in\na read-only sandbox; codex, had it asked by itself, would have run it again outside:")
+	s.say("The thread asks before each command: the bridge does, in codex's place. The\nperson says no to one command and yes to the next two. The last one fails, as it must in\na read-only sandbox; codex, had it asked by itself, would have run it again outside:")
 	for _, command := range []struct{ text, answer string }{
 		{"echo hello > hello.txt", "decline"},
 		{"echo hello", "accept"},
