@@ -45,7 +45,8 @@ func sceneProfile(ctx context.Context, s *stage) (err error) {
 	if _, err := s.editor.Initialize(ctx, object{"experimentalApi": true}); err != nil {
 		return err
 	}
-	answer, err := s.call(ctx, "thread/resume", object{"threadId": s.endedThread, "approvalPolicy": "untrusted", "sandbox": "danger-full-access"})
+	granular := object{"granular": object{"sandbox_approval": true, "rules": true, "mcp_elicitations": false}}
+	answer, err := s.call(ctx, "thread/resume", object{"threadId": s.endedThread, "approvalPolicy": granular, "sandbox": "danger-full-access"})
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func sceneProfile(ctx context.Context, s *stage) (err error) {
 	if approval != "on-request" || sandbox != "workspaceWrite" {
 		return fmt.Errorf("Codex reports approvalPolicy %s and sandbox %s, which is not the preset guardian", approval, sandbox)
 	}
-	s.good("requested: untrusted and danger-full-access; effective: %s and %s", approval, sandbox)
+	s.good("requested: granular and danger-full-access; effective: %s and %s", approval, sandbox)
 	m, err := s.editor.WaitFor(ctx, 0, "warning")
 	if err != nil {
 		return err
