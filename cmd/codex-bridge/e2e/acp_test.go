@@ -17,13 +17,14 @@ import (
 )
 
 // newAgentWorld returns a world with the real codex-acp as an agent, on the bridge and the real
-// Codex.
+// Codex. The agent requests on-request: for its mode agent-full-access it would request never, and
+// the bridge would ask its client nothing.
 func newAgentWorld(t *testing.T, more string) *world {
 	t.Helper()
 	return newWorld(t, options{
 		config: more + fmt.Sprintf("\n[acp]\ndefault_agent = \"codex\"\n[acp.agents.codex]\ncommand = [%q]\n[acp.agents.broken]\ncommand = [\"/bin/sh\", \"-c\", \"echo no licence >&2; exit 3\"]\n",
 			acpAgent),
-		env: []string{"INITIAL_AGENT_MODE=agent-full-access"},
+		env: []string{"INITIAL_AGENT_MODE=workspace-write"},
 	})
 }
 
@@ -125,8 +126,7 @@ func (c spawned) waitEnd(run string) (string, string) {
 // and stops them.
 func TestEditorRunsAgents(t *testing.T) {
 	t.Parallel()
-	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
-	w.env = append(w.env, "INITIAL_AGENT_MODE=agent") // the other mode wants no questions
+	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
 	thread := c.thread(nil)

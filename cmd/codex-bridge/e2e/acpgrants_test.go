@@ -11,7 +11,7 @@ import (
 // agent with a session gets its place in the editor before its first turn.
 func TestAgentUsesGrants(t *testing.T) {
 	t.Parallel()
-	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n")
+	w := newAgentWorld(t, "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n")
 	c := w.open(proxyArgv...)
 	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
 
