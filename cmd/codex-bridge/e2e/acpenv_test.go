@@ -13,7 +13,7 @@ import (
 )
 
 // The ways in which editors give the bridge to codex-acp, as in docs/guides/editors.md. A question
-// about a command shows that the bridge is used: Codex alone would not ask.
+// about a command shows that the bridge is used: Codex alone would not ask about one that stays in the sandbox.
 func TestEditorsStartBridgeThroughACP(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"
@@ -48,7 +48,7 @@ func TestEditorsStartBridgeThroughACP(t *testing.T) {
 			params := start(w)
 			params["cwd"], params["permission"] = w.workspace, "allow_once"
 			params["prompts"] = []string{"good day", "RUN: echo from the shell"}
-			lines := w.node("acp.mjs", []string{"INITIAL_AGENT_MODE=agent-full-access"}, marshal(t, params))
+			lines := w.node("acp.mjs", []string{"INITIAL_AGENT_MODE=workspace-write"}, marshal(t, params))
 			var last struct {
 				Step, Text string
 				Asked      []any

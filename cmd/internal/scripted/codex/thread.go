@@ -3,7 +3,9 @@ package main
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -52,14 +54,24 @@ func (s *Server) rollout(id string) string {
 }
 
 func (s *Server) threadStart(m message) {
-	id := newID()
-	s.openThread(m, id, func(p *openParams) *rpcError {
-		if err := os.MkdirAll(filepath.Dir(s.rollout(id)), 0o700); err != nil {
+	s.openThread(m, newID(), func(*openParams) *rpcError { return nil })
+}
+
+// recordTurn records the start of a turn. Measured: a thread has no file before its first turn, so a
+// thread without a turn is gone after a restart.
+func (t *thread) recordTurn(id string) *rpcError {
+	if _, err := os.Stat(t.path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(t.path), 0o700); err != nil {
 			return errorf("%v", err)
 		}
-		return appendRollout(s.rollout(id), "session_meta", object{
-			"id": id, "cwd": p.Cwd, "approvalPolicy": p.ApprovalPolicy, "sandbox": p.Sandbox, "cli_version": Version, "model_provider": provider,
-		})
+		if f := appendRollout(t.path, "session_meta", object{
+			"id": t.id, "cwd": t.cwd, "approvalPolicy": t.approval, "sandbox": t.sandbox, "cli_version": Version, "model_provider": provider,
+		}); f != nil {
+			return f
+		}
+	}
+	return appendRollout(t.path, "turn_context", object{
+		"turn_id": id, "cwd": t.cwd, "approval_policy": t.approval, "sandbox_policy": object{"type": t.sandbox},
 	})
 }
 
@@ -79,7 +91,9 @@ func (s *Server) threadRead(m message) {
 	var p openParams
 	_ = json.Unmarshal(m.Params, &p) // no thread has the id ""
 	path := s.rollout(p.ThreadID)
-	if err := p.fillFromRollout(path); err != nil {
+	if t, f := s.thread(m); f == nil {
+		p.Cwd = t.cwd
+	} else if err := p.fillFromRollout(path); err != nil {
 		s.respond(m.ID, nil, errorf("thread not loaded: %s", p.ThreadID))
 		return
 	}

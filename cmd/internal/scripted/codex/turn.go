@@ -127,9 +127,9 @@ func (s *Server) turnInterrupt(m message) {
 // run runs the turn until no more input waits.
 func (u *turn) run(ctx context.Context) {
 	defer u.cancel()
-	_ = appendRollout(u.thread.path, "turn_context", object{ // a thread without them can't be resumed as it was
-		"turn_id": u.id, "cwd": u.thread.cwd, "approval_policy": u.thread.approval, "sandbox_policy": object{"type": u.thread.sandbox},
-	})
+	if f := u.thread.recordTurn(u.id); f != nil {
+		panic(f.Message) // the home of the test can't be written
+	}
 	u.send("thread/status/changed", object{"threadId": u.thread.id, "status": object{"type": "active", "activeFlags": []any{}}})
 	u.send("turn/started", object{"threadId": u.thread.id, "turn": u.status("inProgress", nil)})
 	for heard := u.takeInput(); heard != nil; heard = u.takeInput() {
