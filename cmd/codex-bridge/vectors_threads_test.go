@@ -410,7 +410,7 @@ func (p *threadWorld) sameBinding(raw json.RawMessage) {
 		want.CreatedAt = got.CreatedAt
 	}
 	want.UpdatedAt = got.UpdatedAt
-	want.Replacement = got.Replacement // see DEVIATIONS.md
+	want.Replacement = got.Replacement                  // see DEVIATIONS.md
 	if p.c.Input.Call.NativeHookRelayGeneration != "" { // see DEVIATIONS.md
 		want.HookGeneration = got.HookGeneration
 	}
