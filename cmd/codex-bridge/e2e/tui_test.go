@@ -250,6 +250,14 @@ func TestTUIUnderProfile(t *testing.T) {
 			})
 			u.says("SAY: hello")
 			from, _ := u.mark()
+			if can.choose { // "ask for approval" is current here, and the TUI does not send the current choice
+				u.pick("/permissions", []string{"Permissions"}, []string{"4"}) // read only
+				if problem := u.answered(from, "thread/settings/update"); problem != "" {
+					t.Errorf("read only: %s", problem)
+				}
+				u.says("SAY: after read only")
+			}
+			from, _ = u.mark()
 			u.pick("/permissions", []string{"Permissions"}, []string{"1"}) // ask for approval
 			if problem := u.answered(from, "thread/settings/update"); (problem == "") != can.choose {
 				t.Errorf("ask for approval: %s", problem)
