@@ -63,7 +63,7 @@ func TestNeovimInstalledFromRepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	dist := filepath.Join(w.root, "dist")
-	cmd := exec.CommandContext(deadline(t), "go", "run", "./packaging", "-only", "Neovim plugin", "-version", "1.2.3", "-repository", "https://host.example/codex-bridge", "-dist", dist)
+	cmd := exec.CommandContext(deadline(t), "go", "run", "./packaging", "-trial", "-only", "Neovim plugin", "-version", "1.2.3", "-repository", "https://host.example/codex-bridge", "-dist", dist)
 	cmd.Dir = repositoryRoot(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

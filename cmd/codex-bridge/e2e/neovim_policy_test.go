@@ -19,7 +19,7 @@ func TestNeovimPolicy(t *testing.T) {
 	w := newWorld(t, options{config: neovimPolicy})
 	w.write("workspace/poem.txt", "one\ntwo\n")
 	w.model.Add(scripted.Step{When: "a change", Reply: updatePatch("poem.txt", "one", "two", "zwei")})
-	v := w.neovim("{ thread = { approvalPolicy = 'never', sandbox = 'danger-full-access' } }")
+	v := w.neovim("{ thread = { approvalPolicy = 'on-request', sandbox = 'danger-full-access' } }")
 	v.startText("RUN: echo from the shell")
 	v.waitScreen("Codex asks to run a command", "echo from the shell", "ga  Accept once")
 	v.recordScreen("asked")

@@ -112,7 +112,7 @@ function PatchView:title(path, kind)
   if #self.changes > 1 then
     title = ("%s %d/%d"):format(title, self.at, #self.changes)
   end
-  return title .. (self.reason and " — " .. self.reason or "")
+  return title
 end
 
 -- Shows file i of the patch.
@@ -178,7 +178,8 @@ end
 
 function PatchView:show_winbar()
   local change = self.changes[self.at]
-  set_winbar(self.window, ("%s │ %s"):format(self:title(ui.short_path(change.path), change.kind), self:hint()))
+  local reason = self.reason and " │ " .. self.reason or "" -- last: a narrow window cuts the end
+  set_winbar(self.window, ("%s │ %s%s"):format(self:title(ui.short_path(change.path), change.kind), self:hint(), reason))
 end
 
 -- Shows the time that is left in the winbar.
