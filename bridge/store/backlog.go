@@ -143,7 +143,7 @@ func (k keptDecision) entry() Decision {
 	}
 }
 
-// writeKept writes what is kept, until nothing is left.
+// writeKept writes the kept decisions, until none is left.
 func (b *Backlog) writeKept() {
 	const minPause, maxPause = 50 * time.Millisecond, 2 * time.Second
 	written := 0
@@ -181,7 +181,7 @@ func (b *Backlog) writeKept() {
 	}
 }
 
-// Close waits until what is kept is written, or ctx ends. It returns how many decisions the log lacks.
+// Close waits until the kept decisions are written, or ctx ends. It returns how many decisions the log lacks.
 func (b *Backlog) Close(ctx context.Context) (lost int) {
 	b.mu.Lock()
 	empty := b.empty

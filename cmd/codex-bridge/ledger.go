@@ -137,7 +137,7 @@ func (l *ledger) current() *store.Store {
 	return l.opened
 }
 
-// Close writes what is kept, within backlogGrace, sends the rest to the fleet log, within fleetGrace, and
+// Close writes the kept decisions, within backlogGrace, sends the rest to the fleet log, within fleetGrace, and
 // closes the state, if it was opened.
 func (l *ledger) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogGrace)

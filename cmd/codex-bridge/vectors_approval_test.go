@@ -238,7 +238,7 @@ func TestApprovalVectorsCases(t *testing.T) {
 	}, hooks)
 }
 
-// rulesDeny is a policy that denies what is asked.
+// rulesDeny is a policy whose rule denies each command.
 const rulesDeny = "[policy]\nmode = \"enforce\"\nsandbox = \"read-only\"\nescalation = \"ask\"\nproject_trust = \"codex\"\ngate = false\n" +
 	"[[policy.rule]]\ntool = \"*\"\ndecision = \"deny\"\n"
 
