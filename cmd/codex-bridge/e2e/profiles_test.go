@@ -110,69 +110,37 @@ func promptOf(params json.RawMessage) string {
 	return p.Input[0].Text
 }
 
-// With each profile of init, each client's user can do the work that the profile's header promises,
-// with the questions that it names: read, edit, test, commit, review, change the model, resume.
+// With each profile, the user of each recorded client can do what the profile promises.
 func TestHourUnderProfile(t *testing.T) {
 	t.Parallel()
-	type step struct {
-		asked int
-		done  bool
-	}
-	profiles := map[string]struct{ status, edit, test, commit step }{
-		"careful":   {step{0, true}, step{1, true}, step{1, true}, step{0, false}},
-		"team":      {step{0, true}, step{0, true}, step{0, true}, step{1, true}},
-		"read-only": {step{0, true}, step{0, false}, step{1, false}, step{0, false}},
-		"locked":    {step{1, true}, step{0, false}, step{1, false}, step{0, false}},
-	}
-	for i, profile := range slices.Sorted(maps.Keys(profiles)) {
-		want := profiles[profile]
+	for i, profile := range slices.Sorted(maps.Keys(profileHours)) {
 		for j, name := range slices.Sorted(maps.Keys(hourClients)) {
-			one := hourClients[name]
+			client := hourClients[name]
 			if !isSampled(5, i, j) {
 				continue
 			}
 			t.Run(profile+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, options{config: "# the profile follows\n", mute: "the messages are sent as they were recorded"})
-				text, _, code := w.runCommand("init", "--profile", profile, "--stdout")
-				if code != 0 || !strings.Contains(text, "[policy]") {
-					t.Fatalf("init ends with %d: %s", code, text)
-				}
-				w.write("config.toml", text)
-				w.write("workspace/test.sh", "touch tested\n")
-				w.git("workspace", "init", "-q", "-b", "main")
-				w.git("workspace", "config", "user.name", "a")
-				w.git("workspace", "config", "user.email", "a@example.org")
-				steps := map[string]struct {
-					file string
-					want step
-				}{
-					"RUN: git status": {"", want.status},
-					"PATCH: made.txt": {"workspace/made.txt", want.edit},
-					"RUN: sh test.sh": {"workspace/tested", want.test},
-					"ESCALATE: git add -A && git commit -qm hour": {"workspace/.git/refs/heads/main", want.commit},
-				}
+				w := hourWorld(t, profile, options{mute: "the messages are sent as they were recorded"})
+				steps := slices.Clone(hourSteps)
 				turns := 0
-				refused := w.replay(one, func(text string, asked int) {
+				refused := w.replay(client, func(text string, asked int) {
 					turns++
-					text, _, _ = strings.Cut(text, "\n")
-					s, ok := steps[text]
-					if !ok {
+					i := slices.IndexFunc(steps, func(s hourStep) bool { return firstLine(s.Prompt) == firstLine(text) })
+					if i < 0 {
 						return
 					}
-					delete(steps, text)
-					if one.errs && s.want.asked > 0 {
-						s.want.done = false
+					want := profileHours[profile][steps[i].Name]
+					if client.errs && want.Asked > 0 {
+						want.Done = false
 					}
-					done := s.file != "" && w.hasFile(s.file) || s.file == "" && strings.Contains(w.lastToolOutput(), "On branch main")
-					if done != s.want.done || asked != s.want.asked {
-						t.Errorf("%s: done %v after %d questions, want %+v; the model got %.300q", text, done, asked, s.want, w.lastToolOutput())
-					}
+					steps[i].check(w, want, asked)
+					steps = slices.Delete(steps, i, i+1)
 				})
 				if len(steps) > 0 || turns < 5 {
-					t.Errorf("%d turns; missing: %v", turns, slices.Collect(maps.Keys(steps)))
+					t.Errorf("%d turns; missing: %v", turns, steps)
 				}
-				if len(refused) != one.refused[profile] {
+				if len(refused) != client.refused[profile] {
 					t.Errorf("refused: %q", refused)
 				}
 			})
@@ -180,43 +148,42 @@ func TestHourUnderProfile(t *testing.T) {
 	}
 }
 
-// The same with the real codex-acp, whose user accepts every question.
+// acpPrompt is what a user of codex-acp sees of a prompt.
+type acpPrompt struct {
+	Prompt, Text string
+	Asked        []json.RawMessage
+}
+
+// With each profile, the user of the real codex-acp can do what the profile promises.
 func TestACPUnderProfile(t *testing.T) {
 	t.Parallel()
-	for profile, does := range map[string]struct{ edits, commits bool }{
-		"careful": {true, false}, "team": {true, true}, "read-only": {}, "locked": {},
-	} {
+	for profile, results := range profileHours {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: "# the profile follows\n"})
-			text, _, _ := w.runCommand("init", "--profile", profile, "--stdout")
-			w.write("config.toml", text)
-			w.git("workspace", "init", "-q", "-b", "main")
-			lines := w.acp(proxyPath, "agent", "allow_once", "RUN: git status", "PATCH: made.txt\none",
-				"ESCALATE: git add -A && git -c user.name=a -c user.email=a@example.org commit -qm hour", "good day")
-			if !strings.Contains(lines[len(lines)-2]+lines[len(lines)-1], "good day") {
-				t.Errorf("the session did not go on:\n%s", strings.Join(lines, "\n"))
+			w := hourWorld(t, profile, options{})
+			var prompts []string
+			for _, step := range hourSteps {
+				prompts = append(prompts, step.Prompt)
 			}
-			for file, want := range map[string]bool{"made.txt": does.edits, ".git/refs/heads/main": does.commits} {
-				if w.workspaceHasFile(file) != want {
-					t.Errorf("%s was written: %v\n%s", file, !want, strings.Join(lines, "\n"))
+			done := make(map[string]acpPrompt)
+			for _, line := range w.acp(proxyPath, "agent", "allow_once", append(prompts, "SAY: good day")...) {
+				var p acpPrompt
+				if json.Unmarshal([]byte(line), &p) == nil {
+					done[p.Prompt] = p
 				}
+			}
+			for _, step := range hourSteps {
+				p, want := done[step.Prompt], results[step.Name]
+				wrote := step.File == "" && strings.Contains(p.Text, "On branch main") || step.File != "" && w.hasFile(step.File)
+				if wrote != want.Done || len(p.Asked) != want.Asked {
+					t.Errorf("%s: done %v after %d questions, want %+v; the user reads %q", step.Name, wrote, len(p.Asked), want, p.Text)
+				}
+			}
+			if text := done["SAY: good day"].Text; text != "good day" {
+				t.Errorf("at the end the user reads %q", text)
 			}
 		})
 	}
-}
-
-// profileWorld returns a world with a profile of init, in a repository.
-func profileWorld(t *testing.T, profile string) *world {
-	t.Helper()
-	w := newWorld(t, options{config: "# the profile follows\n"})
-	text, _, code := w.runCommand("init", "--profile", profile, "--stdout")
-	if code != 0 {
-		t.Fatalf("init ends with %d: %s", code, text)
-	}
-	w.write("config.toml", text)
-	w.git("workspace", "init", "-q", "-b", "main")
-	return w
 }
 
 // Under careful, the user is asked before each command and patch. An accepted one has its effect, inside the
@@ -226,7 +193,7 @@ func TestCarefulLetsUserWork(t *testing.T) {
 	for _, profile := range []string{"careful", "read-only"} {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
-			w := profileWorld(t, profile)
+			w := hourWorld(t, profile, options{})
 			c := w.open(proxyArgv...)
 			c.initialize(nil)
 			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
@@ -268,7 +235,7 @@ func TestCarefulLetsUserWork(t *testing.T) {
 // Under careful, a search asks if its options run a program or write a file, and a redirection asks.
 func TestCarefulAsksAboutOptionsThatDoMore(t *testing.T) {
 	t.Parallel()
-	w := profileWorld(t, "careful")
+	w := hourWorld(t, "careful", options{})
 	w.write("workspace/text", "hello\n")
 	a := w.newAcceptingEditor(proxyArgv...)
 	thread := a.thread(map[string]any{"sandbox": "workspace-write"})

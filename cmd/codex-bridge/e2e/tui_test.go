@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -212,7 +213,7 @@ func (u *tui) says(prompt string) {
 		for _, m := range u.messages[from:] {
 			from++
 			switch {
-			case m.sent && m.Method == "turn/start" && strings.Contains(string(m.Params), marshal(u.world.t, prompt)):
+			case m.sent && m.Method == "turn/start" && promptOf(m.Params) == prompt:
 				thread = editor.Member(m.Params, "threadId")
 			case m.sent || thread == "" || editor.Member(m.Params, "threadId") != thread: // a title has a thread of its own
 			case m.Method == "turn/completed":
@@ -221,6 +222,26 @@ func (u *tui) says(prompt string) {
 		}
 		return false
 	})
+}
+
+// waitThread waits for the first thread.
+func (u *tui) waitThread() {
+	u.world.t.Helper()
+	u.waitUntil("the first thread", func() bool {
+		return slices.ContainsFunc(u.messages, func(m tuiMessage) bool { return m.Method == "thread/started" })
+	})
+}
+
+// questions returns the number of approvals that the TUI was asked for.
+func (u *tui) questions(from int) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, m := range u.messages[from:] {
+		if !m.sent && len(m.ID) > 0 && strings.HasSuffix(m.Method, "/requestApproval") {
+			n++
+		}
+	}
+	return n
 }
 
 // Under each profile the user of Codex's TUI can choose permissions and a model. The TUI goes on,
@@ -240,14 +261,7 @@ func TestTUIUnderProfile(t *testing.T) {
 			w.write("config.toml", text)
 			w.trustWorkspace()
 			u := w.startTUI()
-			u.waitUntil("the first thread", func() bool {
-				for _, m := range u.messages {
-					if m.Method == "thread/started" {
-						return true
-					}
-				}
-				return false
-			})
+			u.waitThread()
 			u.says("SAY: hello")
 			from, _ := u.mark()
 			if can.choose { // "ask for approval" is current here, and the TUI does not send the current choice

@@ -103,6 +103,7 @@ func TestVSCode(t *testing.T) {
 			"CODEX_BRIDGE_WORKSPACE=" + w.workspace,
 			"CODEX_BRIDGE_SHOTS=" + shots,
 			"CODEX_BRIDGE_E2E_CODEX=" + codexPath,
+			"CODEX_BRIDGE_HOURS=" + marshal(t, map[string]any{"steps": hourSteps, "profiles": profileHours}),
 			"CODEX_BRIDGE_SCENES=" + os.Getenv("CODEX_BRIDGE_SCENES"), // a pattern of names; empty: all
 		})
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

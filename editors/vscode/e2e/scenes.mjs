@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { changes } from "./changes.mjs";
 import { chats } from "./chats.mjs";
 import { composing } from "./composing.mjs";
+import { hours } from "./hours.mjs";
 import { beginning, states } from "./states.mjs";
 import { release, running, until } from "./user.mjs";
 
@@ -530,4 +531,6 @@ export const scenes = {
     await p.sees(".assistant", "last-turn");
     await p.idle();
   },
+
+  ...hours,
 };
