@@ -57,17 +57,12 @@ func (r *Reader) Read(folders ...string) *Set {
 }
 
 func (r *Reader) readFolder(folder string) *Set {
-	if set := r.readUnchanged(folder); set != nil { // hooks of parallel tool calls do not wait for each other
-		return set
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	files, err := list(folder)
+	files, err := list(folder) // without the lock: a folder of a network may not answer
 	if err != nil {
 		return &Set{Err: err}
 	}
-	known, ok := r.sets[folder]
-	switch { // another call may have read the folder
+	known, ok := r.known(folder)
+	switch {
 	case len(files) == 0 && !ok:
 		return new(Set)
 	case ok && slices.EqualFunc(known.files, files, fileState.isUnchanged):
@@ -82,7 +77,23 @@ func (r *Reader) readFolder(folder string) *Set {
 		}
 		set.Rules = append(set.Rules, found...)
 	}
-	if ok {
+	return r.add(folder, files, set)
+}
+
+// known returns what was read of a folder.
+func (r *Reader) known(folder string) (entry, bool) {
+	r.mu.RLock() // hooks of parallel tool calls do not wait for each other
+	defer r.mu.RUnlock()
+	known, ok := r.sets[folder]
+	return known, ok
+}
+
+// add stores what was read of a folder, and returns the rules that apply. Another call may have read the
+// folder in the meantime.
+func (r *Reader) add(folder string, files []fileState, set *Set) *Set {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.sets[folder]; ok {
 		set = known.set.merge(set)
 	}
 	if r.sets == nil {
@@ -90,23 +101,6 @@ func (r *Reader) readFolder(folder string) *Set {
 	}
 	r.sets[folder] = entry{files, set}
 	return set
-}
-
-// readUnchanged returns the rules of a folder in which no file has changed, else nil.
-func (r *Reader) readUnchanged(folder string) *Set {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	files, err := list(folder)
-	known, ok := r.sets[folder]
-	switch {
-	case err != nil:
-		return &Set{Err: err}
-	case len(files) == 0 && !ok:
-		return new(Set)
-	case ok && slices.EqualFunc(known.files, files, fileState.isUnchanged):
-		return known.set
-	}
-	return nil
 }
 
 // merge returns the rules that apply if either of two versions may be the effective one: all Allow
@@ -136,9 +130,12 @@ func (s *Set) has(one Rule) bool {
 	})
 }
 
+// readDir is os.ReadDir. A test lets it wait.
+var readDir = os.ReadDir
+
 // list returns the rules files in a folder. It follows links, as Codex does.
 func list(folder string) ([]fileState, error) {
-	entries, err := os.ReadDir(folder)
+	entries, err := readDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
