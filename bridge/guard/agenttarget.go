@@ -54,7 +54,7 @@ func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Erro
 // agentIDRefusal returns why a call may not name an agent by its id; "" if it may.
 func (g *Guard) agentIDRefusal(tool, id, thread, turn string) string {
 	switch origin := g.originOf(id); {
-	case origin != g.originOf(thread) && g.threads.isOpenedByClient(origin):
+	case origin != g.originOf(thread) && (origin != id || g.threads.isOpenedByClient(origin)):
 		return "the agent " + id + " is not one of this session"
 	case givesAgentWork(tool) && g.isLooser(id, thread, turn):
 		return "the agent " + id + " works with other settings than this turn (sandbox, cwd, approvals, reviewer), or its settings are not known"

@@ -24,9 +24,9 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		}
 		w.write(rollout(child), meta)
 	}
-	w.g.threads.verified, w.g.threads.openedByClient = make(map[string]*thread), make(map[string]bool)
 	for _, one := range []string{own, other} {
-		w.g.threads.verified[one], w.g.threads.openedByClient[one] = &thread{Thread: policy.Thread{
+		record := w.g.threads.recordLocked(one)
+		record.verified, record.openedByClient = &thread{Thread: policy.Thread{
 			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", SandboxSummary: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
 		}}, true
 	}
@@ -58,9 +58,16 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
+	// The guard has forgotten the other session, which Codex has unloaded.
+	forgotten := w.g.threads.records[other]
+	delete(w.g.threads.records, other)
+	if err := w.g.agentRefusal(policy.ToolCall{Name: "wait_agent", Input: value(t, `{"ids":["`+otherChild+`"]}`)}, own, ""); err == nil {
+		t.Error("a call names an agent of a forgotten session")
+	}
+	w.g.threads.records[other] = forgotten
 	// The client has opened the agent's thread. Its effective settings count beside those in Codex's
 	// file.
-	agent := w.g.threads.verified[own].Thread
+	agent := w.g.threads.records[own].verified.Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){
 		"": func(*policy.Thread, *policy.Thread) {},
@@ -69,9 +76,10 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		},
 		"gate": func(caller, _ *policy.Thread) { caller.Gated = true },
 	} {
-		caller, agent := *w.g.threads.verified[own], agent
+		caller, agent := *w.g.threads.records[own].verified, agent
 		change(&caller.Thread, &agent)
-		w.g.threads.verified[own], w.g.threads.verified[ownChild], w.g.threads.openedByClient[ownChild] = &caller, &thread{Thread: agent}, true
+		opened := w.g.threads.recordLocked(ownChild)
+		w.g.threads.records[own].verified, opened.verified, opened.openedByClient = &caller, &thread{Thread: agent}, true
 		if looser := w.g.isLooser(ownChild, own, ""); looser != (name != "") {
 			t.Errorf("with another %s the agent is looser: %v", name, looser)
 		}
@@ -87,7 +95,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 func TestAgentByName(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	w := newAgentWorld(t, nil)
-	w.g.threads.verified = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
+	w.g.threads.setVerified(map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}})
 	for _, test := range []struct {
 		tool, input string
 		field       string // refused once the settings have changed
@@ -103,7 +111,7 @@ func TestAgentByName(t *testing.T) {
 		{"interrupt_agent", `{"target":"a"}`, ""},
 	} {
 		for _, varied := range []bool{false, true} {
-			w.g.threads.loaded = map[string]*loadedThread{id: {varied: varied}}
+			w.g.threads.recordLocked(id).loaded = &loadedThread{varied: varied}
 			want := ""
 			if varied {
 				want = test.field
@@ -137,10 +145,10 @@ func TestAgentWithoutSettings(t *testing.T) {
 		caller, agent string // files
 		want          bool
 	}{{with, with, false}, {with, without, true}, {without, with, true}, {without, without, true}} {
-		w.g.threads.verified = map[string]*thread{
+		w.g.threads.setVerified(map[string]*thread{
 			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: test.caller}},
 			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: test.agent}},
-		}
+		})
 		if got := w.g.isLooser(agent, own, ""); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
@@ -168,10 +176,10 @@ func TestAgentRaisedBefore(t *testing.T) {
 		caller, agent string // the access to a path; "": Codex wrote no settings down
 		want          bool
 	}{{"read", "read", false}, {"read", "write", true}, {"write", "write", false}, {"write", "read", false}, {"", "write", false}, {"read", "", false}} {
-		w.g.threads.verified = map[string]*thread{
+		w.g.threads.setVerified(map[string]*thread{
 			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: file(own, test.caller)}},
 			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: file(agent, test.agent)}},
-		}
+		})
 		if got := w.g.isLooser(agent, own, ""); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}

@@ -19,22 +19,20 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	if policies[0].Mode() != config.Off {
 		state.Escalation, state.ThreadRevoked = g.findEscalation(msg.Method, params, state), g.isRevoked(params)
 		state.Approved = g.takeApproval(msg.Envelope)
-		state.Paths = &policy.PathLog{Paths: state.Paths}
-		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(msg.Method, params, state) }, strictness)
+		d := g.decideRequest(policies, msg.Envelope, state)
 		if msg.Truncated() { // the missing part could change the decision
-			d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
+			d.Decision = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
 				Method: msg.Method, Rule: "codex.max_message", Field: "params", Reason: "the request has more values than the bridge reads", Hint: "ask for less at once",
 			})}
+			d.facts = unknownFacts("", "the request had more values than the bridge reads")
 		}
 		if d.Verdict != policy.Pass {
-			g.logDecision(p.Mode(), msg.Method, d)
+			g.logDecision(d.by.Mode(), msg.Method, d.Decision)
 			about := subjectOf(msg.Method, params, msg.Line)
-			if about.facts = requestFacts(policies, msg.Method, params, state); msg.Truncated() {
-				about.facts = unknownFacts("", "the request had more values than the bridge reads")
-			}
+			about.facts = d.facts
 			about.recordTimeout, about.canWait = shortRecordTimeout, d.Verdict == policy.Rewrite // only the shown reason
-			err := g.record(ctx, p.Mode(), about, d)
-			if p.Mode() == config.Enforce && g.applyDecision(msg, params, d, err) {
+			err := g.record(ctx, d.by.Mode(), about, d.Decision)
+			if d.by.Mode() == config.Enforce && g.applyDecision(msg, params, d.Decision, err) {
 				return
 			}
 		}

@@ -105,7 +105,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		{"", []string{"/a", "/b"}},
 	} {
 		w.g.threads.recordSent(test.project, nil)
-		if err := w.g.threads.registerOpened(w.g.Policy, &policy.SentSettings{Project: test.project}, result, w.g.world, 1, nil); err != nil {
+		if err := w.g.threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{Project: test.project}, result: result, world: w.g.world, order: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.g.threads.peek("t").Projects; !slices.Equal(got, test.want) {
@@ -113,7 +113,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		}
 	}
 	w.g.threads.unload("t")
-	if err := w.g.threads.registerOpened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+	if err := w.g.threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), world: w.g.world, order: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.g.threads.peek("u").Projects; !slices.Equal(got, []string{"/a", "/b"}) {
@@ -127,7 +127,7 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	threads := &w.g.threads
 	own := w.g.Policy()
-	if err := threads.registerOpened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
+	if err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), world: w.g.world, order: 1, own: []*policy.Policy{own}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
@@ -153,7 +153,7 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 		own  []*policy.Policy
 		open bool
 	}{{[]*policy.Policy{enforced}, false}, {[]*policy.Policy{w.g.Policy()}, true}} {
-		err := threads.registerOpened(w.g.Policy, &policy.SentSettings{}, result, w.g.world, 1, test.own)
+		err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: result, world: w.g.world, order: 1, own: test.own})
 		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
 			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
 		}

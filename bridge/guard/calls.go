@@ -70,6 +70,20 @@ func (s *startedCalls) start(at turnOf, id string) bool {
 	return true
 }
 
+// forget forgets the calls of a thread that Codex has unloaded.
+func (s *startedCalls) forget(thread string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order = slices.DeleteFunc(s.order, func(at turnOf) bool {
+		if at.thread != thread {
+			return false
+		}
+		s.total -= len(s.turns[at])
+		delete(s.turns, at)
+		return true
+	})
+}
+
 // callKey returns the key of an id. A long id is hashed. No id is equal to a hash: it is valid UTF-8.
 func callKey(id string) string {
 	const maxLen = 64
@@ -206,8 +220,10 @@ func (g *Guard) modelCall(thread, turn, id string, one *policy.Thread) rollout.C
 func (t *threads) setRollout(id, file string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.verified[id]; one != nil {
-		one.Rollout = file
+	if record := t.records[id]; record != nil {
+		for _, one := range record.copies() {
+			one.Rollout = file
+		}
 	}
 }
 

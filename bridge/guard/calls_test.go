@@ -64,7 +64,7 @@ func TestStartCall(t *testing.T) {
 			if test.file == "other" {
 				file = w.write(base+strings.Replace(id, "a", "b", 1)+".jsonl", startedTurn+test.text)
 			}
-			w.g.threads.verified = map[string]*thread{id: {Thread: policy.Thread{Rollout: "before"}}}
+			w.g.threads.setVerified(map[string]*thread{id: {Thread: policy.Thread{Rollout: "before"}}})
 			w.g.children.put(id, &child{Subagent: rollout.Subagent{Path: "before"}})
 			command := test.command
 			if command == "" {
@@ -94,7 +94,7 @@ func TestStartCall(t *testing.T) {
 			if test.mode == config.Off || test.file != "" {
 				want = "before"
 			}
-			if got, path := w.g.threads.verified[id].Rollout, w.g.children.known[id].Path; got != want || path != want {
+			if got, path := w.g.threads.records[id].verified.Rollout, w.g.children.known[id].Path; got != want || path != want {
 				t.Errorf("the thread's file is %s, the subagent's %s; want %s", filepath.Base(got), filepath.Base(path), filepath.Base(want))
 			}
 		})
@@ -126,7 +126,7 @@ func TestCallOfQuestion(t *testing.T) {
 	} {
 		w := newAgentWorld(t, nil)
 		if test.verified {
-			w.g.threads.verified = map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}}
+			w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}})
 		}
 		call := rollout.Call{Escalation: rules.Sandboxed}
 		if test.escalates {

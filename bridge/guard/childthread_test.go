@@ -30,7 +30,7 @@ func TestThreadOfSubagent(t *testing.T) {
 			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl",
 				`{"type":"session_meta","payload":{"session_id":"t","id":"`+child+`","parent_thread_id":"t","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"t","depth":1}}},"thread_source":"subagent"}}`+"\n"+
 					`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`","approval_policy":"`+test.approval+`","approvals_reviewer":"user","model":"gpt-5.5","sandbox_policy":{"type":"`+test.sandbox+`","network_access":false}}}`+"\n")
-			w.g.threads.verified = map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: test.sandbox, RerunsOutside: test.reruns}}}
+			w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: test.sandbox, RerunsOutside: test.reruns}}})
 			got := w.g.threadFor(child, "u")
 			if (got != nil) != test.want || got != nil && (got.RerunsOutside != test.wantReruns || got.Sandbox != test.sandbox || got.Workspace != w.root) {
 				t.Errorf("got %+v", got)

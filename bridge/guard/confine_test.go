@@ -64,7 +64,7 @@ func TestConfine(t *testing.T) {
 				test.thread = &policy.Thread{ID: "t"}
 			}
 			if name != "thread that is not verified" {
-				w.g.threads.verified = map[string]*thread{"t": {Thread: *test.thread}}
+				w.g.threads.setVerified(map[string]*thread{"t": {Thread: *test.thread}})
 				for _, project := range test.thread.Projects {
 					w.g.threads.projects = []string{strings.ReplaceAll(project, "$", filepath.Join(w.root, "project"))}
 				}

@@ -43,6 +43,9 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		}
 		call.OnResponse(func(a *bridge.ServerResponse) { a.AfterHandlers(done) }) // also if it is refused
 	}
+	if slices.Contains(openRequests, call.Method) && call.Kind == rpc.Request {
+		g.forgetEnded(waitCtx)
+	}
 	var j judgement
 	if !g.threads.writable.reserve(func(all []string) (string, []string) {
 		j = g.judge(waitCtx, policies, call, all)

@@ -25,10 +25,8 @@ func (t *threads) beginGateChange(id string, gated *bool) *gateChange {
 	if id == "" || gated == nil {
 		return change
 	}
-	if t.gateChanges == nil {
-		t.gateChanges = make(map[string][]*gateChange)
-	}
-	t.gateChanges[id] = append(t.gateChanges[id], change)
+	record := t.recordLocked(id)
+	record.gateChanges = append(slices.Clip(record.gateChanges), change)
 	return change
 }
 
@@ -37,24 +35,20 @@ func (t *threads) beginGateChange(id string, gated *bool) *gateChange {
 func (t *threads) endGateChange(change *gateChange, outcome bridge.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.removeGateChangeLocked(change)
-	one := t.verified[change.thread]
-	if one == nil || change.gated == nil || change.order < one.gateOrder {
+	record := t.records[change.thread]
+	if record == nil || change.gated == nil {
 		return
 	}
-	if outcome == bridge.Succeeded || outcome == bridge.Unknown && *change.gated {
-		one.changedGate, one.Gated, one.gateOrder = change.gated, *change.gated, change.order
-	}
-}
-
-// removeGateChangeLocked removes a pending change.
-func (t *threads) removeGateChangeLocked(change *gateChange) {
-	rest := slices.DeleteFunc(t.gateChanges[change.thread], func(c *gateChange) bool { return c == change })
-	if len(rest) == 0 {
-		delete(t.gateChanges, change.thread)
+	record = t.recordLocked(change.thread)
+	record.gateChanges = slices.DeleteFunc(slices.Clone(record.gateChanges), func(c *gateChange) bool { return c == change })
+	if outcome == bridge.Failed || outcome == bridge.Unknown && !*change.gated {
 		return
 	}
-	t.gateChanges[change.thread] = rest
+	for _, one := range record.copies() {
+		if change.order >= one.gateOrder {
+			one.changedGate, one.Gated, one.gateOrder = change.gated, *change.gated, change.order
+		}
+	}
 }
 
 // current returns a copy of a thread, in which use decides about pending changes of its gate; nil
@@ -66,15 +60,15 @@ func (t *threads) current(id string, use func(gated bool, changes []*gateChange)
 }
 
 func (t *threads) currentLocked(id string, use func(gated bool, changes []*gateChange) bool) *policy.Thread {
-	one := t.verified[id]
-	if one == nil {
+	record := t.records[id]
+	if record == nil || record.verified == nil {
 		return nil
 	}
-	thread := one.Thread
-	thread.Writable, thread.Projects, thread.SettingsChanged = t.writable.of(id), t.projects, t.isVariedLocked(id)
-	thread.RerunsOutside = thread.RerunsOutside || t.mayRerun[id]
-	if changes := t.gateChanges[id]; len(changes) > 0 {
-		thread.Gated = use(thread.Gated, changes)
+	thread := record.verified.Thread
+	thread.Writable, thread.Projects, thread.SettingsChanged = t.writable.of(id), t.projects, record.isVaried()
+	thread.RerunsOutside = thread.RerunsOutside || record.mayRerun
+	if len(record.gateChanges) > 0 {
+		thread.Gated = use(thread.Gated, record.gateChanges)
 	}
 	return &thread
 }

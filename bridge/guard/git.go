@@ -146,10 +146,11 @@ func (g *Guard) canonicalFolders(folders []string) []string {
 func (t *threads) workingFolders(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.verified[id]
-	if one == nil {
+	record := t.records[id]
+	if record == nil || record.verified == nil {
 		return nil
 	}
+	one := record.verified
 	return foldersIn(func(member string) rpc.Value {
 		if one.lastSettings != nil {
 			if now := one.lastSettings.Root().Get(member); now.Exists() {

@@ -29,10 +29,10 @@ func TestGitFolders(t *testing.T) {
 		return doc
 	}
 	g := &Guard{shared: &shared{world: World()}}
-	g.threads.verified = map[string]*thread{"t": {
+	g.threads.setVerified(map[string]*thread{"t": {
 		openResult:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
 		lastSettings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
-	}}
+	}})
 	message := func(params string) []byte {
 		return []byte(strings.ReplaceAll(`{"id":1,"method":"turn/start","params":`+params+`}`, "$", root+"/"))
 	}
@@ -111,7 +111,7 @@ func TestAgentPrograms(t *testing.T) {
 			if name == "moved thread" {
 				parent.Workspace = r.folder
 			}
-			g.threads.verified = map[string]*thread{"t": {Thread: *parent, openResult: new(rpc.Doc)}}
+			g.threads.setVerified(map[string]*thread{"t": {Thread: *parent, openResult: new(rpc.Doc)}})
 			use := policy.ToolCall{Name: test.tool, Cwd: test.cwd}
 			refusal := g.checkAgentGit(t.Context(), []*policy.Policy{p}, use, parent)
 			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {

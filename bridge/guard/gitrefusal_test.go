@@ -75,7 +75,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 				test.d.Message = message
 			}
 			g, policies := r.guardWithTrust(test.mode, test.trust)
-			g.threads.verified = map[string]*thread{"t": {openResult: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}}
+			g.threads.setVerified(map[string]*thread{"t": {openResult: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}})
 			state := &policy.State{Thread: test.thread, ThreadFolder: test.stands}
 			call := &bridge.ClientMessage{Message: &rpc.Message{Method: "m"}}
 			refusal := g.checkGit(t.Context(), policies, call, test.d, state)

@@ -29,7 +29,6 @@ type Guard struct {
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
-	gotUpdates            gotUpdates
 	startNotices          []string                 // set by SetStartNotices
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	peer                  *bridge.Conn
@@ -44,6 +43,7 @@ type Guard struct {
 type shared struct {
 	policy        atomic.Pointer[policy.Policy]
 	codexTimeout  time.Duration
+	diskTimeout   time.Duration
 	world         policy.State // the machine: folders, programs and file system
 	pinArgs       []string     // the policy's arguments with which Codex was started
 	threads       threads
@@ -83,7 +83,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 
 // New returns a Guard that enforces p. world has the folders and the file system for each decision.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
-	g := &Guard{shared: &shared{world: world, codexTimeout: codexTimeout, pinArgs: p.PinArgs()}, recorder: recorder, log: log}
+	g := &Guard{shared: &shared{world: world, codexTimeout: codexTimeout, diskTimeout: diskTimeout, pinArgs: p.PinArgs()}, recorder: recorder, log: log}
 	g.policy.Store(p)
 	g.unenforced.Store(p.Mode() != config.Enforce)
 	g.readRules(p)
@@ -106,6 +106,7 @@ func (g *Guard) Leave(threads []string) {
 	for _, id := range threads {
 		g.threads.unsubscribe(id, g.isOpened(id))
 	}
+	g.threads.forgetClient(g)
 }
 
 // readRules reads the user's own rules for commands, which Codex reads when it starts and when it
@@ -152,7 +153,7 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	if n := g.threads.keepPolicy(was.WithBundle()); n > 0 && was.Mode() == config.Enforce {
 		g.recordPolicyChange(n)
 	}
-	g.threads.verifyAll(p)
+	g.threads.verifyAll(g.policy.Load)
 }
 
 // SetCodexCheck sets a check of Codex. Under enforce, every message of the client is refused while

@@ -64,9 +64,9 @@ func TestOriginalFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.g.threads.loaded = nil
+		w.g.threads.records = nil
 		if test.unsubscribed {
-			w.g.threads.loaded = map[string]*loadedThread{id + test.thread: {unsubscribed: true}}
+			w.g.threads.loadedLocked(id + test.thread).unsubscribed = true
 		}
 		type result struct {
 			folder string
@@ -97,7 +97,7 @@ func TestOtherRoots(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	lib := filepath.Dir(w.write("lib/x", ""))
 	doc := value(t, `{"runtimeWorkspaceRoots":["`+w.root+`","`+lib+`","relative",1]}`)
-	one := &thread{Thread: policy.Thread{Workspace: w.root}, openResult: copyResult(doc), world: w.g.world}
+	one := &thread{Thread: policy.Thread{Workspace: w.root}, openResult: copyResult(doc), world: w.g.world, answers: &diskAnswers{asks: true}}
 	if got := one.otherRoots(); !slices.Equal(got, []string{lib}) {
 		t.Errorf("got %q, want %q", got, []string{lib})
 	}
@@ -119,7 +119,7 @@ func TestResumeNeedsOriginalFolder(t *testing.T) {
 		w := newAgentWorld(t, func(cfg *config.Policy) { cfg.Mode = test.mode })
 		w.start()
 		if test.verified {
-			w.g.threads.verified = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
+			w.g.threads.setVerified(map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}})
 		}
 		m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"` + id + `"}}`))
 		if err != nil {

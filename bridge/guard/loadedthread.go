@@ -35,15 +35,13 @@ func (l *loadedThread) unload() {
 	*l = loadedThread{earlierProfiles: had, earlierOverlays: earlier, workspaces: l.workspaces, varied: l.varied, lastVerified: l.lastVerified}
 }
 
-// recordLocked returns the record of a thread; it creates one if there is none.
-func (t *threads) recordLocked(id string) *loadedThread {
-	if t.loaded == nil {
-		t.loaded = make(map[string]*loadedThread)
+// loaded returns what Codex may have in memory of a thread; nil if no request has opened it. The caller
+// holds mu.
+func (t *threads) loaded(id string) *loadedThread {
+	if record := t.records[id]; record != nil {
+		return record.loaded
 	}
-	if t.loaded[id] == nil {
-		t.loaded[id] = new(loadedThread)
-	}
-	return t.loaded[id]
+	return nil
 }
 
 // setVerified records the settings of a thread that the policy allows.
@@ -64,21 +62,21 @@ func (l *loadedThread) setProfile(fence policy.Profile) {
 func (t *threads) workspacesOf(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
+	if one := t.loaded(id); one != nil {
 		return one.workspaces
 	}
 	return nil
 }
 
-// isVariedLocked reports whether the settings of a thread have changed since Codex loaded it.
-func (t *threads) isVariedLocked(id string) bool { return t.loaded[id] != nil && t.loaded[id].varied }
+// isVaried reports whether the settings of the thread have changed since Codex loaded it.
+func (r *threadRecord) isVaried() bool { return r.loaded != nil && r.loaded.varied }
 
 // profile returns the profile with which Codex has loaded a thread, nil if it is unknown, and
 // whether the client has unsubscribed from the thread since.
 func (t *threads) profile(id string) (fence *policy.Profile, unsubscribed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
+	if one := t.loaded(id); one != nil {
 		return one.fence, one.unsubscribed
 	}
 	return nil, false
@@ -109,7 +107,7 @@ func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {
 func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.loaded[id]
+	one := t.loaded(id)
 	if one == nil {
 		return policy.Profile{}, false
 	}
@@ -134,7 +132,7 @@ func (t *threads) registerProfile(id string, fence policy.Profile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if id != "" {
-		t.recordLocked(id).setProfile(fence)
+		t.loadedLocked(id).setProfile(fence)
 	}
 }
 
@@ -148,13 +146,10 @@ func (t *threads) unsubscribe(id string, opened bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if opened {
-		one := t.recordLocked(id)
+		one := t.loadedLocked(id)
 		one.unsubscribed, one.varied = true, true // a pending request may change its settings
 	}
-	if t.verified[id] != nil {
-		delete(t.verified, id)
-		t.updateFoldersLocked()
-	}
+	t.refuseLocked(id)
 }
 
 // registerUnenforced records that a request without an enforced policy opened a thread. If the
@@ -163,7 +158,7 @@ func (t *threads) unsubscribe(id string, opened bool) {
 func (t *threads) registerUnenforced(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil && one.unsubscribed {
+	if one := t.loaded(id); one != nil && one.unsubscribed {
 		one.enforced = false
 	}
 }
@@ -173,8 +168,10 @@ func (t *threads) registerUnenforced(id string) {
 func (t *threads) registerAllUnenforced() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, one := range t.loaded {
-		one.enforced = false
+	for _, record := range t.records {
+		if record.loaded != nil {
+			record.loaded.enforced = false
+		}
 	}
 }
 
@@ -185,10 +182,9 @@ func (t *threads) registerAllUnenforced() {
 func (t *threads) registerEnforced(id string, loaded bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.recordLocked(id)
+	one := t.loadedLocked(id)
 	if loaded && !one.enforced {
-		delete(t.verified, id)
-		t.updateFoldersLocked()
+		t.refuseLocked(id)
 		return false
 	}
 	one.enforced = true

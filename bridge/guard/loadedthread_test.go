@@ -19,29 +19,30 @@ func TestLoadedThread(t *testing.T) {
 		varied bool
 	}{
 		{"nothing", func(*threads) {}, false},
-		{"verified again", func(t *threads) { t.loaded["t"].setVerified(workspace) }, false},
-		{"verified with another sandbox", func(t *threads) { t.loaded["t"].setVerified(readOnly) }, true},
-		{"and with the first one again", func(t *threads) { t.loaded["t"].setVerified(readOnly); t.loaded["t"].setVerified(workspace) }, true},
+		{"verified again", func(t *threads) { t.loaded("t").setVerified(workspace) }, false},
+		{"verified with another sandbox", func(t *threads) { t.loaded("t").setVerified(readOnly) }, true},
+		{"and with the first one again", func(t *threads) { t.loaded("t").setVerified(readOnly); t.loaded("t").setVerified(workspace) }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
 		{"unverified", func(t *threads) { t.revoke("t") }, true},
 		{"unloaded", func(t *threads) { t.unload("t") }, false},
 		{"changed and unloaded", func(t *threads) { t.revoke("t"); t.unload("t") }, true}, // an agent may stay loaded
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			threads := threads{verified: map[string]*thread{"t": {Thread: workspace}}}
-			threads.recordLocked("t").setVerified(workspace)
+			var threads threads
+			threads.setVerified(map[string]*thread{"t": {Thread: workspace}})
+			threads.loadedLocked("t").setVerified(workspace)
 			fence := policy.Profile{Defined: true}
 			threads.registerProfile("t", fence)
 			threads.registerProfile("t", policy.Profile{}) // Codex keeps the first one
 			threads.registerProfile("", fence)
 			test.change(&threads)
-			if got := threads.isVariedLocked("t"); got != test.varied {
+			if got := threads.recordLocked("t").isVaried(); got != test.varied {
 				t.Errorf("its settings have changed: %v", got)
 			}
 			if got, unsubscribed := threads.profile("t"); unsubscribed != (test.name == "unsubscribed") || (got == nil) != strings.HasSuffix(test.name, "unloaded") || got != nil && !got.Defined {
 				t.Errorf("profile %v, unsubscribed %v", got, unsubscribed)
 			}
-			if threads.loaded[""] != nil {
+			if threads.loaded("") != nil {
 				t.Error("a thread without an id has a record")
 			}
 		})
@@ -49,7 +50,7 @@ func TestLoadedThread(t *testing.T) {
 	var none threads
 	none.unsubscribe("t", false)
 	none.revoke("t")
-	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.isVariedLocked("t") {
+	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.records["t"] != nil {
 		t.Error("a thread that the client has not opened has a record")
 	}
 }
@@ -61,7 +62,7 @@ func TestLoadedThreadKeepsItsProfile(t *testing.T) {
 	threads := &w.g.threads
 	for _, fence := range []policy.Profile{{Defined: true}, {}} {
 		sent := &policy.SentSettings{Profile: fence}
-		if err := threads.registerOpened(w.g.Policy, sent, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+		if err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: sent, result: value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), world: w.g.world, order: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := threads.profile("t"); got == nil || !got.Defined {
@@ -77,10 +78,10 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 	for _, has := range []bool{true, false} {
 		var threads threads
 		if has {
-			threads.recordLocked("t")
+			threads.loadedLocked("t")
 		}
-		if err := threads.updateSettings(w.g.Policy, new(gotUpdates), "t", settings); err != nil || threads.isVariedLocked("t") != has {
-			t.Errorf("with a record %v: %v, varied %v", has, err, threads.isVariedLocked("t"))
+		if err := threads.updateSettings(w.g.Policy, w.g, "t", settings); err != nil || threads.recordLocked("t").isVaried() != has {
+			t.Errorf("with a record %v: %v, varied %v", has, err, threads.recordLocked("t").isVaried())
 		}
 	}
 }
@@ -149,7 +150,7 @@ func TestLoadedProfile(t *testing.T) {
 func TestProfileOfResumedThread(t *testing.T) {
 	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
-		w.g.threads.verified = map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}}
+		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}})
 		w.start()
 		w.g.threads.registerProfile("t", policy.Profile{Roots: []string{"own"}})
 		for method, want := range map[string]bool{"thread/resume": true, "thread/fork": false} {

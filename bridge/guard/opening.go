@@ -10,11 +10,12 @@ import (
 
 // get returns a thread for a message of the client; nil if it may take no turn. While a request
 // that opens the thread is pending, get waits until all features have handled the response, or
-// until Codex has ended: a client may send thread/resume and turn/start at once.
+// until Codex has ended: a client may send thread/resume and turn/start at once. It also waits for
+// the thread's verification.
 func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *policy.Thread {
 	for {
 		t.mu.Lock()
-		waits := t.opening[id]
+		waits := t.pendingLocked(id)
 		if waits == nil {
 			defer t.mu.Unlock()
 			return t.currentLocked(id, isGated)
@@ -24,6 +25,18 @@ func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *po
 			return nil
 		}
 	}
+}
+
+// pendingLocked returns a channel that is closed once it is known whether a thread may take turns; nil
+// if that is known. A client's message and a tool call wait for it.
+func (t *threads) pendingLocked(id string) <-chan struct{} {
+	if waits := t.opening[id]; waits != nil {
+		return waits
+	}
+	if record := t.records[id]; record != nil && record.verified == nil && record.pending != nil {
+		return record.pending.done
+	}
+	return nil
 }
 
 // await waits until answered is closed. It returns false if Codex ends or ctx is done first.
@@ -125,11 +138,11 @@ func (t *threads) awaitOpenings(ctx context.Context, id string, ended <-chan str
 	t.get(ctx, id, ended)
 }
 
-// awaitOpening waits while a request that opens the thread is pending: Codex may continue a goal
-// before the guard has handled the response.
+// awaitOpening waits while a request that opens the thread is pending, or the thread's verification: Codex
+// may continue a goal before the guard has handled the response.
 func (g *Guard) awaitOpening(ctx context.Context, id string) {
 	g.threads.mu.Lock()
-	waits := g.threads.opening[id]
+	waits := g.threads.pendingLocked(id)
 	g.threads.mu.Unlock()
 	if waits != nil {
 		await(ctx, waits, g.peer.CodexDone())

@@ -53,10 +53,10 @@ func (s *overlaySet) allowedBy(p *policy.Policy) bool {
 func (t *threads) addOverlay(id string, policies []*policy.Policy, outcome bridge.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if id == "" || outcome == bridge.Failed && t.loaded[id] == nil {
+	if id == "" || outcome == bridge.Failed && t.loaded(id) == nil {
 		return
 	}
-	one := t.recordLocked(id)
+	one := t.loadedLocked(id)
 	if one.unsubscribed || one.uncertain || len(one.overlays.requests) == 0 {
 		one.overlays.add(policies)
 		one.uncertain = outcome != bridge.Succeeded
@@ -86,7 +86,7 @@ func (g *Guard) overlays(id string, inherited bool) (all overlaySet) {
 func (t *threads) overlaysOf(id string, earlier bool) (all overlaySet) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
+	if one := t.loaded(id); one != nil {
 		all.addAll(one.overlays)
 		if earlier {
 			all.addAll(one.earlierOverlays)
@@ -112,7 +112,7 @@ func (g *Guard) loadedBefore(ctx context.Context, id string, policies []*policy.
 func (t *threads) forgetOverlays(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
+	if one := t.loaded(id); one != nil {
 		one.earlierOverlays.addAll(one.overlays)
 		one.overlays, one.uncertain = overlaySet{}, false
 	}

@@ -89,10 +89,10 @@ func TestRequireOverlay(t *testing.T) {
 			w.start()
 			w.g.policy.Store(strict)
 			test.do(&w.g.threads)
-			w.g.threads.verified = map[string]*thread{test.id: {}}
+			w.g.threads.setVerified(map[string]*thread{test.id: {}})
 			err := w.g.requireOverlay("thread/resume", test.id, policies{strict}, test.created)
-			if (err == nil) != test.want || (w.g.threads.verified[test.id] != nil) != test.want {
-				t.Errorf("resumed: %v, verified: %v", err, w.g.threads.verified[test.id] != nil)
+			if (err == nil) != test.want || (w.g.threads.records[test.id].verified != nil) != test.want {
+				t.Errorf("resumed: %v, verified: %v", err, w.g.threads.records[test.id].verified != nil)
 			}
 		})
 	}

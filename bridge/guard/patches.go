@@ -44,6 +44,19 @@ func (p *patches) add(one patch, paths []string) {
 	}
 }
 
+// forget forgets the changes of a thread that Codex has unloaded.
+func (p *patches) forget(thread string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.order = slices.DeleteFunc(p.order, func(one patch) bool {
+		if one.thread != thread {
+			return false
+		}
+		delete(p.paths, one)
+		return true
+	})
+}
+
 func (p *patches) get(one patch) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

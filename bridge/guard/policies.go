@@ -145,38 +145,33 @@ func (g *Guard) recordPolicyChange(threads int) {
 func (t *threads) keepPolicy(old *policy.Policy) (threads int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	defer t.updateFoldersLocked()
 	t.recordPolicyLocked(old)
-	for id := range t.verified {
-		switch extra := t.extraPolicies[id]; {
+	for id, record := range t.records {
+		switch extra := record.extraPolicies; {
+		case len(record.copies()) == 0: // it may take no turn
+			continue
 		case slices.ContainsFunc(extra, old.Equal):
 		case len(extra) == maxExtraPolicies:
-			delete(t.verified, id)
+			t.refuseLocked(id)
+			continue
 		default:
-			t.addPolicy(id, old)
+			record.extraPolicies = append(slices.Clip(extra), old)
 		}
+		threads++
 	}
-	return len(t.verified)
+	return threads
 }
 
 // hasEnforcedPolicy reports whether a thread has an extra policy that was enforced.
 func (t *threads) hasEnforcedPolicy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, extra := range t.extraPolicies {
-		if slices.ContainsFunc(extra, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
+	for _, record := range t.records {
+		if slices.ContainsFunc(record.extraPolicies, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
 			return true
 		}
 	}
 	return false
-}
-
-// addPolicy adds an extra policy to a thread. The caller holds mu.
-func (t *threads) addPolicy(id string, p *policy.Policy) {
-	if t.extraPolicies == nil {
-		t.extraPolicies = make(map[string][]*policy.Policy)
-	}
-	t.extraPolicies[id] = append(slices.Clip(t.extraPolicies[id]), p)
 }
 
 // recordPolicyLocked adds a policy to pastPolicies. The caller holds mu.
@@ -198,12 +193,12 @@ func (t *threads) earlierPolicies() (past []*policy.Policy, known bool) {
 func (t *threads) extraPoliciesOf(id string) []*policy.Policy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.verified[id] != nil || t.extraPolicies[id] != nil {
-		return t.extraPolicies[id]
+	if record := t.records[id]; record != nil && (len(record.copies()) > 0 || record.extraPolicies != nil) {
+		return record.extraPolicies
 	}
 	var all []*policy.Policy
-	for _, extra := range t.extraPolicies {
-		for _, p := range extra {
+	for _, record := range t.records {
+		for _, p := range record.extraPolicies {
 			if !slices.Contains(all, p) {
 				all = append(all, p)
 			}

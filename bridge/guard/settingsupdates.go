@@ -5,54 +5,47 @@ import "crypto/sha256"
 // settingsUpdates are the latest reports of a thread's settings. Codex sends each to all clients of the
 // thread, in one order. One that comes from a slower client must not replace later settings.
 type settingsUpdates struct {
-	next  uint64 // number of the next report
-	sums  [maxUpdates][sha256.Size]byte
-	count int // entries of sums, which end before next
+	next  uint64                         // number of the next report
+	sums  *[maxUpdates][sha256.Size]byte // nil before the first report
+	count int                            // entries of sums, which end before next
+	got   map[*Guard]uint64              // number of the next report that a client gets
 }
 
 // maxUpdates is by how many reports a client may be slower than another one.
 const maxUpdates = 32
 
-// gotUpdates has the number of the next report that a client gets, by thread. The mutex of threads
-// guards it.
-type gotUpdates map[string]uint64
-
-// isNewUpdateLocked reports whether no other client got this report before. A report that differs from
-// the one with its number is new.
-func (t *threads) isNewUpdateLocked(got *gotUpdates, id string, settings []byte) bool {
-	all := t.updates[id]
-	if all == nil {
-		if t.updates == nil {
-			t.updates = make(map[string]*settingsUpdates)
-		}
-		all = new(settingsUpdates)
-		t.updates[id] = all
-	}
-	if *got == nil {
-		*got = make(gotUpdates)
-	}
-	number, known := (*got)[id]
+// isNew reports whether no other client got this report before. A report that differs from the one with its
+// number is new.
+func (u *settingsUpdates) isNew(client *Guard, settings []byte) bool {
+	number, known := u.got[client]
 	sum := sha256.Sum256(settings)
-	if known && number < all.next && number >= all.next-uint64(all.count) && all.sums[number%maxUpdates] == sum {
-		(*got)[id] = number + 1
+	if known && number < u.next && number >= u.next-uint64(u.count) && u.sums[number%maxUpdates] == sum {
+		u.got[client] = number + 1
 		return false
 	}
-	all.sums[all.next%maxUpdates] = sum
-	all.next++
-	all.count = min(all.count+1, maxUpdates)
-	(*got)[id] = all.next
+	if u.sums == nil {
+		u.sums = new([maxUpdates][sha256.Size]byte)
+	}
+	u.sums[u.next%maxUpdates] = sum
+	u.next++
+	u.count = min(u.count+1, maxUpdates)
+	u.gotAll(client)
 	return true
 }
 
-// gotAllUpdates records that a client has just opened the thread: it gets only later reports.
-func (t *threads) gotAllUpdates(got *gotUpdates, id string) {
+// gotAll records that a client gets only later reports: it has got all, or has just opened the thread.
+func (u *settingsUpdates) gotAll(client *Guard) {
+	if u.got == nil {
+		u.got = make(map[*Guard]uint64)
+	}
+	u.got[client] = u.next
+}
+
+// forgetClient forgets which reports a client has got. Its connection has ended.
+func (t *threads) forgetClient(client *Guard) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if *got == nil {
-		*got = make(gotUpdates)
-	}
-	(*got)[id] = 0
-	if all := t.updates[id]; all != nil {
-		(*got)[id] = all.next
+	for _, record := range t.records {
+		delete(record.updates.got, client)
 	}
 }

@@ -15,14 +15,14 @@ func TestNewUpdates(t *testing.T) {
 		{"a1 b2", "1 2"},              // b has come later, or missed one
 		{"a1 a2 b2 a3 b3", "1 2 2 3"}, // b missed one: its report may be new
 	} {
-		var all threads
-		clients := map[byte]*gotUpdates{'a': new(gotUpdates), 'b': new(gotUpdates)}
+		var all settingsUpdates
+		clients := map[byte]*Guard{'a': new(Guard), 'b': new(Guard)}
 		for _, c := range clients {
-			all.gotAllUpdates(c, "t")
+			all.gotAll(c)
 		}
 		var isNew []string
 		for _, step := range strings.Fields(test.got) {
-			if all.isNewUpdateLocked(clients[step[0]], "t", []byte(step[1:])) {
+			if all.isNew(clients[step[0]], []byte(step[1:])) {
 				isNew = append(isNew, step[1:])
 			}
 		}
@@ -31,13 +31,26 @@ func TestNewUpdates(t *testing.T) {
 		}
 	}
 	// A client that is too slow gets what it has missed as new.
-	var all threads
-	fast, slow := new(gotUpdates), new(gotUpdates)
-	all.gotAllUpdates(slow, "t")
+	var all settingsUpdates
+	fast, slow := new(Guard), new(Guard)
+	all.gotAll(slow)
 	for i := range maxUpdates + 1 {
-		all.isNewUpdateLocked(fast, "t", []byte{byte(i)})
+		all.isNew(fast, []byte{byte(i)})
 	}
-	if !all.isNewUpdateLocked(slow, "t", []byte{0}) || !all.isNewUpdateLocked(slow, "t", []byte{1}) {
+	if !all.isNew(slow, []byte{0}) || !all.isNew(slow, []byte{1}) {
 		t.Error("a report that is no longer known is taken for an old one")
+	}
+}
+
+// A client that has left is forgotten with what it has got.
+func TestLeavingClientIsForgotten(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	other := w.g.Join(NoRecord, w.g.log)
+	for _, client := range []*Guard{w.g, other} {
+		w.g.threads.recordLocked("t").updates.gotAll(client)
+	}
+	other.Leave(nil)
+	if got := w.g.threads.records["t"].updates.got; len(got) != 1 {
+		t.Errorf("%d clients are known", len(got))
 	}
 }

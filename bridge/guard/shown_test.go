@@ -34,7 +34,7 @@ func TestClientSeesTheProfileItChose(t *testing.T) {
 			writes := `{"type":"workspaceWrite","writableRoots":[],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false}`
 			sent := &policy.SentSettings{Method: "thread/start", Workspace: root, Profile: policy.Profile{Defined: true}}
 			opened := `{"thread":{"id":"t"},"cwd":"` + root + `","sandbox":` + writes + `,` + fields + `{"id":"codex-bridge","extends":":workspace"}}`
-			if err := w.g.threads.registerOpened(w.g.Policy, sent, value(t, opened), w.g.world, 1, nil); err != nil {
+			if err := w.g.threads.registerOpened(w.g.Policy, w.g, openedThread{sent: sent, result: value(t, opened), world: w.g.world, order: 1}); err != nil {
 				t.Fatal(err)
 			}
 			line := `{"method":"thread/settings/updated","params":{"threadId":"t","threadSettings":{"cwd":"` + root + `","sandboxPolicy":` + writes + `,` + fields + `PROFILE}}}`

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 const readOnlyResult = `{"thread":{"id":"t"},"cwd":"ROOT","approvalPolicy":"on-request","approvalsReviewer":"user","model":"gpt-5.5","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null}`
@@ -27,14 +28,14 @@ func TestNewPolicyAndReportedSettings(t *testing.T) {
 		}
 		threads, root := &w.g.threads, filepath.Dir(w.write("work/x", ""))
 		sent := &policy.SentSettings{Method: "thread/start", Workspace: root}
-		if err := threads.registerOpened(w.g.Policy, sent, value(t, strings.ReplaceAll(readOnlyResult, "ROOT", root)), w.g.world, 1, nil); err != nil {
+		if err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: sent, result: value(t, strings.ReplaceAll(readOnlyResult, "ROOT", root)), world: w.g.world, order: 1}); err != nil {
 			t.Fatal(err)
 		}
 		settings := value(t, `{"cwd":"`+root+`","approvalPolicy":"`+approval+`","approvalsReviewer":"user","model":"gpt-5.5","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null}`)
-		if err := threads.updateSettings(w.g.Policy, new(gotUpdates), "t", settings); err != nil {
+		if err := threads.updateSettings(w.g.Policy, w.g, "t", settings); err != nil {
 			t.Fatal(err)
 		}
-		threads.verifyAll(later)
+		threads.verifyAll(func() *policy.Policy { return later })
 		one := threads.peek("t")
 		if (one != nil) != kept || kept && string(one.Approval) != `"`+approval+`"` {
 			t.Errorf("%s: %+v, want it kept: %v", approval, one, kept)
@@ -55,22 +56,25 @@ func (b *busyPaths) Canonical(path string) (string, error) {
 	return b.Paths.Canonical(path)
 }
 
-// A thread does not open while other threads keep changing what commands can write.
+// A thread opens while other threads change what commands can write. It is verified with all of that.
 func TestThreadOpensWhileFoldersChange(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		w := newAgentWorld(t, func(cfg *config.Policy) {
 			cfg.Sandbox, cfg.Approval, cfg.WritableRoots = "workspace-write", []string{"on-request"}, []string{"${workspace}"}
 		})
 		threads, world, root := &w.g.threads, w.g.world, filepath.Dir(w.write("work/x", ""))
+		paths := &busyPaths{Paths: world.Paths, writable: &threads.writable}
 		if busy {
-			world.Paths = &busyPaths{Paths: world.Paths, writable: &threads.writable}
+			world.Paths = paths
 		}
 		sent := &policy.SentSettings{Method: "thread/start", Workspace: root, Profile: policy.Profile{Defined: true}}
 		result := `{"thread":{"id":"t"},"cwd":"` + root + `","approvalPolicy":"on-request","approvalsReviewer":"user","model":"gpt-5.5","activePermissionProfile":{"id":"codex-bridge","extends":":workspace"},` +
 			`"sandbox":{"type":"workspaceWrite","writableRoots":[],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false}}`
-		err := threads.registerOpened(w.g.Policy, sent, value(t, result), world, 1, nil)
-		if (err != nil) != busy || (threads.peek("t") == nil) != busy {
-			t.Errorf("other threads change folders: %v; refused: %v", busy, err)
+		if err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: sent, result: value(t, result), world: world, order: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if known := threads.records["t"].verified.world.Writable; len(known) != paths.n {
+			t.Errorf("verified with %q, want %d folders", known, paths.n)
 		}
 	}
 }
@@ -92,13 +96,39 @@ func TestNoticeSetIsBounded(t *testing.T) {
 func TestPermitsNoCallOfARevokedThread(t *testing.T) {
 	for _, verified := range []bool{true, false} {
 		w := newAgentWorld(t, nil)
-		w.g.threads.openedByClient = map[string]bool{"t": true}
+		record := w.g.threads.recordLocked("t")
+		record.openedByClient = true
 		if verified {
-			w.g.threads.verified = map[string]*thread{"t": {Thread: *w.thread}}
+			record.verified = &thread{Thread: *w.thread}
 		}
 		use := policy.ToolCall{Name: "mcp__x__y", Input: value(t, `{}`)}
 		if got := w.g.Permits(t.Context(), "t", "u", use, nil); got != verified {
 			t.Errorf("verified %t: permits %t", verified, got)
 		}
 	}
+}
+
+// setVerified makes threads the only verified ones.
+func (t *threads) setVerified(all map[string]*thread) {
+	for _, record := range t.records {
+		record.verified = nil
+	}
+	for id, one := range all {
+		t.recordLocked(id).verified = one
+	}
+}
+
+// registerOpened verifies a response that opened a thread.
+func (t *threads) registerOpened(active func() *policy.Policy, client *Guard, o openedThread) *rpc.Error {
+	opened := newOpenedThread(o)
+	return t.finishOpened(active, t.beginOpened(active, client, opened), opened)
+}
+
+// updateSettings verifies settings that Codex reports.
+func (t *threads) updateSettings(active func() *policy.Policy, client *Guard, id string, settings rpc.Value) *rpc.Error {
+	v := t.beginUpdate(active, client, id, settings)
+	if v == nil {
+		return nil
+	}
+	return t.finish(active, id, v)
 }

@@ -38,7 +38,7 @@ func TestThreadAfterRefusedResume(t *testing.T) {
 			text := strings.ReplaceAll(answer, "ROOT", root)
 			gated := true
 			sent := &policy.SentSettings{Method: "thread/start", Workspace: root, Gated: &gated, Profile: policy.Profile{Defined: true}}
-			if err := threads.registerOpened(w.g.Policy, sent, value(t, text), w.g.world, 1, nil); err != nil {
+			if err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: sent, result: value(t, text), world: w.g.world, order: 1}); err != nil {
 				t.Fatal(err)
 			}
 			held := *w.g.Policy()
@@ -51,10 +51,13 @@ func TestThreadAfterRefusedResume(t *testing.T) {
 				}
 				held = *other
 			}
-			threads.extraPolicies = map[string][]*policy.Policy{"t": {&held}}
+			threads.records["t"].extraPolicies = []*policy.Policy{&held}
 			text = strings.ReplaceAll(strings.ReplaceAll(answer, cmp.Or(test.old, "ROOT"), cmp.Or(test.new, "ROOT")), "ROOT", root)
 			own := *w.g.Policy()
-			refused := threads.registerOpened(w.g.Policy, &policy.SentSettings{Method: "thread/resume", Workspace: root + "/other", Profile: policy.Profile{Defined: true}}, value(t, text), w.g.world, 2, []*policy.Policy{&own})
+			refused := threads.registerOpened(w.g.Policy, w.g, openedThread{
+				sent:   &policy.SentSettings{Method: "thread/resume", Workspace: root + "/other", Profile: policy.Profile{Defined: true}},
+				result: value(t, text), world: w.g.world, order: 2, own: []*policy.Policy{&own},
+			})
 			if refused == nil {
 				t.Fatal("the resume is not refused")
 			}

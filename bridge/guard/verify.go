@@ -46,7 +46,6 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			return // Codex returned an error, or the response is too large to parse
 		}
 		opened, _ := result.Get("thread").Get("id").Text()
-		g.threads.gotAllUpdates(&g.gotUpdates, opened)
 		if opened != id {
 			a.AfterHandlers(g.threads.beginOpening(opened))
 		}
@@ -62,7 +61,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate.
 			sent.Gated, outcome = nil, bridge.Failed
 		}
-		err := g.threads.registerOpened(g.policy.Load, &sent, result, state, change.order, own)
+		err := g.registerOpened(openedThread{sent: &sent, result: result, world: state, order: change.order, own: own})
 		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
 			err = openedUnenforcedError(d.Sent.Method)
 		}
@@ -72,7 +71,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if err != nil && enforced {
 			outcome = bridge.Failed // Codex has not done what was requested: the gate stays as it is
 			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
-			g.recordRevoked(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
+			g.recordRevoked(d.Sent.Method, a.ID, opened, a.Line, err)
 			a.Line = rpc.EncodeError(a.ID, err)
 			return
 		}
@@ -107,13 +106,8 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 	if g.policy.Load().Mode() == config.Off {
 		return
 	}
-	params := msg.Root().Get("params")
-	id, _ := params.Get("threadId").Text()
-	if err := g.threads.updateSettings(g.policy.Load, &g.gotUpdates, id, params.Get("threadSettings")); err != nil {
-		g.log.Error("the policy does not allow the settings of a thread; it takes no turn until the client resumes it",
-			"thread", id, "error", err.Message)
-		g.recordRevoked(msg.Method, rpc.ID{}, params.Get("threadId"), msg.Line, err)
-	}
+	id, _ := msg.Root().Get("params").Get("threadId").Text()
+	g.verifyUpdate(msg, id)
 	if p := g.policy.Load(); p.Mode() == config.Enforce && msg.Line != nil {
 		showSettings(p, g.threads.current(id, lastGated), g.world, msg)
 	}
@@ -149,14 +143,16 @@ func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
 		return
 	}
 	g.threads.unload(id)
+	g.calls.forget(id)
+	g.patches.forget(id)
 }
 
 // recordRevoked logs that a thread takes no more turns. This holds even if the log can't be
 // written.
-func (g *Guard) recordRevoked(method string, id rpc.ID, thread rpc.Value, line []byte, err *rpc.Error) {
+func (g *Guard) recordRevoked(method string, id rpc.ID, thread string, line []byte, err *rpc.Error) {
 	d := policy.Decision{Verdict: policy.Deny, Err: err}
 	about := subjectOf(method, rpc.Value{}, line)
-	about.thread, _ = thread.Text()
+	about.thread = thread
 	_ = g.record(context.Background(), config.Enforce, about, d)
 	g.notifyApplied(method, id, rpc.Value{}, d)
 }

@@ -92,6 +92,23 @@ func (w *writableFolders) ofAll() []string { return listOf(w.all.Load()) }
 // remove forgets which folders were a thread's: Codex has ended its commands.
 func (w *writableFolders) remove(thread string) { w.byThread.Delete(thread) }
 
+// removeIf is remove, unless the thread has got other folders than own.
+func (w *writableFolders) removeIf(thread string, own *[]string) {
+	if own != nil {
+		w.byThread.CompareAndDelete(thread, own)
+	}
+}
+
+// threads returns the folders of each thread.
+func (w *writableFolders) threads() map[string]*[]string {
+	all := make(map[string]*[]string)
+	w.byThread.Range(func(thread, own any) bool {
+		all[thread.(string)] = own.(*[]string)
+		return true
+	})
+	return all
+}
+
 func listOf(list *[]string) []string {
 	if list == nil {
 		return nil
