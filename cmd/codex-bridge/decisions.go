@@ -145,13 +145,26 @@ func writeArray(out io.Writer, all []listedDecision) error {
 // writeTable writes two lines for each entry: the second has its rule and reason. Entries of the fleet log are
 // listed with their machine and chain.
 func writeTable(out io.Writer, all []listedDecision) error {
-	const indent = "    "
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(out, "no matches")
 		return err
 	}
-	var rows table
-	columns := []string{"NO", "TIME", "VERDICT", "METHOD", "THREAD"}
+	rows := decisionTable(all, true)
+	if rows.width() > outputWidth() {
+		rows = decisionTable(all, false)
+	}
+	return rows.writeTo(out)
+}
+
+// decisionTable returns the rows. On a narrow terminal the thread is in a line of its own, so that its id
+// stays whole.
+func decisionTable(all []listedDecision, wide bool) *table {
+	const indent = "    "
+	rows := new(table)
+	columns := []string{"NO", "TIME", "VERDICT", "METHOD"}
+	if wide {
+		columns = append(columns, "THREAD")
+	}
 	if all[0].found != nil {
 		columns = append(columns, "MACHINE", "CHAIN")
 	}
@@ -161,24 +174,35 @@ func writeTable(out io.Writer, all []listedDecision) error {
 		if e.Mode == string(config.Audit) {
 			verdict += " (audit)"
 		}
-		cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method), plain(e.Thread)}
+		cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method)}
+		if wide {
+			cells = append(cells, plain(e.Thread))
+		}
 		if e.found != nil {
 			cells = append(cells, plain(e.found.Machine()), e.found.Chain[:8])
 		}
 		rows.row(cells...)
-		reason := e.Rule
-		if e.Origin != "" {
-			reason += " (" + e.Origin + ")"
+		if !wide && e.Thread != "" {
+			rows.line(indent + "thread " + plain(e.Thread))
 		}
-		reason = strings.Trim(reason+": "+e.Reason, ": ")
-		if reason == "" {
-			continue
-		}
-		for _, line := range follow.Wrap(plain(reason), outputWidth()-len(indent)) {
+		for _, line := range e.reasonLines(outputWidth() - len(indent)) {
 			rows.line(indent + line)
 		}
 	}
-	return rows.writeTo(out)
+	return rows
+}
+
+// reasonLines returns the rule and the reason in lines of at most width columns.
+func (d *listedDecision) reasonLines(width int) []string {
+	reason := d.Rule
+	if d.Origin != "" {
+		reason += " (" + d.Origin + ")"
+	}
+	reason = strings.Trim(reason+": "+d.Reason, ": ")
+	if reason == "" {
+		return nil
+	}
+	return follow.Wrap(plain(reason), width)
 }
 
 type verifyDecisionsCmd struct {

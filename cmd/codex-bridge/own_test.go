@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"codex-bridge.example/bridge/store"
 )
 
 // Each command has an example, which parses, and each is known as one of ours before kong runs.
@@ -134,6 +136,36 @@ func TestTableFitsTheOutput(t *testing.T) {
 	rows.row("ccc", "d")
 	if err := rows.writeTo(&b); err != nil || b.String() != "a    bb\nccc  d\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// On a terminal of 80 columns a time and the id of a thread stay whole in the list of decisions.
+func TestDecisionsFitTheTerminal(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	const thread = "01a22692-a982-7672-89a4-a75902111ac0"
+	at := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
+	entry := func(method, verdict string) listedDecision {
+		return listedDecision{Entry: store.Entry{Seq: 1234, Decision: store.Decision{Time: at, Method: method, Verdict: verdict, Thread: thread, Rule: "policy.methods"}}}
+	}
+	var b strings.Builder
+	if err := writeTable(&b, []listedDecision{entry("item/commandExecution/requestApproval", "rewrite"), entry("thread/start", "deny")}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	for _, whole := range []string{"2026-03-01T09:30:00Z", thread, "policy.methods"} {
+		if n := strings.Count(b.String(), whole); n != 2 {
+			t.Errorf("%s is there %d times in\n%s", whole, n, b.String())
+		}
+	}
+	// No column of a table breaks a time while a longer word can be broken.
+	var rows table
+	rows.row("2026-03-01T09:30:00Z", thread, thread)
+	if text := rows.text(80); !strings.Contains(text, "2026-03-01T09:30:00Z") {
+		t.Errorf("the time is broken:\n%s", text)
 	}
 }
 

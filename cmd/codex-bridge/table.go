@@ -22,6 +22,9 @@ const unlimitedColumns = 1 << 30
 // minColumn is the width below which no column of a table is wrapped.
 const minColumn = 12
 
+// wholeWord is the longest word that is wrapped only if no other column can get narrower: a time.
+const wholeWord = 20
+
 // table prints rows in columns, which are wrapped to fit the terminal.
 type table struct {
 	rows  [][]string
@@ -71,8 +74,11 @@ func (t *table) text(width int) string {
 	return b.String()
 }
 
+// width returns the columns that the table takes if no line is wrapped.
+func (t *table) width() int { return total(t.widths(unlimitedColumns)) }
+
 // widths returns the widths of the columns. While they need more than limit, the widest get narrower: first
-// those that can be wrapped at spaces.
+// those that can be wrapped at spaces, then those with long words.
 func (t *table) widths(limit int) []int {
 	var widths, words []int // the longest cell, and the longest word
 	for _, row := range t.rows {
@@ -86,22 +92,32 @@ func (t *table) widths(limit int) []int {
 			}
 		}
 	}
-	total := 2 * (len(widths) - 1)
-	for _, n := range widths {
-		total += n
+	short := make([]int, len(words)) // the words that stay whole, if they can
+	for i, n := range words {
+		short[i] = minColumn
+		if n <= wholeWord {
+			short[i] = n
+		}
 	}
-	for total > limit {
-		i := widest(widths, words)
-		if i < 0 {
-			i = widest(widths, slices.Repeat([]int{minColumn}, len(widths)))
+	for _, least := range [][]int{words, short, slices.Repeat([]int{minColumn}, len(widths))} {
+		for total(widths) > limit {
+			i := widest(widths, least)
+			if i < 0 {
+				break
+			}
+			widths[i]--
 		}
-		if i < 0 {
-			break
-		}
-		widths[i]--
-		total--
 	}
 	return widths
+}
+
+// total returns the width of a line with columns of these widths.
+func total(widths []int) int {
+	sum := 2 * (len(widths) - 1)
+	for _, n := range widths {
+		sum += n
+	}
+	return sum
 }
 
 // widest returns the widest column that is above its minimum, or -1.

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,13 +38,13 @@ func TestDemo(t *testing.T) {
 		"ok thread/shellCommand: runs a shell command without a sandbox",
 		"ok nothing ran, and Codex does not trust the project",
 		"ok the bridge's hook kept it in the read-only sandbox of the thread, without a question",
-		"16 decisions, none changed",
+		"17 decisions, none changed",
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
 		"ok the bridge collected 3 messages",
 		"ok the agent completed one task; the rule denied the other",
 		"ok described; the second image asked for a file, which was not written",
-		"rewritten requests: 1; refused: 8.",
+		"The decision log has 29 decisions: accept 2, deny 10, rewrite 17.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -55,16 +56,25 @@ func TestDemo(t *testing.T) {
 	checkColumns(t, string(out))
 }
 
-// In brief, the demo has six scenes and says first what a user gets.
+// In brief, the demo has two scenes, says first what a user gets, and last what its decision log has.
 func TestDemoInBrief(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{codex: codexPath}) // noise would have decisions of its own
 	cmd := exec.CommandContext(deadline(t), proxyPath, "demo")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	out, err := cmd.CombinedOutput()
 	text := string(out)
-	if err != nil || !strings.HasPrefix(text, "codex-bridge stands between") || !strings.Contains(text, "\n6. ") || strings.Contains(text, "\n7. ") {
+	if err != nil || !strings.HasPrefix(text, "codex-bridge stands between") || !strings.Contains(text, "\n2. ") || strings.Contains(text, "\n3. ") {
 		t.Errorf("%v\n%s", err, text)
+	}
+	words := strings.Join(strings.Fields(text), " ")
+	for _, want := range []string{
+		"The decision log has 4 decisions: accept 2, deny 1, rewrite 1.",
+		"15 more scenes: codex-bridge demo --all, or in the source tree make demo ALL=1",
+	} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
 	}
 	checkColumns(t, text)
 }
@@ -128,6 +138,70 @@ func TestStoppedCommandLeavesNoFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each signal that stops `methods diff` also stops the Codex that it waits for, and leaves no folder. The error
+// names what it waited for.
+func TestStoppedDiffLeavesNoFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sig   syscall.Signal
+		call  string // of Codex, during which the signal comes
+		waits string
+	}{
+		"SIGTERM": {syscall.SIGTERM, "--print-startup-config", "configuration keys"},
+		"SIGINT":  {syscall.SIGINT, "generate-json-schema", "methods"},
+		"SIGHUP":  {syscall.SIGHUP, "generate-json-schema", "methods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{codex: codexPath})
+			temp := filepath.Join(t.TempDir(), "temp")
+			w.must(os.Mkdir(temp, 0o700))
+			ctx := deadline(t)
+			cmd := exec.CommandContext(ctx, proxyPath, "methods", "diff")
+			cmd.Env, cmd.Dir = append(w.env, "TMPDIR="+temp), w.workspace
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			w.must(cmd.Start())
+			for !w.runs(c.call) {
+				if ctx.Err() != nil {
+					t.Fatal("Codex was not called with " + c.call)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if made, err := os.ReadDir(temp); err != nil || len(made) == 0 {
+				t.Fatalf("it creates no folder: %v", err)
+			}
+			w.must(cmd.Process.Signal(c.sig))
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+				t.Errorf("%v, want status 1", err)
+			}
+			words := strings.Join(strings.Fields(stderr.String()), " ")
+			if !strings.Contains(words, "a signal stopped the comparison while") || !strings.Contains(words, "described its "+c.waits) {
+				t.Errorf("stderr: %s", stderr.String())
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left in the temporary folder: %v, %v", left, err)
+			}
+			if left := w.processes(); len(left) > 0 {
+				t.Errorf("left processes: %v", left)
+			}
+		})
+	}
+}
+
+// runs reports whether a process of this world has the argument.
+func (w *world) runs(argument string) bool {
+	w.t.Helper()
+	for _, pid := range w.processes() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if strings.Contains(string(line), "\x00"+argument+"\x00") {
+			return true
+		}
+	}
+	return false
 }
 
 // folderOf returns the folder whose name has the prefix and that has the state of a process of this world,

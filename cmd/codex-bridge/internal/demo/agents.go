@@ -33,7 +33,7 @@ func sceneAgent(ctx context.Context, s *stage) error {
 	defer cancel()
 	for _, turn := range []struct{ task, want string }{
 		{"SAY: The child did as it was told.", "The child did as it was told."},
-		{"RUN: git push origin", "Pushing is done by people"},
+		{"RUN: git push origin", ruleReason},
 	} {
 		s.quote("task", turn.task)
 		cmd := exec.CommandContext(ctx, s.o.Bridge, "acp", "spawn", turn.task)

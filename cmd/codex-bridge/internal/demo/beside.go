@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"codex-bridge.example/cmd/internal/editor"
@@ -37,7 +35,6 @@ func sceneUnsandboxedMethods(ctx context.Context, s *stage) error {
 		if err == nil {
 			return fmt.Errorf("the bridge forwarded %s: %s", try.method, result)
 		}
-		s.refused++
 		s.good("%s", err.Message)
 	}
 	if _, err := os.Stat(marker); !errors.Is(err, fs.ErrNotExist) {
@@ -91,9 +88,7 @@ func sceneDecisionLog(ctx context.Context, s *stage) error {
 	s.say("The bridge logged each change and each refusal before its effect,\nand each entry has the hash of the one before. In another terminal:")
 	for _, args := range [][]string{{"decisions", "list", "--limit", "4"}, {"decisions", "verify"}} {
 		s.block("$ codex-bridge " + strings.Join(args, " "))
-		command := exec.CommandContext(ctx, s.o.Bridge, args...)
-		command.Env = append(slices.Clip(s.env), fmt.Sprintf("COLUMNS=%d", columns-6))
-		out, err := command.CombinedOutput()
+		out, err := s.command(ctx, args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("codex-bridge %s: %w: %s", strings.Join(args, " "), err, out)
 		}

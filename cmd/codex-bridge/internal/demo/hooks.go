@@ -22,7 +22,7 @@ func sceneRule(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.quote("codex", text)
-	if !strings.Contains(text, "Pushing is done by people") {
+	if !strings.Contains(text, ruleReason) {
 		return errors.New("the rule did not stop the command")
 	}
 	for _, m := range s.editor.Messages()[mark:] {

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"strings"
 )
 
@@ -25,9 +24,7 @@ func sceneHistory(ctx context.Context, s *stage) error {
 		{[]string{"history", "search", "my name", "--kind", "user"}, "[name]"},
 		{[]string{"trace", "list"}, s.endedThread},
 	} {
-		command := exec.CommandContext(ctx, s.o.Bridge, one.args...)
-		command.Env = s.env
-		out, err := command.CombinedOutput()
+		out, err := s.command(ctx, one.args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("codex-bridge %s: %w: %s", strings.Join(one.args, " "), err, out)
 		}

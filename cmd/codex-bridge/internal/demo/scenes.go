@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
@@ -17,15 +19,15 @@ import (
 var scenes = []scene{
 	{"An editor asks for everything", sceneThreadStart, true},
 	{"An ordinary question", sceneMessage, false},
-	{"A command asks first", sceneApproval, true},
-	{"A rule that needs no question", sceneRule, true},
+	{"The model runs commands", sceneApproval, true},
+	{"A rule that needs no question", sceneRule, false},
 	{"A rule of the user's own for codex", sceneUserRule, false},
 	{"Tools of the host's", sceneTools, false},
 	{"The editor tries again in the middle of the thread", sceneSettings, false},
 	{"A trick on the wire", sceneAmbiguousJSON, false},
-	{"The ways around", sceneUnsandboxedMethods, true},
-	{"A project that brings its own configuration", sceneProjectConfig, true},
-	{"What is on record", sceneDecisionLog, true},
+	{"The ways around", sceneUnsandboxedMethods, false},
+	{"A project that brings its own configuration", sceneProjectConfig, false},
+	{"What is on record", sceneDecisionLog, false},
 	{"A conversation outlives its process", sceneSession, false},
 	{"What was said is found again", sceneHistory, false},
 	{"Another day, another configuration", sceneProfile, false},
@@ -66,11 +68,12 @@ func sceneMessage(ctx context.Context, s *stage) error {
 }
 
 func sceneApproval(ctx context.Context, s *stage) error {
-	s.say("The thread asks before each command: the bridge does, in codex's place. The\nperson says no to one command and yes to the next two. The last one fails, as it must in\na read-only sandbox; codex, had it asked by itself, would have run it again outside:")
+	s.say("The thread asks before each command: the bridge does, in codex's place. The person says no to one command and yes to the next two. The third one fails, as it must in a read-only sandbox; codex, had it asked by itself, would have run it again outside. The rule denies the last one without a question:")
 	for _, command := range []struct{ text, answer string }{
 		{"echo hello > hello.txt", "decline"},
 		{"echo hello", "accept"},
 		{"touch way-out.txt", "accept"},
+		{"git push", ""},
 	} {
 		asked := false
 		text, err := s.turn(ctx, "RUN: "+command.text, func(m editor.Message) any {
@@ -82,8 +85,11 @@ func sceneApproval(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		if !asked {
-			return errors.New("Codex ran a command without a question")
+		switch {
+		case asked != (command.answer != ""):
+			return fmt.Errorf("%s: the person was asked: %t", command.text, asked)
+		case !asked && !strings.Contains(text, ruleReason):
+			return errors.New("the rule did not stop " + command.text)
 		}
 		s.quote("codex", text)
 	}
@@ -106,7 +112,6 @@ func sceneSettings(ctx context.Context, s *stage) error {
 	if refused == nil {
 		return errors.New("the bridge forwarded the settings")
 	}
-	s.refused++
 	s.good("%s", refused.Message)
 	mark := s.editor.Mark()
 	if _, err := s.call(ctx, "thread/settings/update", object{"threadId": s.thread, "effort": "high"}); err != nil {
@@ -138,17 +143,34 @@ func sceneAmbiguousJSON(ctx context.Context, s *stage) error {
 	if m.Error == nil {
 		return errors.New("the bridge forwarded the message")
 	}
-	s.refused++
 	s.good("error %d: %s", m.Error.Code, m.Error.Message)
 	return nil
 }
 
-func (s *stage) printSummary() {
-	s.say("")
-	s.say("That was codex %s: rewritten requests: %d; refused: %d. All its threads followed that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
-	if !s.o.All {
-		s.say("%d more scenes, about tools, conversations and agents: codex-bridge demo --all", len(scenes)-s.played)
+// printSummary prints what the decision log has about the scenes.
+func (s *stage) printSummary(ctx context.Context) error {
+	out, err := s.command(ctx, "decisions", "list", "--limit", "0", "--json").Output()
+	if err != nil {
+		return fmt.Errorf("codex-bridge decisions list: %w", err)
 	}
+	var logged []struct{ Verdict string }
+	if err := json.Unmarshal(out, &logged); err != nil {
+		return fmt.Errorf("codex-bridge decisions list: %w", err)
+	}
+	counts := make(map[string]int)
+	for _, decision := range logged {
+		counts[decision.Verdict]++
+	}
+	var kinds []string
+	for _, verdict := range slices.Sorted(maps.Keys(counts)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", verdict, counts[verdict]))
+	}
+	s.say("")
+	s.say("That was codex %s. The decision log has %d decisions: %s. All threads followed that policy. To put the bridge in front of your own codex, see the README.", s.version, len(logged), strings.Join(kinds, ", "))
+	if !s.o.All {
+		s.say("%d more scenes: codex-bridge demo --all, or in the source tree make demo ALL=1", len(scenes)-s.played)
+	}
+	return nil
 }
 
 // call sends a request and returns its response.
@@ -174,7 +196,6 @@ func (s *stage) printRewrite(ctx context.Context, method string) error {
 	if err != nil {
 		return err
 	}
-	s.changed++
 	s.printDifference("the editor sent", sent, "codex got", []byte(got))
 	s.say("  because")
 	for _, c := range changes {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,8 +32,11 @@ approval = ["untrusted", "on-request"]
 tool = "shell"
 command = "git push **"
 decision = "deny"
-reason = "Pushing is done by people."
+reason = "` + ruleReason + `."
 `
+
+// ruleReason is what the model reads about a command that the rule denies.
+const ruleReason = "Pushing is done by people"
 
 // Options of a demo.
 type Options struct {
@@ -59,7 +63,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	s.say("codex-bridge stands between an editor and codex. Your policy limits what the editor and the model may do, commands ask you first, and each decision is on record. You see it with the real codex (%s) and a scripted model, without a network. The policy:", s.version)
+	s.say("codex-bridge stands between an editor and codex. Your policy limits what the editor and the model may do, commands ask you first, and each change, refusal and approval is on record. You see it with the real codex (%s) and a scripted model, without a network. The policy:", s.version)
 	s.block(Policy)
 	for _, scene := range scenes {
 		if !scene.inBrief && !o.All {
@@ -71,8 +75,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			return fmt.Errorf("scene %d (%s): %w", s.played, scene.title, err)
 		}
 	}
-	s.printSummary()
-	return nil
+	return s.printSummary(ctx)
 }
 
 // stage has the state that the scenes share.
@@ -87,8 +90,6 @@ type stage struct {
 	version     string
 	thread      string
 	endedThread string // of a conversation that has ended
-	refused     int    // requests that the bridge refused
-	changed     int    // requests that the bridge rewrote
 	played      int    // scenes
 }
 
@@ -155,6 +156,13 @@ func checkModel(url string) error {
 		return err
 	}
 	return answer.Body.Close()
+}
+
+// command returns a command of the bridge that a user would type in another terminal.
+func (s *stage) command(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, s.o.Bridge, args...)
+	command.Env = append(slices.Clip(s.env), fmt.Sprintf("COLUMNS=%d", columns-6))
+	return command
 }
 
 // close ends all processes and removes the files.

@@ -7,7 +7,7 @@ import (
 )
 
 // Wrap breaks a text into lines of at most width columns, but not less than 8, after spaces where
-// possible.
+// possible. It breaks only words that are longer than a line.
 func Wrap(text string, width int) (lines []string) {
 	width = max(width, 8)
 	for {
@@ -15,12 +15,22 @@ func Wrap(text string, width int) (lines []string) {
 		if at == len(text) {
 			return append(lines, text)
 		}
-		if space := strings.LastIndexByte(text[:at+1], ' '); space > PrefixLen(text, width/2) {
+		if space := strings.LastIndexByte(text[:at+1], ' '); space > PrefixLen(text, width/2) || fitsAfter(text, space, width) {
 			at = space
 		}
 		lines = append(lines, strings.TrimRight(text[:at], " "))
 		text = strings.TrimLeft(text[at:], " ")
 	}
+}
+
+// fitsAfter reports whether the word after a space fits a line of its own. The spaces at the start of a text
+// are no place to break it.
+func fitsAfter(text string, space, width int) bool {
+	if space < 0 || strings.TrimSpace(text[:space]) == "" {
+		return false
+	}
+	word, _, _ := strings.Cut(text[space+1:], " ")
+	return Columns(word) <= width
 }
 
 // Columns returns the columns that a text takes on a terminal.
