@@ -47,7 +47,8 @@ type Part string
 
 // The parts of which Release.Unread may say why they are missing.
 const (
-	PartTypes      Part = "types" // with enums and requirements
+	PartMethods    Part = "methods" // never in Release.Unread
+	PartTypes      Part = "types"   // with enums and requirements
 	PartFeatures   Part = "features"
 	PartFlags      Part = "flags" // with commands
 	PartConfigKeys Part = "configuration keys"
@@ -103,7 +104,8 @@ func Tested() (*Release, error) {
 }
 
 // LoadRelease runs Codex to get all parts of a Release. It takes seconds: Codex lists its
-// configuration keys nowhere, so each is tried. Codex gets an empty CODEX_HOME.
+// configuration keys nowhere, so each is tried. Codex gets an empty CODEX_HOME. If ctx ends, the error is a
+// *StoppedError.
 func LoadRelease(ctx context.Context, c Command) (*Release, error) {
 	return withTempDir(func(dir string) (*Release, error) {
 		home := filepath.Join(dir, "home")
@@ -112,25 +114,51 @@ func LoadRelease(ctx context.Context, c Command) (*Release, error) {
 		}
 		c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
 		r, err := loadMethods(ctx, c, dir)
+		if ctx.Err() != nil {
+			return nil, &StoppedError{PartMethods, context.Cause(ctx)}
+		}
 		if err != nil {
 			return nil, err
 		}
-		r.Unread = make(map[Part]string)
-		if err := r.readTypes(filepath.Join(dir, "full", bundleFile)); err != nil {
-			r.Unread[PartTypes] = err.Error()
-		}
-		if r.Features, err = c.features(ctx); err != nil {
-			r.Unread[PartFeatures] = err.Error()
-		}
-		if err := r.readCommands(ctx, c); err != nil {
-			r.Unread[PartFlags] = err.Error()
-		}
-		if r.ConfigKeys, err = c.configKeys(ctx); err != nil {
-			r.Unread[PartConfigKeys] = err.Error()
-		}
-		return r, ctx.Err()
+		return r, r.readParts(ctx, c, dir)
 	})
 }
+
+// readParts reads all but the methods. A part that can't be read is in Unread.
+func (r *Release) readParts(ctx context.Context, c Command, dir string) error {
+	r.Unread = make(map[Part]string)
+	for _, one := range []struct {
+		part Part
+		read func() error
+	}{
+		{PartTypes, func() error { return r.readTypes(filepath.Join(dir, "full", bundleFile)) }},
+		{PartFeatures, func() (err error) { r.Features, err = c.features(ctx); return err }},
+		{PartFlags, func() error { return r.readCommands(ctx, c) }},
+		{PartConfigKeys, func() (err error) { r.ConfigKeys, err = c.configKeys(ctx); return err }},
+	} {
+		err := one.read()
+		if ctx.Err() != nil {
+			return &StoppedError{one.part, context.Cause(ctx)}
+		}
+		if err != nil {
+			r.Unread[one.part] = err.Error()
+		}
+	}
+	return nil
+}
+
+// StoppedError says that the context ended while a part of a release was read.
+type StoppedError struct {
+	Part Part
+	Err  error // the cause of the context
+}
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("stopped while Codex described its %s: %v", e.Part, e.Err)
+}
+
+// Unwrap returns the cause of the context.
+func (e *StoppedError) Unwrap() error { return e.Err }
 
 // orOwn returns env, or this process's environment if env is nil.
 func orOwn(env []string) []string {

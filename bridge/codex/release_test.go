@@ -3,12 +3,15 @@
 package codex_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/codex"
 
@@ -147,6 +150,46 @@ func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 	got.FillFrom(&codex.Release{Enums: map[string][]string{"A": {"b"}}, Flags: map[string][]string{"codex": {"-c"}}, ConfigKeys: []string{"model"}})
 	if len(got.Enums)*len(got.Flags)*len(got.ConfigKeys) != 1 {
 		t.Errorf("FillFrom: %v", got)
+	}
+}
+
+// A context that ends names the part that was read, and leaves no folder.
+func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
+	for part, call := range map[codex.Part]string{
+		codex.PartMethods: "app-server generate-json-schema", codex.PartFeatures: "features list", codex.PartFlags: "completion bash",
+	} {
+		t.Run(string(part), func(t *testing.T) {
+			temp := t.TempDir()
+			t.Setenv("TMPDIR", temp)
+			files := schemaFiles()
+			files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = bundle, features, completion
+			c := printer(t, files)
+			waits := filepath.Join(t.TempDir(), "waits")
+			text, err := os.ReadFile(c.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hang := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in %q*) touch %q; exec sleep 600 ;; esac\n", call, waits)
+			if err := os.WriteFile(c.Path, append([]byte(hang), text...), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancelCause(t.Context())
+			go func() {
+				for ctx.Err() == nil {
+					if _, err := os.Stat(waits); err == nil {
+						stop(errors.New("the machine goes down"))
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			_, err = codex.LoadRelease(ctx, c)
+			if want := "stopped while Codex described its " + string(part) + ": the machine goes down"; err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left: %v, %v", left, err)
+			}
+		})
 	}
 }
 

@@ -43,13 +43,8 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	other, err := codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s did not describe its methods, features and flags within %s; try again when the machine is less busy", path, releaseTime)
-	case ctx.Err() != nil:
-		return errors.New("the comparison was stopped by a signal")
-	case err != nil:
-		return fmt.Errorf("the schema of %s can't be read: %w", path, err)
+	if err != nil {
+		return loadReleaseError(path, err)
 	}
 	tested, err := codex.Tested()
 	if err != nil {
@@ -82,6 +77,18 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 		return exitError(1)
 	}
 	return nil
+}
+
+// loadReleaseError says why a Codex could not be compared, and what the bridge waited for.
+func loadReleaseError(path string, err error) error {
+	var stopped *codex.StoppedError
+	switch {
+	case !errors.As(err, &stopped):
+		return fmt.Errorf("the schema of %s can't be read: %w", path, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s did not describe its %s within %s of its start; try again when the machine is less busy", path, stopped.Part, releaseTime)
+	}
+	return fmt.Errorf("a signal stopped the comparison while %s described its %s", path, stopped.Part)
 }
 
 func printChanges(out io.Writer, other *codex.Release, changes []releasediff.Change) error {
