@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -70,7 +71,7 @@ func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*Server
 	case <-ctx.Done():
 		select {
 		case first <- struct{}{}:
-			return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, context.Cause(ctx))
+			return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, problem.Text(context.Cause(ctx)))
 		default: // the response has just come
 			<-done
 			return nil

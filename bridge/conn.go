@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -48,7 +49,7 @@ func (p *Conn) Call(ctx context.Context, method string, params any) (rpc.Value, 
 	case <-p.p.codexDone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
 	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, problem.Text(context.Cause(ctx)))
 	}
 }
 
@@ -107,7 +108,7 @@ func (p *Conn) CallAsClient(ctx context.Context, method string, params any) (rpc
 	case <-p.p.codexDone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
 	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, problem.Text(context.Cause(ctx)))
 	}
 }
 
@@ -176,7 +177,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 		select {
 		case <-p.p.ready:
 		case <-ctx.Done():
-			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has sent nothing yet: %v", context.Cause(ctx))
+			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has sent nothing yet: %v", problem.Text(context.Cause(ctx)))
 		}
 	}
 	id := p.p.state.serverRequests.ids.next()
@@ -202,7 +203,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	case <-p.p.codexDone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
 	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, context.Cause(ctx))
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, problem.Text(context.Cause(ctx)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -291,7 +292,7 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 		if registered && p.state.dropRequest(msg.ID.Key()) == nil {
 			msg.onResponse = nil // the request was abandoned, and its handlers were called
 		}
-		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since codex does not read: %v", msg.Method, context.Cause(ctx))
+		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since codex does not read: %v", msg.Method, problem.Text(context.Cause(ctx)))
 	}
 	return nil
 }

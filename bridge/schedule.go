@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -224,7 +225,7 @@ func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.
 				<-came
 				p.state.endTurn(t)
 			}()
-			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since an earlier message is still being handled: %v", m.Method, context.Cause(ctx))
+			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since an earlier message is still being handled: %v", m.Method, problem.Text(context.Cause(ctx)))
 		}
 	}
 	defer p.state.endTurn(t)

@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -187,7 +188,7 @@ func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
 	program := map[string]any{"pid": h.conn.CodexPID(), "tested": methods.Measured}
 	version, err := h.codex(ctx)
 	if program["version"] = version; err != nil {
-		program["fault"] = err.Error()
+		program["fault"] = problem.Text(err)
 	}
 	status := map[string]any{
 		"version":  h.version,
@@ -222,7 +223,7 @@ func (h *Hello) NotifyExited(state *os.ProcessState) {
 func (h *Hello) NotifyReloaded(err error) {
 	params := map[string]any{"mode": h.guard.Policy().Mode(), "error": nil}
 	if err != nil {
-		params["error"] = err.Error()
+		params["error"] = problem.Text(err)
 	}
 	h.Notify("bridge/config/changed", params)
 }

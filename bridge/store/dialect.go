@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 // dialect has the differences between the databases, except how to open them. Both read $1
@@ -39,7 +41,7 @@ func (d dialect) describe(err error) error {
 	if err == nil || errors.As(err, &redacted) {
 		return err
 	}
-	text := d.redact(strings.Join(strings.Fields(err.Error()), " "))
+	text := d.redact(strings.Join(strings.Fields(problem.Text(err)), " "))
 	if hint := d.hint(err); hint != "" {
 		text += "; " + hint
 	}

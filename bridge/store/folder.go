@@ -18,19 +18,26 @@ type AccessError struct{ Path, Problem, Hint string }
 
 func (e *AccessError) Error() string { return e.Path + " " + e.Problem + "; " + e.Hint }
 
+// FolderError means that the state folder is not known.
+type FolderError struct{ Problem string }
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("the state folder %s; set %s to an absolute path", e.Problem, EnvFolder)
+}
+
 // Folder returns the state folder: CODEX_BRIDGE_STATE, or "codex-bridge" in the platform's folder
-// for state. It need not exist.
+// for state. It need not exist. An error is a *FolderError.
 func Folder() (string, error) {
 	folder := os.Getenv(EnvFolder)
 	if folder == "" {
 		home, err := config.StateHome()
 		if err != nil {
-			return "", fmt.Errorf("the state folder can't be found: %w; set %s to an absolute path", err, EnvFolder)
+			return "", &FolderError{"can't be found: " + err.Error()}
 		}
 		folder = filepath.Join(home, "codex-bridge")
 	}
 	if !filepath.IsAbs(folder) {
-		return "", fmt.Errorf("the state folder %q is relative, but an editor can start the bridge in any folder; set %s to an absolute path", folder, EnvFolder)
+		return "", &FolderError{fmt.Sprintf("%q is relative, but an editor can start the bridge in any folder", folder)}
 	}
 	return filepath.Clean(folder), nil
 }

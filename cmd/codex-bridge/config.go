@@ -184,6 +184,8 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		if token := cfg.Serve.TokenFile; token != "" {
 			world.Hidden = append(world.Hidden, token)
 		}
+	case p.Mode() == config.Enforce && folder == "":
+		return nil, err
 	case p.Mode() == config.Enforce:
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,9 +37,9 @@ func (c demoCmd) Run(out rawOutput) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilStopped()
-	defer stop()
-	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout), All: c.All})
+	return untilStopped(func(ctx context.Context) error {
+		return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: hasColours(os.Stdout), All: c.All})
+	})
 }
 
 // serveModel serves the scripted model until a signal ends it.
@@ -46,15 +47,15 @@ func serveModel(port int, out io.Writer) error {
 	if port < 0 || port > 65535 {
 		return usageError(fmt.Sprintf("--model=%d: a port from 0 to 65535", port))
 	}
-	ctx, stop := untilStopped()
-	defer stop()
-	model, err := scripted.StartAt(port, nil)
-	if err != nil {
-		return fmt.Errorf("%w; choose another port", err)
-	}
-	_, err = fmt.Fprintf(out, "The scripted model is at %s/v1 until you interrupt it.\n", model.URL())
-	if err == nil {
-		<-ctx.Done()
-	}
-	return errors.Join(err, model.Close())
+	return untilStopped(func(ctx context.Context) error {
+		model, err := scripted.StartAt(port, nil)
+		if err != nil {
+			return fmt.Errorf("%w; choose another port", err)
+		}
+		_, err = fmt.Fprintf(out, "The scripted model is at %s/v1 until you interrupt it.\n", model.URL())
+		if err == nil {
+			<-ctx.Done()
+		}
+		return errors.Join(err, model.Close())
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -58,7 +59,7 @@ func recordDesk(ctx context.Context, g *guard.Guard, r approvals.DeskRequest, v 
 func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
 	use, err := useOf(call)
 	if err != nil {
-		return hook.Answer{Decision: hook.Deny, Reason: err.Error()}
+		return hook.Answer{Decision: hook.Deny, Reason: problem.Text(err)}
 	}
 	sum := sha256.Sum256(call.ToolInput)
 	asked := approvals.DeskRequest{
@@ -68,7 +69,7 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 	}
 	asked.Need(r.Approvers.Groups)
 	if err := h.desk.Ask(ctx, asked); err != nil {
-		reason := "no second person has approved this command: " + err.Error()
+		reason := "no second person has approved this command: " + problem.Text(err)
 		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
 		return hook.Answer{Decision: hook.Deny, Reason: reason + ". " + hook.AdviceForModel}
 	}
@@ -94,7 +95,7 @@ func examineDesk(cfg *config.Config) (all []finding) {
 		}
 		seen[need] = true
 		if err := approvals.CheckQuorum(d, need); err != nil {
-			all = append(all, finding{"approvers", broken, err.Error(), "until then commands that need " + need.String() + " are refused"})
+			all = append(all, finding{"approvers", broken, problem.Text(err), "until then commands that need " + need.String() + " are refused"})
 			continue
 		}
 		all = append(all, finding{"approvers", fine, fmt.Sprintf("%s: %s of %s must approve within %s", need.Group, countWord(need.Count), count(len(d.Groups[need.Group].Keys), "key"), d.Timeout), ""})

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 )
 
 type doctorCmd struct {
@@ -48,15 +49,17 @@ func (c doctorCmd) Run(out io.Writer) error {
 			_, err = os.Stat(trial)
 		}
 		if err != nil {
-			return usageError("--managed: " + err.Error())
+			return usageError("--managed: " + problem.Text(err))
 		}
 		files.Managed = trial
 	}
-	ctx, stop := untilStopped()
-	defer stop()
-	findings := examine(ctx, files, trial)
-	if ctx.Err() != nil {
+	var findings []finding
+	err := untilStopped(func(ctx context.Context) error {
+		findings = examine(ctx, files, trial)
 		return context.Cause(ctx)
+	})
+	if err != nil {
+		return err
 	}
 	failed := false
 	for _, f := range findings {
@@ -90,7 +93,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	cfg, err := config.LoadLenient(files)
 	if err != nil {
 		var all []finding
-		for line := range strings.SplitSeq(err.Error(), "\n") {
+		for line := range strings.SplitSeq(problem.Text(err), "\n") {
 			all = append(all, finding{"configuration", broken, line, "no codex is started until it loads"})
 		}
 		return append(all, examineCodex(ctx, config.Default(), trial)...)
@@ -172,7 +175,7 @@ func examinePolicy(cfg *config.Config) []finding {
 			strings.Join(cfg.Policy.Approval, " or "), strings.Join(cfg.Policy.Reviewers, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
 	}
 	if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
-		mode.State, mode.Detail, mode.Hint = broken, err.Error(), "see docs/reference/configuration.md"
+		mode.State, mode.Detail, mode.Hint = broken, problem.Text(err), "see docs/reference/configuration.md"
 	}
 	all := []finding{mode}
 	if f, ok := examineCommands(cfg); ok {
@@ -226,7 +229,7 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 		if errors.As(err, &find) {
 			return []finding{{"codex", broken, find.Problem, find.Hint}}
 		}
-		return []finding{{"codex", broken, err.Error(), ""}}
+		return []finding{{"codex", broken, problem.Text(err), ""}}
 	}
 	found := finding{Name: "codex", State: fine}
 	versionCtx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -237,7 +240,7 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 	found.Detail = fmt.Sprintf("%s, version %s", path, version)
 	switch {
 	case err != nil:
-		found.State, found.Detail, found.Hint = broken, err.Error(), "run it by hand, or name another one with "+codex.Env
+		found.State, found.Detail, found.Hint = broken, problem.Text(err), "run it by hand, or name another one with "+codex.Env
 	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil && cfg.Policy.Mode != config.Enforce:
 		found.Detail += "; " + cfg.Codex.MinVersion + " or later is needed for an enforced policy"
 		return []finding{found} // its commands may have other names

@@ -14,6 +14,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -35,7 +36,7 @@ func examineTerminal(cfg *config.Config) []finding {
 	served, err := isServed(cfg, socket)
 	switch {
 	case err != nil:
-		return []finding{{"terminal", warn, err.Error(), "end it, and start codex through codex-bridge"}}
+		return []finding{{"terminal", warn, problem.Text(err), "end it, and start codex through codex-bridge"}}
 	case served:
 		return []finding{{"terminal", fine, "each codex that uses a daemon uses codex-bridge serve, at " + socket, ""}}
 	case cfg.Serve.ControlSocket:
@@ -97,7 +98,7 @@ func examineServe(cfg *config.Config) []finding {
 	case runtime.GOOS != "linux":
 		return []finding{{"serve", warn, "clients have a Codex of their own, since the bridge can share one only on Linux", "remove serve.mode"}}
 	case err != nil:
-		return []finding{{"serve", broken, "the socket of codex-bridge serve is not known: " + err.Error(), "correct the reason, or remove serve.mode"}}
+		return []finding{{"serve", broken, "the socket of codex-bridge serve is not known: " + problem.Text(err), "correct the reason, or remove serve.mode"}}
 	case !hook.IsServed(socket):
 		return []finding{{"serve", fine, "clients share a Codex at " + socket + ", which starts with the first one", ""}}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/rpc"
 )
@@ -28,12 +29,12 @@ func examineRequirements(cfg *config.Config, result json.RawMessage, file string
 		names, err = setting.RequirementNames(text)
 	}
 	if err != nil {
-		f.State, f.Detail, f.Hint = broken, file+": "+err.Error(), "correct the file, or let its owner read it"
+		f.State, f.Detail, f.Hint = broken, file+": "+problem.Text(err), "correct the file, or let its owner read it"
 		return []finding{f}
 	}
 	doc, err := rpc.ParseValue(result)
 	if err != nil {
-		return []finding{{"requirements", warn, "codex's requirements can't be read: " + err.Error(), ""}}
+		return []finding{{"requirements", warn, "codex's requirements can't be read: " + problem.Text(err), ""}}
 	}
 	for name, v := range doc.Root().Get("requirements").Members() {
 		if v.Kind() != rpc.Null && name != "allowedLoginMethods" { // Codex shows it always
@@ -89,7 +90,7 @@ func contradiction(cfg *config.Config, required rpc.Value, file string) *policy.
 	}
 	r, err := policy.ParseRequirements(required, nil, file)
 	if err != nil {
-		return &policy.Refusal{Reason: err.Error(), Rule: "requirements"}
+		return &policy.Refusal{Reason: problem.Text(err), Rule: "requirements"}
 	}
 	_, refusal := p.Within(r, "doctor")
 	return policy.Decision{Err: refusal}.Refusal()

@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -128,9 +129,9 @@ func stateProblem(err error) finding {
 	case errors.As(err, &access):
 		return finding{"state", broken, access.Path + " " + access.Problem, access.Hint}
 	case errors.As(err, &newer):
-		return finding{"state", broken, err.Error(), ""}
+		return finding{"state", broken, problem.Text(err), ""}
 	}
-	return finding{"state", broken, err.Error(), "without it the bridge can't record decisions, so it rejects every message that it would change or refuse"}
+	return finding{"state", broken, problem.Text(err), "without it the bridge can't record decisions, so it rejects every message that it would change or refuse"}
 }
 
 func examineDecisions(ctx context.Context, s *store.Store) finding {
@@ -138,10 +139,10 @@ func examineDecisions(ctx context.Context, s *store.Store) finding {
 	var altered *store.BrokenError
 	switch {
 	case errors.As(err, &altered):
-		return finding{"decisions", broken, err.Error(),
+		return finding{"decisions", broken, problem.Text(err),
 			"keep a copy of the database, compare it with an export or a head noted earlier, and find out who wrote it; move it away for a new log"}
 	case err != nil:
-		return finding{"decisions", broken, err.Error(), "see \"codex-bridge decisions verify\""}
+		return finding{"decisions", broken, problem.Text(err), "see \"codex-bridge decisions verify\""}
 	}
 	return finding{"decisions", fine, fmt.Sprintf("%d, none changed; head %.12s…", head.Seq, head.Hash), ""}
 }
@@ -152,7 +153,7 @@ func examineSessions(ctx context.Context, s *store.Store) finding {
 	bound, unreadable, err := s.CountBindings(ctx)
 	switch {
 	case err != nil:
-		return finding{"sessions", broken, err.Error(), "without it no session finds its thread"}
+		return finding{"sessions", broken, problem.Text(err), "without it no session finds its thread"}
 	case unreadable > 0:
 		return finding{"sessions", warn, fmt.Sprintf("%d have a thread; records that could not be read and are kept aside: %d", bound, unreadable),
 			"see the table unreadable_bindings of the database: another version may have written them"}

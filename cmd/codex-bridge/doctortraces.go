@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/trace"
 )
@@ -18,7 +19,7 @@ func examineTraces(cfg *config.Config) []finding {
 	}
 	folder, err := traceFolder()
 	if err != nil {
-		return []finding{{"traces", broken, err.Error(), ""}}
+		return []finding{{"traces", broken, problem.Text(err), ""}}
 	}
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"traces", fine, "none yet; " + folder + " is created with the first thread", ""}}
@@ -30,7 +31,7 @@ func examineTraces(cfg *config.Config) []finding {
 	}
 	files, listErr := trace.List(folder)
 	if err = errors.Join(err, listErr); err != nil {
-		return []finding{{"traces", broken, err.Error(), "nothing is captured until this is fixed"}}
+		return []finding{{"traces", broken, problem.Text(err), "nothing is captured until this is fixed"}}
 	}
 	var bytes int64
 	for _, f := range files {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,13 +50,16 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	g := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler))
 	e := g.Explain(m, nil)
 	if e.Decision.NeedsModels {
-		ctx, stop := untilStopped()
-		defer stop()
-		models, err := askModels(ctx, cfg)
+		err := untilStopped(func(ctx context.Context) error {
+			models, err := askModels(ctx, cfg)
+			if err == nil {
+				e = g.Explain(m, models)
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		e = g.Explain(m, models)
 	}
 	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), workspaceFaults(cfg)
 	if c.JSON {

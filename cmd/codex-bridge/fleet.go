@@ -14,6 +14,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 	"codex-bridge.example/relay/telemetry"
@@ -110,7 +111,7 @@ func showFleet(hi *hello.Hello, cfg *config.Config, record *ledger) {
 			state, err = readFleetState(ctx, s, sink.Location())
 		}
 		if err != nil && !errors.Is(err, store.ErrNotExist) {
-			state.Error = err.Error()
+			state.Error = problem.Text(err)
 		}
 		return state
 	})
@@ -123,7 +124,7 @@ func examineFleet(cfg *config.Config) []finding {
 	}
 	sink, err := newSink(cfg)
 	if err != nil {
-		return []finding{{"fleet log", broken, err.Error(), "correct fleet.url; until then decisions stay in the local log"}}
+		return []finding{{"fleet log", broken, problem.Text(err), "correct fleet.url; until then decisions stay in the local log"}}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,32 +38,14 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilStopped()
-	defer stop()
-	ctx, end := image.WithTimeout(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
-	defer end()
-	job := image.Job{Prompt: c.Prompt, Model: cmp.Or(c.Model, cfg.Image.Model)}
-	for _, path := range c.File {
-		one, err := image.Open(ctx, path)
-		if err != nil {
-			return err
-		}
-		job.Images = append(job.Images, one)
-	}
-	record := newLedger(cfg)
-	command, err := appServer(cfg, record)
-	if err != nil {
+	var result image.Result
+	err = untilStopped(func(ctx context.Context) (err error) {
+		ctx, end := image.WithTimeout(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
+		defer end()
+		result, err = c.describe(ctx, cfg)
 		return err
-	}
-	g, err := newGuard(cfg, record, logger(cfg))
+	})
 	if err != nil {
-		return err
-	}
-	step := progress(os.Stderr)
-	step("codex starts")
-	result, err := newWorker(command, g, nil).Describe(ctx, job, step)
-	step("")
-	if err = errors.Join(err, record.Close()); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -72,6 +55,32 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	}
 	_, err = fmt.Fprintln(out, plainText(result.Text))
 	return err
+}
+
+// describe has the images described by a Codex of its own.
+func (c describeImageCmd) describe(ctx context.Context, cfg *config.Config) (none image.Result, err error) {
+	job := image.Job{Prompt: c.Prompt, Model: cmp.Or(c.Model, cfg.Image.Model)}
+	for _, path := range c.File {
+		one, err := image.Open(ctx, path)
+		if err != nil {
+			return none, err
+		}
+		job.Images = append(job.Images, one)
+	}
+	record := newLedger(cfg)
+	command, err := appServer(cfg, record)
+	if err != nil {
+		return none, err
+	}
+	g, err := newGuard(cfg, record, logger(cfg))
+	if err != nil {
+		return none, err
+	}
+	step := progress(os.Stderr)
+	step("codex starts")
+	result, err := newWorker(command, g, nil).Describe(ctx, job, step)
+	step("")
+	return result, errors.Join(err, record.Close())
 }
 
 // appServer returns the command of the real app-server, for use without a conversation.

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -128,12 +129,41 @@ func runAsCodex(args []string) error {
 	return become(command)
 }
 
-// untilStopped returns a context that ends with a signal to stop, so that a command can remove its temporary
-// files. The next such signal ends the process.
-func untilStopped() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+// untilStopped calls f with a context that ends with a signal to stop, so that a command can remove its temporary
+// files. The next such signal ends the process. After a signal, an error of f is a *signalError or wraps one:
+// whatever failed, failed because of it.
+func untilStopped(f func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case sig := <-signals:
+			cancel(&signalError{sig})
+		case <-done:
+		}
+		signal.Stop(signals)
+	}()
+	err := f(ctx)
+	close(done)
+	stopped := (*signalError)(nil)
+	if errors.As(context.Cause(ctx), &stopped) && err != nil && !errors.As(err, new(*signalError)) {
+		err = stopped
+	}
+	cancel(nil)
+	return err
+}
+
+// signalError means that a signal has stopped a command.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string {
+	name, ok := map[os.Signal]string{os.Interrupt: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[e.signal]
+	if !ok {
+		name = e.signal.String()
+	}
+	return "stopped by " + name
 }
 
 // become runs Codex in place of this process. It returns only an error.
@@ -154,10 +184,11 @@ func status(err error) int {
 	var variable *guard.EnvFileError
 	var server *guard.ExecServerError
 	var address *listenError
+	var state *store.FolderError
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.As(err, &state):
 		return exitConfig
 	}
 	return exitFailed

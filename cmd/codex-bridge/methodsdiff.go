@@ -38,11 +38,13 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 			return err
 		}
 	}
-	ctx, stop := untilStopped()
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, releaseTime)
-	defer cancel()
-	other, err := codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
+	var other *codex.Release
+	err = untilStopped(func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, releaseTime)
+		defer cancel()
+		other, err = codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
+		return err
+	})
 	if err != nil {
 		return loadReleaseError(path, err)
 	}
@@ -88,7 +90,7 @@ func loadReleaseError(path string, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s did not describe its %s within %s of its start; try again when the machine is less busy", path, stopped.Part, releaseTime)
 	}
-	return fmt.Errorf("a signal stopped the comparison while %s described its %s", path, stopped.Part)
+	return fmt.Errorf("%w while %s described its %s", stopped.Err, path, stopped.Part)
 }
 
 func printChanges(out io.Writer, other *codex.Release, changes []releasediff.Change) error {

@@ -8,6 +8,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -42,7 +43,7 @@ func examineModels(ctx context.Context, cfg *config.Config) []finding {
 	if name == "" {
 		listed, err := askModels(ctx, cfg)
 		if err != nil {
-			return []finding{{"models", warn, where + ": " + err.Error(), "a request without an allowed model is refused; add a plain name to the list"}}
+			return []finding{{"models", warn, where + ": " + problem.Text(err), "a request without an allowed model is refused; add a plain name to the list"}}
 		}
 		name = p.DefaultModel(listed)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 // cli declares the bridge's own commands. All other commands are Codex's. Each command without commands of
@@ -165,7 +167,7 @@ func report(err error) int {
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(problem.Text(err)), "\n") {
 		printError("codex-bridge: %s", plain(line))
 	}
 	return status(err)

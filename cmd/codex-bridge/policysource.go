@@ -15,6 +15,7 @@ import (
 
 	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -62,7 +63,7 @@ func checkBundle(c *bundle.Content) error {
 func loadBundle(from config.PolicySource) config.Bundle {
 	client, err := sourceClient(from)
 	if err != nil {
-		return config.Bundle{Missing: err.Error()}
+		return config.Bundle{Missing: problem.Text(err)}
 	}
 	b := config.Bundle{File: client.File()}
 	content, err := client.Load()
@@ -195,12 +196,12 @@ func (r *sourceRefresher) run(ctx context.Context) {
 			return
 		case err == nil && p.Asked && (p.Before == nil || p.Before.Version != p.After.Version):
 			r.log.Info("a new bundle of policy was pulled", "bundle", p.After.Name())
-		case err != nil && err.Error() != last:
+		case err != nil && problem.Text(err) != last:
 			r.log.Warn("the bundle of policy can't be refreshed; the last verified one stays", "error", err)
 		}
 		last = ""
 		if err != nil {
-			last = err.Error()
+			last = problem.Text(err)
 		}
 		signalOnce(r.recheck)
 	}
@@ -254,7 +255,7 @@ func statusOfSource(cfg *config.Config) *sourceStatus {
 	s := &sourceStatus{Root: from.Root, OnStale: from.OnStale, Missing: cfg.Policy.Missing}
 	client, err := sourceClient(from)
 	if err != nil {
-		s.Error = err.Error()
+		s.Error = problem.Text(err)
 		return s
 	}
 	s.URL = client.URL()
@@ -264,7 +265,7 @@ func statusOfSource(cfg *config.Config) *sourceStatus {
 	content, err := client.Load()
 	if err != nil {
 		if s.Error == "" && !errors.Is(err, bundle.ErrNone) {
-			s.Error = err.Error()
+			s.Error = problem.Text(err)
 		}
 		return s
 	}

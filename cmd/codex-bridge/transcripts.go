@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/transcript"
 )
@@ -52,7 +53,7 @@ func examineTranscripts(cfg *config.Config) []finding {
 	defer func() { _ = s.Close() }()
 	n, err := s.CountRecords(ctx)
 	if err != nil {
-		return []finding{{"transcripts", broken, err.Error(), "no transcript is kept or found until this is fixed"}}
+		return []finding{{"transcripts", broken, problem.Text(err), "no transcript is kept or found until this is fixed"}}
 	}
 	return []finding{{"transcripts", fine, fmt.Sprintf("%d records; prompts and answers are in them", n), ""}}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 )
 
 // Policy decides by the policy's rules, and logs the decision.
@@ -62,7 +63,7 @@ func NewClientApprover(client HookClient, wait func() time.Duration) Approver {
 		defer cancel()
 		response, err := client.Hook(ctx, permissionEvent, hookPayload(a, why))
 		if err != nil {
-			return Answer{Reason: err.Error()}
+			return Answer{Reason: problem.Text(err)}
 		}
 		var answer struct{ Decision, Reason, Remember string }
 		if err := json.Unmarshal(response, &answer); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 // maxResults is the maximum number of stored results; the oldest is dropped.
@@ -48,7 +50,7 @@ func (o *once) do(ctx context.Context, key string, f func() Result) Result {
 	case <-one.known:
 		return one.result
 	case <-ctx.Done():
-		return *no(Failed, "the spawn with that idempotencyKey is still under way: %v", context.Cause(ctx))
+		return *no(Failed, "the spawn with that idempotencyKey is still under way: %v", problem.Text(context.Cause(ctx)))
 	}
 }
 

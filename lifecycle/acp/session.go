@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 // State is the state of a child.
@@ -160,7 +162,7 @@ func reasonText(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return problem.Text(err)
 }
 
 // runTurns runs the turns until the session ends, and returns the reason for the end.
@@ -206,9 +208,9 @@ func (s *session) runTurn(ctx context.Context, t turn) error {
 	s.mu.Unlock()
 	switch {
 	case errors.Is(err, errCancelled), errors.Is(err, errBridgeEnded), errors.Is(err, errEnded):
-		s.notify(t.run, Update{Kind: Cancelled, Text: err.Error(), Stop: reason})
+		s.notify(t.run, Update{Kind: Cancelled, Text: problem.Text(err), Stop: reason})
 	case err != nil:
-		s.notify(t.run, Update{Kind: Broken, Text: err.Error()})
+		s.notify(t.run, Update{Kind: Broken, Text: problem.Text(err)})
 	default:
 		s.notify(t.run, Update{Kind: Done, Stop: reason})
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 // stepTimeout is the timeout of a step that starts no program.
@@ -39,7 +41,7 @@ func Spawn(ctx context.Context, steps Steps, c Child, bound bool) Result {
 	created, err := prepare(ctx, steps, c, bound)
 	if err != nil {
 		steps.Clean(c, created)
-		return Result{Status: Failed, Error: err.Error()}
+		return Result{Status: Failed, Error: problem.Text(err)}
 	}
 	run, log := uuid.NewString(), ""
 	var relay Relay
@@ -54,7 +56,7 @@ func Spawn(ctx context.Context, steps Steps, c Child, bound bool) Result {
 			relay.Dispose()
 		}
 		steps.Clean(c, true)
-		return Result{Status: Failed, Error: err.Error(), Child: c.Key}
+		return Result{Status: Failed, Error: problem.Text(err), Child: c.Key}
 	}
 	if called != "" && called != run {
 		run = called

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/rpc"
@@ -36,7 +37,7 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 	}
 	b, _, err := binding.Read([]byte(kept.Record), kept.Session, kept.Updated)
 	if err != nil {
-		shown.Problem = err.Error()
+		shown.Problem = problem.Text(err)
 	} else {
 		shown.Cwd, shown.Model, shown.Provider = b.Cwd, b.Model, b.ModelProvider
 		shown.Created, shown.Fingerprints = b.CreatedAt, newFingerprints(b)

@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/params"
 	"codex-bridge.example/rpc"
@@ -142,7 +143,7 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 		}
 		r.o.Log.Warn("a thread can't be forked; it goes on with the tools that it was started with", "thread", s.id, "error", err)
 		a.AfterSent(func() {
-			r.o.Warn(s.id, "This thread goes on with the tools that it was started with. It could not be forked, since "+err.Error()+".")
+			r.o.Warn(s.id, "This thread goes on with the tools that it was started with. It could not be forked, since "+problem.Text(err)+".")
 		})
 	})
 }

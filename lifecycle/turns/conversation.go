@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
 	"codex-bridge.example/lifecycle/turn"
@@ -59,7 +60,7 @@ func (c *conversation) openInbox() (*turn.Inbox, error) {
 // failed notifies the client of a queued message that can't be sent.
 func (c *conversation) failed(m turn.Message, err error) {
 	c.f.o.Log.Error("a queued message could not be sent", "thread", c.thread.ID, "error", err)
-	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
+	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": problem.Text(err)})
 }
 
 // turn returns the parameters of turn/start for an input, with the settings of the session's

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/lifecycle/turn"
 	"codex-bridge.example/rpc"
 )
@@ -164,7 +165,7 @@ func (d *uploader) upload(ctx context.Context, token string, now func(context.Co
 		}
 		one := uploadResult{Thread: thread}
 		if _, err := d.codex.Call(ctx, "feedback/upload", params); err != nil {
-			one.Error = err.Error()
+			one.Error = problem.Text(err)
 		}
 		out = append(out, one)
 	}

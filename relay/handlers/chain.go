@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -406,5 +407,5 @@ func failureReason(call *hook.Call, s step, err error) string {
 		where = " (" + s.origin + ")"
 		hint = "A handler exits with 0 and prints nothing or one JSON object, within its timeout. " + hook.AdviceForModel
 	}
-	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, clip(err.Error(), maxReason), hint)
+	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, clip(problem.Text(err), maxReason), hint)
 }

@@ -11,6 +11,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -132,7 +133,7 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.An
 	yes, err := g.decide(ctx, q, key)
 	switch {
 	case err != nil:
-		return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + err.Error() + ". " + hook.AdviceForModel}
+		return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + problem.Text(err) + ". " + hook.AdviceForModel}
 	case !yes:
 		return hook.Answer{Decision: hook.Deny, Reason: "rejected by user", Declined: true}
 	}
@@ -226,7 +227,7 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	if late := context.Cause(ctx); late != nil {
 		rule, err = "approvals.timeout", late
 	}
-	if failed := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, rule, err.Error()); failed != nil {
+	if failed := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, rule, problem.Text(err)); failed != nil {
 		g.options.Log.Error("approval not logged", "method", q.method, "error", failed)
 	}
 	return false, err

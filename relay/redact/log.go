@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"codex-bridge.example/bridge/problem"
 )
 
-// Handler returns a slog.Handler that redacts messages and attributes. If a record has an
+// Handler returns a slog.Handler that redacts messages and attributes, and words errors for people. If a record has an
 // attribute "field", the attributes "from" and "to" are values of that field.
 func (r Redactor) Handler(h slog.Handler) slog.Handler { return handler{h, r} }
 
@@ -58,6 +60,9 @@ func (h handler) attr(a slog.Attr, field string) slog.Attr {
 		text := v.String()
 		if v.Kind() == slog.KindAny {
 			text = fmt.Sprint(v.Any())
+			if err, ok := v.Any().(error); ok {
+				text = problem.Text(err)
+			}
 		}
 		if (a.Key == "from" || a.Key == "to") && text != "" && isSecretName(field) {
 			return slog.String(a.Key, placeholder)

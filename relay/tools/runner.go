@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"codex-bridge.example/bridge/problem"
 )
 
 var (
@@ -220,7 +222,7 @@ func (r *Runner) runTool(ctx context.Context, call Call, t *tool) (result Result
 	case errors.As(err, &panicked):
 		return Result{}, "The tool failed by a fault in the program that runs it."
 	case err != nil:
-		return Result{Content: append([]Content{{Text: err.Error()}}, result.Content...), Failed: true}, ""
+		return Result{Content: append([]Content{{Text: problem.Text(err)}}, result.Content...), Failed: true}, ""
 	}
 	return result, ""
 }

@@ -116,6 +116,8 @@ func TestStoppedCommandLeavesNoFiles(t *testing.T) {
 			ctx := deadline(t)
 			cmd := exec.CommandContext(ctx, proxyPath, name)
 			cmd.Env, cmd.Dir = w.env, w.workspace
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -132,6 +134,10 @@ func TestStoppedCommandLeavesNoFiles(t *testing.T) {
 			var exit *exec.ExitError
 			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 				t.Errorf("%v, want status 1", err)
+			}
+			name := map[syscall.Signal]string{syscall.SIGHUP: "SIGHUP", syscall.SIGTERM: "SIGTERM"}[sig]
+			if !strings.HasSuffix(stderr.String(), "codex-bridge: stopped by "+name+"\n") {
+				t.Errorf("stderr: %s", stderr.String())
 			}
 			if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s is left: %v", folder, err)
@@ -179,7 +185,7 @@ func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 				t.Errorf("%v, want status 1", err)
 			}
 			words := strings.Join(strings.Fields(stderr.String()), " ")
-			if !strings.Contains(words, "a signal stopped the comparison while") || !strings.Contains(words, "described its "+c.waits) {
+			if !strings.HasPrefix(words, "codex-bridge: stopped by "+name+" while ") || !strings.Contains(words, "described its "+c.waits) {
 				t.Errorf("stderr: %s", stderr.String())
 			}
 			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
