@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,6 +104,27 @@ func (g *Guard) warnAtStart(call *bridge.ClientMessage) {
 			if i == maxNoticesOnce {
 				return
 			}
+		}
+	})
+}
+
+// terminalClient is the name of Codex's terminal interface as a client.
+const terminalClient = "codex-tui"
+
+// readOnlyNotice tells a user of the terminal interface why Codex can't edit a file.
+const readOnlyNotice = "codex-bridge has opened this thread read-only: Codex's terminal interface asks for that in a folder that you do not trust, or by -s read-only. To let Codex edit files, start with -s workspace-write, or trust the folder."
+
+// warnReadOnly tells a user of Codex's terminal interface, once, that a thread is read-only though the policy
+// lets it write. Measured with Codex 0.169: without -s it sends read-only in a folder that the user does not
+// trust, and shows nothing of it.
+func (g *Guard) warnReadOnly(call *bridge.ClientMessage, p *policy.Policy) {
+	if !strings.HasPrefix(g.clientName(), terminalClient+" ") || textOf(call, "sandbox") != "read-only" ||
+		textOf(call, "threadSource") == titleSource || !p.AllowsWriting() || call.Kind != rpc.Request {
+		return
+	}
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Result().Exists() && g.notices.add("read-only") {
+			g.warnAfter(a, map[string]any{"summary": readOnlyNotice})
 		}
 	})
 }

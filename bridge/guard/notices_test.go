@@ -71,6 +71,50 @@ editor< {"id":0,"result":{}}
 	}
 }
 
+// A user of the terminal interface learns once that a thread is read-only because of the folder, if the policy
+// lets threads write. Other clients know what they send.
+func TestNoticeOfReadOnlyTerminal(t *testing.T) {
+	for name, test := range map[string]struct {
+		client, sandbox, asks, source string
+		notice                        bool
+	}{
+		"the terminal interface":      {"codex-tui", "workspace-write", "read-only", "user", true},
+		"its thread for a title":      {"codex-tui", "workspace-write", "read-only", "thread_title", false},
+		"with a sandbox":              {"codex-tui", "workspace-write", "workspace-write", "user", false},
+		"under a policy that forbids": {"codex-tui", "read-only", "read-only", "user", false},
+		"another client":              {"codex-tui-like", "workspace-write", "read-only", "user", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world(t)
+			c := bridgetest.Start(t, guard.New(load(t, "[policy]\napproval = [\"untrusted\"]\nsandbox = \""+test.sandbox+"\"\nwritable_roots = [\"${workspace}\"]\ngate = false\nproject_trust = \"codex\"\n"), w, guard.NoRecord, slog.New(slog.DiscardHandler)))
+			c.Play("initialize", `
+editor> {"id":0,"method":"initialize","params":{"clientInfo":{"name":"`+test.client+`","version":"1"},"capabilities":{}}}
+codex<  {"id":0,"method":"initialize","params":"$hello"}
+codex>  {"id":0,"result":{}}
+editor< {"id":0,"result":{}}
+`)
+			sandbox := map[string]string{"read-only": `{"type":"readOnly","networkAccess":false}`, "workspace-write": `{"type":"workspaceWrite","networkAccess":false,"writableRoots":[],"excludeSlashTmp":false,"excludeTmpdirEnvVar":false}`}[test.asks]
+			notices := 0
+			for _, id := range []string{"1", "2"} {
+				c.Play("thread "+id, strings.NewReplacer("$cwd", w.StartFolder, "$id", id, "$asks", test.asks, "$source", test.source, "$sandbox", sandbox).Replace(`
+editor> {"id":$id,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"untrusted","sandbox":"$asks","approvalsReviewer":"user","threadSource":"$source"}}
+codex<  {"id":$id,"method":"thread/start","params":"$params$id"}
+codex>  {"id":$id,"result":{"thread":{"id":"t$id"},"approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":$sandbox,"activePermissionProfile":null,"cwd":"$cwd","model":"gpt-5.5","runtimeWorkspaceRoots":[]}}
+editor< {"id":$id,"result":"$result$id"}
+`))
+				for _, line := range sentNotices(c) {
+					if strings.Contains(line, "read-only") {
+						notices++
+					}
+				}
+			}
+			if want := map[bool]int{true: 1}[test.notice]; notices != want {
+				t.Errorf("%d notices, want %d", notices, want)
+			}
+		})
+	}
+}
+
 // One message has up to eight notices, and one with the number of the others.
 func TestNoticesOfOneMessageAreBounded(t *testing.T) {
 	for n, more := range map[int]string{7: "", 8: "", 9: "changed 1 more settings", 12: "changed 4 more settings"} {

@@ -200,7 +200,12 @@ func (c *decider) refuseChangedSettings() {
 			continue
 		}
 		reason, _ := strings.CutSuffix(change.Reason, "; "+gatedReason) // Codex gets no setting
-		c.refuse(rpc.CodeRefused, change.Field, change.Rule, reason, "choose a value that the policy allows")
+		hint := "choose a value that the policy allows"
+		if change.Rule == ruleApproval && c.st.Thread != nil && c.st.Thread.Sandbox == readOnly.String() && c.p.AllowsWriting() {
+			// In a terminal a user chooses both at once, most often to let Codex write.
+			hint += "; the sandbox is chosen when a thread opens, in a terminal by codex-bridge -s workspace-write"
+		}
+		c.refuse(rpc.CodeRefused, change.Field, change.Rule, reason, hint)
 		return
 	}
 }

@@ -76,6 +76,9 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 // Mode returns policy.mode. Under audit the caller logs a decision and sends the original message.
 func (p *Policy) Mode() config.Mode { return p.mode }
 
+// AllowsWriting reports whether threads may write in their workspace.
+func (p *Policy) AllowsWriting() bool { return p.maxLevel >= workspaceWrite }
+
 func (p *Policy) compileApproval(cfg config.Policy) error {
 	for _, name := range cfg.Approval {
 		switch name {

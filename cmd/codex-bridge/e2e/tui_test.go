@@ -296,6 +296,38 @@ func TestTUIUnderProfile(t *testing.T) {
 	}
 }
 
+// In a folder that the user does not trust, the TUI opens a read-only thread. Under a policy that lets threads
+// write, its user learns why, and how to change it: by the notice, and where the choice of permissions is refused.
+func TestTUIInUntrustedFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "# the profile follows\n", codexConfig: terminalConfig, codex: codexPath})
+	text, _, _ := w.runCommand("init", "--profile", "careful", "--stdout")
+	w.write("config.toml", text)
+	u := w.startTUI()
+	u.waitUntil("the notice", func() bool {
+		return slices.ContainsFunc(u.messages, func(m tuiMessage) bool {
+			return m.Method == "configWarning" && strings.Contains(editor.Member(m.Params, "summary"), "start with -s workspace-write")
+		})
+	})
+	u.says("SAY: hello")
+	u.press("\x1bOQ") // F2 opens the warnings, and → has the next one
+	for range 2 {
+		time.Sleep(keyPause)
+		u.press("\x1b[C")
+	}
+	u.waitUntil("the notice on the screen", func() bool {
+		return strings.Contains(strings.Join(strings.Fields(visible(u.text())), " "), "this thread read-only") // the TUI draws only what differs
+	})
+	u.press("\x1b")
+	time.Sleep(keyPause)
+	from, _ := u.mark()
+	u.pick("/permissions", []string{"Permissions"}, []string{"1"}) // ask for approval
+	if problem := u.answered(from, "thread/settings/update"); !strings.Contains(problem, "codex-bridge -s workspace-write") {
+		t.Errorf("ask for approval: %s", problem)
+	}
+	u.says("SAY: after the refusal")
+}
+
 // trustWorkspace marks the workspace as trusted in the user's configuration of Codex.
 func (w *world) trustWorkspace() {
 	w.t.Helper()
