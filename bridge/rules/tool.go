@@ -125,8 +125,8 @@ func mcpName(name string) string { return replacedByCodex().ReplaceAllString(nam
 
 // joinedName returns the name of a tool at the hook, apart from a hash.
 //
-// Measured with Codex 0.169: it removes underscores, and what has become one, from the end of the server's
-// name and from the start of the tool's.
+// Measured with Codex 0.169: it replaces other characters by underscores first. Then it removes all underscores
+// from the end of the server's name, and from the start of the tool's.
 func joinedName(server, tool string) string {
 	return strings.TrimRight("mcp__"+mcpName(server), "_") + "__" + strings.TrimLeft(mcpName(tool), "_")
 }

@@ -93,8 +93,8 @@ type Options struct {
 	Memory    *Memory
 	Gate      Gate // nil: no gate
 	Sessions  Sessions
-	// Expire limits the time of a question that other clients may be asked, too, which is declined for all
-	// of them, and returns what is left of it; nil: there is no other client.
+	// Expire limits the time of a question that Codex may also send to other clients, and returns the remaining
+	// time. A question that expires is declined for all of them. Nil: there is no other client.
 	Expire func(asked *rpc.Envelope, wait time.Duration) (left time.Duration)
 	Calls  *MCPCalls // of the same Codex; nil: this is its only client
 	// KnowsCalls reports whether the hooks PreToolUse and PermissionRequest are active in a thread; nil: in
