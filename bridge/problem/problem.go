@@ -1,6 +1,6 @@
 // Package problem words errors for people. Errors of Go and of its packages for networks and databases have
-// words that only a programmer knows, such as "context deadline exceeded". What prints an error, logs it or
-// sends it to a client calls Text.
+// words that only a programmer knows, such as "context deadline exceeded". Code that prints an error, logs
+// it or sends it to a client calls Text.
 package problem
 
 import (
