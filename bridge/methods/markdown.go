@@ -22,7 +22,7 @@ configuration, with a reason for each method, run ` + "`codex-bridge methods`" +
 
 verdict | the bridge
 ---|---
-pass | forwards the message unchanged
+pass | forwards the message, without fields that Codex's schema lacks
 rewrite | checks fields against the [policy](policy.md); replaces or removes a forbidden value, or refuses the message
 gate | does the same, and only for a [verified](policy.md#verification) thread
 deny | refuses the message with error -32010

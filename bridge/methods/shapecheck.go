@@ -2,6 +2,7 @@ package methods
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,32 @@ func CheckResponse(method string, result rpc.Value) *Mismatch {
 }
 
 // checkShape checks params or a result. Codex itself checks whether they may be omitted.
+// HasParam reports whether the params of a client's message have a member in Codex's schema. Those of some methods
+// have none.
+func HasParam(kind rpc.MessageKind, method, member string) bool {
+	nodes := compiledShapes().requests
+	if kind == rpc.Notification {
+		nodes = compiledShapes().notifications
+	}
+	n := nodes.lookup(method)
+	return n != nil && !n.anyValue && n.canHave(member)
+}
+
+// canHave reports whether an object of this shape, or of one of its alternatives, can have a member.
+func (n *shapeNode) canHave(member string) bool {
+	has := func(one *shapeNode) bool { return one.canHave(member) }
+	switch {
+	case n.ref != nil:
+		return n.ref.canHave(member)
+	case n.anyValue, n.values != nil, n.tag != "" && member == n.tag:
+		return true
+	case slices.ContainsFunc(n.any, has), slices.ContainsFunc(slices.Collect(maps.Values(n.variants)), has), n.untagged != nil && has(n.untagged):
+		return true
+	}
+	_, ok := n.members[member]
+	return ok
+}
+
 func checkShape(n *shapeNode, v rpc.Value) *Mismatch {
 	if n == nil || !v.Exists() {
 		return nil

@@ -41,7 +41,10 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	}
 	switch verdict {
 	case methods.Pass:
-		return Decision{Verdict: Pass, Message: m.Bytes()}
+		if !ok || known.Verdict != methods.Pass { // the configuration allows it without a check
+			return Decision{Verdict: Pass, Message: m.Bytes()}
+		}
+		return p.dropNewFields(m, st)
 	case methods.Deny, methods.Ask:
 		return p.refuseMethod(known, verdict, ok)
 	}

@@ -62,7 +62,21 @@ func (c *decider) dropUnknownFields() {
 		case ok:
 			c.dropField(key, ruleMode, "it reads like "+name+", and a later version of Codex may read it as that")
 		case !c.p.allowsUnknown:
-			c.dropField(key, ruleUnknown, "this method has no such field in Codex "+methods.Measured+"; a later version may use it")
+			c.dropField(key, ruleUnknown, noSuchField)
 		}
 	}
 }
+
+// dropNewFields removes the fields that Codex's schema lacks from a message that otherwise passes unchanged,
+// unless policy.unknown_methods allows them: in a later version of Codex they may make the method do more.
+func (p *Policy) dropNewFields(m *rpc.Message, st State) Decision {
+	c := decider{p: p.strictest(st.Policies), spec: &methodSpec{noThread: true}, m: m, params: m.Params, st: st}
+	for key := range m.Params.Members() {
+		if c.err == nil && !c.p.allowsUnknown && !methods.HasParam(m.Kind, m.Method, key) {
+			c.dropField(key, ruleUnknown, noSuchField)
+		}
+	}
+	return c.result()
+}
+
+const noSuchField = "this method has no such field in Codex " + methods.Measured + "; a later version may use it"

@@ -280,7 +280,7 @@ func commandThatDoesNothing(goos string) []string {
 // unknownFields describes what happens to a field that is not in the schema of the tested Codex.
 func unknownFields(mode config.Mode) string {
 	if mode == config.Enforce {
-		return "are removed from the messages that the policy checks"
+		return "are removed, unless policy.unknown_methods allows them"
 	}
 	return "pass"
 }
