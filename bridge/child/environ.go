@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// MarkName is the environment variable by which orphans of a child are found on Linux. A program that is to
+// go on without this process must not have it.
+const MarkName = "CODEX_BRIDGE_CHILD"
+
 // keptVariables are the variables that the user's commands get. It lists the harmless ones,
 // since a list of all that may hold a secret can't be complete.
 var keptVariables = []string{

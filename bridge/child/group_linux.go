@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -52,8 +53,19 @@ func (g *group) waitAndKill(cmd *exec.Cmd) { _ = g.waitSettleAndKill(cmd, func()
 
 // mark adds a variable to the child's environment, by which its orphans are found.
 func (g *group) mark(env []string) []string {
-	g.marked = "CODEX_BRIDGE_CHILD=" + rand.Text()
+	g.marked = newMark()
 	return append(env, g.marked)
+}
+
+func newMark() string { return MarkName + "=" + rand.Text() }
+
+// MarkForEnd returns the environment for a child whose descendants are killed if the bridge is killed,
+// unless they have cleared their environment. It must be called after [PrepareEndWithParent]. The caller
+// calls done when the child has ended.
+func MarkForEnd(env []string) (marked []string, done func()) {
+	mark := newMark()
+	writeSentry("+ " + mark + " " + mark)
+	return append(slices.Clip(env), mark), func() { writeSentry("- " + mark) }
 }
 
 // waitSettleAndKill waits for the child to end, calls settle, and kills its descendants before

@@ -59,6 +59,7 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	if err != nil {
 		inW.Close()
 		outR.Close()
+		started.tree.ended()
 		return nil, &FindError{c.Path + " can't be run: " + err.Error(), installHint}
 	}
 	started.tree.started(cmd)

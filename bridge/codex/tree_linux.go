@@ -42,18 +42,29 @@ func stdoutPipe() (r, w *os.File, err error) {
 
 // tree is Codex with its descendants. The bridge becomes the reaper of orphans, so that a command
 // whose Codex was killed becomes its child and can be found.
-type tree struct{}
+type tree struct{ unmark, unwatch func() }
 
-func (*tree) prepare(cmd *exec.Cmd) {
+// prepare must be called when the environment of cmd is set.
+//
+// If the bridge is killed, Codex gets an end of input and the death signal. That is SIGTERM, since on
+// SIGKILL Codex would leave its commands behind. It does not suffice (measured with Codex 0.169): a Codex
+// that listens on a port may wait for running turns, and a command that is just being started in the
+// sandbox may outlive Codex. So the sentry ends the rest.
+func (t *tree) prepare(cmd *exec.Cmd) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	// If the bridge is killed, Codex gets an end of input and the death signal. That is
-	// SIGTERM, since on SIGKILL Codex would leave its commands behind (measured).
+	child.PrepareEndWithParent()
+	t.unwatch = func() {}
+	cmd.Env, t.unmark = child.MarkForEnd(cmd.Env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-func (*tree) started(*exec.Cmd) {}
+func (t *tree) started(cmd *exec.Cmd) { t.unwatch = child.EndWithParent(cmd.Process.Pid) }
 
-func (*tree) ended() {}
+// ended must be called when Codex has ended, or has not started.
+func (t *tree) ended() {
+	t.unmark()
+	t.unwatch()
+}
 
 // endWithParent makes a Codex on the terminal end when the bridge is killed. Measured with Codex
 // 0.169: it would try for minutes to reach the bridge, and write on the terminal of the shell. The
@@ -63,13 +74,16 @@ func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
 	return func() func() { return func() {} }
 }
 
-// kill kills all descendants of the bridge. One that forks meanwhile is found in the next round.
+// kill kills all descendants of the bridge, except for the sentry. One that forks meanwhile is found in the next round.
 // The rounds are limited, since some processes can't be killed.
 func (*tree) kill(cmd *exec.Cmd) {
 	for range 50 {
 		pids := child.Descendants(os.Getpid())
 		left := false
 		for _, pid := range pids {
+			if child.IsSentry(pid) {
+				continue
+			}
 			_ = unix.Kill(pid, unix.SIGKILL)
 			if pid != cmd.Process.Pid { // os/exec reaps Codex
 				var status unix.WaitStatus

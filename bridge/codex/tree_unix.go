@@ -21,13 +21,15 @@ func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 // SIGTERM: a Codex that listens on a port does not read its input.
 type tree struct{ unwatch func() }
 
-func (*tree) prepare(cmd *exec.Cmd) {
+func (t *tree) prepare(cmd *exec.Cmd) {
 	child.PrepareEndWithParent()
+	t.unwatch = func() {}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
 func (t *tree) started(cmd *exec.Cmd) { t.unwatch = child.EndWithParent(cmd.Process.Pid) }
 
+// ended must be called when Codex has ended, or has not started.
 func (t *tree) ended() { t.unwatch() }
 
 // endWithParent makes a Codex on the terminal end when the bridge is killed. The caller calls started

@@ -252,7 +252,7 @@ func ensureServe(cfg *config.Config, socket string) error {
 	// Under the name codex the command would be Codex's.
 	cmd.Args[0] = "codex-bridge"
 	cmd.Dir = state
-	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv}) // the server is for all clients
+	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv, child.MarkName}) // the server is for all clients
 	child.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err

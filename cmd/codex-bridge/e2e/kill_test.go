@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -92,6 +93,34 @@ func TestKill(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// kill -9 of codex-bridge or codex-bridge serve leaves no process, whatever Codex is doing. Measured with 0.169.0:
+// a command that was being started in the sandbox outlived Codex in 2 of 40 runs, and a Codex with clients waited
+// for its turn in 3 of 40.
+func TestKillWhileCommandStarts(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"own Codex": strings.ReplaceAll(hubConfig, `"require"`, `"off"`), "shared Codex": hubConfig} {
+		for at := time.Duration(0); at < 800*time.Millisecond; at += 100 * time.Millisecond {
+			t.Run(name+"/"+at.String(), func(t *testing.T) {
+				t.Parallel()
+				w := newHubWorld(t, config)
+				c := w.joined()
+				c.must("turn/start", input(c.thread(map[string]any{"sandbox": "workspace-write"}), "RUN: sleep 600"))
+				bridge := c.Process.Pid
+				if config == hubConfig {
+					bridge, _ = w.hubProcess()
+				}
+				time.Sleep(at)
+				if err := syscall.Kill(bridge, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				if left := w.waitProcesses(noProcesses); len(left) > 0 {
+					t.Errorf("still running after 2 s:%s", describe(left))
+				}
+			})
 		}
 	}
 }
