@@ -118,7 +118,8 @@ func jsonOf(text string) (json.RawMessage, error) {
 }
 
 // join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
-// input it waits for the responses. It returns at the end of the connection.
+// input it waits for the responses. It returns at the end of the connection, after an error for each request
+// without a response.
 func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, maxMessage int64) error {
 	ws.SetReadLimit(-1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -128,7 +129,7 @@ func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, 
 	go func() { // ends with the client, or with the process
 		err := j.sendInput(ctx, in, out, int(maxMessage))
 		if sent <- err; err != nil {
-			cancel()
+			time.AfterFunc(lastMessages, cancel) // messages of an ended server are read before its end
 		}
 	}()
 	for {
@@ -137,6 +138,9 @@ func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, 
 			continue
 		}
 		_ = ws.CloseNow()
+		for _, id := range j.requests.end() {
+			j.sink.WriteMessage(unanswered(id))
+		}
 		if j.ended.Load() {
 			return nil
 		}
@@ -149,12 +153,18 @@ func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, 
 	}
 }
 
+// lastMessages is how long messages are read after one could not be sent.
+const lastMessages = 2 * time.Second
+
 // joinedClient is a client that has joined codex-bridge serve.
 type joinedClient struct {
 	ws    *websocket.Conn
 	ready chan struct{} // closed when sink is set
 	sink  rpc.Sink
 	ended atomic.Bool // the client's input
+
+	requests joinedRequests
+	start    [joinedStart]byte // of the message that is being received
 }
 
 // sendInput sends each message of the client, and then that none follows.
@@ -175,6 +185,10 @@ func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Write
 		case err != nil:
 			return err
 		}
+		if late := j.requests.add(line); late.IsValid() {
+			sink.WriteMessage(unanswered(late))
+			continue
+		}
 		if err := j.ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(line)); err != nil {
 			return err
 		}
@@ -192,17 +206,32 @@ func (j *joinedClient) receive(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	response, err := j.readStart(message)
+	if err != nil {
+		return err
+	}
+	if err := j.write(response.start, io.TeeReader(message, &response.end)); err != nil {
+		return err
+	}
+	if response.id.IsValid() && response.end.reached {
+		j.requests.remove(response.id)
+	}
+	return nil
+}
+
+// write writes a message to the client, whose start has been read.
+func (j *joinedClient) write(start []byte, rest io.Reader) error {
 	parts, ok := j.sink.(rpc.Streamer)
 	if !ok {
-		text, err := io.ReadAll(message)
+		text, err := io.ReadAll(rest)
 		if err == nil {
-			j.sink.WriteMessage(text)
+			j.sink.WriteMessage(slices.Concat(start, text))
 			err = j.sink.Err()
 		}
 		return err
 	}
-	parts.BeginLine(nil)
-	_, err = io.Copy(continuedLine{parts}, message)
+	parts.BeginLine(start)
+	_, err := io.Copy(continuedLine{parts}, rest)
 	if err == nil {
 		parts.ContinueLine([]byte("\n"))
 	}

@@ -1,6 +1,16 @@
 package main
 
-import "testing"
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
 
 // Overrides of the command line as JSON. Codex reads TOML, or else a text.
 func TestOverrideAsJSON(t *testing.T) {
@@ -25,5 +35,64 @@ func TestOverrideAsJSON(t *testing.T) {
 		if settings, err := sharedSettings(args); err == nil {
 			t.Errorf("%q: %+v", args, settings)
 		}
+	}
+}
+
+// A client reads an error for each request that the lost server has not answered, and for no other one.
+func TestLostServerAnswersRequests(t *testing.T) {
+	for name, framed := range map[string]func(string) string{
+		"lines":   func(text string) string { return text + "\n" },
+		"headers": func(text string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			received := make(chan int)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ws, err := websocket.Accept(w, r, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for n := range 6 {
+					if _, _, err := ws.Read(r.Context()); err != nil {
+						t.Error(err)
+					}
+					received <- n
+				}
+				_ = ws.Write(r.Context(), websocket.MessageText, []byte(`{"id":1,"result":{"long":"`+strings.Repeat("x", 2*joinedStart)+`"}}`))
+				_ = ws.Write(r.Context(), websocket.MessageText, []byte(`{"error":{"code":1,"message":"`+strings.Repeat("x", 2*joinedStart)+`"},"id":"1"}`))
+				_ = ws.Write(r.Context(), websocket.MessageText, []byte(`{"id":2,"method":"question"}`))
+				part, err := ws.Writer(r.Context(), websocket.MessageText)
+				if err != nil {
+					t.Error(err)
+				}
+				_, _ = part.Write([]byte(`{"id":2,"result":{"text":"` + strings.Repeat("x", 2*joinedStart)))
+				_ = ws.CloseNow()
+			}))
+			defer server.Close()
+			ws, _, err := websocket.Dial(t.Context(), server.URL, nil) //nolint:bodyclose // see its documentation
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, input := io.Pipe()
+			defer input.Close()
+			var out bytes.Buffer
+			joined := make(chan error)
+			go func() { joined <- join(t.Context(), ws, in, &out, 1<<20) }()
+			for _, text := range []string{`{"id":1,"method":"a"}`, `{"id":"1","method":"a"}`, `{"id":2,"method":"a"}`, `{"id":2,"method":"b"}`, `{"method":"c"}`, `{"id":3,"result":{}}`} {
+				if _, err := io.WriteString(input, framed(text)); err != nil {
+					t.Fatal(err)
+				}
+				<-received
+			}
+			if err := <-joined; err == nil {
+				t.Error("no error")
+			}
+			if n := strings.Count(out.String(), `"},"id":2}`); n != 2 {
+				t.Errorf("%d errors for the two requests: %s", n, out.String())
+			}
+			if n := strings.Count(out.String(), `"code":`); n != 3 {
+				t.Errorf("%d errors: %s", n, out.String())
+			}
+		})
 	}
 }

@@ -291,11 +291,24 @@ func TestEndsOfSharedCodex(t *testing.T) {
 	c.runTurn(thread, "SAY: again")
 	w.awaitEnd("the commands of a killed Codex", others...)
 
-	// The bridge is killed: nothing that it has started runs on.
+	// The bridge is killed: nothing that it has started runs on, and each pending request gets an error.
 	c.must("turn/start", input(thread, "RUN: touch again; sleep 600"))
 	w.waitFile("again")
+	failed := make(chan *editor.Error)
+	go func() {
+		_, err := c.Call(c.ctx, "command/exec", map[string]any{"command": []string{"sleep", "600"}, "timeoutMs": 600000})
+		failed <- err
+	}()
+	for ; len(w.sleepers()) < 2; time.Sleep(10 * time.Millisecond) {
+		if c.ctx.Err() != nil {
+			t.Fatalf("the second command did not start; processes:%s", describe(w.processes()))
+		}
+	}
 	hub, _ = w.hubProcess()
 	_ = syscall.Kill(hub, syscall.SIGKILL)
+	if err := <-failed; err == nil || err.Code != -32011 {
+		t.Errorf("a pending request: %v", err)
+	}
 	if left := w.waitProcesses(noProcesses); len(left) > 0 {
 		t.Errorf("2 s after kill -9 of the bridge:%s", describe(left))
 	}
