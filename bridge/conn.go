@@ -184,7 +184,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	answer := make(chan *rpc.Message, 1)
 	line, ok := p.p.state.registerOwn(id, answer, rpc.EncodeRequest(id, method, raw))
 	if !ok {
-		return rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "the client was not sent %s, since it has not read what was sent before", method)
+		return rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "the client was not sent %s, since it has not read or not answered what was sent before", method)
 	}
 	defer p.p.state.dropServerRequest(id.Key())
 	p.p.awaitWritten(ctx, line)

@@ -102,3 +102,63 @@ editor< {"id":2,"error":{"code":-32600,"message":"<text>"}}
 	c.CodexEnds()
 	c.Play("ended", `editor< {"id":2,"error":{"code":-32011,"message":"<text>"}}`)
 }
+
+// watcher counts the requests of Codex that it sees.
+type watcher struct{ seen atomic.Int64 }
+
+func (w *watcher) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: bridge.Other, HandleServer: func(context.Context, *bridge.ServerMessage) { w.seen.Add(1) }}}
+}
+
+// Requests of Codex that the client does not answer take bounded memory: further ones are declined, and no
+// feature sees them.
+func TestUnansweredServerRequests(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit int
+		text  string
+	}{
+		"many": {4096, ""},
+		"long": {16, strings.Repeat("x", 1<<20-100)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var firsts atomic.Int64
+			decline := func(_ context.Context, request *rpc.Envelope, first bool) []byte {
+				if first {
+					firsts.Add(1)
+				}
+				if request.Method == "other" {
+					return nil
+				}
+				return []byte(`{"action":"decline"}`)
+			}
+			feature := new(watcher)
+			c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{feature}, DeclineExcess: decline})
+			c.Play("the client's first message", "editor> {\"method\":\"initialized\"}\ncodex< {\"method\":\"initialized\"}\n")
+			for i := range test.limit {
+				c.CodexSends(fmt.Sprintf(`{"id":%d,"method":"ask","params":"%s"}`, i, test.text))
+				if got := <-c.EditorReceives(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
+					t.Fatalf("the client gets %.100s", got)
+				}
+			}
+			c.CodexSends(fmt.Sprintf(`{"id":"more","method":"ask","params":"%s"}`, test.text))
+			c.Play("too many", `
+codex< {"id":"more","result":{"action":"decline"}}
+`)
+			if name == "many" {
+				c.Play("an error", `
+codex> {"id":"more","method":"other"}
+codex< {"id":"more","error":{"code":-32001,"message":"<text>"}}
+`)
+			}
+			c.Play("an answer makes room", `
+editor> {"id":0,"result":{}}
+codex< {"id":0,"result":{}}
+codex> {"id":"now","method":"ask"}
+editor< {"id":"now","method":"ask"}
+`)
+			if first, seen := firsts.Load(), feature.seen.Load(); first != 1 || int(seen) != test.limit+1 {
+				t.Errorf("%d first refusals, the feature has seen %d of %d requests", first, seen, test.limit+1)
+			}
+		})
+	}
+}

@@ -31,6 +31,10 @@ type Options struct {
 	// signal was passed on. It is called before the errors of AnswerAll are sent, and not for a lost
 	// connection to an Upstream that has not exited. It may be nil.
 	OnExit func(*os.ProcessState)
+	// DeclineExcess returns the result that declines a request of Codex, since too many have no response of
+	// the client; nil for an error in its place. first reports that the one before was not declined for this
+	// reason. DeclineExcess may be nil.
+	DeclineExcess func(ctx context.Context, request *rpc.Envelope, first bool) (result []byte)
 	// Enforces reports whether a policy is enforced; nil means false.
 	Enforces func() bool
 	Urgent   []string // methods that do not wait and have twice the limits

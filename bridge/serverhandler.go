@@ -84,6 +84,9 @@ func (t *serverHandler) Handle(line []byte) {
 		t.handleResponse(e.ID, e, line)
 		return
 	}
+	if e.ID.IsValid() && t.declineExcess(e, len(line)) {
+		return
+	}
 	msg := &ServerMessage{Envelope: e, Line: line, p: t.p}
 	for _, route := range t.p.routes[Codex].forMethod(e.Method) {
 		if route.Method == Other && !e.ID.IsValid() {
@@ -102,6 +105,28 @@ func (t *serverHandler) Handle(line []byte) {
 	if msg.Line != nil {
 		t.out.WriteMessage(msg.Line)
 	}
+}
+
+// declineExcess declines a request of Codex if too many have no response, and reports whether it has. The
+// features don't see such a request, so that they keep nothing of it.
+func (t *serverHandler) declineExcess(e *rpc.Envelope, size int) bool {
+	refused, first := t.p.state.refuseExcess(size)
+	if !refused {
+		return false
+	}
+	if first {
+		t.p.opts.Log.Warn("too many requests of codex have no response of the client; further ones are declined until it answers", "method", e.Method, "max", maxServerRequests)
+	}
+	var result []byte
+	if t.p.opts.DeclineExcess != nil {
+		result = t.p.opts.DeclineExcess(t.ctx, e, first)
+	}
+	if result == nil {
+		t.p.replyToCodex(rpc.EncodeError(e.ID, rpc.Errorf(rpc.CodeOverloaded, "%s: too many requests have no response of the client", e.Method)))
+	} else {
+		t.p.replyToCodex(rpc.EncodeResult(e.ID, result))
+	}
+	return true
 }
 
 // HandleTooLong implements rpc.Handler. A part of a message can't be decided.

@@ -9,6 +9,7 @@ import (
 // pendingServerRequest is a request to the client, of Codex or of the bridge.
 type pendingServerRequest struct {
 	id       rpc.ID
+	size     int                     // of the message
 	answered bool                    // answered, resolved or removed
 	withheld bool                    // not sent to the client
 	ignored  func()                  // called with the client's response, which Codex does not get; nil: Codex gets it
@@ -22,9 +23,47 @@ type pendingServerRequest struct {
 // a response to a request that is not registered. The conversation's mutex guards all fields
 // except ids.
 type pendingServerRequests struct {
-	ids    *idGenerator // for requests of the bridge
-	byKey  map[string]*pendingServerRequest
-	closed bool
+	ids      *idGenerator // for requests of the bridge
+	byKey    map[string]*pendingServerRequest
+	bytes    int  // their size
+	refusing bool // the last one was too many, and there is not yet much room again
+	closed   bool
+}
+
+// Limits for the requests to the client that have no response. Codex has a few at once: one for each call
+// that waits for a person or a tool of the client. But an MCP server may ask without end, and Codex sets no
+// time for its questions.
+const (
+	maxServerRequests     = 4096
+	maxServerRequestBytes = 16 << 20
+)
+
+// isFull reports whether another request of this size would be too many. The lock must be held.
+func (s *pendingServerRequests) isFull(size int) bool {
+	n := len(s.byKey)
+	return n >= maxServerRequests || n > 0 && s.bytes+size > maxServerRequestBytes
+}
+
+// refuseExcess reports whether a request of Codex is too many, and whether it is the first such one since
+// there was room for half of the maximum.
+func (c *conversation) refuseExcess(size int) (refused, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.serverRequests
+	if s.isFull(size) {
+		first, s.refusing = !s.refusing, true
+		return true, first
+	}
+	if len(s.byKey) < maxServerRequests/2 && s.bytes < maxServerRequestBytes/2 {
+		s.refusing = false
+	}
+	return false, false
+}
+
+// setServerRequest adds a request. The lock must be held.
+func (c *conversation) setServerRequest(key string, r *pendingServerRequest) {
+	c.serverRequests.byKey[key] = r
+	c.serverRequests.bytes += r.size
 }
 
 func newPendingServerRequests() pendingServerRequests {
@@ -32,14 +71,14 @@ func newPendingServerRequests() pendingServerRequests {
 }
 
 // registerOwn registers a request of the bridge and queues it. It returns false if the queue to
-// the client is full.
+// the client is full, or too many requests have no response.
 func (c *conversation) registerOwn(id rpc.ID, response chan<- *rpc.Message, line []byte) (*outgoingLine, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.toClient.isFull(len(line)) {
+	if c.toClient.isFull(len(line)) || c.serverRequests.isFull(len(line)) {
 		return nil, false
 	}
-	c.serverRequests.byKey[id.Key()] = &pendingServerRequest{id: id, response: response}
+	c.setServerRequest(id.Key(), &pendingServerRequest{id: id, size: len(line), response: response})
 	return c.toClient.enqueueLocked(line), true
 }
 
@@ -70,7 +109,8 @@ func (p *Proxy) register(msg *ServerMessage) {
 	if before := c.serverRequests.byKey[key]; before != nil {
 		c.removeServerRequest(key, before) // Codex reuses the id
 	}
-	c.serverRequests.byKey[key] = r
+	r.size = len(msg.Root().Raw())
+	c.setServerRequest(key, r)
 	if msg.fallback == nil {
 		return
 	}
@@ -134,6 +174,7 @@ func (c *conversation) dropServerRequest(key string) (shown bool) {
 // removeServerRequest removes a request and stops its timer. The lock must be held.
 func (c *conversation) removeServerRequest(key string, r *pendingServerRequest) {
 	delete(c.serverRequests.byKey, key)
+	c.serverRequests.bytes -= r.size
 	r.answered = true
 	if r.timer != nil {
 		r.timer.Stop()

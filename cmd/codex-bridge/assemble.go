@@ -118,6 +118,7 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
 	}
+	a.options.DeclineExcess = a.declineExcess
 	if err := a.build(client); err != nil {
 		a.close(context.Background())
 		return nil, err

@@ -67,13 +67,30 @@ func (g *generation) decline(asked *rpc.Envelope, rule, reason string) {
 		// A refusal applies even if it can't be logged.
 		_ = g.guard.RecordAnswer(context.Background(), asked, policy.Deny, rule, reason, "")
 	}
-	result := approvals.Decline(asked.Method, asked.Root().Get("params"))
-	if asked.Method == serve.ToolCall {
-		result = serve.NoToolResult
-	}
+	result := declined(asked)
 	if result == nil {
 		g.refusals.send(g.server, rpc.EncodeError(asked.ID, rpc.Errorf(rpc.CodeRefused, "%s: %s", asked.Method, reason)))
 		return
 	}
 	g.refusals.send(g.server, rpc.EncodeResult(asked.ID, result))
+}
+
+// declined returns the result that declines a request of Codex; nil if it has none.
+func declined(asked *rpc.Envelope) []byte {
+	if asked.Method == serve.ToolCall {
+		return serve.NoToolResult
+	}
+	return approvals.Decline(asked.Method, asked.Root().Get("params"))
+}
+
+// ruleExcess is the rule in the decision log for a request that is declined because too many have no response.
+const ruleExcess = "approvals.pending"
+
+// declineExcess implements bridge.Options.DeclineExcess. One row stands for all until the client answers.
+func (a *assembly) declineExcess(ctx context.Context, asked *rpc.Envelope, first bool) []byte {
+	if first && a.guard.Mode() != config.Off {
+		// A refusal applies even if it can't be logged.
+		_ = a.guard.RecordAnswer(ctx, asked, policy.Deny, ruleExcess, "too many requests have no response of the client; this one and those after it are declined until it answers", "")
+	}
+	return declined(asked)
 }
