@@ -86,9 +86,21 @@ func (s *Store) queryBinding(ctx context.Context, query, of string) (b Binding, 
 	return b, true, nil
 }
 
+// BindingsAfter returns at most limit bindings after one in the order of Bindings, which may have changed or
+// been deleted since.
+func (s *Store) BindingsAfter(ctx context.Context, updated time.Time, session string, limit int) ([]Binding, error) {
+	at := updated.UTC().Truncate(time.Microsecond).Format(timeLayout)
+	return s.queryBindings(ctx, `WHERE updated < $1 OR updated = $2 AND session > $3`, limit, at, at, session)
+}
+
 // Bindings returns at most limit bindings, the last changed first.
 func (s *Store) Bindings(ctx context.Context, limit int) ([]Binding, error) {
-	all, err := queryAll(ctx, s.read, (*Binding).scan, fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings ORDER BY updated DESC, session LIMIT %d`, limit))
+	return s.queryBindings(ctx, "", limit)
+}
+
+func (s *Store) queryBindings(ctx context.Context, where string, limit int, args ...any) ([]Binding, error) {
+	query := fmt.Sprintf(`SELECT `+bindingColumns+` FROM bindings %s ORDER BY updated DESC, session LIMIT %d`, where, limit)
+	all, err := queryAll(ctx, s.read, (*Binding).scan, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("the bindings in %s can't be read: %w", s.location, s.describe(err))
 	}

@@ -45,6 +45,16 @@ func TestBindings(t *testing.T) {
 		again.Updated = noon.Add(time.Hour).UTC().Truncate(time.Microsecond)
 		put(again)
 		check("one session, one thread", again, testBinding(1, "b"))
+		rest, err := other.BindingsAfter(t.Context(), again.Updated, again.Session, 9)
+		if diff := cmp.Diff([]store.Binding{testBinding(1, "b")}, rest); diff != "" || err != nil {
+			t.Errorf("after the first: %v %s", err, diff)
+		}
+		if rest, err = other.BindingsAfter(t.Context(), testBinding(1, "").Updated, "s0", 9); len(rest) != 1 || err != nil {
+			t.Errorf("after one of the same time: %v, %v", rest, err)
+		}
+		if rest, err = other.BindingsAfter(t.Context(), testBinding(1, "").Updated, "s1", 9); len(rest) != 0 || err != nil {
+			t.Errorf("after the last: %v, %v", rest, err)
+		}
 		if n, aside, err := other.CountBindings(t.Context()); n != 2 || aside != 0 || err != nil {
 			t.Error(n, aside, err)
 		}
@@ -144,10 +154,8 @@ func TestLeases(t *testing.T) {
 		if err := s.DeleteLease(t.Context(), "away"); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"ours", "rebooted"} {
-			if err := s.ReleaseLease(t.Context(), name, here); err != nil {
-				t.Fatal(err)
-			}
+		if err := s.ReleaseLeases(t.Context(), []string{"ours", "rebooted", "parent"}, here); err != nil {
+			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{"ours": false, "rebooted": false, "away": false, "parent": true} {
 			if _, found, err := s.LeaseHolder(t.Context(), name); found != want || err != nil {
@@ -225,5 +233,6 @@ func TestBindingsWithoutTable(t *testing.T) {
 		fails("SetAside", s.MoveUnreadableBinding(t.Context(), testBinding(0, "a"), noon))
 		fails("Take", s.AcquireLease(t.Context(), "s", store.Holder{}, noon))
 		fails("ReleaseLease", s.ReleaseLease(t.Context(), "s", store.Holder{}))
+		fails("ReleaseLeases", s.ReleaseLeases(t.Context(), []string{"s"}, store.Holder{}))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -81,9 +82,28 @@ func (s *Store) ActiveLeaseHolder(ctx context.Context, session string, here Hold
 	return h, found && !h.hasEnded(here), err
 }
 
+const releaseLease = `DELETE FROM leases WHERE session = $1 AND host = $2 AND pid = $3 AND started = $4`
+
 // ReleaseLease deletes the lease of a session if h has it.
 func (s *Store) ReleaseLease(ctx context.Context, session string, h Holder) error {
-	return s.deleteLeases(ctx, `DELETE FROM leases WHERE session = $1 AND host = $2 AND pid = $3 AND started = $4`, session, h.Host, h.PID, h.Started)
+	return s.deleteLeases(ctx, releaseLease, session, h.Host, h.PID, h.Started)
+}
+
+// maxReleased is how many leases one transaction deletes: other writers wait meanwhile.
+const maxReleased = 1000
+
+// ReleaseLeases is ReleaseLease for many sessions.
+func (s *Store) ReleaseLeases(ctx context.Context, sessions []string, h Holder) error {
+	for part := range slices.Chunk(sessions, maxReleased) {
+		statements := make([]statement, len(part))
+		for i, session := range part {
+			statements[i] = statement{releaseLease, []any{session, h.Host, h.PID, h.Started}}
+		}
+		if err := s.updateAll(ctx, statements...); err != nil {
+			return fmt.Errorf("%d leases in %s can't be deleted: %w", len(part), s.location, err)
+		}
+	}
+	return nil
 }
 
 // DeleteLease deletes the lease of a session, of any process.

@@ -53,7 +53,7 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 	return shown, err
 }
 
-// Most is how many bindings are listed.
+// Most is how many bindings are listed at once.
 const Most = 1000
 
 func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
@@ -103,15 +103,21 @@ func needKey(params rpc.Value) (string, error) {
 	return session, err
 }
 
-// list is {sessionKey?} → {bindings: […]}, those that changed last first.
+// list is {sessionKey?, cursor?, limit?} → {bindings: […], nextCursor}, those that changed last first.
+// nextCursor is null at the end, as in Codex's own lists.
 func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
 	session, err := key(params)
 	if err != nil {
 		return nil, err
 	}
+	page, err := readPage(params)
+	if err != nil {
+		return nil, err
+	}
 	var kept []store.Binding
+	var next *string
 	if session == "" {
-		kept, err = s.Bindings(ctx, Most)
+		kept, next, err = page.bindings(ctx, s)
 	} else if one, found, findErr := s.BindingBySession(ctx, session); found || findErr != nil {
 		kept, err = []store.Binding{one}, findErr
 	}
@@ -126,7 +132,7 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 		}
 		all = append(all, shown)
 	}
-	return map[string]any{"bindings": all}, nil
+	return map[string]any{"bindings": all, "nextCursor": next}, nil
 }
 
 // read is {sessionKey} → {binding}, null where there is none.
@@ -176,11 +182,16 @@ func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) err
 	if err := s.ReleaseLease(ctx, session, here); err != nil {
 		return err
 	}
+	f.forgetHeld(session)
+	return nil
+}
+
+// forgetHeld records that a session has been given back.
+func (f *Feature) forgetHeld(session string) {
 	f.mu.Lock()
 	delete(f.held, session)
 	f.mu.Unlock()
 	f.o.Owners.release(session, f)
-	return nil
 }
 
 // givenUp is the action of a session whose thread can't be gone on with.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"maps"
 	"math"
@@ -157,10 +156,17 @@ func (f *Feature) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, session := range sessions {
-		err = errors.Join(err, f.letGo(ctx, s, session))
+	here, err := store.CurrentProcess()
+	if err != nil {
+		return err
 	}
-	return err
+	if err := s.ReleaseLeases(ctx, sessions, here); err != nil {
+		return err
+	}
+	for _, session := range sessions {
+		f.forgetHeld(session)
+	}
+	return nil
 }
 
 func encode(v any) json.RawMessage {

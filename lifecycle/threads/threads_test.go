@@ -1,6 +1,9 @@
 package threads_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +135,50 @@ editor< {"id":1,"error":{"code":-32600,"message":"no"}}
 	}
 	if h, found, err := w.store.LeaseHolder(t.Context(), "chat"); found || err != nil {
 		t.Error(h, err)
+	}
+}
+
+// The list of bindings comes in pages, whose last one has no cursor.
+func TestListInPages(t *testing.T) {
+	w := newWorld(t, true, config.Default().Thread)
+	for i := range 5 {
+		w.bind(t, store.Binding{Session: fmt.Sprint("s", i), Thread: fmt.Sprint("T", i), Record: record})
+	}
+	var got []string
+	page := func(params string) (next string) {
+		w.EditorSends(`{"id":1,"method":"bridge/binding/list","params":` + params + `}`)
+		var m struct {
+			Result struct {
+				Bindings   []struct{ SessionKey string }
+				NextCursor *string
+			}
+		}
+		if err := json.Unmarshal([]byte(<-w.EditorReceives()), &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range m.Result.Bindings {
+			got = append(got, b.SessionKey)
+		}
+		if m.Result.NextCursor == nil {
+			return ""
+		}
+		return *m.Result.NextCursor
+	}
+	pages := 1
+	for next := page(`{"limit":2}`); next != ""; pages++ {
+		next = page(`{"limit":2,"cursor":"` + next + `"}`)
+	}
+	if want := []string{"s0", "s1", "s2", "s3", "s4"}; !slices.Equal(got, want) || pages != 3 {
+		t.Errorf("%d pages with %q", pages, got)
+	}
+	if next := page(`{"cursor":null,"limit":null}`); next != "" || len(got) != 10 {
+		t.Errorf("all: %q, next %s", got, next)
+	}
+	for _, params := range []string{`{"limit":0}`, `{"limit":"x"}`, `{"limit":1.5}`, `{"cursor":7}`, `{"cursor":"x"}`, `{"cursor":"bnVsbA"}`} {
+		w.Play(params, `
+editor> {"id":1,"method":"bridge/binding/list","params":`+params+`}
+editor< {"id":1,"error":{"code":-32602,"message":"<text>"}}
+`)
 	}
 }
 
