@@ -18,7 +18,7 @@ type outgoing struct {
 
 	lines  []*outgoingLine // queued, without the one being written
 	queued int             // lines of enqueue, queued or being written
-	bytes  int             // their size
+	bytes  int             // their size in memory
 
 	writing  bool   // a goroutine is writing
 	writes   uint64 // number of lines written
@@ -34,6 +34,12 @@ type outgoingLine struct {
 	written chan struct{} // closed when the line is written
 }
 
+// lineOverhead is what a queued line needs in addition to its text, in bytes: an outgoingLine, its channel, its
+// place in the queue, and the rounding of the allocations. Most lines are short.
+const lineOverhead = 256
+
+func sizeOf(line []byte) int { return len(line) + lineOverhead }
+
 var errWithdrawn = errors.New("not written in time")
 
 // enqueue queues a line and does not wait.
@@ -46,7 +52,7 @@ func (o *outgoing) enqueue(line []byte) *outgoingLine {
 func (o *outgoing) enqueueLocked(line []byte) *outgoingLine {
 	next := &outgoingLine{line: line, written: make(chan struct{})}
 	o.queued++
-	o.bytes += len(line)
+	o.bytes += sizeOf(line)
 	o.add(next)
 	return next
 }
@@ -116,7 +122,7 @@ func (o *outgoing) withdraw(target *outgoingLine) bool {
 // calls dropped for the first one until there is room again.
 func (o *outgoing) notify(line []byte, dropped func()) {
 	o.c.mu.Lock()
-	if o.queued > maxNotifications || o.queued > 0 && o.bytes+len(line) > maxNotificationBytes {
+	if o.queued > maxNotifications || o.queued > 0 && o.bytes+sizeOf(line) > maxNotificationBytes {
 		first := !o.dropping
 		o.dropping = true
 		o.c.mu.Unlock()
@@ -179,7 +185,7 @@ func (o *outgoing) writeQueued() {
 		o.c.mu.Lock()
 		if !next.sync {
 			o.queued--
-			o.bytes -= len(next.line)
+			o.bytes -= sizeOf(next.line)
 		}
 		o.noteWritten()
 		close(next.written)

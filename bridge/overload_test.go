@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
@@ -114,11 +115,12 @@ func (w *watcher) Routes() []bridge.Route {
 // feature sees them.
 func TestUnansweredServerRequests(t *testing.T) {
 	for name, test := range map[string]struct {
-		limit int
-		text  string
+		limit  int
+		params string
 	}{
-		"many": {4096, ""},
-		"long": {16, strings.Repeat("x", 1<<20-100)},
+		"many":           {4096, `{}`},
+		"long":           {17, `["` + strings.Repeat("x", 1<<20-1000) + `"]`},
+		"of many values": {6, `[` + strings.Repeat("1,", 1<<17) + `1]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var firsts atomic.Int64
@@ -134,31 +136,65 @@ func TestUnansweredServerRequests(t *testing.T) {
 			feature := new(watcher)
 			c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{feature}, DeclineExcess: decline})
 			c.Play("the client's first message", "editor> {\"method\":\"initialized\"}\ncodex< {\"method\":\"initialized\"}\n")
-			for i := range test.limit {
-				c.CodexSends(fmt.Sprintf(`{"id":%d,"method":"ask","params":"%s"}`, i, test.text))
-				if got := <-c.EditorReceives(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
-					t.Fatalf("the client gets %.100s", got)
+			n := 0
+			for open := true; open; {
+				c.CodexSends(fmt.Sprintf(`{"id":%d,"method":"ask","params":%s}`, n, test.params))
+				select {
+				case got := <-c.EditorReceives():
+					if n++; n > test.limit {
+						t.Fatalf("the client gets %d requests, the last is %.100s", n, got)
+					}
+				case got := <-c.CodexReceives():
+					if want := fmt.Sprintf(`{"id":%d,"result":{"action":"decline"}}`, n); strings.TrimSpace(got) != want {
+						t.Fatalf("codex gets %.100s", got)
+					}
+					open = false
 				}
 			}
-			c.CodexSends(fmt.Sprintf(`{"id":"more","method":"ask","params":"%s"}`, test.text))
-			c.Play("too many", `
-codex< {"id":"more","result":{"action":"decline"}}
-`)
-			if name == "many" {
-				c.Play("an error", `
+			c.Play("an error", `
 codex> {"id":"more","method":"other"}
 codex< {"id":"more","error":{"code":-32001,"message":"<text>"}}
 `)
-			}
 			c.Play("an answer makes room", `
 editor> {"id":0,"result":{}}
 codex< {"id":0,"result":{}}
 codex> {"id":"now","method":"ask"}
 editor< {"id":"now","method":"ask"}
 `)
-			if first, seen := firsts.Load(), feature.seen.Load(); first != 1 || int(seen) != test.limit+1 {
-				t.Errorf("%d first refusals, the feature has seen %d of %d requests", first, seen, test.limit+1)
+			if first, seen := firsts.Load(), feature.seen.Load(); first != 1 || int(seen) != n+1 || n < test.limit/2 {
+				t.Errorf("%d first refusals, the feature has seen %d of %d requests", first, seen, n+1)
 			}
 		})
+	}
+}
+
+// Short responses that wait for a client that does not read take bounded memory: the bridge stops reading the
+// client when they and what each needs besides its text have the size of the limit.
+func TestShortResponsesToStoppedClient(t *testing.T) {
+	const requests, limit = 300_000, 32 << 20
+	c := bridgetest.Start(t, new(watcher))
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	blockClient(t, c)
+	var sent atomic.Int64
+	done := make(chan struct{})
+	go func() { // ends when the client reads
+		defer close(done)
+		for range requests {
+			c.EditorSends(`{"id":1,"method":7}`)
+			sent.Add(1)
+		}
+	}()
+	for before := int64(-1); before != sent.Load() || before == 0; time.Sleep(200 * time.Millisecond) {
+		before = sent.Load()
+	}
+	if n := sent.Load(); n > limit/256+10_000 {
+		t.Errorf("the bridge has read %d requests", n)
+	}
+	for reading := true; reading; {
+		select {
+		case <-done:
+			reading = false
+		case <-c.EditorReceives():
+		}
 	}
 }

@@ -274,7 +274,7 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 		}
 		if msg.async != nil {
 			request := &AsyncRequest{p: p, id: msg.ID.Clone(), feature: route.feature, earlierHandlers: msg.onResponse}
-			return p.state.asyncRequests.start(len(msg.Bytes()), maxAsyncRequests, p.maxWaiting(), func() { msg.async(ctx, request) })
+			return p.state.asyncRequests.start(msg.Size(), maxAsyncRequests, p.maxWaiting(), func() { msg.async(ctx, request) })
 		}
 	}
 	if msg.Method == "" && p.state.serverRequests.ids.generated(msg.ID.Key()) {
@@ -349,11 +349,11 @@ func (p *Proxy) replyToCodexLocked(line []byte) { p.state.toCodex.enqueueLocked(
 func (p *Proxy) sendResponse(id rpc.ID, line []byte) {
 	c := p.state
 	c.mu.Lock()
+	if len(line) > shortLine && c.toClient.isFull(len(line)) { // before the wait: many may wait
+		line = rpc.EncodeError(id, rpc.Errorf(rpc.CodeBusy, "the answer of %d bytes was dropped, since the client has not read %d bytes before it; read, and ask again", len(line), c.toClient.bytes))
+	}
 	for c.toClient.bytes >= 2*maxToClient {
 		c.changed.Wait()
-	}
-	if len(line) > shortLine && c.toClient.isFull(len(line)) {
-		line = rpc.EncodeError(id, rpc.Errorf(rpc.CodeBusy, "the answer of %d bytes was dropped, since the client has not read %d bytes before it; read, and ask again", len(line), c.toClient.bytes))
 	}
 	next, slow := c.toClient.enqueueLocked(line), c.toClient.slow
 	c.mu.Unlock()

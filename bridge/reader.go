@@ -153,7 +153,7 @@ const (
 // takeTurn handles a message at once, or queues it until its turn.
 func (r *reader) takeTurn(at order, msg *ClientMessage, handle func()) (kept, replaced bool) {
 	p := r.p
-	t := &turn{order: at, bytes: len(msg.Bytes())}
+	t := &turn{order: at, bytes: msg.Size()}
 	msg.letReadsPass = func() { p.state.letReadsPass(t) }
 	t.start = func() {
 		defer p.state.endTurn(t)

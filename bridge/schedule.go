@@ -211,7 +211,7 @@ func (s *schedule) leave(lane string) {
 // ends.
 func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
 	came := make(chan struct{})
-	t := &turn{order: p.orderOf(m), bytes: len(m.Bytes())}
+	t := &turn{order: p.orderOf(m), bytes: m.Size()}
 	t.start = func() { close(came) }
 	now, refused := p.state.beginTurn(t, p.maxWaiting())
 	if refused != nil {

@@ -84,7 +84,7 @@ func (t *serverHandler) Handle(line []byte) {
 		t.handleResponse(e.ID, e, line)
 		return
 	}
-	if e.ID.IsValid() && t.declineExcess(e, len(line)) {
+	if e.ID.IsValid() && t.declineExcess(e) {
 		return
 	}
 	msg := &ServerMessage{Envelope: e, Line: line, p: t.p}
@@ -109,8 +109,8 @@ func (t *serverHandler) Handle(line []byte) {
 
 // declineExcess declines a request of Codex if too many have no response, and reports whether it has. The
 // features don't see such a request, so that they keep nothing of it.
-func (t *serverHandler) declineExcess(e *rpc.Envelope, size int) bool {
-	refused, first := t.p.state.refuseExcess(size)
+func (t *serverHandler) declineExcess(e *rpc.Envelope) bool {
+	refused, first := t.p.state.refuseExcess()
 	if !refused {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 // pendingServerRequest is a request to the client, of Codex or of the bridge.
 type pendingServerRequest struct {
 	id       rpc.ID
-	size     int                     // of the message
+	size     int                     // of the message in memory
 	answered bool                    // answered, resolved or removed
 	withheld bool                    // not sent to the client
 	ignored  func()                  // called with the client's response, which Codex does not get; nil: Codex gets it
@@ -25,7 +25,7 @@ type pendingServerRequest struct {
 type pendingServerRequests struct {
 	ids      *idGenerator // for requests of the bridge
 	byKey    map[string]*pendingServerRequest
-	bytes    int  // their size
+	bytes    int  // their size in memory
 	refusing bool // the last one was too many, and there is not yet much room again
 	closed   bool
 }
@@ -38,19 +38,18 @@ const (
 	maxServerRequestBytes = 16 << 20
 )
 
-// isFull reports whether another request of this size would be too many. The lock must be held.
-func (s *pendingServerRequests) isFull(size int) bool {
-	n := len(s.byKey)
-	return n >= maxServerRequests || n > 0 && s.bytes+size > maxServerRequestBytes
+// isFull reports whether another request would be too many. The lock must be held.
+func (s *pendingServerRequests) isFull() bool {
+	return len(s.byKey) >= maxServerRequests || s.bytes >= maxServerRequestBytes
 }
 
 // refuseExcess reports whether a request of Codex is too many, and whether it is the first such one since
 // there was room for half of the maximum.
-func (c *conversation) refuseExcess(size int) (refused, first bool) {
+func (c *conversation) refuseExcess() (refused, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.serverRequests
-	if s.isFull(size) {
+	if s.isFull() {
 		first, s.refusing = !s.refusing, true
 		return true, first
 	}
@@ -75,7 +74,7 @@ func newPendingServerRequests() pendingServerRequests {
 func (c *conversation) registerOwn(id rpc.ID, response chan<- *rpc.Message, line []byte) (*outgoingLine, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.toClient.isFull(len(line)) || c.serverRequests.isFull(len(line)) {
+	if c.toClient.isFull(len(line)) || c.serverRequests.isFull() {
 		return nil, false
 	}
 	c.setServerRequest(id.Key(), &pendingServerRequest{id: id, size: len(line), response: response})
@@ -109,7 +108,7 @@ func (p *Proxy) register(msg *ServerMessage) {
 	if before := c.serverRequests.byKey[key]; before != nil {
 		c.removeServerRequest(key, before) // Codex reuses the id
 	}
-	r.size = len(msg.Root().Raw())
+	r.size = msg.Size()
 	c.setServerRequest(key, r)
 	if msg.fallback == nil {
 		return

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"iter"
+	"unsafe"
 )
 
 // Kind is the type of a JSON value. The zero Kind is Absent.
@@ -43,6 +44,10 @@ type Doc struct {
 	// names is the Parser's cache of names; nil if the Doc has no Parser.
 	names *nameCache
 }
+
+// Size returns how many bytes of memory the Doc keeps. A text of many short values needs twelve times its
+// length.
+func (d *Doc) Size() int { return len(d.text) + cap(d.nodes)*int(unsafe.Sizeof(node{})) }
 
 // nameCache interns names, up to a bound. A client's messages repeat a few hundred names.
 type nameCache map[string]string
