@@ -139,20 +139,6 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		r.Line = append(rpc.EncodeError(r.ID, d.Err), '\n')
 	}
 	g.notifyApplied(request.Method, request.ID, params, d)
-	if d.Verdict == policy.Rewrite && d.Changes[0].Rule == "approvals.remember" && !p.RunsInSandbox(request.Method, params, state) {
-		g.warnOnce(thread)
-	}
-}
-
-// warnOnce tells the user of a client that does not know the bridge, once for each thread, that a consent
-// for longer counts once.
-func (g *Guard) warnOnce(thread string) {
-	if g.knowsBridge != nil && g.knowsBridge() || g.peer.OptedOut(configWarning) || !g.notices.add("once "+thread) {
-		return
-	}
-	g.peer.Notify(configWarning, map[string]any{
-		"summary": "codex-bridge has let this run once: what leaves the sandbox is never allowed for longer, so the next question comes again.", "details": nil,
-	})
 }
 
 // decideAnswer decides a response by each of the policies.

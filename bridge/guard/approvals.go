@@ -132,14 +132,24 @@ func (g *Guard) AsksNothing(thread, turn string) bool {
 
 // RecordChange logs a change of a request of Codex before the client gets it. line is that request.
 func (g *Guard) RecordChange(ctx context.Context, request *rpc.Envelope, line []byte, change policy.Change) {
-	p, params := g.policy.Load(), request.Root().Get("params")
 	d := policy.Decision{Verdict: policy.Rewrite, Changes: []policy.Change{change}}
+	g.recordRewrite(ctx, request, line, d)
+	g.notifyApplied(request.Method, request.ID, request.Root().Get("params"), d)
+}
+
+// RecordNarrowed logs that the client gets a request of Codex with fewer answers than Codex offers. That takes
+// nothing away that the client sent, so it gets no notification of it.
+func (g *Guard) RecordNarrowed(ctx context.Context, request *rpc.Envelope, line []byte, changes []policy.Change) {
+	g.recordRewrite(ctx, request, line, policy.Decision{Verdict: policy.Rewrite, Changes: changes})
+}
+
+func (g *Guard) recordRewrite(ctx context.Context, request *rpc.Envelope, line []byte, d policy.Decision) {
+	p, params := g.policy.Load(), request.Root().Get("params")
 	g.logDecision(p.Mode(), request.Method, d)
 	about := subjectOf(request.Method, params, line)
 	about.canWait = true // the change tightens, and applies even if it can't be logged
 	about.facts = g.RequestFacts(request.Method, params, false)
 	_ = g.record(ctx, p.Mode(), about, d)
-	g.notifyApplied(request.Method, request.ID, params, d)
 }
 
 // Consents reports whether every policy of the thread in params allows a server's tool without the

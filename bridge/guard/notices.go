@@ -165,3 +165,12 @@ func (g *Guard) warnAfter(a *bridge.ServerResponse, params map[string]any) {
 		a.AfterSent(func() { g.peer.Notify(configWarning, params) })
 	}
 }
+
+// WarnOnce tells the user of a client that does not know the bridge, once for each thread, that a consent
+// for longer counts once.
+func (g *Guard) WarnOnce(thread, text string) {
+	if g.knowsBridge != nil && g.knowsBridge() || g.peer.OptedOut(configWarning) || !g.notices.add("once "+thread) {
+		return
+	}
+	g.peer.Notify(configWarning, map[string]any{"summary": text, "details": nil})
+}

@@ -21,10 +21,16 @@ const (
 
 var allowLasting = []string{"Allow for this session", "Allow and don't ask me again"}
 
+// LastsLonger reports whether an answer to such a question gives consent for longer than one call.
+func LastsLonger(answer string) bool { return slices.Contains(allowLasting, answer) }
+
+// IsToolQuestion reports whether an id is that of a question whether an MCP server's tool may run.
+func IsToolQuestion(id string) bool { return strings.HasPrefix(id, toolQuestionPrefix) }
+
 // asksForTool reports whether item/tool/requestUserInput asks for consent to a tool call.
 func asksForTool(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
-		if id, _ := q.Get("id").Text(); strings.HasPrefix(id, toolQuestionPrefix) {
+		if id, _ := q.Get("id").Text(); IsToolQuestion(id) {
 			return true
 		}
 	}
@@ -72,7 +78,7 @@ func (a *answerDecider) decideUserInput() {
 		return
 	}
 	for id, v := range answers.Members() {
-		if strings.HasPrefix(id, toolQuestionPrefix) && !a.isFull() {
+		if IsToolQuestion(id) && !a.isFull() {
 			a.decideToolAnswer(answers, id, v)
 		} else if id == installQuestionID {
 			a.decideInstall(answers, v)
@@ -92,7 +98,7 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	plain, lasting := true, false
 	for e := range list.Elements() {
 		word, _ := e.Text()
-		lasts := slices.Contains(allowLasting, word)
+		lasts := LastsLonger(word)
 		lasting = lasting || lasts
 		plain = plain && (lasts || word == allowOnce || word == cancelTool && list.Len() == 1)
 	}

@@ -68,6 +68,10 @@ type Policy interface {
 	AcceptsCall(ctx context.Context, question *rpc.Envelope) bool
 	// RecordChange logs a change of a request before the client gets it. line is that request.
 	RecordChange(ctx context.Context, request *rpc.Envelope, line []byte, change policy.Change)
+	// RecordNarrowed logs that the client gets a request with fewer answers than Codex offers.
+	RecordNarrowed(ctx context.Context, request *rpc.Envelope, line []byte, changes []policy.Change)
+	// WarnOnce warns the user that an answer counts once, one time for each thread.
+	WarnOnce(thread, text string)
 }
 
 // Sessions returns facts about the threads of sessions.
@@ -160,7 +164,9 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	}
 	switch {
 	case isServers:
-		f.removeMark(ctx, msg)
+		if f.removeMark(ctx, msg) {
+			f.narrowOffer(ctx, msg, nil)
+		}
 		return // the server's own question has no timeout
 	case msg.Method == elicitation && !known && !params.Get("_meta").Get(approvalKind).Is("mcp_tool_call"):
 		return
@@ -205,11 +211,13 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 	if f.Expire != nil {
 		left = f.Expire(envelope, wait)
 	}
-	f.addHint(msg, NewHint(f.Approvals(), left, spans...))
+	hint := NewHint(f.Approvals(), left, spans...)
+	f.narrowOffer(ctx, msg, hint.Remember)
+	f.addHint(msg, hint)
 	msg.OnResponse(func(r *bridge.ClientResponse) {
 		f.recordConsent(ctx, envelope, known, r)
-		if ok {
-			f.remember(ctx, envelope.Method, r, key, what)
+		if isKept := ok && f.remember(ctx, envelope.Method, r, key, what); !isKept {
+			f.warnCounted(envelope, r)
 		}
 		f.shareOutcome(ctx, envelope.ID, responseOutcome(envelope.Method, r.Line))
 	})
@@ -264,16 +272,18 @@ func (f *Feature) answerFromMemory(ctx context.Context, msg *bridge.ServerMessag
 	return true
 }
 
-// remember stores a consent for more than once. The policy has already changed the response
-// to Codex to a consent for once.
-func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key Key, what string) {
+// remember stores a consent for more than once, and reports whether it did. The policy has already changed the
+// response to Codex to a consent for once.
+func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key Key, what string) bool {
 	span := consentSpan(method, r.Root().Get("result"))
 	if span == Off || responseOutcome(method, r.Line) != answer.ApprovedOnce {
-		return
+		return false
 	}
-	if _, err := f.Memory.Remember(ctx, key, span, Origin{Client: f.Policy.Client(), What: what}); err != nil {
+	_, err := f.Memory.Remember(ctx, key, span, Origin{Client: f.Policy.Client(), What: what})
+	if err != nil {
 		f.Log.Info("an approval is not remembered", "method", method, "error", err)
 	}
+	return err == nil
 }
 
 func (f *Feature) enforces() bool { return f.Policy.Mode() == config.Enforce }
@@ -343,7 +353,7 @@ func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, w
 	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn), Since: f.Policy.AnswersSince(method, params)}
 	input := map[string]json.RawMessage{}
 	switch {
-	case !f.Policy.StaysInSandbox(method, params):
+	case !f.Policy.StaysInSandbox(method, params), asked.Since.After(time.Now()): // no answer ever counts
 		return requestKey, "", false
 	case method == "item/commandExecution/requestApproval":
 		command := params.Get("command")

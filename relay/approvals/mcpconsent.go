@@ -183,13 +183,13 @@ func (f *Feature) knowsCalls(params rpc.Value) bool {
 }
 
 // removeMark removes the mark of Codex from a question that a server asks by itself, so that the client does not
-// show it as Codex's.
-func (f *Feature) removeMark(ctx context.Context, msg *bridge.ServerMessage) {
+// show it as Codex's. It reports whether there was one.
+func (f *Feature) removeMark(ctx context.Context, msg *bridge.ServerMessage) bool {
 	params := msg.Root().Get("params")
 	meta := params.Get("_meta")
 	mark := meta.Get(approvalKind)
 	if !mark.Exists() || params.Get("serverName").Is(appsServer) {
-		return
+		return false
 	}
 	f.Policy.RecordChange(ctx, msg.Envelope, msg.Line, policy.Change{
 		Field: "params._meta." + approvalKind, Rule: ruleServer, From: bytes.Clone(mark.Raw()),
@@ -198,4 +198,5 @@ func (f *Feature) removeMark(ctx context.Context, msg *bridge.ServerMessage) {
 	patch := rpc.NewEnvelopePatch(msg.Envelope)
 	patch.Delete(meta, approvalKind)
 	msg.Line = patch.Bytes()
+	return true
 }

@@ -25,6 +25,7 @@ import (
 type fakePolicy struct {
 	folder string
 	mode   config.Mode // default: enforce
+	since  time.Time   // from which remembered answers count
 
 	mu        sync.Mutex
 	escalates bool  // requests may leave the sandbox
@@ -71,9 +72,26 @@ func (j *fakePolicy) RecordChange(_ context.Context, asked *rpc.Envelope, _ []by
 	j.decided = append(j.decided, fmt.Sprintf("%s %s %s", asked.ID.Raw(), change.Field, change.Rule))
 }
 
-func (j *fakePolicy) AnswersSince(string, rpc.Value) time.Time { return time.Time{} }
+func (j *fakePolicy) RecordNarrowed(_ context.Context, asked *rpc.Envelope, _ []byte, changes []policy.Change) {
+	for _, change := range changes {
+		j.RecordChange(context.Background(), asked, nil, change)
+	}
+}
 
-func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool { return true }
+func (j *fakePolicy) WarnOnce(thread, text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.decided = append(j.decided, "warned "+thread+": "+text)
+}
+
+func (j *fakePolicy) AnswersSince(string, rpc.Value) time.Time { return j.since }
+
+func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !j.escalates
+}
+
 func (j *fakePolicy) StaysInSandbox(string, rpc.Value) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -150,7 +168,8 @@ func TestSharedConsentMustBeLogged(t *testing.T) {
 		{"may leave the sandbox by now", told("leaves") + answered("accept"), "accept", "decline", "1 deny approvals.shared"},
 		{"not on record", told("breaks") + answered("accept"), "accept", "decline", "1 accept approvals.shared"},
 		{"refused, not on record", told("breaks") + answered("decline"), "decline", "decline", "1 deny approvals.shared"},
-		{"not for once", told("fence") + answered("acceptForSession"), "acceptForSession", "decline", "1 deny approvals.shared"},
+		{"not for once", told("fence") + answered("acceptForSession"), "acceptForSession", "decline",
+			"warned t: " + approvals.CountsOnce(config.Approvals{Remember: "off"}, false) + "\n1 deny approvals.shared"},
 		{"withdrawn", told("fence") + `codex> {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":0}}
 editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":0}}
 `, "", "decline", "1 deny approvals.shared"},

@@ -32,6 +32,8 @@ type GatePolicy interface {
 	Client() string
 	// WantsNotification reports whether the client has not opted out of a notification.
 	WantsNotification(method string) bool
+	// WarnOnce warns the user that an answer counts once, one time for each thread.
+	WarnOnce(thread, text string)
 }
 
 // GateOptions configure a Gate.
@@ -288,6 +290,7 @@ func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, resul
 	if answer.span != approvals.Off {
 		if _, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary}); err != nil {
 			g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
+			g.options.Policy.WarnOnce(q.Thread(), approvals.CountsOnce(g.options.Approvals(), q.reason.Escalated))
 		}
 	}
 	return true, nil

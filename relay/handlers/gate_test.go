@@ -34,6 +34,7 @@ type fakePolicy struct {
 	mu       sync.Mutex
 	rules    []string // of logged decisions
 	consents []string // the reasons of logged consents
+	warnings []string // about answers that count once
 }
 
 func (j *fakePolicy) Session(thread string) string  { return thread }
@@ -41,6 +42,12 @@ func (j *fakePolicy) Workspace(string) string       { return j.folder }
 func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 func (j *fakePolicy) Client() string                { return "zed" }
 func (j *fakePolicy) WantsNotification(string) bool { return !j.optsOut }
+
+func (j *fakePolicy) WarnOnce(_, text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.warnings = append(j.warnings, text)
+}
 
 func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _, _ string) error {
 	j.mu.Lock()
@@ -126,13 +133,14 @@ func TestRecordedSessions(t *testing.T) {
 		judge     *fakePolicy
 		rules     []string // expected in the log; nil: any
 		known     bool     // the client knows the bridge
+		warnings  int      // about answers that count once
 	}{
-		"answers":    {},
+		"answers":    {warnings: 1},
 		"deaf":       {judge: &fakePolicy{optsOut: true}},
 		"hint":       {known: true, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":      {},
-		"memory":     {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
+		"memory":     {warnings: 1, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.nobody", "deny approvals.shared"}},
 		"turns":      {},
 		"unrecorded": {judge: &fakePolicy{consentLogFails: true}},
@@ -174,6 +182,9 @@ func TestRecordedSessions(t *testing.T) {
 			defer j.mu.Unlock()
 			if name == "answers" && !slices.ContainsFunc(j.consents, func(text string) bool { return strings.Contains(text, `"command":`) }) {
 				t.Errorf("of what was allowed is on record %q", j.consents)
+			}
+			if len(j.warnings) != set.warnings {
+				t.Errorf("the client is warned %q", j.warnings)
 			}
 			if set.rules != nil && !slices.Equal(j.rules, set.rules) {
 				t.Errorf("on record is %q", j.rules)
