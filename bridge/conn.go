@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"codex-bridge.example/bridge/problem"
@@ -150,7 +151,8 @@ func (p *Conn) Notify(method string, params any) {
 
 // CallClient sends the client a request of the bridge and waits for the response. Codex sees
 // neither. A handler of the client's messages must not use it. The error is an *rpc.Error if
-// the client returned one, or the client, Codex or ctx has ended. A later response is ignored.
+// the client returned one, or the client, Codex or ctx has ended; its code is CodeUnknownMethod
+// if the client does not know the method. A later response is ignored.
 func (p *Conn) CallClient(ctx context.Context, method string, params any) (rpc.Value, error) {
 	return p.callClient(ctx, method, params, nil)
 }
@@ -195,7 +197,11 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	case m := <-answer:
 		if failed := m.Root().Get("error"); failed.Exists() {
 			message, _ := failed.Get("message").Text()
-			return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client refused %s: %s", method, message)
+			code := rpc.CodeInternal
+			if string(failed.Get("code").Raw()) == strconv.Itoa(int(rpc.CodeUnknownMethod)) {
+				code = rpc.CodeUnknownMethod
+			}
+			return rpc.Value{}, rpc.Errorf(code, "the client refused %s: %s", method, message)
 		}
 		return m.Root().Get("result"), nil
 	case <-p.p.clientDone:

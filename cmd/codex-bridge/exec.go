@@ -22,7 +22,6 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
-	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/rpc"
 )
@@ -272,22 +271,18 @@ func (r *execRun) writeLast() error {
 	return nil
 }
 
-// handle prints notifications, and declines requests: exec has no person to ask.
+// handle prints notifications, and refuses requests: exec has no person to ask. After an error the model does not read
+// that the user has rejected the call.
 func (r *execRun) handle(_ context.Context, m *child.Message) {
 	if !m.IsRequest() {
 		r.turn.Show(m.Method, m.Params)
 		return
 	}
-	var result any
-	if declined, ok := answer.Approval(m.Method, m.Params, answer.Unavailable); ok {
-		result = declined
-	} else if m.Method == "mcpServer/elicitation/request" {
-		result = map[string]any{"action": "cancel", "content": nil, "_meta": nil}
-	} else {
-		_ = m.Refuse(rpc.Errorf(-32000, "%s is not supported in exec mode", m.Method)) // fails only if the bridge has ended
+	if m.Method == "mcpServer/elicitation/request" {
+		_ = m.Reply(map[string]any{"action": "cancel", "content": nil, "_meta": nil}) // fails only if the bridge has ended
 		return
 	}
-	_ = m.Reply(result)
+	_ = m.Refuse(rpc.Errorf(rpc.CodeUnknownMethod, "%s is not supported in exec mode", m.Method))
 }
 
 // execLog writes the log of the bridge and of Codex to stderr, without the colours that Codex always

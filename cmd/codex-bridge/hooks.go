@@ -206,7 +206,7 @@ func (h *hooks) unattendedRules(ctx context.Context, call *hook.Call) handlers.R
 	ruling := h.rules(ctx, call)
 	if ruling.Person != nil {
 		ruling.Person = func(context.Context, *hook.Call) hook.Answer {
-			return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + errUnattended.Error() + "."}
+			return hook.Answer{Decision: hook.Deny, Reason: handlers.NobodyAsked + errUnattended.Error() + "."}
 		}
 	}
 	return ruling

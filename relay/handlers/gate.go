@@ -133,7 +133,10 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.An
 		q = newQuestion(call, why, approvals.Off)
 	}
 	yes, err := g.decide(ctx, q, key)
+	var nobody *nobodyError
 	switch {
+	case errors.As(err, &nobody):
+		return hook.Answer{Decision: hook.Deny, Reason: NobodyAsked + err.Error() + ". " + hook.AdviceForModel}
 	case err != nil:
 		return hook.Answer{Decision: hook.Deny, Reason: "The user has not accepted this call: " + problem.Text(err) + ". " + hook.AdviceForModel}
 	case !yes:
@@ -141,6 +144,14 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why GateReason) hook.An
 	}
 	return hook.Answer{}
 }
+
+// NobodyAsked begins the reason of a denial in place of a question that no person got.
+const NobodyAsked = "No person was asked about this call: "
+
+// nobodyError says why no person was asked.
+type nobodyError struct{ why string }
+
+func (e *nobodyError) Error() string { return e.why }
 
 // rememberSpan returns the longest span that the person may choose.
 func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
@@ -159,7 +170,7 @@ func (g *Gate) decide(ctx context.Context, q *Question, key approvals.Key) (yes 
 		ok, why = false, q.reason.Unasked
 	}
 	if !ok {
-		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
+		return false, errors.Join(&nobodyError{why}, g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
 	}
 	var shared chan sharedAnswer
 	switch g.pending.Join(key, q.id, func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
@@ -226,8 +237,11 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 		return answered.Gate.settle(ctx, q, key, answered.Result)
 	}
 	rule := "approvals.nobody"
+	var failed *rpc.Error
 	if late := context.Cause(ctx); late != nil {
 		rule, err = "approvals.timeout", late
+	} else if errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod {
+		err = &nobodyError{"this client answers no such questions (" + q.method + "); an allow rule lets a call run without one"}
 	}
 	if failed := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, rule, problem.Text(err)); failed != nil {
 		g.options.Log.Error("approval not logged", "method", q.method, "error", failed)
