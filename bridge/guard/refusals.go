@@ -110,3 +110,17 @@ func checkFolder(call *bridge.ClientMessage, state policy.State) *rpc.Error {
 		Hint:   "create the folder again, or start a thread in another one",
 	})
 }
+
+// RefuseUnhooked logs that a request is refused because the bridge's hooks are not active in its thread, and returns
+// the error for the client. The refusal applies even if it can't be logged.
+func (g *Guard) RefuseUnhooked(ctx context.Context, call *bridge.ClientMessage, why string) *rpc.Error {
+	thread, _ := call.Params.Get("threadId").Text()
+	p := g.policies(thread)[0]
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
+		Method: clip(call.Method), Rule: "policy.mode", Reason: "the bridge's hooks are not active in this thread: " + why,
+	})}
+	g.logDecision(p.Mode(), call.Method, d)
+	_ = g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
+	g.notifyApplied(call.Method, call.ID, call.Params, d)
+	return d.Err
+}

@@ -61,6 +61,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 		Mode:    func() config.Mode { return g.Policy().Mode() },
 		Observe: func(inject.State) { w.notify() },
 		Failed:  g.FailedHook,
+		Refuse:  g.RefuseUnhooked,
 		Log:     log,
 	}
 	if client != nil {

@@ -43,6 +43,9 @@ type Options struct {
 	// Failed is called, in a goroutine, after a hook of the bridge has failed in a turn. why is what
 	// Codex reports.
 	Failed func(ctx context.Context, thread, turn, event, why string)
+	// Refuse logs that a request is refused under enforce, since the thread has no active hooks, and returns
+	// the error.
+	Refuse func(ctx context.Context, call *bridge.ClientMessage, why string) *rpc.Error
 	Log    *slog.Logger
 }
 
@@ -153,7 +156,7 @@ func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc
 		f.options.Log.Debug("hooks are added", "method", call.Method, "line", string(call.Line))
 	case f.options.Mode() == config.Enforce:
 		// a queue of the thread would run as soon as it is open
-		return notVerified(call.Method, reason)
+		return f.options.Refuse(ctx, call, reason)
 	default:
 		one.reason = reason
 	}
@@ -206,7 +209,7 @@ func (f *Feature) requireHooks(ctx context.Context, call *bridge.ClientMessage) 
 	}
 	reason, first := one.verify(ctx, f.peer, id)
 	if reason != "" && f.options.Mode() == config.Enforce {
-		return notVerified(call.Method, reason)
+		return f.options.Refuse(ctx, call, reason)
 	}
 	if first && reason != one.reason {
 		f.warn(reason)
@@ -215,10 +218,6 @@ func (f *Feature) requireHooks(ctx context.Context, call *bridge.ClientMessage) 
 		f.setState(reason)
 	}
 	return nil
-}
-
-func notVerified(method, reason string) *rpc.Error {
-	return rpc.Errorf(rpc.CodeNotVerified, "%s: the bridge's hooks are not active in this thread: %s", method, reason)
 }
 
 // setState records why a thread has no hooks, or with "" that it has them.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/relay/hook"
@@ -44,6 +45,7 @@ func TestInjectSessions(t *testing.T) {
 				Plan:   func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
 				Mode:   func() config.Mode { return mode },
 				Failed: func(context.Context, string, string, string, string) {},
+				Refuse: refuse,
 				Log:    slog.New(slog.DiscardHandler),
 			})
 			c := bridgetest.Start(t, f)
@@ -51,6 +53,10 @@ func TestInjectSessions(t *testing.T) {
 			c.Play(filepath.Base(file), string(script))
 		})
 	}
+}
+
+func refuse(_ context.Context, call *bridge.ClientMessage, why string) *rpc.Error {
+	return rpc.Errorf(rpc.CodeNotVerified, "%s: the bridge's hooks are not active in this thread: %s", call.Method, why)
 }
 
 func TestRequestWithoutPlanIsUnchanged(t *testing.T) {

@@ -25,6 +25,7 @@ func TestClientsDoNotWaitForEachOther(t *testing.T) {
 		Mode:     func() config.Mode { return config.Enforce },
 		IsShared: func(string) bool { return true },
 		Failed:   func(context.Context, string, string, string, string) {},
+		Refuse:   refuse,
 		Log:      slog.New(slog.DiscardHandler),
 	}
 	all := inject.New(inject.Options{})

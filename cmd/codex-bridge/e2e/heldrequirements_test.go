@@ -83,6 +83,12 @@ func TestBridgeSendsWhatRequirementsAllow(t *testing.T) {
 				if c.closeAndWait(); c.replaced() > 0 != try.replaced {
 					t.Errorf("%s with %q: codex has replaced %d values", try.argv[0], try.requirements, c.replaced())
 				}
+				if try.want != "refused" {
+					continue
+				}
+				if log, _, _ := w.runCommand("decisions", "list", "--verdict", "deny"); !strings.Contains(log, "thread/start") {
+					t.Errorf("%s with %q: the refusal is not in the decision log:\n%s", try.argv[0], try.requirements, log)
+				}
 			}
 		})
 	}
