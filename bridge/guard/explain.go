@@ -162,7 +162,6 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 	if m.Kind != rpc.Request || p.Mode() == config.Off {
 		return e
 	}
-	state.CallKnown = true
 	d := p.DecideRequest(m.Method, m.Params, state)
 	if d.Verdict != policy.Pass {
 		e.Decision = d

@@ -71,7 +71,7 @@ func TestExplainFindsSide(t *testing.T) {
 		{"a notification that nobody knows", explainedPolicy, `{"method":"thread/doAnything","params":{}}`, "deny", "policy.unknown_methods", 0},
 		{"a question", explainedPolicy, command("ls"), "pass", "", 4},
 		{"a question that a rule denies", explainedPolicy, command("git push"), "deny", "policy.rule", 0},
-		{"a question that a rule allows", explainedPolicy, strings.NewReplacer(`"s"`, `"tickets"`, `"message"`, `"_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message"`).Replace(mcp), "accept", "", 0},
+		{"a question about a tool that a rule allows: it may be the server's own", explainedPolicy, strings.NewReplacer(`"s"`, `"tickets"`, `"message"`, `"_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message"`).Replace(mcp), "pass", "", 0},
 		{"a question about leaving the sandbox", explainedPolicy, strings.Replace(command("ls"), `"cwd"`, `"additionalPermissions":{},"cwd"`, 1), "rewrite", "", 4},
 		{"a question with no list of answers", explainedPolicy, mcp, "pass", "", 0},
 		{"a notification of Codex", explainedPolicy, `{"method":"turn/completed","params":{"threadId":"t"}}`, "pass", "", 0},

@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"codex-bridge.example/bridge"
@@ -33,10 +32,6 @@ var approvals = []string{
 	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
 	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request",
 }
-
-// rejected are the approvals that get an error. Measured with Codex 0.169: both reject the call, but after a decline
-// the model reads "rejected by user", and after an error "approval request failed".
-var rejected = []string{"item/commandExecution/requestApproval", "item/fileChange/requestApproval"}
 
 // Answers reports whether the client answers Codex's requests, and if not, why.
 func (f *Feature) Answers() (ok bool, why string) {
@@ -70,10 +65,6 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	if l.f.o.Judge.Enforces() {
 		// A failure to log changes nothing: the request is declined.
 		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered, "")
-	}
-	if slices.Contains(rejected, said.Method) {
-		said.Refuse(rpc.Errorf(rpc.CodeUnknownMethod, "%s: %s", said.Method, unanswered))
-		return
 	}
 	no, err := answer.Unattended(said.Method, said.Root().Get("params"))
 	if err != nil {

@@ -159,7 +159,7 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	mode := f.Policy.Mode()
 	known := msg.ID.IsValid() && f.enforces() && msg.Method == elicitation && f.isKnownQuestion(msg.ID, params)
 	isServers := f.enforces() && msg.Method == elicitation && !known && f.knowsCalls(params)
-	if !msg.ID.IsValid() || f.route(ctx, msg) || mode == config.Off {
+	if !msg.ID.IsValid() || f.route(ctx, msg, isServers) || mode == config.Off {
 		return
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -159,4 +160,32 @@ func TestMCPCallMustBeKnown(t *testing.T) {
 	if m.f.Consents(done, mcpCall("", "ended", `{}`)) {
 		t.Error("accepted although the call has ended")
 	}
+}
+
+// pluginSessions are sessions whose host has consented to what the app mail does.
+type pluginSessions struct{ fakeSessions }
+
+func (pluginSessions) Apps(context.Context, string) *answer.Apps {
+	return &answer.Apps{ByID: map[string]answer.App{"mail": {Destructive: true, Servers: []string{"tickets"}}}}
+}
+
+// The host's consent to an app of a plugin counts for a question of Codex, and not for one that the app's server asks
+// by itself, whatever its _meta says.
+func TestHostConsentsToQuestionsOfCodex(t *testing.T) {
+	j := &fakePolicy{folder: t.TempDir()}
+	current := func() config.Approvals {
+		return config.Approvals{Remember: "off", Timeout: config.Duration(time.Hour)}
+	}
+	f := approvals.New(approvals.Options{
+		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}), KnowsCalls: func(string) bool { return true },
+		Limiter: approvals.NewLimiter(), Sessions: pluginSessions{fakeSessions{"u"}}, Record: new(discardLog), Log: slog.New(slog.DiscardHandler),
+	})
+	m := mcpTurn{t, bridgetest.Start(t, f), f}
+	m.c.Play("begun", begun)
+	question := func(id int) string {
+		return strings.Replace(elicitationOf(id, "send", `{}`), `"_meta":{`, `"_meta":{"app_id":"mail",`, 1)
+	}
+	m.starts("a", "send", `{}`)
+	m.c.Play("of Codex", "codex> "+question(1)+"\n"+`codex< {"id":1,"result":{"action":"accept","content":null,"_meta":null}}`+"\n")
+	m.c.Play("of the server", "codex> "+question(2)+"\neditor< "+strings.Replace(question(2), `"codex_approval_kind":"mcp_tool_call",`, "", 1)+"\n")
 }

@@ -29,15 +29,15 @@ const (
 
 // route answers a question that the client must not answer: one that belongs to no running
 // turn, or a server's question about an app for which the session's host has decided.
-// Without enforce it answers only the latter.
-func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage) bool {
+// Without enforce it answers only the latter. isServers reports that an MCP server asks by itself.
+func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage, isServers bool) bool {
 	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	switch msg.Method {
 	case "execCommandApproval", "applyPatchApproval":
 		return false // they have no turn id
 	case elicitation:
-		return f.routeElicitation(ctx, msg, thread)
+		return f.routeElicitation(ctx, msg, thread, isServers)
 	}
 	if !f.enforces() || answer.IsOfTurn(params, f.Sessions.Running(thread)) {
 		return false
@@ -72,7 +72,7 @@ func (f *Feature) isForeign(method string, params rpc.Value) bool {
 	return f.Policy.Workspace(thread) == ""
 }
 
-func (f *Feature) routeElicitation(ctx context.Context, msg *bridge.ServerMessage, thread string) bool {
+func (f *Feature) routeElicitation(ctx context.Context, msg *bridge.ServerMessage, thread string, isServers bool) bool {
 	params := msg.Root().Get("params")
 	scope := answer.Scope{Turn: f.Sessions.Running(thread), Apps: f.Sessions.Apps(ctx, f.Policy.Session(thread))}
 	if scope.Apps == nil && !f.enforces() {
@@ -81,6 +81,9 @@ func (f *Feature) routeElicitation(ctx context.Context, msg *bridge.ServerMessag
 	rule, reason := rulePlugins, "the session's host does not allow this app to do this, or the app that asks is not known"
 	switch answer.RouteElicitation(params, scope) {
 	case answer.ToPlugin:
+		if isServers && !params.Get("serverName").Is(appsServer) {
+			return false // the server writes which app it is; the host has consented to what Codex asks about
+		}
 		if !msg.Truncated() { // a missing value might change the answer
 			return f.answerForHost(ctx, msg)
 		}

@@ -40,8 +40,8 @@ func TestModelLearnsThatNobodyWasAsked(t *testing.T) {
 
 	for _, step := range []struct{ how, text, want string }{
 		{"run", "RUN: touch made", asksNobody + "the client has said that nobody answers there"},
-		{"run", w.escalates("out"), "approval request failed"},
 		{"exec", "RUN: touch made", asksNobody + "this client answers no such questions"},
+		{"exec", w.escalates("out"), "approval request failed"},
 	} {
 		args := map[string][]string{"run": {"run", "--session", "s", step.text}, "exec": {"exec", "--skip-git-repo-check", step.text}}[step.how]
 		if _, problems, status := w.runShell("", args...); status != 0 {

@@ -85,6 +85,9 @@ func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card 
 	}
 	text += "Allow it? [y] once, "
 	lasting := answer.SessionScope(method, params)
+	if hint := params.Get("bridge"); hint.Exists() && hint.Get("remember").Len() == 0 {
+		lasting = "" // it would count once
+	}
 	if lasting != "" {
 		text += "[s] " + lasting + ", "
 	}
