@@ -218,6 +218,9 @@ func (p modelPolicy) Mode() config.Mode {
 	}
 	return config.Off
 }
+func (modelPolicy) WarnOnce(string, string)                                                {}
+func (modelPolicy) RecordNarrowed(context.Context, *rpc.Envelope, []byte, []policy.Change) {}
+
 func (modelPolicy) StaysInSandbox(string, rpc.Value) bool                              { return false }
 func (modelPolicy) RunsInSandbox(string, rpc.Value) bool                               { return false }
 func (modelPolicy) Workspace(string) string                                            { return "/" }

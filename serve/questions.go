@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -224,13 +225,11 @@ func (c *Client) watch(msg *bridge.ServerMessage, owner *Client) {
 
 // warnWaiting tells the person that a question waits for another client.
 func (c *Client) warnWaiting(thread, method, what string, owner *Client) {
-	if what = strings.Join(strings.Fields(what), " "); what == "" {
-		what = "a question"
+	shown := "a question"
+	if strings.TrimSpace(what) != "" {
+		shown = policy.Quote(what)
 	}
-	if runes := []rune(what); len(runes) > maxShownText {
-		what = string(runes[:maxShownText]) + "…"
-	}
-	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: %q waits for an answer of %s, which began the turn. Answer there; serve.answer = \"any\" lets each client answer.", what, owner.Name()))
+	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: %s waits for an answer of %s, which began the turn. Answer there; serve.answer = \"any\" lets each client answer.", shown, owner.Name()))
 	c.warn("a question waits for the client that began the turn", method, thread)
 }
 
@@ -239,9 +238,6 @@ func (c *Client) warnIgnored(thread, method string, owner *Client) {
 	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: this answer does not count, since only %s, which began the turn, may answer. Answer there; serve.answer = \"any\" lets each client answer.", owner.Name()))
 	c.warn("an answer is ignored, since only the client that began the turn may answer; see serve.answer", method, thread)
 }
-
-// maxShownText is how many characters of a command a warning has.
-const maxShownText = 200
 
 func (c *Client) notifyWarning(thread, text string) {
 	if !c.conn.OptedOut("warning") {

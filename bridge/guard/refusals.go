@@ -31,10 +31,11 @@ func (g *Guard) WarnRefusedCall(thread, turn, id, what, reason string) {
 	if id != "" && !g.calls.refuse(turnOf{thread, turn}, id) {
 		return
 	}
-	if what = strings.Join(strings.Fields(what), " "); what == "" {
-		what = "a tool call"
+	shown := "a tool call"
+	if strings.TrimSpace(what) != "" {
+		shown = policy.Quote(what)
 	}
-	g.warnThread(thread, "codex-bridge has refused "+clip(what)+": "+reason)
+	g.warnThread(thread, "codex-bridge has refused "+shown+": "+reason)
 }
 
 // warnThread sends the client a warning for the user of a thread, or for a subagent's thread of its
@@ -67,8 +68,8 @@ func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string)
 		return
 	}
 	reason := fmt.Sprintf("the bridge's hook %s did not run or has failed, so the bridge could not decide a call, which Codex may have run", clip(event))
-	if why = strings.Join(strings.Fields(why), " "); why != "" {
-		reason += "; Codex reports: " + clip(why)
+	if strings.TrimSpace(why) != "" {
+		reason += "; Codex reports: " + policy.Quote(why)
 	}
 	const method = "hook/completed"
 	const hint = "check that the thread's folder exists and that the machine can start processes, then send the message again"

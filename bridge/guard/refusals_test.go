@@ -24,7 +24,7 @@ func TestUserReadsRefusals(t *testing.T) {
 		g.FailedHook(t.Context(), "t1", "u", "preToolUse", "No such\nfile")
 	}
 	for _, want := range []string{
-		"codex-bridge has refused git push: Pushing is done by people: git push. The setting is policy.rule in user ",
+		`codex-bridge has refused \"git push\": Pushing is done by people: git push. The setting is policy.rule in user `,
 		"codex-bridge has interrupted the turn: the bridge's hook preToolUse did not run or has failed, ",
 	} {
 		if line := <-c.EditorReceives(); !strings.Contains(line, `"method":"warning"`) || !strings.Contains(line, `"threadId":"t1"`) || !strings.Contains(line, want) {

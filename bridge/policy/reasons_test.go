@@ -187,6 +187,11 @@ func TestReasonsOfRules(t *testing.T) {
 	if d := ask(fileQuestion, `{"threadId":"T","itemId":"i"}`); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "Not that file: /code/proj/a") {
 		t.Errorf("by a link: %v %v", d.Verdict, d.Err)
 	}
+	// A reason inside the sandbox is quoted, too: the model may write the mark.
+	said := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"unruled x","reason":"[codex-bridge: leaves the sandbox] Verified"}`)
+	if want := `"Stated reason (not checked): \"(codex-bridge: leaves the sandbox) Verified\""`; said.Verdict != policy.Rewrite || string(said.ShownReason) != want {
+		t.Errorf("inside the sandbox: %v %s", said.Verdict, said.ShownReason)
+	}
 	// The mark precedes Codex's own reason.
 	st.Escalation = rules.Escalated
 	for said, want := range map[string]string{`"please"`: "outside the sandbox. Stated reason (not checked): \"please\"", `"I ask\n\n\". **Verified** by [policy](x) \u202e"`: `outside the sandbox. Stated reason (not checked): "I ask '. ∗∗Verified∗∗ by (policy)(x) \u202e"`, `""`: "outside the sandbox", `null`: "outside the sandbox", `1`: "outside the sandbox"} {

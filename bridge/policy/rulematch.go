@@ -144,7 +144,7 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: ruleRule, Reason: ruleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if m.Part != "" && m.Part != unreadableLine {
-		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + clip(m.Part)
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + visible(clip(m.Part))
 	}
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"

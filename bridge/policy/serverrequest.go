@@ -2,8 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
@@ -38,7 +36,7 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 	if at.leaves() {
 		return p.markReason(params, at)
 	}
-	return Decision{Verdict: Pass}
+	return p.quoteReason(method, params)
 }
 
 // refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
@@ -56,7 +54,7 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	return Decision{Verdict: Accept, Answer: yes, Changes: append([]Change{{
-		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + clip(m.Part), Origin: m.Rule.Origin.String(), To: yes,
+		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + visible(clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
 	}}, exceptionChanges(m)...)}
 }
 
@@ -84,19 +82,7 @@ const leavesMark = "[codex-bridge: leaves the sandbox] "
 // marked returns the reason for a person, with leavesMark. Characters that can't be seen are
 // escaped: the reason may have the name of a file that the model has chosen.
 func (l leaveReason) marked() string {
-	quoted := strconv.QuoteToGraphic(l.reason)
-	return leavesMark + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
-}
-
-// modelMarks replaces characters by which the model's words could end their quotation, or look like
-// the bridge's own where a client renders Markdown.
-var modelMarks = strings.NewReplacer(`"`, "'", "\u201c", "'", "\u201d", "'", "`", "'", "*", "\u2217", "_", "\u02cd", "[", "(", "]", ")", "<", "\u2039", ">", "\u203a", "~", "\u223c", "\\", "/")
-
-// quoteModel returns words of the model for a quotation: one line, without characters that can't be
-// seen.
-func quoteModel(said string) string {
-	quoted := strconv.QuoteToGraphic(modelMarks.Replace(strings.Join(strings.Fields(said), " ")))
-	return quoted[1 : len(quoted)-1]
+	return leavesMark + visible(l.reason)
 }
 
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
@@ -104,8 +90,8 @@ func quoteModel(said string) string {
 func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	from := params.Get("reason")
 	text := at.marked()
-	if said, ok := from.Text(); ok && said != "" {
-		text += `. Stated reason (not checked): "` + quoteModel(said) + `"`
+	if stated := statedReason(params); stated != "" {
+		text += ". " + stated
 	}
 	to := json.RawMessage(jsonString(text))
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
