@@ -68,7 +68,7 @@ var specs = map[string]spec{
 	"policy.preset":            {doc: "Values of approval, sandbox and reviewers that the file does not set.", enum: presets},
 	"policy.security":          {doc: "How freely Codex runs commands.", enum: securities},
 	"policy.ask":               {doc: "When a person is asked about a command.", enum: asks},
-	"policy.approval":          {doc: "Allowed approval policies. The first replaces a forbidden one; it can't be granular.", filled: true, first: approvals[:3]},
+	"policy.approval":          {doc: "Allowed approval policies. The first replaces a forbidden one that is not stricter; it can't be granular.", filled: true, first: approvals[:3]},
 	"policy.approval[]":        {enum: approvals, hints: map[string]string{"on-failure": "Codex dropped it; use on-request"}},
 	"policy.sandbox":           {doc: "The loosest sandbox allowed.", enum: sandboxes},
 	"policy.network":           {doc: "Network inside the sandbox."},

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"codex-bridge.example/rpc"
@@ -22,14 +23,13 @@ var granularKeys = map[string]bool{
 func (c *decider) decideApproval([]string) {
 	v := c.params.Get("approvalPolicy")
 	switch {
-	case isUnset(v) && c.overlayUntrusted:
-		c.applyApproval(jsonString("untrusted"), ruleApproval, askedByConfig)
-	case isUnset(v) && c.overlayApproval.Exists() && c.p.acceptsApproval(c.overlayApproval):
-		c.applyApproval(c.overlayApproval.Raw(), ruleApproval, askedByConfig)
 	case isUnset(v) && c.overlayApproval.Exists():
-		c.replaceApproval(c.overlayApproval, askedByConfig+", and "+formatValue(c.overlayApproval)+" is not in "+c.p.approvalList())
-	case isUnset(v):
-		c.decideOmittedApproval()
+		c.decideOverlayApproval()
+	case isUnset(v) && c.spec.startsThread:
+		c.decideDefaultApproval()
+	case isUnset(v) && c.spec.opensThread:
+		c.decideRestoredApproval()
+	case isUnset(v): // a turn keeps that of its thread
 	case !c.p.acceptsApproval(v):
 		c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
 	default:
@@ -40,49 +40,119 @@ func (c *decider) decideApproval([]string) {
 // askedByConfig is the reason for a field that the client has set in its overlay.
 const askedByConfig = "the client's config asks for it"
 
-func (c *decider) decideOmittedApproval() {
-	p := c.p
-	if c.spec.opensThread && !c.spec.startsThread && (!p.granular || len(p.approvals) < 3) {
-		stored, known := c.storedApproval()
+// decideOverlayApproval decides about a request whose overlay has an approval policy that can make the
+// thread stricter.
+//
+// Measured with Codex 0.169: a resume takes it in place of the thread's, but a fork does not.
+func (c *decider) decideOverlayApproval() {
+	if c.m.Method == "thread/fork" {
+		v, known := c.restoredApproval()
 		if !known {
-			c.needsStoredApproval = true
 			return
 		}
-		if !isUnset(stored) && questionsOf(stored).areFew() && !p.allowsApproval(stored) {
-			c.replaceApproval(stored, "if omitted, Codex would use the thread's value "+formatValue(stored)+", which is not in "+p.approvalList())
+		if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) {
+			c.decideRestoredApproval()
 			return
 		}
 	}
-	switch {
-	case c.spec.startsThread && p.granular && len(p.approvals) == 3 && !c.addsDistrust():
-		// The policy allows every default.
-	case c.spec.startsThread && c.st.Defaults == nil:
+	if v := c.overlayApproval; c.p.acceptsApproval(v) {
+		c.applyApproval(v.Raw(), ruleApproval, askedByConfig)
+	} else {
+		c.replaceApproval(v, askedByConfig+", and "+formatValue(v)+" is not in "+c.p.approvalList())
+	}
+}
+
+// allowsAllApprovals reports whether the policy allows every approval policy.
+func (p *Policy) allowsAllApprovals() bool { return p.granular && len(p.approvals) == 3 }
+
+// decideDefaultApproval decides about a thread/start without approvalPolicy.
+func (c *decider) decideDefaultApproval() {
+	p := c.p
+	if p.allowsAllApprovals() && !c.addsDistrust() {
+		return
+	}
+	if c.st.Defaults == nil {
 		c.needsDefaults = true
-	case c.spec.startsThread:
-		text := c.defaultApproval()
-		d, err := rpc.ParseValue(text)
-		if err != nil {
-			d = new(rpc.Doc)
-		}
-		if !p.acceptsApproval(d.Root()) {
-			c.replaceApproval(d.Root(), "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
-		} else if c.addsDistrust() && c.st.Defaults.Approval == nil {
-			c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
-		} else if p.gatesApproval(text) {
-			c.applyApproval(text, "", "")
-		}
-	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular && c.st.Thread.isGated(p) && p.AcceptsApprovalName("untrusted"):
-		c.applyApproval(jsonString("untrusted"), ruleApproval, "if omitted, the bridge would no longer ask about each command of the thread")
-	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
+		return
+	}
+	text := c.defaultApproval()
+	switch v := parseApproval(text); {
+	case !p.acceptsApproval(v):
+		c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
+	case c.addsDistrust() && c.st.Defaults.Approval == nil:
+		c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
+	case p.gatesApproval(text):
+		c.applyApproval(text, "", "")
+	}
+}
+
+// decideRestoredApproval decides about a resume or fork without approvalPolicy.
+func (c *decider) decideRestoredApproval() {
+	p := c.p
+	if p.allowsAllApprovals() {
+		return
+	}
+	v, known := c.restoredApproval()
+	if !known {
+		return
+	}
+	only := len(p.approvals) == 1 && !p.granular
+	switch kept := c.hasAllowedApproval(); {
+	case kept && !only:
+		// The thread keeps it, and the gate.
+	case kept && c.st.Thread.isGated(p):
+		const reason = "if omitted, the bridge would no longer ask about each command of the thread"
+		c.replaceApproval(parseApproval(jsonString("untrusted")), reason)
+	case only && p.allowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
 		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
-	case c.spec.opensThread && (!p.granular || len(p.approvals) < 3) && !c.hasAllowedApproval():
+	case v.Is("on-request") && p.allowsApproval(v):
+		// A thread that the bridge asks about in Codex's place has it, too. The policy's first value is
+		// as strict, since a policy that allows on-request has no looser one.
+		//
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
 		// ignores this field, so nothing compares it with the response.
-		c.applyApproval(jsonString(p.approvals[0]), ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
+		c.applyFirst("if omitted, Codex would use the thread's value, which may not be in " + p.approvalList())
 		c.sent.Approval = nil
+	case p.acceptsApproval(v):
+		c.applyApproval(v.Raw(), "", "")
+	default:
+		c.replaceApproval(v, "if omitted, Codex would use the thread's value "+formatValue(v)+", which is not in "+p.approvalList())
 	}
+}
+
+// restoredApproval returns the approval policy that Codex would take for a resume or fork without one:
+// that of the thread, or its default for a thread without one. It returns an empty object, which counts as
+// one without questions, if Codex can't say it. known is false if a fact is missing.
+func (c *decider) restoredApproval() (v rpc.Value, known bool) {
+	text := c.st.StoredApproval
+	if c.st.Thread != nil && c.st.Thread.Approval != nil {
+		text = c.st.Thread.Approval
+	}
+	switch {
+	case text == nil && !c.st.UnknownThread:
+		c.needsStoredApproval = true
+		return rpc.Value{}, false
+	case text == nil:
+		return parseApproval(nil), true
+	case string(text) == "null":
+		if c.st.Defaults == nil {
+			c.needsDefaults = true
+			return rpc.Value{}, false
+		}
+		text = c.defaultApproval()
+	}
+	return parseApproval(text), true
+}
+
+// parseApproval returns an approval policy. A text that is not JSON becomes an empty object.
+func parseApproval(text json.RawMessage) rpc.Value {
+	d, err := rpc.ParseValue(text)
+	if err != nil {
+		d, _ = rpc.ParseValue([]byte("{}"))
+	}
+	return d.Root()
 }
 
 // hasAllowedApproval reports whether the bridge knows the thread's own approval policy and the
@@ -91,8 +161,7 @@ func (c *decider) hasAllowedApproval() bool {
 	if c.st.Thread == nil || c.st.Thread.Approval == nil {
 		return false
 	}
-	d, err := rpc.ParseValue(c.st.Thread.Approval)
-	return err == nil && (c.p.allowsApproval(d.Root()) || c.st.Thread.isGated(c.p))
+	return c.p.allowsApproval(parseApproval(c.st.Thread.Approval)) || c.st.Thread.isGated(c.p)
 }
 
 // defaultApproval returns the approval policy of a thread/start without one. Measured with Codex
@@ -107,13 +176,25 @@ func (c *decider) defaultApproval() json.RawMessage {
 	return json.RawMessage(`"on-request"`)
 }
 
-// replaceApproval replaces the approval policy v, which the policy does not allow.
+// replaceApproval replaces the approval policy v, which the policy does not allow, by one under which
+// no more is allowed. It refuses the request if the policy has none.
 func (c *decider) replaceApproval(v rpc.Value, reason string) {
-	if questionsOf(v).areFew() {
+	switch {
+	case questionsOf(v).areFew():
 		c.reduceApproval(v, reason)
-		return
+	case !isUntrusted(v):
+		c.applyFirst(reason)
+	case c.p.AcceptsApprovalName("untrusted"):
+		c.applyApproval(jsonString("untrusted"), ruleApproval, reason)
+	default:
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under each allowed value commands run in the sandbox that untrusted asks about",
+			`send `+strconv.Quote(c.p.approvals[0])+`, add "untrusted" to `+ruleApproval+`, or set policy.gate = true beside "on-request"`)
 	}
-	c.applyFirst(reason)
+}
+
+// isUntrusted reports whether Codex reads v as untrusted.
+func isUntrusted(v rpc.Value) bool {
+	return v.Is("untrusted") || v.Len() == 1 && v.Get("untrusted").Exists()
 }
 
 // applyFirst sets the policy's first approval policy.

@@ -36,14 +36,28 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
-	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || key == "approval_policy" && string(value) == `"never"`) {
-		return // each request that opens a thread is judged with never as the default
+	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value))) {
+		return
 	}
 	if below := strings.HasPrefix(key, "approval_policy."); below || key == "approval_policy" && wantsFewQuestions(value) {
 		c.refuse(c.flagText(item)+" "+argText(key), ruleApproval, "without it Codex would ask a client that wants fewer questions", `set approval_policy="never", or send approvalPolicy with each thread`)
 		return
 	}
 	c.decideKey(item, key, string(value))
+}
+
+// isJudgedDefault reports whether an override may stay because Codex's configuration could have a looser
+// value. Each request that opens a thread is judged with the override as the default.
+func (p *Policy) isJudgedDefault(key, value string) bool {
+	switch key {
+	case "approval_policy":
+		return value == `"never"`
+	case "sandbox_mode":
+		return p.maxLevel == fullAccess && value == `"`+workspaceWrite.String()+`"`
+	case defaultPermissionsKey:
+		return p.maxLevel == fullAccess && value == `"`+builtinProfiles[workspaceWrite]+`"`
+	}
+	return false
 }
 
 // wantsFewQuestions reports whether an approval policy, as JSON, lets Codex ask few questions.

@@ -103,9 +103,10 @@ type decider struct {
 	required           []requiredKey // keys that the overlay must have
 	dotted             []requiredKey // nested keys of the overlay that can only narrow, in dotted form
 	overlayReadOnly    bool          // the overlay asks for a read-only sandbox
+	overlayWorkspace   bool          // the overlay asks for workspace-write
+	overlayRoots       bool          // the overlay asks for fewer writable roots than Codex's configuration
 	overlayUser        bool          // the overlay asks for the user as reviewer
-	overlayUntrusted   bool          // the overlay asks for the approval policy untrusted, which may pass
-	overlayApproval    rpc.Value     // the overlay's approval policy, if Codex would ask few questions under it
+	overlayApproval    rpc.Value     // the overlay's approval policy, if Codex would ask about each command under it, or few questions
 	lost               bool          // err refuses an override that Codex must not lose
 	overlaySandboxed   bool          // sandbox_workspace_write of the overlay counts
 	sent               SentSettings

@@ -213,10 +213,10 @@ func (c *decider) requireDefaults() {
 			reason: "Codex's configuration allows the network",
 		})
 	}
-	if kept, loose := c.allowedDefaultRoots(); leaks && loose {
+	if kept, loose := c.allowedDefaultRoots(); leaks && (loose || c.overlayRoots) {
 		c.required = append(c.required, requiredKey{
 			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: ruleRoots,
-			reason: "Codex's configuration has writable roots that the policy does not allow",
+			reason: "Codex's configuration has writable roots that the policy or the client does not allow",
 		})
 	}
 	if d.Effort != "" && !p.allowsEffort(d.Effort) {

@@ -181,14 +181,15 @@ const notAllowedKey = "no pattern in " + ruleKeys + " allows it"
 // stand for, so that the bridge does not send a looser field in their place.
 //
 // Measured with Codex 0.169: a field of the request wins over the overlay, and the overlay over the
-// configuration. With a key of sandbox_workspace_write in the overlay of a resume, Codex takes its
-// default in place of the stored sandbox; so that table counts only beside a sandbox.
+// configuration and, for the sandbox, over the thread's. With a key of sandbox_workspace_write in the
+// overlay of a resume, Codex takes its default in place of the stored sandbox; so that table counts
+// only beside a sandbox.
 func (c *decider) readOverlay([]string) {
 	overlay := c.params.Get("config")
 	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(readOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[readOnly])
+	c.overlayWorkspace = overlay.Get("sandbox_mode").Is(workspaceWrite.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[workspaceWrite])
 	c.overlayUser = overlay.Get("approvals_reviewer").Is("user")
-	c.overlayUntrusted = overlay.Get("approval_policy").Is("untrusted") && c.p.AcceptsApprovalName("untrusted")
-	if v := overlay.Get("approval_policy"); !isUnset(v) && questionsOf(v).areFew() {
+	if v := overlay.Get("approval_policy"); !isUnset(v) && (isUntrusted(v) || questionsOf(v).areFew()) {
 		c.overlayApproval = v
 	}
 	c.overlaySandboxed = c.spec.startsThread || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
@@ -206,8 +207,20 @@ func (c *decider) readOverlay([]string) {
 	d.NoSlashTmp = d.NoSlashTmp || has("exclude_slash_tmp")
 	if has("writable_roots") {
 		d.WritableRoots = nil
+	} else {
+		d.WritableRoots = keptRoots(d.WritableRoots, overlay.Get(workspaceWriteKey+".writable_roots"), table.Get("writable_roots"))
+		c.overlayRoots = len(d.WritableRoots) < len(c.st.Defaults.WritableRoots)
 	}
 	c.st.Defaults = &d
+}
+
+// keptRoots returns the roots that are in each of the lists. A value that is not a list counts as missing.
+func keptRoots(roots []string, lists ...rpc.Value) []string {
+	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
+		return slices.ContainsFunc(lists, func(list rpc.Value) bool {
+			return list.Kind() == rpc.Array && !slices.ContainsFunc(slices.Collect(list.Elements()), func(v rpc.Value) bool { return v.Is(root) })
+		})
+	})
 }
 
 const workspaceWriteKey = "sandbox_workspace_write"

@@ -253,3 +253,36 @@ func TestOverridesAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// A sandbox of the overlay or the command line that is narrower than Codex's configuration, or than the
+// stored one, is not lost, and neither is a shorter list of writable roots.
+func TestOverlayNarrowsStoredThread(t *testing.T) {
+	cfg, st := contract(), state()
+	cfg.Sandbox, cfg.WritableRoots = "danger-full-access", []string{"${workspace}", "/srv"}
+	st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "danger-full-access"}
+	st.Defaults = &policy.Defaults{Sandbox: "danger-full-access"}
+	for _, overlay := range []string{`{"sandbox_mode":"workspace-write"}`, `{"default_permissions":":workspace"}`} {
+		for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","config":`+overlay+`}}`), st)
+			if d.Err != nil || d.Sent == nil || d.Sent.Sandbox != "workspace-write" {
+				t.Errorf("%s with %s: %+v, error %v", method, overlay, d.Sent, d.Err)
+			}
+		}
+	}
+	for _, flag := range []string{`sandbox_mode="workspace-write"`, `default_permissions=":workspace"`} {
+		for sandbox, passes := range map[string]bool{"danger-full-access": true, "workspace-write": false} {
+			args := argsPolicy(t, "sandbox = \""+sandbox+"\"").DecideArgs([]string{"-c", flag, "app-server"}, 0)
+			if (args.Verdict == policy.Pass) != passes {
+				t.Errorf("-c %s where %s is the most: %+v", flag, sandbox, args)
+			}
+		}
+	}
+	cfg.Sandbox = "workspace-write"
+	st.Defaults = &policy.Defaults{Sandbox: "workspace-write", WritableRoots: []string{"/srv/out", "/srv/other"}}
+	for _, overlay := range []string{`{"sandbox_workspace_write":{"writable_roots":["/srv/out","/etc"]}}`, `{"sandbox_workspace_write.writable_roots":["/srv/out"]}`} {
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), st)
+		if want := `"sandbox_workspace_write.writable_roots":["/srv/out"]`; d.Err != nil || !strings.Contains(string(d.Message), want) {
+			t.Errorf("%s: Codex gets %s, error %v", overlay, d.Message, d.Err)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+
 	"codex-bridge.example/rpc"
 )
 
@@ -22,7 +24,10 @@ func (c *decider) decideThreadSandbox([]string) {
 	case !isUnset(profile):
 		c.decideProfileName(profile)
 	case c.overlayReadOnly:
-		c.setMode(readOnly, ruleSandbox, "the client's config asks for it")
+		c.setMode(readOnly, ruleSandbox, askedByConfig)
+	case c.overlayWorkspace && c.p.maxLevel == fullAccess: // else no thread has more
+		to, _, reason := c.allowedLevel(workspaceWrite)
+		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
 	default:
 		c.decideOmittedSandbox()
 	}

@@ -113,23 +113,6 @@ func (c *decider) reduceApproval(v rpc.Value, reason string) {
 	}
 }
 
-// storedApproval returns the approval policy that Codex would restore for a resume or fork. known is
-// false if a fact is missing.
-func (c *decider) storedApproval() (v rpc.Value, known bool) {
-	text := c.st.StoredApproval
-	if c.st.Thread != nil && c.st.Thread.Approval != nil {
-		text = c.st.Thread.Approval
-	}
-	if text == nil {
-		return rpc.Value{}, c.st.UnknownThread
-	}
-	d, err := rpc.ParseValue(text)
-	if err != nil {
-		d, _ = rpc.ParseValue([]byte("{}"))
-	}
-	return d.Root(), true
-}
-
 // questions returns about what the thread's client may be asked.
 func (t *Thread) questions() questions {
 	if t == nil || t.Approval == nil {

@@ -74,20 +74,41 @@ func TestNeverIsNotLoosened(t *testing.T) {
 	}
 }
 
-// A thread that Codex alone has stored under never stays without questions behind the bridge.
-func TestStoredNeverIsNotLoosened(t *testing.T) {
+// Threads that Codex alone has stored are as strict when they are resumed or forked without an approval
+// policy: with Codex alone, and behind the bridge where the policy forbids their value, or allows it but
+// has another one first. Questions about a thread that has them still reach the client.
+func TestStoredApprovalIsNotLoosened(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{config: neverConfig})
-	a := w.newAcceptingEditor(codexPath, "app-server")
-	thread := a.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
-	a.turn(thread, "RUN: true")
-	a.closeAndWait()
-	a = w.newAcceptingEditor(proxyArgv...)
-	a.must("thread/resume", map[string]any{"threadId": thread})
-	if asked := a.turn(thread, w.escalates("command")); len(asked) > 0 || w.hasFile("command") {
-		t.Errorf("questions %q, command outside: %v", asked, w.hasFile("command"))
+	w := newWorld(t, options{config: neverConfig, mute: "many"})
+	for _, run := range []struct {
+		name, approvals string
+		argv            []string
+	}{
+		{"alone", "", []string{codexPath, "app-server"}},
+		{"forbidden", `["on-request"]`, proxyArgv},
+		{"allowed", `["on-request", "never", "untrusted"]`, proxyArgv},
+	} {
+		a, threads := w.newAcceptingEditor(codexPath, "app-server"), map[string]string{}
+		for _, approval := range []string{"never", "on-request", "untrusted"} {
+			threads[approval] = a.thread(map[string]any{"approvalPolicy": approval, "sandbox": "workspace-write"})
+			a.turn(threads[approval], "Hello.")
+		}
+		a.closeAndWait()
+		w.write("config.toml", strings.Replace(neverConfig, `["on-request"]`, run.approvals, 1)+withLongGrace(neverConfig))
+		a = w.newAcceptingEditor(run.argv...)
+		for approval, thread := range threads {
+			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
+			a.must("thread/resume", map[string]any{"threadId": thread})
+			for how, id := range map[string]string{"resumed": thread, "forked": fork} {
+				file := strings.Join([]string{run.name, how, approval}, "-") // an accepted command is not asked about again
+				inside, outside := a.turn(id, "RUN: touch "+file), a.turn(id, w.escalates(file))
+				if (len(inside) > 0) != (approval == "untrusted") || (len(outside) > 0) != (approval != "never") || w.hasFile(file) != (approval != "never") {
+					t.Errorf("%s: questions %q and %q, outside %v; the model got %q", file, inside, outside, w.hasFile(file), w.lastToolOutput())
+				}
+			}
+		}
+		a.closeAndWait()
 	}
-	a.closeAndWait()
 }
 
 // Where the policy asks before each command, a client without questions gets a refusal with the reason.

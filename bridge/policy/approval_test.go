@@ -1,0 +1,89 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+const reducedApproval = `{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":false}}`
+
+// A resume or fork without approvalPolicy gets the thread's own, or a stricter one.
+func TestOmittedApprovalOfStoredThread(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		approvals []string
+		gate      bool
+		stored    string // "": Codex does not know the thread
+		defaults  string // approval_policy of Codex's configuration
+		overlay   string // the request's config
+		sent      string // "": the field stays away
+		gated     bool
+		refused   bool
+	}{
+		{name: "an allowed never stays", approvals: []string{"on-request", "never"}, stored: `"never"`},
+		{name: "untrusted stays", approvals: []string{"on-request", "untrusted"}, stored: `"untrusted"`},
+		{name: "the gate asks in place of untrusted", approvals: []string{"on-request"}, gate: true, stored: `"untrusted"`, sent: `"on-request"`, gated: true},
+		{name: "nothing is as strict as untrusted", approvals: []string{"on-request"}, stored: `"untrusted"`, refused: true},
+		{name: "on-request becomes the first value", approvals: []string{"untrusted", "on-request"}, gate: true, stored: `"on-request"`, sent: `"on-request"`, gated: true},
+		{name: "a forbidden never", approvals: []string{"on-request"}, stored: `"never"`, sent: reducedApproval},
+		{name: "a thread without an approval policy takes Codex's default", approvals: []string{"on-request"}, stored: `null`, defaults: `"never"`, sent: reducedApproval},
+		{name: "an allowed default", approvals: []string{"on-request", "never"}, stored: `null`, defaults: `"never"`},
+		{name: "an unknown thread", approvals: []string{"on-request"}, sent: reducedApproval},
+		{name: "an unreadable approval policy", approvals: []string{"on-request"}, stored: `{}`, sent: reducedApproval},
+		{name: "the overlay asks for untrusted in vain", approvals: []string{"on-request"}, stored: `"on-request"`, overlay: `{"approval_policy":"untrusted"}`, refused: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg, st := contract(), state()
+			cfg.Approval, cfg.Gate = test.approvals, test.gate
+			st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "read-only"}
+			st.StoredApproval, st.UnknownThread = nil, test.stored == ""
+			if test.stored != "" {
+				st.StoredApproval = json.RawMessage(test.stored)
+			}
+			if test.defaults != "" {
+				st.Defaults = &policy.Defaults{Approval: json.RawMessage(test.defaults)}
+			}
+			for _, method := range []string{"thread/resume", "thread/fork"} {
+				overlay := ""
+				if test.overlay != "" {
+					overlay = `,"config":` + test.overlay
+				}
+				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"`+overlay+`}}`), st)
+				if test.refused != (d.Err != nil) {
+					t.Errorf("%s: error %v", method, d.Err)
+				}
+				if d.Err != nil {
+					continue
+				}
+				m, err := rpc.ParseMessage(d.Message)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sent := string(m.Params.Get("approvalPolicy").Raw()); sent != test.sent || test.gated != (d.Gated != nil && *d.Gated) {
+					t.Errorf("%s: Codex gets %q, gated %v", method, sent, d.Gated)
+				}
+			}
+		})
+	}
+}
+
+// A fork keeps the thread's approval policy where Codex would, even if its overlay has another one.
+func TestForkKeepsApprovalBesideOverlay(t *testing.T) {
+	for stored, sent := range map[string]string{`"untrusted"`: "", `"never"`: reducedApproval, `"on-request"`: reducedApproval} {
+		cfg, st := contract(), state()
+		cfg.Approval = []string{"on-request", "untrusted"}
+		st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "read-only"}
+		st.StoredApproval = json.RawMessage(stored)
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/fork","params":{"threadId":"T","config":{"approval_policy":"never"}}}`), st)
+		m, err := rpc.ParseMessage(d.Message)
+		if err != nil {
+			t.Fatalf("%v %v", err, d.Err)
+		}
+		if got := string(m.Params.Get("approvalPolicy").Raw()); got != sent {
+			t.Errorf("%s: Codex gets %q", stored, got)
+		}
+	}
+}
