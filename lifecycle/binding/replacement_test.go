@@ -21,14 +21,22 @@ func TestLimitsOfReplacement(t *testing.T) {
 		},
 		"of the response": {
 			`{"approvalPolicy":null}`, `{"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"workspaceWrite"}}`,
-			`{"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"workspace-write"}`,
+			`{"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"workspace-write","config":{"sandbox_workspace_write.network_access":false}}`,
 		},
 		"unknown": {`{}`, `{"sandbox":{"type":"new"}}`, `{"approvalPolicy":"untrusted","sandbox":"read-only"}`},
 		"profile": {`{"permissions":"mine"}`, `{"approvalPolicy":"never","sandbox":{"type":"workspaceWrite"}}`, `{"approvalPolicy":"never","permissions":"mine"}`},
 		"overlay": {
 			`{"config":{"mcp_servers":{"x":{"env":{"TOKEN":"secret"}}},"sandbox_workspace_write.exclude_slash_tmp":true,"model":"m"}}`,
 			`{"approvalPolicy":"never","sandbox":{"type":"workspaceWrite"}}`,
-			`{"approvalPolicy":"never","config":{"sandbox_workspace_write.exclude_slash_tmp":true},"sandbox":"workspace-write"}`,
+			`{"approvalPolicy":"never","config":{"sandbox_workspace_write.exclude_slash_tmp":true,"sandbox_workspace_write.network_access":false},"sandbox":"workspace-write"}`,
+		},
+		"narrow": {
+			`{"config":{"web_search":"disabled"}}`, `{"approvalPolicy":"never","sandbox":{"type":"workspaceWrite","networkAccess":true,"excludeTmpdirEnvVar":true,"excludeSlashTmp":true}}`,
+			`{"approvalPolicy":"never","config":{"web_search":"disabled","sandbox_workspace_write.exclude_tmpdir_env_var":true,"sandbox_workspace_write.exclude_slash_tmp":true},"sandbox":"workspace-write"}`,
+		},
+		"beside a table": {
+			`{"config":{"sandbox_workspace_write":{"exclude_slash_tmp":true}}}`, `{"approvalPolicy":"never","sandbox":{"type":"workspaceWrite","excludeSlashTmp":true}}`,
+			`{"approvalPolicy":"never","config":{"sandbox_workspace_write":{"exclude_slash_tmp":true}},"sandbox":"workspace-write"}`,
 		},
 	} {
 		var b binding.Binding

@@ -135,6 +135,10 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 	}
 	granular := slices.Clone(call.Params.Get("approvalPolicy").Raw()) // counts if approval is ""
 	profile, _ := call.Params.Get("permissions").Text()
+	var narrowed rpc.Value
+	if doc, err := rpc.ParseValue(slices.Clone(call.Params.Get("sandboxPolicy").Raw())); err == nil {
+		narrowed = doc.Root()
+	}
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if !a.Result().Exists() {
 			return
@@ -161,6 +165,9 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 					b.Sandbox, b.KeepsSandbox = sandbox, !whole
 					if sandbox == "" && b.Replacement != nil {
 						b.Replacement.SetSandbox(profile)
+					}
+					if b.Replacement != nil {
+						b.Replacement.Narrow(narrowed)
 					}
 				}
 			})
