@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
 
 	"codex-bridge.example/bridge"
@@ -75,6 +76,20 @@ func (g *Guard) Explain(m *rpc.Message, models []string) Explanation {
 		}
 	}
 	return g.ExplainIn(m, s)
+}
+
+// ExplainWithModels is Explain with the models that Codex lists, if the decision needs them.
+func (g *Guard) ExplainWithModels(ctx context.Context, m *rpc.Message) Explanation {
+	e := g.Explain(m, nil)
+	if !e.Decision.NeedsModels {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.codexTimeout)
+	defer cancel()
+	if models := g.readModels(ctx); models != nil {
+		return g.Explain(m, models)
+	}
+	return e
 }
 
 // ExplainCommand decides a shell command without any effect, as if the model called it in the sandbox. An

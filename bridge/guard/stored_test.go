@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -124,5 +125,21 @@ func TestListOfPaths(t *testing.T) {
 		if got := listed([]string{"1", "2", "3", "4", "5", "6", "7", "8"}[:n]); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
+	}
+}
+
+// An explanation for a client asks Codex for its models, if the policy has only patterns.
+func TestExplainAsksForModels(t *testing.T) {
+	w := newAgentWorld(t, func(cfg *config.Policy) { cfg.Models = []string{"gpt-5*"} })
+	w.start()
+	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"turn/start","params":{"threadId":"t","input":[],"model":"o9"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := make(chan Explanation)
+	go func() { explained <- w.g.ExplainWithModels(t.Context(), m) }()
+	w.answer("model/list", `{"limit":1000}`, `"result":{"data":[{"id":"gpt-5.5","model":"gpt-5.5","isDefault":true}]}`)
+	if e := <-explained; e.Decision.Err != nil || !strings.Contains(string(e.Decision.Message), `"model":"gpt-5.5"`) {
+		t.Errorf("Codex gets %s, error %v", e.Decision.Message, e.Decision.Err)
 	}
 }

@@ -162,12 +162,12 @@ func (h *Hello) response() []byte {
 }
 
 // handler returns a handler that replies in place of Codex to clients that know the bridge.
-func (h *Hello) handler(f func(*bridge.ClientMessage) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
-	return func(_ context.Context, msg *bridge.ClientMessage) *rpc.Error {
+func (h *Hello) handler(f func(context.Context, *bridge.ClientMessage) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(ctx context.Context, msg *bridge.ClientMessage) *rpc.Error {
 		if !h.KnowsBridge() || msg.Kind != rpc.Request {
 			return nil
 		}
-		result, err := f(msg)
+		result, err := f(ctx, msg)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (h *Hello) KnowsBridge() bool {
 	return h.known.Load()
 }
 
-func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
+func (h *Hello) status(context.Context, *bridge.ClientMessage) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
@@ -275,7 +275,7 @@ func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMes
 
 // explain returns what the policy would do now with {message: …}, or with the shell command {command,
 // cwd?, threadId?}.
-func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
+func (h *Hello) explain(ctx context.Context, msg *bridge.ClientMessage) (any, *rpc.Error) {
 	message := msg.Params.Get("message")
 	if command, ok := msg.Params.Get("command").Text(); ok && !message.Exists() {
 		cwd, _ := msg.Params.Get("cwd").Text()
@@ -289,7 +289,7 @@ func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message: %v", err)
 	}
-	return h.guard.Explain(m, nil), nil
+	return h.guard.ExplainWithModels(ctx, m), nil
 }
 
 func encode(v any) json.RawMessage {
