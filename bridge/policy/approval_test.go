@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
@@ -84,6 +85,27 @@ func TestForkKeepsApprovalBesideOverlay(t *testing.T) {
 		}
 		if got := string(m.Params.Get("approvalPolicy").Raw()); got != sent {
 			t.Errorf("%s: Codex gets %q", stored, got)
+		}
+	}
+}
+
+// In a project that the user's configuration marks untrusted, Codex asks about each command, also where
+// the policy leaves trust to Codex.
+func TestDefaultApprovalOfUntrustedProject(t *testing.T) {
+	for _, trust := range []string{"codex", "user", "never"} {
+		cfg, st := contract(), state()
+		cfg.ProjectTrust, cfg.Approval = trust, []string{"never"}
+		st.Thread = nil
+		defaults, err := policy.ParseDefaults(value(t, `{"config":{"projects":{"/code/proj":{"trust_level":"untrusted"}}},"layers":[{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{"projects":{"/code/proj":{"trust_level":"untrusted"}}}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Defaults = defaults
+		if trust == "codex" {
+			defaults.Cwd = "/code/proj"
+		}
+		if d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st); d.Err == nil || !strings.Contains(d.Err.Message, "untrusted") {
+			t.Errorf("%s: Codex gets %s, error %v", trust, d.Message, d.Err)
 		}
 	}
 }

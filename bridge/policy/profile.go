@@ -146,8 +146,9 @@ func (c *decider) decideProfile([]string) {
 	stays := loaded && !c.st.Unsubscribed // Codex keeps the thread's sandbox
 	f, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
 	to := c.level
+	named := c.userSandbox && !isUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
 	switch d := c.st.Defaults; {
-	case c.sent.Sandbox != "":
+	case c.sent.Sandbox != "" || named:
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
 		c.needsStoredSandbox = true
 		return
@@ -194,7 +195,7 @@ func (c *decider) decideProfile([]string) {
 	if to == workspaceWrite {
 		f.readOnly = false
 		switch d := c.st.Defaults; {
-		case d == nil || own || !c.spec.startsThread && c.sent.Sandbox == "":
+		case d == nil || own || !c.spec.startsThread && c.sent.Sandbox == "" && !named:
 		case c.userSandbox:
 			f = profileVariant{network: user != nil && user.networkOn}
 		case !c.builtinProfile:

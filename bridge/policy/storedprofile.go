@@ -51,6 +51,10 @@ func (c *decider) restores() bool {
 // withStored adds to u what the stored profile denies and u does not. u may be nil.
 func (c *decider) withStored(u *UserProfile) *UserProfile {
 	s := c.st.Stored
+	if f, own := parseProfileName(s.Name); own && f.readOnly && !s.ReadsRoot && (u == nil || u.base != "") {
+		// The bridge repeated a profile of the user's that lets commands read only what it names.
+		return &UserProfile{Name: s.Name, Problem: "it lets commands read only some folders; resume the thread with the permissions profile with which it was opened"}
+	}
 	var missing []string
 	for _, at := range s.Denied {
 		ours := slices.ContainsFunc(c.st.Sensitive, func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge

@@ -25,12 +25,25 @@ func (c *decider) decideThreadSandbox([]string) {
 		c.decideProfileName(profile)
 	case c.overlayReadOnly:
 		c.setMode(readOnly, ruleSandbox, askedByConfig)
-	case c.overlayWorkspace && c.p.maxLevel == fullAccess: // else no thread has more
-		to, _, reason := c.allowedLevel(workspaceWrite)
-		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
+	case c.overlayWorkspace:
+		c.decideOverlayWorkspace()
 	default:
 		c.decideOmittedSandbox()
 	}
+}
+
+// decideOverlayWorkspace decides about a request whose overlay asks for workspace-write.
+//
+// Measured with Codex 0.169: of one overlay, default_permissions counts before sandbox_mode.
+func (c *decider) decideOverlayWorkspace() {
+	to, _, reason := c.allowedLevel(workspaceWrite)
+	if to != workspaceWrite || !c.params.Get("config").Get(defaultPermissionsKey).Is(builtinProfiles[workspaceWrite]) {
+		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
+		return
+	}
+	c.builtinProfile = true
+	c.setField(permissionsKey, jsonString(builtinProfiles[workspaceWrite]), ruleSandbox, askedByConfig)
+	c.setLevel(to)
 }
 
 func (c *decider) decideMode(v rpc.Value) {

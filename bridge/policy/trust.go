@@ -65,11 +65,11 @@ func (c *decider) decideTrust([]string) {
 	if !ok {
 		return
 	}
+	c.trust = c.userTrust(folder)
 	if c.p.trust == trustCodex {
 		c.configCwd = folder
 		return
 	}
-	c.trust = c.userTrust(folder)
 	if c.p.trust == trustUser && c.trust == trusted {
 		c.configCwd = folder
 	}

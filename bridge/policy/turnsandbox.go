@@ -52,19 +52,21 @@ func (c *decider) decideTurnSandbox([]string) {
 }
 
 // decideUserTurn decides about a turn that names a profile of the user's, or the bridge's profile in
-// its place, and reports whether it did.
+// its place, and reports whether it did. It refuses the turn if the bridge's profile does not have what
+// the named one denies.
 func (c *decider) decideUserTurn(name string) (decided bool) {
 	t := c.st.Thread
-	if t == nil || t.Profile.User == "" {
-		return false
-	}
-	if f, own := parseProfileName(name); own && f.readOnly {
+	if f, own := parseProfileName(name); own && f.readOnly && t != nil && t.Profile.User != "" {
 		c.readOnlyTurn = true
 		return true
 	}
 	switch {
 	case !namesUserProfile(name):
 		return false
+	case t == nil || t.Profile.User == "":
+		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread does not have what the permissions profile "+name+" denies",
+			"open another thread with the profile, or name a builtin one")
+		return true
 	case name != t.Profile.User:
 		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread has what the permissions profile "+t.Profile.User+" denies, not "+name,
 			"open another thread with the profile")

@@ -281,3 +281,29 @@ func TestSandboxKey(t *testing.T) {
 		}
 	}
 }
+
+// A resume that names the user's profile gets it, and not the thread's looser sandbox. One that would
+// restore the bridge's form of a profile whose commands read only some folders is refused, since that
+// form does not say which.
+func TestResumedThreadHasNamedProfile(t *testing.T) {
+	cfg, st := contract(), state()
+	cfg.Sandbox = "danger-full-access"
+	st.Defaults = codexDefaults(t, guardedProfile)
+	st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "danger-full-access"}
+	st.Stored = &policy.StoredProfile{}
+	for _, method := range []string{"thread/resume", "thread/fork"} {
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","permissions":"mine"}}`), st)
+		if d.Err != nil || !strings.Contains(string(d.Message), `"permissions":"codex-bridge"`) || strings.Contains(string(d.Message), "danger-full-access") {
+			t.Errorf("%s: Codex gets %s, error %v", method, d.Message, d.Err)
+		}
+		for readsRoot, refused := range map[bool]bool{true: false, false: true} {
+			stored := st
+			stored.Stored = &policy.StoredProfile{Name: "codex-bridge-read-only", ReadsRoot: readsRoot}
+			stored.StoredSandbox = &policy.SandboxSettings{Mode: "read-only"}
+			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"}}`), stored)
+			if (d.Err != nil) != refused {
+				t.Errorf("%s, reads all %v: Codex gets %s, error %v", method, readsRoot, d.Message, d.Err)
+			}
+		}
+	}
+}
