@@ -90,7 +90,7 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 		return codex.Command{}, err
 	}
 	args, _, err := applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
-	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
+	return codex.Command{Path: path, Args: args, Env: codexEnviron(cfg)}, err
 }
 
 func newWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {

@@ -72,7 +72,7 @@ func runAsCodex(args []string) error {
 	command := codex.Command{
 		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv)),
+		Env:  codexEnviron(cfg),
 	}
 	if err := keepTrustList(cfg); err != nil {
 		return err

@@ -198,7 +198,7 @@ func serveCommand(cfg *config.Config, overrides []string, record *ledger, log *s
 	if command.Path, err = codex.Find(cfg.Codex.Command); err != nil {
 		return command, nil, err
 	}
-	command.Env = codex.Environ(os.Environ(), cfg.Codex.Env, append(slices.Clip(cfg.Codex.EnvRemove), ownCodexEnv))
+	command.Env = codexEnviron(cfg)
 	command.Args, notices, err = applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, overrides, []string{argv.AppServer}), len(cfg.Codex.Args), record, log)
 	return command, notices, err
 }

@@ -42,7 +42,7 @@ func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
 		return nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry", "error", err) }))
-	client, err := telemetry.NewCollector(endpoint, telemetry.ParseHeaders(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")))
+	client, err := telemetry.NewCollector(endpoint, telemetry.ParseHeaders(os.Getenv(envHeaders)))
 	if err != nil {
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil

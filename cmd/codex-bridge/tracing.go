@@ -64,7 +64,7 @@ func secrets(cfg *config.Config) []string {
 			environ = append(environ, "PASSWORD="+password)
 		}
 	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", envLogsHeaders} {
+	for _, name := range []string{envHeaders, envLogsHeaders} {
 		for _, value := range telemetry.ParseHeaders(os.Getenv(name)) {
 			words := strings.Fields(value) // for example "Bearer", which is no secret
 			if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
