@@ -96,8 +96,8 @@ func userText(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	t := text(item.Content)
-	// Codex 0.169.0 adds these before and between the user's messages.
-	for _, tag := range []string{"<environment_context>", "<turn_aborted>"} {
+	// Codex 0.169.0 adds these before, between and after the messages of the user.
+	for _, tag := range []string{"<environment_context>", "<turn_aborted>", "<subagent_notification>"} {
 		if strings.HasPrefix(t, tag) {
 			return "", false
 		}
