@@ -134,6 +134,8 @@ func (c *decider) restoredApproval() (v rpc.Value, known bool) {
 	case text == nil && !c.st.UnknownThread:
 		c.needsStoredApproval = true
 		return rpc.Value{}, false
+	case text == nil && c.p.requiresUntrusted() && !c.p.gate:
+		text = jsonString("untrusted") // a refusal would hide Codex's own error
 	case text == nil:
 		return parseApproval(nil), true
 	case string(text) == "null":
