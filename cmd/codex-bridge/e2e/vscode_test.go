@@ -61,7 +61,14 @@ func TestVSCode(t *testing.T) {
 		held[name] = make(chan struct{})
 		return scripted.Paused{Until: held[name]}
 	}
+	var many strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&many, "*** Add File: many/part%d/file%03d.txt\n+one\n", i%5, i)
+	}
 	w.model.Add(
+		scripted.Step{When: "change many files", Reply: scripted.Reply{scripted.CustomCall{
+			Tool: "apply_patch", Input: "*** Begin Patch\n" + many.String() + "*** Delete File: many-old.txt\n*** End Patch\n",
+		}}},
 		scripted.Step{When: "tell me slowly", Reply: scripted.Reply{hold("stream")}},
 		scripted.Step{When: "show me markdown", Reply: scripted.Reply{scripted.Text(markdown)}},
 		scripted.Step{When: "show me markdown again", Reply: scripted.Reply{scripted.Text(markdown)}},

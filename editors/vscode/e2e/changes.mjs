@@ -31,6 +31,38 @@ async function editBeforeAccept(p) {
 }
 
 export const changes = {
+  async "many files are grouped by folder, and drawn when a folder is opened"(p) {
+    writeFileSync(join(p.code.workspace, "many-old.txt"), "old\n");
+    await p.toChat("New Thread");
+    await p.send("change many files");
+    await p.page.locator(".tab.active", { hasText: "Codex: 61 files" }).waitFor(); // it takes the focus
+    const request = p.request("Change these 61 files?");
+    await request.getByText("It can't be edited first, because it deletes or moves a file.").waitFor();
+    assert.equal(await request.getByRole("button", { name: "Edit…" }).count(), 0);
+    assert.deepEqual(await request.locator(".file").count(), 0);
+    const folder = request.locator("button.group", { hasText: "many/part3/" });
+    await folder.press("Enter");
+    await request.locator(".file", { hasText: "file003.txt" }).first().waitFor();
+    assert.equal(await request.locator(".file").count(), 12);
+    await p.seesFocus();
+    await folder.press("Enter");
+    assert.equal(await request.locator(".file").count(), 0);
+    await request.getByRole("button", { name: "Accept", exact: true }).click();
+    await p.idle();
+    const card = p.chat.locator("article.changes");
+    await card.getByRole("button", { name: "Show All Changes" }).waitFor();
+    const elements = await p.chat.locator("#log").evaluate((log) => log.querySelectorAll("*").length);
+    assert.ok(elements < 150, `${elements} elements`);
+    await card.locator("button.group", { hasText: "many/part1/" }).press("Enter");
+    await card.getByRole("button", { name: "Undo: many/part1/file001.txt" }).press("Enter");
+    await until("the file is undone", () => p.read("many/part1/file001.txt") === undefined);
+    await card.locator(".group .note", { hasText: "12 files, 1 undone" }).waitFor();
+    await p.seesFocus();
+    await p.widths("many", [200, 280, 400]);
+    await p.closeEditors();
+    await p.toChat();
+  },
+
   async "the changes of a turn are undone by hunk, and restored with the user's edits kept"(p) {
     const file = join(p.code.workspace, "control.txt");
     writeFileSync(file, lines());

@@ -89,8 +89,17 @@ export const chats = {
     await tab(/SAY: the first chat/).click();
     await p.sees(".assistant", "the first chat");
     await until("the draft is back", async () => (await p.prompt.inputValue()) === "a draft of the first");
+    const menu = p.chat.getByRole("combobox", { name: "Chats" });
+    await p.widths("tabs", [280, 400, 200]);
+    assert.ok(await menu.isHidden(), "there is room for tabs");
     await p.theme("Dark High Contrast", "hc-black");
     await p.width(200);
+    await menu.waitFor(); // tabs would have no readable title
+    assert.equal(await p.chat.getByRole("tab").count(), 0);
+    await menu.selectOption({ label: "in the second chat" });
+    await p.sees('.call[data-state="done"]', "echo second");
+    await menu.selectOption({ label: "SAY: the first chat" });
+    await p.sees(".assistant", "the first chat");
     await p.open("greeting.txt");
     await p.command("Codex Bridge: Add File to Chat");
     await p.chat.locator("#pick-model").click();

@@ -155,6 +155,19 @@ export class User {
     await until("the side bar has its width", async () => Math.abs((await bar.boundingBox()).width - wanted) < 20);
   }
 
+  /** Takes pictures of widths in a light and in a dark theme. Nothing is wider than the chat. */
+  async widths(name, widths) {
+    for (const [theme, mark] of [["Dark Modern", "vs-dark"], ["Light Modern", "vs"]]) {
+      await this.theme(theme, mark);
+      for (const width of widths) {
+        await this.width(width);
+        await this.fits();
+        await this.shot(`${name}-${mark}-${width}`);
+      }
+    }
+    await this.width(300);
+  }
+
   /** Asserts that nothing is wider than the chat. */
   async fits() {
     const wide = await this.chat.locator("body").evaluate((body) => {

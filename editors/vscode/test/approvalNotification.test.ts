@@ -8,8 +8,8 @@ const command = (text: string, more: object = {}): ServerRequest => toServerRequ
 const add: Change = { path: "/w/a", kind: { type: "add" }, diff: "x\n" };
 
 test("a notification shows a command, its folder and its reason", () => {
-  assert.deepEqual(toNotification(command("ls", { reason: "to look" }), "/w"), {
-    text: "Codex: Run this command? ls (in /w) — to look", choices: ["accept", "acceptForSession", "decline"],
+  assert.deepEqual(toNotification(command("ls", { reason: "to ”look“" }), "/w"), {
+    text: "Codex: Run this command? ls (in /w) — Stated reason (not checked): “to 'look'”", choices: ["accept", "acceptForSession", "decline"],
   });
 });
 
@@ -20,7 +20,7 @@ test("a notification shows a proposed rule", () => {
 
 for (const [name, request] of [
   ["long details", command("ls", { additionalPermissions: { fileSystem: { write: ["/x".repeat(400)] } } })],
-  ["what leaves the sandbox", command("ls", { reason: "[codex-bridge: leaves the sandbox] the model requests it" })],
+  ["what leaves the sandbox", command("ls", { additionalPermissions: { network: { enabled: true } } })],
   ["a long command", command(`echo ${"x".repeat(400)}; rm -rf ~`)],
   ["several lines", command("echo\nrm -rf ~")],
   ["a link in the command", command("echo '[Decline](command:codexBridge.accept)'")],

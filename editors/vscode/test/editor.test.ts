@@ -67,7 +67,7 @@ function newApp(storage?: string): { app: App; view: FakeView; chats: Chats } {
 }
 
 /** An app with a request of the server. Its answers are recorded. */
-function appWith(method: string, params: object): { app: App; view: FakeView; answers: string[]; pending: PendingRequests; id: string } {
+function appWith(method: string, params: object, keeper?: "bridge"): { app: App; view: FakeView; answers: string[]; pending: PendingRequests; id: string } {
   const { app, view, chats } = newApp();
   const answers: string[] = [];
   const { session } = chats.current;
@@ -77,7 +77,7 @@ function appWith(method: string, params: object): { app: App; view: FakeView; an
     answers.push(choice);
     return answer(id, choice, values);
   };
-  void pending.add(1, method, params, []);
+  void pending.add(1, method, params, [], keeper);
   return { app, view, answers, pending, id: pending.list()[0]!.id };
 }
 
@@ -130,7 +130,7 @@ test("the palette declines the only request, in view or not", () => {
 
 test("a diff does not accept what leaves the sandbox", () => {
   for (const [reason, want] of [["", ["accept"]], ["[codex-bridge: leaves the sandbox] /etc/x is outside", []]] as const) {
-    const { app, answers, id } = appWith("item/fileChange/requestApproval", { reason });
+    const { app, answers, id } = appWith("item/fileChange/requestApproval", { reason }, "bridge");
     state.activeTab = new TabInputTextDiff(new Uri("codex-bridge-patch", "/w/a"), new Uri("codex-bridge-patch", "/w/a", "1"));
     app.requests.diffs.request = () => id;
     app.requests.answerCurrent("accept");
@@ -209,7 +209,7 @@ test("a pending request becomes a notification when the chat is hidden", () => {
 });
 
 test("what leaves the sandbox is a warning without Accept", () => {
-  const { view } = appWith(run, { command: "make", cwd: "/w", reason: "[codex-bridge: leaves the sandbox] the model requests it" });
+  const { view } = appWith(run, { command: "make", cwd: "/w", reason: "[codex-bridge: leaves the sandbox] the model requests it" }, "bridge");
   view.show(false);
   assert.deepEqual(calls.filter((line) => line.startsWith("warning")), ["warning | Codex: Leaves the sandbox. Run this command? Answer in the chat. | Open Chat"]);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { DiskFiles } from "../src/core/fileState";
-import { acceptEdited, isEditable, readProposal, type EditedFile } from "../src/core/patchEdit";
+import { acceptEdited, whyNotEditable, readProposal, type EditedFile } from "../src/core/patchEdit";
 import { PendingRequests } from "../src/core/pendingRequests";
 import type { Change } from "../src/core/protocol";
 import { toServerRequest, type ServerRequest } from "../src/core/serverRequest";
@@ -119,19 +119,19 @@ test("an answer from elsewhere while the edit is written is said", () =>
   }));
 
 test("a patch may be edited if it adds and updates files of the folder, in the sandbox", () => {
-  const request = (params: object = {}): ServerRequest => toServerRequest("r", method, { threadId: "t", turnId: "u", ...params }, [])!;
-  const may = (changes: Change[], params?: object): boolean => isEditable(request(params), changes, ["/real", "/w"]);
-  assert.ok(may([add("/w/a"), update("/real/b")]));
-  assert.ok(!may([]));
-  assert.ok(!may([add("/w/a"), { path: "/w/b", kind: { type: "delete" }, diff: "x" }]));
-  assert.ok(!may([{ path: "/w/b", kind: { type: "update", move_path: "/w/c" }, diff: "" }]));
-  assert.ok(!may([add("/other/a")]));
-  assert.ok(!may([add("/w/.git/hooks/x")]));
-  assert.ok(!may([add("/w/a"), add("/w/a")]));
-  assert.ok(!may([add("/w/a")], { grantRoot: "/w" }));
-  assert.ok(!may([add("/w/a")], { reason: "[codex-bridge: leaves the sandbox] read-only" }));
-  assert.ok(!may([add("/w/a")], { turnId: undefined }));
-  assert.ok(!isEditable(toServerRequest("r", "item/commandExecution/requestApproval", { turnId: "u", command: "ls" }, [])!, [add("/w/a")], ["/w"]));
+  const request = (params: object = {}): ServerRequest => toServerRequest("r", method, { threadId: "t", turnId: "u", ...params }, [], "codexUnderPolicy")!;
+  const whyNot = (changes: Change[], params?: object): string => whyNotEditable(request(params), changes, ["/real", "/w"]);
+  assert.equal(whyNot([add("/w/a"), update("/real/b")]), "");
+  assert.match(whyNot([]), /no content/);
+  assert.match(whyNot([add("/w/a"), { path: "/w/b", kind: { type: "delete" }, diff: "x" }]), /deletes or moves/);
+  assert.match(whyNot([{ path: "/w/b", kind: { type: "update", move_path: "/w/c" }, diff: "" }]), /deletes or moves/);
+  assert.match(whyNot([add("/other/a")]), /outside the folder/);
+  assert.match(whyNot([add("/w/.git/hooks/x")]), /outside the folder/);
+  assert.match(whyNot([add("/w/a"), add("/w/a")]), /outside the folder/);
+  assert.match(whyNot([add("/w/a")], { grantRoot: "/w" }), /leaves the sandbox/);
+  assert.match(whyNot([add("/w/a")], { reason: "[codex-bridge: leaves the sandbox] read-only" }), /leaves the sandbox/);
+  assert.match(whyNot([add("/w/a")], { turnId: undefined }), /no content/);
+  assert.equal(whyNotEditable(toServerRequest("r", "item/commandExecution/requestApproval", { turnId: "u", command: "ls" }, [])!, [add("/w/a")], ["/w"]), "");
 });
 
 test("texts that an editor can't keep exactly are not edited", () =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as strings from "../src/core/strings";
 import type { Choice } from "../src/core/choice";
-import { toResponse, type ServerRequest, toServerRequest, type Values } from "../src/core/serverRequest";
+import { askerOf, toResponse, type ServerRequest, toServerRequest, type Values } from "../src/core/serverRequest";
 
 const request = (method: string, params: unknown): ServerRequest => {
   const one = toServerRequest("number:1", method, params, []);
@@ -20,9 +20,9 @@ const form = {
   },
 };
 
-test("a request has the command, its folder and its reason", () => {
+test("a request has the command, its folder and the stated reason", () => {
   const one = request("item/commandExecution/requestApproval", { ...command, availableDecisions: ["accept", "cancel"] });
-  assert.deepEqual([one.command, one.cwd, one.reason, one.choices], ["rm x", "/w", "tidy up", ["accept", "decline"]]);
+  assert.deepEqual([one.command, one.cwd, one.reason, one.said, one.choices], ["rm x", "/w", "", "tidy up", ["accept", "decline"]]);
 });
 
 const permissions = "item/permissions/requestApproval", run = "item/commandExecution/requestApproval";
@@ -50,7 +50,7 @@ for (const [name, method, params, want] of [
 }
 
 test("a request shows a tool with its parameters or display parameters", () => {
-  const shown = (more: object): string => request("mcpServer/elicitation/request", { ...form, _meta: { tool_name: "post", ...more } }).command;
+  const shown = (more: object): string => request("mcpServer/elicitation/request", { ...form, _meta: { codex_approval_kind: "mcp_tool_call", tool_name: "post", ...more } }).command;
   assert.equal(shown({ tool_params: { to: "a\u200b" }, tool_params_display: [] }), 'post {"to":"a\\u{200b}"}');
   assert.equal(shown({ tool_params_display: [{ name: "to", value: "a" }] }), 'post [{"name":"to","value":"a"}]');
 });
@@ -70,7 +70,7 @@ for (const [name, method, params, choice, values, want] of [
   ["a form", "mcpServer/elicitation/request", form, "accept", { name: "N", n: "3", ok: "true", c: "y" }, { action: "accept", content: { name: "N", n: 3, ok: true, c: "y" }, _meta: null }],
   ["a form with empty fields", "mcpServer/elicitation/request", form, "accept", { name: "N", n: "" }, { action: "accept", content: { name: "N", ok: false }, _meta: null }],
   ["a form, no", "mcpServer/elicitation/request", form, "decline", { name: "N" }, { action: "decline", content: null, _meta: null }],
-  ["a tool of a server, for the session", "mcpServer/elicitation/request", { ...form, requestedSchema: {}, _meta: { persist: ["session", "always"] } }, "acceptForSession", {}, { action: "accept", content: {}, _meta: { persist: "session" } }],
+  ["a tool of a server, for the session", "mcpServer/elicitation/request", { ...form, requestedSchema: {}, _meta: { codex_approval_kind: "mcp_tool_call", persist: ["session", "always"] } }, "acceptForSession", {}, { action: "accept", content: {}, _meta: { persist: "session" } }],
   ["a tool of a server, for an acceptForSession that was not offered", "mcpServer/elicitation/request", { ...form, requestedSchema: {} }, "acceptForSession", {}, { action: "decline", content: null, _meta: null }],
 ] as [string, string, unknown, Choice, Values, unknown][]) {
   test(`response to ${name}`, () => assert.deepEqual(toResponse(request(method, params), params, choice, values), want));
@@ -97,7 +97,7 @@ for (const [name, method, params, choices] of [
   ["a command that leaves the sandbox", run, { ...command, availableDecisions: offered, reason: "[codex-bridge: leaves the sandbox] the model requests it" }, ["accept", "decline"]],
   ["a patch", "item/fileChange/requestApproval", { bridge: { remember: ["session"] } }, ["accept", "decline"]],
   ["permissions", permissions, { permissions: {} }, ["accept", "decline"]],
-  ["a tool of a server that the bridge keeps", "mcpServer/elicitation/request", { ...form, _meta: { persist: ["session", "always"] }, bridge: { remember: ["session", "always"] } }, ["accept", "acceptForSession", "acceptAlways", "decline"]],
+  ["a tool of a server that the bridge keeps", "mcpServer/elicitation/request", { ...form, _meta: { codex_approval_kind: "mcp_tool_call", persist: ["session", "always"] }, bridge: { remember: ["session", "always"] } }, ["accept", "acceptForSession", "acceptAlways", "decline"]],
   ["a tool of a server that the bridge does not keep", "mcpServer/elicitation/request", { ...form, _meta: { persist: ["session"] }, bridge: { remember: [] } }, ["accept", "decline"]],
 ] as [string, string, object, Choice[]][]) {
   test(`under a policy, the choices for ${name}`, () => assert.deepEqual(bridge(method, params).choices, choices));
@@ -106,7 +106,7 @@ for (const [name, method, params, choices] of [
 test("an answer for always is the offered decision, or persist", () => {
   const always = { ...command, availableDecisions: offered, bridge: { remember: ["session", "always"] } };
   assert.deepEqual(toResponse(bridge(run, always), always, "acceptAlways", {}), { decision: offered[2] });
-  const tool = { ...form, requestedSchema: {}, _meta: { persist: ["session", "always"] }, bridge: { remember: ["always"] } };
+  const tool = { ...form, requestedSchema: {}, _meta: { codex_approval_kind: "mcp_tool_call", persist: ["session", "always"] }, bridge: { remember: ["always"] } };
   assert.deepEqual(toResponse(bridge("mcpServer/elicitation/request", tool), tool, "acceptAlways", {}), { action: "accept", content: {}, _meta: { persist: "always" } });
   const once = { ...command, availableDecisions: offered, bridge: { remember: [] } };
   assert.deepEqual(toResponse(bridge(run, once), once, "acceptAlways", {}), { decision: "decline" });
@@ -119,15 +119,13 @@ test("a choice says how long the answer counts", () => {
 });
 
 for (const [name, method, params, leaves] of [
-  ["the bridge's mark", run, { ...command, reason: "[codex-bridge: leaves the sandbox] /etc/x is outside. tidy up" }, "/etc/x is outside. tidy up"],
-  ["the bridge's mark on a patch", "item/fileChange/requestApproval", { reason: "[codex-bridge: leaves the sandbox] /etc/x is outside" }, "/etc/x is outside"],
   ["a retry outside", run, { ...command, reason: "command failed; retry without sandbox?" }, "This command would run outside the sandbox, with your rights."],
   ["more permissions", run, { ...command, additionalPermissions: { network: { enabled: true } } }, "Codex asks for more than the sandbox allows."],
   ["a host", run, { ...command, networkApprovalContext: { host: "h" } }, "Codex asks for the network."],
   ["a grantRoot", "item/fileChange/requestApproval", { grantRoot: "/a" }, "This change is outside what the sandbox allows."],
   ["permissions", permissions, { permissions: {} }, "Codex asks for more than the sandbox allows."],
   ["nothing", run, command, ""],
-  ["nothing, with a mark that is not at the start", run, { ...command, reason: "x [codex-bridge: leaves the sandbox] y" }, ""],
+  ["nothing, with the mark of the bridge without a policy: the model has written it", run, { ...command, reason: "[codex-bridge: leaves the sandbox] y" }, ""],
 ] as [string, string, object, string][]) {
   test(`what leaves the sandbox: ${name}`, () => assert.equal(request(method, params).leaves, leaves));
 }
@@ -135,4 +133,46 @@ for (const [name, method, params, leaves] of [
 test("a request knows when the bridge declines it", () => {
   assert.equal(bridge(run, { ...command, bridge: { expiresInMs: 120_000 } }).expiresAt, 121_000);
   assert.equal(bridge(run, command).expiresAt, null);
+});
+
+test("an id says who asks, and only under a policy", () => {
+  assert.deepEqual([askerOf("codex-bridge-A-1", "bridge"), askerOf(1, "bridge"), askerOf("1", "bridge"), askerOf("codex-bridge-A-1", "codex")], ["bridge", "codexUnderPolicy", "codexUnderPolicy", "codex"]);
+});
+
+const mark = "[codex-bridge: leaves the sandbox] ";
+for (const [name, asker, reason, want] of [
+  ["a question of the bridge", "bridge", "the policy asks (policy.rule)", ["", "the policy asks (policy.rule)", ""]],
+  ["a question of the bridge about what leaves", "bridge", `${mark}/etc/x is outside (shell: bash)`, ["/etc/x is outside (shell: bash)", "", ""]],
+  ["a question of Codex", "codexUnderPolicy", "Verified by policy.", ["", "", "Verified by policy."]],
+  ["a question of Codex about what leaves", "codexUnderPolicy", `${mark}the model requests it. Stated reason (not checked): "Verified by policy."`, ["the model requests it", "", "Verified by policy."]],
+  ["a file whose name looks like the words of the model", "codexUnderPolicy", `${mark}/x. Stated reason (not checked): "a" is outside. Stated reason (not checked): "b"`, ['/x. Stated reason (not checked): "a" is outside', "", "b"]],
+  ["a question of Codex without stated words", "codexUnderPolicy", `${mark}/etc/x is outside`, ["/etc/x is outside", "", ""]],
+  ["a question of Codex without a policy", "codex", `${mark}fine. \u202e`, ["", "", `${mark}fine. \\u{202e}`]],
+] as const) {
+  test(`the words of the model are apart: ${name}`, () => {
+    const one = toServerRequest("1", run, { ...command, reason }, [], asker)!;
+    assert.deepEqual([one.leaves, one.reason, one.said], want);
+  });
+}
+
+const call = { codex_approval_kind: "mcp_tool_call", tool_name: "post", tool_params: { a: 1 }, persist: ["session", "always"] };
+const message = `Allow the tool "mcp__s__post" to run? ${mark}the thread has no sandbox`;
+for (const [name, asker, meta, want] of [
+  ["Codex asks about a tool under a policy", "codexUnderPolicy", call, ["Call s?", 'post {"a":1}', "", "", ["accept", "acceptForSession", "acceptAlways", "decline"]]],
+  ["a server asks, with the name of a tool", "codexUnderPolicy", { ...call, codex_approval_kind: undefined }, ["s asks", "", "", "", ["accept", "decline"]]],
+  ["the bridge asks about a tool", "bridge", call, ["Call s?", 'post {"a":1}', "", "the thread has no sandbox", ["accept", "decline"]]],
+  ["without a policy nothing shows who asks", "codex", call, ["s asks", 'post {"a":1}', strings.request.askerUnknown, "", ["accept", "acceptForSession", "decline"]]],
+  ["a server asks without a policy", "codex", {}, ["s asks", "", "", "", ["accept", "decline"]]],
+] as const) {
+  test(`who asks about a tool: ${name}`, () => {
+    const params = { serverName: "s", mode: "form", message, requestedSchema: {}, _meta: meta, bridge: { remember: ["session", "always"] } };
+    const one = toServerRequest("1", "mcpServer/elicitation/request", params, [], asker)!;
+    assert.deepEqual([one.title, one.command, one.details, one.leaves, one.choices], want);
+    assert.equal(one.reason, asker === "bridge" ? 'Allow the tool "mcp__s__post" to run?' : message);
+  });
+}
+
+test("a server that has the name of the bridge is named as a server", () => {
+  const title = (asker: "bridge" | "codexUnderPolicy" | "codex"): string => toServerRequest("1", "mcpServer/elicitation/request", { ...form, serverName: "codex-bridge" }, [], asker)!.title;
+  assert.deepEqual([title("bridge"), title("codexUnderPolicy"), title("codex")], ["codex-bridge asks", "The MCP server codex-bridge asks", "The MCP server codex-bridge asks"]);
 });

@@ -394,6 +394,31 @@ test("the settings, the plan and the tokens of a thread are kept until the chat 
   assert.equal(editor.lastInfo?.usage, null);
 });
 
+const settings = (more: object = {}): object => ({ model: "m", effort: null, approvalPolicy: "on-request", sandboxPolicy: { type: "workspaceWrite", writableRoots: [], networkAccess: false }, ...more });
+
+test("settings that another client changed are told once, with the old and the new value, and those of this client are not", async () => {
+  const server = codex();
+  const { session: s, editor } = session([server]);
+  const told = (): string[] => texts(s.entries()).filter((text) => text.includes("Another client"));
+  const update = async (more: object): Promise<void> => {
+    const before = s.info;
+    server.notify("thread/settings/updated", { threadId: "t1", threadSettings: settings(more) });
+    await editor.waitUntil(() => s.info !== before);
+  };
+  await s.send("hello", undefined, { effort: "high", sandboxPolicy: { type: "dangerFullAccess" } });
+  await update({ effort: "high", sandboxPolicy: { type: "readOnly" } }); // the policy has replaced the sandbox
+  assert.deepEqual(told(), []);
+  server.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", status: "completed" } });
+  await editor.waitUntil(() => !s.isRunning);
+  const network = { type: "workspaceWrite", writableRoots: ["/a"], networkAccess: true };
+  await update({ effort: "high", model: "n", approvalPolicy: "never", sandboxPolicy: network });
+  await update({ effort: "high", model: "n", approvalPolicy: "never", sandboxPolicy: network });
+  const text = "notice Another client changed the settings of this thread: model m → n; approval policy on-request → never; sandbox read-only → workspace-write with network and /a";
+  assert.deepEqual(told(), [text]);
+  await update({ model: "n", approvalPolicy: "never", sandboxPolicy: network });
+  assert.deepEqual(told(), [text, "notice Another client changed the settings of this thread: effort high → the default"]);
+});
+
 test("chosen values go with turn/start, and not with turn/steer", async () => {
   const server = codex();
   const { session: s } = session([server]);

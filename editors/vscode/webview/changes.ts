@@ -3,7 +3,9 @@ import type { ChangesEntry, Decided, Entry, TurnFile, TurnHunk } from "../src/co
 import * as strings from "../src/core/strings";
 import type { ChangeAction } from "../src/view/messages";
 import { button, el } from "./dom";
+import { FileGroups } from "./fileGroups";
 import { fileRow } from "./fileRow";
+import { keepFocus, named } from "./focus";
 import type { EntryActions, View } from "./view";
 
 type Act = (action: ChangeAction, hunk?: number) => void;
@@ -16,21 +18,24 @@ export function changes(first: Entry, actions: EntryActions): View {
     update(entry);
     if (unfolded.has(index) && entry.files[index]!.parts.length === 0) actions.change(entry.id, index, "hunks");
   };
-  const file = (entry: ChangesEntry, one: TurnFile, index: number): HTMLElement[] => {
-    if (entry.phase !== "recorded") return [fileRow(one)];
+  const file = (entry: ChangesEntry, one: TurnFile, index: number, folder: string): HTMLElement[] => {
+    if (entry.phase !== "recorded") return [fileRow(one, { folder })];
     const act: Act = (action, hunk) => actions.change(entry.id, index, action, hunk);
     const parts = unfolded.has(index) ? [hunks(entry.id, one, index, act)] : [];
-    return [...row(one, index, act, unfolded.has(index), () => toggle(entry, index), partsId(entry.id, index)), ...parts];
+    return [...row(one, index, act, unfolded.has(index), () => toggle(entry, index), partsId(entry.id, index), folder), ...parts];
   };
+  let drawn = first;
+  const groups = new FileGroups(() => update(drawn));
   const update = (entry: Entry): void => {
     if (entry.kind !== "changes") return;
+    drawn = entry;
     const refocus = keepFocus(node);
     const title = titleOf(entry);
     const all = (text: string, action: ChangeAction): HTMLElement => named(button(text, "secondary", () => actions.change(entry.id, -1, action)), action);
     node.setAttribute("aria-label", title);
     node.replaceChildren(
       el("h3", {}, title),
-      ...entry.files.flatMap((one, i) => file(entry, one, i)),
+      ...groups.rows(entry.files, (one, i, folder) => file(entry, one, i, folder), decidedCounts),
       ...entry.uncovered.map((path) => el("p", { class: "note" }, strings.changes.notCovered(path))),
       ...(entry.phase === "unrecorded" ? [el("p", { class: "note" }, strings.changes.notRecorded)] : []),
       ...(entry.phase === "recorded" && entry.files.length > 0 ? [el("div", { class: "row" }, all(strings.changes.showAll, "all"), all(strings.changes.restore, "restore"))] : []),
@@ -50,7 +55,13 @@ const partsId = (entry: string, index: number): string => `${entry}-${index}`;
 
 const decided = (state: Decided): string => (state === "kept" ? strings.changes.kept : state === "undone" ? strings.changes.isUndone : "");
 
-function row(file: TurnFile, index: number, act: Act, isUnfolded: boolean, toggle: () => void, parts: string): HTMLElement[] {
+/** Returns how many files of a closed folder are kept and undone. */
+function decidedCounts(files: TurnFile[]): string {
+  const count = (state: Decided): number => files.filter((file) => file.state === state).length;
+  return (["kept", "undone"] as const).filter((state) => count(state) > 0).map((state) => `${count(state)} ${decided(state)}`).join(", ");
+}
+
+function row(file: TurnFile, index: number, act: Act, isUnfolded: boolean, toggle: () => void, parts: string, folder: string): HTMLElement[] {
   const { openDiff, keep, undo, hunks, actionOn } = strings.changes;
   const one = (text: string, name: string, click: () => void): HTMLElement => named(button(text, "secondary", click, actionOn(text, file.path)), `${index}-${name}`);
   const decide = file.state === "" ? [one(keep, "keep", () => act("keep")), one(undo, "undo", () => act("undo"))] : [];
@@ -58,7 +69,7 @@ function row(file: TurnFile, index: number, act: Act, isUnfolded: boolean, toggl
   unfold.setAttribute("aria-expanded", String(isUnfolded));
   if (isUnfolded) unfold.setAttribute("aria-controls", parts);
   const buttons = [one(openDiff, "diff", () => act("diff")), ...decide, ...(file.hunks > 0 ? [unfold] : [])];
-  return [fileRow(file, "", [decided(file.state), file.note].filter(Boolean).join(", ")), el("div", { class: "row" }, ...buttons)];
+  return [fileRow(file, { note: [decided(file.state), file.note].filter(Boolean).join(", "), folder }), el("div", { class: "row" }, ...buttons)];
 }
 
 function hunks(entry: string, file: TurnFile, index: number, act: Act): HTMLElement {
@@ -81,21 +92,4 @@ function hunk(file: TurnFile, part: TurnHunk, name: string, act: Act): HTMLEleme
     ...(part.more > 0 ? [el("p", { class: "note" }, moreLines(part.more))] : []),
     ...(part.state === "" ? [el("div", { class: "row" }, one(keep, "keep"), one(undo, "undo"))] : []),
   );
-}
-
-function named(node: HTMLElement, name: string): HTMLElement {
-  node.dataset["change"] = name;
-  return node;
-}
-
-/** Returns a function that gives the focus back after a redraw: to the same button, else to the next one that is still there. */
-function keepFocus(node: HTMLElement): () => void {
-  const buttons = (): HTMLElement[] => [...node.querySelectorAll<HTMLElement>("[data-change]")];
-  const names = buttons().map((one) => one.dataset["change"]);
-  const at = node.contains(document.activeElement) ? names.indexOf((document.activeElement as HTMLElement).dataset["change"]) : -1;
-  if (at < 0) return () => undefined;
-  return () => {
-    const now = new Map(buttons().map((one) => [one.dataset["change"], one]));
-    [...names.slice(at), ...names.slice(0, at).reverse()].map((name) => now.get(name)).find((one) => one !== undefined)?.focus();
-  };
 }

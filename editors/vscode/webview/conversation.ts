@@ -24,8 +24,8 @@ export class Log {
   constructor(private readonly actions: EntryActions) {
     this.node.addEventListener("scroll", () => {
       // Only the user scrolls up; new text and a new layout keep scrollTop.
-      const { scrollTop, scrollHeight, clientHeight } = this.node;
-      if (scrollHeight - scrollTop - clientHeight < 40) this.atEnd = true;
+      const { scrollTop } = this.node;
+      if (this.isAtEnd()) this.atEnd = true;
       else if (scrollTop < this.top) this.atEnd = false;
       this.top = scrollTop;
     });
@@ -45,6 +45,8 @@ export class Log {
 
   entry(entry: Entry): void {
     const existing = this.entries.get(entry.id);
+    // A card grows when the user opens a part of it, and they go on there.
+    if (existing?.view?.node.contains(document.activeElement)) this.atEnd = this.isAtEnd();
     if (!existing) {
       this.node.querySelector(".welcome")?.remove();
       this.node.append(this.draw(entry));
@@ -86,6 +88,11 @@ export class Log {
   lastWords(): string {
     const text = [...this.node.querySelectorAll("article.assistant")].at(-1)?.textContent ?? "";
     return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  }
+
+  private isAtEnd(): boolean {
+    const { scrollTop, scrollHeight, clientHeight } = this.node;
+    return scrollHeight - scrollTop - clientHeight < 40;
   }
 
   scrollToEnd(): void {

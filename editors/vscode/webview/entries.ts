@@ -1,11 +1,14 @@
 // Creates an element for each entry of the conversation, and updates it in place.
 import type { Entry, NoticeAction, State } from "../src/core/entry";
 import type { Decision } from "../src/core/policy";
+import { maxFlat } from "../src/core/fileGroups";
 import * as strings from "../src/core/strings";
 import { changes } from "./changes";
 import { button, el } from "./dom";
+import { FileGroups } from "./fileGroups";
 import { fileRow } from "./fileRow";
 import { withFiles } from "./files";
+import { keepFocus } from "./focus";
 import { Markdown } from "./markdown";
 import type { EntryActions, View } from "./view";
 
@@ -206,13 +209,20 @@ function call(first: Entry): View {
 
 function patch(first: Entry): View {
   const node = el("article", { class: "patch" });
+  let drawn = first;
+  const groups = new FileGroups(() => update(drawn));
   const update = (entry: Entry): void => {
     if (entry.kind !== "patch") return;
     node.dataset["state"] = entry.state;
     node.setAttribute("aria-label", strings.chat.patchIs(stateLabels[entry.state]));
+    drawn = entry;
+    const isGrouped = entry.files.length > maxFlat;
     const mark = el("span", { class: "mark", role: "img", label: stateLabels[entry.state] }, marks[entry.state]);
     const note = entry.state === "declined" ? stateLabels.declined : "";
-    node.replaceChildren(...entry.files.map((file, i) => fileRow(file, i === 0 ? mark : "", i === 0 ? note : "")));
+    const refocus = keepFocus(node);
+    const rows = groups.rows(entry.files, (file, i, folder) => [fileRow(file, isGrouped || i > 0 ? { folder } : { mark, note })]);
+    node.replaceChildren(...(isGrouped ? [el("p", { class: "summary" }, mark, strings.files.count(entry.files.length), ...(note ? [`, ${note}`] : []))] : []), ...rows);
+    refocus();
   };
   update(first);
   return { node, update, append: () => undefined, draw: () => undefined };

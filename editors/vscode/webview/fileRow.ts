@@ -1,5 +1,6 @@
 // The row of a changed file in a card.
 import type { FileChange } from "../src/core/entry";
+import type { Counted } from "../src/core/fileGroups";
 import * as strings from "../src/core/strings";
 import { relativePath } from "../src/core/text";
 import { el } from "./dom";
@@ -11,18 +12,27 @@ export function setFolder(path: string): void {
   folder = path;
 }
 
-const displayPath = (path: string): string => relativePath(folder, path);
+/** Returns a path as a card shows it. */
+export const displayPath = (path: string): string => relativePath(folder, path);
 
 const verbs: Record<FileChange["kind"], string> = strings.chat.kinds;
 
-export function fileRow(file: FileChange, mark: Node | string = "", note = ""): HTMLElement {
+/** Returns the numbers of added and removed lines. */
+export function counts({ added, removed }: Counted): HTMLElement[] {
+  return [
+    el("span", { class: "added", label: strings.chat.added(added) }, `+${added}`),
+    el("span", { class: "removed", label: strings.chat.removed(removed) }, `−${removed}`),
+  ];
+}
+
+/** Returns the row of a file. folder: the one whose group has the row; its name is left out. */
+export function fileRow(file: FileChange, { mark = "", note = "", folder = "" }: { mark?: Node | string; note?: string; folder?: string } = {}): HTMLElement {
   return el(
     "div",
     { class: "file", title: file.path },
     mark,
-    el("code", { class: "name" }, displayPath(file.path)),
-    el("span", { class: "added", label: strings.chat.added(file.added) }, `+${file.added}`),
-    el("span", { class: "removed", label: strings.chat.removed(file.removed) }, `−${file.removed}`),
+    el("code", { class: "name" }, relativePath(folder, displayPath(file.path))),
+    ...counts(file),
     el("span", { class: "note" }, note || verbs[file.kind]),
   );
 }

@@ -5,7 +5,7 @@ import type { Field, Values } from "../src/core/serverRequest";
 import type { ShownRequest } from "../src/view/messages";
 import * as strings from "../src/core/strings";
 import { button, el } from "./dom";
-import { fileRow } from "./fileRow";
+import { fileList } from "./fileGroups";
 
 export interface RequestActions {
   answer(id: string, choice: Choice, values: Values): void;
@@ -56,7 +56,7 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     node.append(pre);
   }
   if (request.details) node.append(el("pre", { class: "details" }, request.details));
-  for (const file of request.files) node.append(fileRow(file));
+  if (request.files.length > 0) node.append(fileList(request.files));
   if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, strings.request.inFolder, el("code", {}, request.cwd)));
   if (request.url) {
     const link = el("a", { title: request.url }, request.url);
@@ -67,6 +67,7 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     });
     node.append(el("p", {}, link));
   }
+  if (request.said) node.append(quotation(request.said));
   const inputs = request.fields.map((field) => input(request.id, field));
   node.append(...inputs.map((input) => input.node));
 
@@ -95,6 +96,7 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     row.append(button(strings.request.showDiff, "secondary", () => actions.diff(request.id)), edit, discard);
   }
   node.append(row);
+  if (request.whyNoEdit) node.append(el("p", { class: "note" }, request.whyNoEdit));
   showEdit(node, request);
   if (request.expiresAt !== null) node.append(countdown(node, request.expiresAt));
   node.addEventListener("submit", (event) => {
@@ -102,6 +104,13 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     answer(request.choices[0] ?? "decline");
   });
   return node;
+}
+
+/** Shows words of the model as what they are: a quotation, which is not checked. */
+function quotation(words: string): HTMLElement {
+  const quote = el("blockquote", {}, words);
+  quote.tabIndex = 0; // long words scroll
+  return el("figure", { class: "said" }, el("figcaption", {}, strings.request.said), quote);
 }
 
 /** Shows the time until the bridge declines. A screen reader hears it with the request, not each second. */

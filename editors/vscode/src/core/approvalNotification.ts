@@ -16,8 +16,9 @@ export function toNotification(request: ServerRequest, folder: string): Approval
   const what = whatOf(request, folder);
   const where = request.cwd ? ` (in ${request.cwd})` : "";
   const why = request.reason ? ` — ${request.reason}` : "";
+  const said = request.said ? ` — ${strings.request.said}: “${request.said.replace(/[“”"]/g, "'")}”` : "";
   const details = request.kind === "command" && request.details !== "" ? ` — ${request.details.replaceAll("\n", "; ")}` : "";
-  const text = strings.notification.approval(request.title, `${what}${where}${why}${details}`);
+  const text = strings.notification.approval(request.title, `${what}${where}${why}${details}${said}`);
   // VS Code renders [text](address) in a notification as a link, even one that runs a command.
   const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](");
   // Only the card shows why a request leaves the sandbox.

@@ -2,7 +2,7 @@
 import type { DeltaField } from "./entry";
 import type { Applied } from "./policy";
 import type { Change, Item, Turn } from "./protocol";
-import { type ThreadInfo, toPlan, toSettings, toUsage } from "./threadInfo";
+import { type ThreadInfo, toPlan, toUsage } from "./threadInfo";
 import type { Id } from "../rpc/peer";
 
 export type Notification =
@@ -12,6 +12,7 @@ export type Notification =
   | { type: "turnCompleted"; threadId: string; turnId: string; status: Turn["status"]; error: string }
   | { type: "turnDiff"; threadId: string; turnId: string; diff: string }
   | { type: "info"; threadId: string; info: Partial<ThreadInfo> }
+  | { type: "settings"; threadId: string; settings: unknown }
   | { type: "renamed"; threadId: string; name: string }
   | { type: "error"; threadId: string; text: string; willRetry: boolean }
   | { type: "warning"; threadId: string | null; text: string }
@@ -72,7 +73,7 @@ export function parseNotification(method: string, raw: unknown): Notification {
     case "thread/tokenUsage/updated":
       return { type: "info", threadId, info: { usage: toUsage(p.tokenUsage) } };
     case "thread/settings/updated":
-      return { type: "info", threadId, info: toSettings(p.threadSettings) };
+      return { type: "settings", threadId, settings: p.threadSettings };
     case "thread/name/updated":
       return { type: "renamed", threadId, name: p.threadName ?? "" };
     case "error":

@@ -27,13 +27,16 @@ function pathsIn(changes: Change[], roots: string[]): string[] | undefined {
 }
 
 /**
- * Reports whether the user may edit a patch: it adds and updates files of the folder, in the sandbox. roots: the names of
- * the folder. A file that moves or is deleted has no text to edit.
+ * Returns why the user can't edit a patch; "" if they can, or if the request has none. A patch can be edited if it adds and
+ * updates files of the folder, in the sandbox. roots: the names of the folder.
  */
-export function isEditable(request: ServerRequest, changes: Change[], roots: string[]): boolean {
+export function whyNotEditable(request: ServerRequest, changes: Change[], roots: string[]): string {
   const hasText = ({ kind }: Change): boolean => kind.type === "add" || (kind.type === "update" && !kind.move_path);
-  const isPlain = request.kind === "patch" && request.leaves === "" && request.turnId !== "" && request.choices.includes("accept");
-  return isPlain && changes.length > 0 && changes.every(hasText) && pathsIn(changes, roots) !== undefined;
+  if (request.kind !== "patch") return "";
+  if (request.leaves !== "") return strings.edit.whyNot.leaves;
+  if (changes.length === 0 || request.turnId === "" || !request.choices.includes("accept")) return strings.edit.whyNot.content;
+  if (!changes.every(hasText)) return strings.edit.whyNot.text;
+  return pathsIn(changes, roots) === undefined ? strings.edit.whyNot.outside : "";
 }
 
 /** Computes Codex's version of the files. Throws if an editor can't have exactly these texts. */

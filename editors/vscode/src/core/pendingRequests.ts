@@ -1,6 +1,6 @@
 // The requests of the server that wait for the user. Each gets exactly one response; a cancelled request is declined.
 import type { Choice } from "./choice";
-import { isComplete, type Keeper, type ServerRequest, toResponse, toServerRequest, type Values } from "./serverRequest";
+import { askerOf, isComplete, type Keeper, type ServerRequest, toResponse, toServerRequest, type Values } from "./serverRequest";
 import type { Change } from "./protocol";
 import type { Id } from "../rpc/peer";
 
@@ -56,7 +56,7 @@ export class PendingRequests {
   add(id: Id, method: string, params: unknown, changes: Change[], keeper: Keeper = "codex"): Promise<unknown> | undefined {
     // A restarted app-server reuses request ids. With its own key, an old notification can't answer a new request.
     const key = `request-${++count}`;
-    const request = toServerRequest(key, method, params, changes, keeper);
+    const request = toServerRequest(key, method, params, changes, askerOf(id, keeper));
     if (!request) return undefined;
     return new Promise((answer) => {
       this.pending.set(key, { request, id, params, changes, seen: false, answer });

@@ -21,6 +21,8 @@ export interface ServerRequest {
   command: string;
   cwd: string;
   reason: string;
+  /** Words of the model, which are not checked. They are shown as a quotation; "" if there are none. */
+  said: string;
   details: string;
   url: string;
   files: FileChange[];
@@ -36,6 +38,18 @@ export interface ServerRequest {
 
 /** The program that keeps an answer for longer than once: Codex itself, or a bridge that enforces a policy. */
 export type Keeper = "codex" | "bridge";
+
+/** The bridge asks under this name. An MCP server can have it, too. */
+const bridgeName = "codex-bridge";
+
+/** The program that asks: the bridge itself, Codex through a bridge that enforces a policy, or Codex without a policy. */
+export type Asker = "bridge" | "codexUnderPolicy" | "codex";
+
+/** Returns the program that asks. The id of a request of the bridge itself begins with its name; ids of Codex are numbers. */
+export function askerOf(id: unknown, keeper: Keeper): Asker {
+  if (keeper === "codex") return "codex";
+  return typeof id === "string" && id.startsWith(`${bridgeName}-`) ? "bridge" : "codexUnderPolicy";
+}
 
 interface Params {
   threadId?: string;
@@ -63,18 +77,40 @@ interface Params {
 
 /** The bridge begins the reason of a request that leaves the sandbox with this mark. */
 const leavesMark = "[codex-bridge: leaves the sandbox] ";
+/** Between the bridge's sentence and the model's words, which have no double quotes. */
+const statedMark = '. Stated reason (not checked): "';
 /** The end of Codex's reason for a command that failed in the sandbox (0.169.0). */
 const retrySuffix = "without sandbox?";
 
+/** Splits a reason into the sentence of the policy and the words of the model. Only a policy marks what leaves the sandbox. */
+function splitReason(reason: string, asker: Asker): { leaves: string; reason: string; said: string } {
+  if (asker !== "codex" && reason.startsWith(leavesMark)) {
+    const text = reason.slice(leavesMark.length);
+    const at = text.endsWith('"') ? text.lastIndexOf(statedMark) : -1;
+    return at < 0 ? { leaves: visible(text), reason: "", said: "" } : { leaves: visible(text.slice(0, at)), reason: "", said: visible(text.slice(at + statedMark.length, -1)) };
+  }
+  return asker === "bridge" ? { leaves: "", reason: visible(reason), said: "" } : { leaves: "", reason: "", said: visible(reason) };
+}
+
+const serverAsks = (server: string): string => (server === bridgeName ? strings.request.serverAsks(server) : strings.request.asks(server));
+
+/**
+ * Splits the message of a question about a tool, or of an MCP server. The bridge removes Codex's mark from a question that a
+ * server asks by itself, but only under a policy.
+ */
+function splitMessage(message: string, asker: Asker): { leaves: string; reason: string } {
+  const at = asker === "bridge" ? message.indexOf(leavesMark) : -1;
+  return at < 0 ? { leaves: "", reason: visible(message) } : { leaves: visible(message.slice(at + leavesMark.length)), reason: visible(message.slice(0, at).trimEnd()) };
+}
+
 /** Converts a request; undefined if the user can't answer this method. changes: the content of the patch, from its item. */
-export function toServerRequest(id: string, method: string, raw: unknown, changes: Change[], keeper: Keeper = "codex", now = Date.now()): ServerRequest | undefined {
+export function toServerRequest(id: string, method: string, raw: unknown, changes: Change[], asker: Asker = "codex", now = Date.now()): ServerRequest | undefined {
   const p = (raw ?? {}) as Params;
   const reason = p.reason ?? "";
-  const isMarked = reason.startsWith(leavesMark);
+  const keeper: Keeper = asker === "codex" ? "codex" : "bridge";
   const request: ServerRequest = {
     id, kind: "command", title: "", threadId: p.threadId ?? "", turnId: p.turnId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
-    reason: isMarked ? "" : visible(reason), details: "", url: "", files: [], fields: [], choices: [],
-    leaves: isMarked ? visible(reason.slice(leavesMark.length)) : "", keptMs: p.bridge?.rememberMs ?? 0,
+    ...splitReason(reason, asker), details: "", url: "", files: [], fields: [], choices: [], keptMs: p.bridge?.rememberMs ?? 0,
     expiresAt: p.bridge?.expiresInMs ? now + p.bridge.expiresInMs : null,
   };
   switch (method) {
@@ -121,12 +157,14 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
     case "mcpServer/elicitation/request": {
       request.kind = "form";
       const server = visibleValue(p.serverName ?? "");
-      request.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? strings.request.call(server) : strings.request.asks(server);
-      request.reason = visible(p.message ?? "");
-      if (p._meta?.tool_name) request.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
+      const isAboutTool = p._meta?.codex_approval_kind === "mcp_tool_call";
+      request.title = isAboutTool && asker !== "codex" ? strings.request.call(server) : asker === "bridge" ? strings.request.asks(server) : serverAsks(server);
+      Object.assign(request, splitMessage(p.message ?? "", asker));
+      if (isAboutTool && p._meta?.tool_name) request.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
+      if (isAboutTool && asker === "codex") request.details = strings.request.askerUnknown;
       request.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
       request.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => toField(name, property, p.requestedSchema?.required ?? []));
-      const persist = [p._meta?.persist].flat();
+      const persist = isAboutTool ? [p._meta?.persist].flat() : [];
       request.choices = choices(request, p, keeper, [...(persist.includes("session") ? ["acceptForSession"] : []), ...(persist.includes("always") ? ["acceptAlways"] : [])]);
       return request;
     }

@@ -16,6 +16,7 @@ import { openThread, readTurns } from "./opening";
 import { PendingRequests } from "./pendingRequests";
 import type { ServerRequest, Values } from "./serverRequest";
 import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
+import { SettingsWatch } from "./settingsWatch";
 import { noInfo, type ThreadInfo, toKebabCase, toSettings } from "./threadInfo";
 import { Transcript } from "./transcript";
 import { TurnCard } from "./turnCard";
@@ -37,6 +38,7 @@ export class Session {
   private readonly patchChanges = new Map<string, Change[]>();
   readonly transcript: Transcript;
   private readonly turnCard: TurnCard;
+  private readonly settingsWatch = new SettingsWatch();
   readonly pendingRequests: PendingRequests;
 
   constructor(
@@ -109,6 +111,7 @@ export class Session {
       if (running && (await steer(running))) return false;
       await this.snapshot(threadId, text);
       if (this.turnId && this.turnId !== running && (await steer(this.turnId))) return false; // another message was quicker
+      this.settingsWatch.request(params);
       this.began(threadId, (await peer.request<{ turn: { id: string } }>("turn/start", { ...common, ...params })).turn.id);
       return true;
     } catch (cause) {
@@ -268,6 +271,7 @@ export class Session {
     const { opened, key } = await openThread(this.host, this.connection, peer, before);
     const { thread } = opened;
     this.threadId = thread.id;
+    this.settingsWatch.opened(opened);
     this.setInfo({ ...noInfo, ...toSettings(opened) });
     this.setConversation({ key, threadId: thread.id });
     if (before) await this.history(peer, thread, shown);
@@ -303,6 +307,7 @@ export class Session {
   private leaveThread(): void {
     this.threadId = undefined;
     this.setTurn(undefined);
+    this.settingsWatch.opened(undefined);
     this.setInfo(noInfo);
     this.pendingRequests.declineAll(() => true);
     this.transcript.failRunning();
@@ -374,6 +379,9 @@ export class Session {
       case "info":
         this.setInfo({ ...this.info, ...notification.info });
         return;
+      case "settings":
+        this.settingsUpdated(notification.settings);
+        return;
       case "renamed":
         this.observer.title(notification.name);
         this.observer.threadsChanged();
@@ -384,8 +392,15 @@ export class Session {
     }
   }
 
+  private settingsUpdated(settings: unknown): void {
+    const changes = this.settingsWatch.updated(settings);
+    if (changes.length > 0) this.transcript.notice("info", strings.thread.changedElsewhere(changes));
+    this.setInfo({ ...this.info, ...toSettings(settings) });
+  }
+
   private completed(turnId: string, status: string, error: string): void {
     this.completedTurns.add(turnId);
+    this.settingsWatch.completed();
     if (this.turnId === turnId || this.rootTurnId === turnId || this.turnId === undefined) this.setTurn(undefined);
     this.pendingRequests.declineAll((request) => request.threadId === this.threadId);
     this.transcript.failRunning();
@@ -430,7 +445,7 @@ export class Session {
       return this.host.callTool(tool, input);
     }
     const { itemId = "", command, bridge } = (params ?? {}) as { itemId?: string; command?: string; bridge?: { answeredBy?: string } };
-    if (bridge?.answeredBy) {
+    if (bridge?.answeredBy && !this.connection.isPlain) {
       this.transcript.notice("info", strings.request.waitsElsewhere(visible(bridge.answeredBy), visibleValue(command ?? this.patchText(itemId))));
       return new Promise(() => undefined); // the other client's answer ends it
     }

@@ -73,6 +73,9 @@ export const request = {
   question: "Codex has a question",
   call: (server: string): string => `Call ${server}?`,
   asks: (server: string): string => `${server} asks`,
+  serverAsks: (server: string): string => `The MCP server ${server} asks`,
+  askerUnknown: "Without a policy, nothing shows whether Codex or the server asks this.",
+  said: "Stated reason (not checked)",
   grantRoot: (folder: string): string => `This lets Codex write below ${folder} for the session.`,
   nothing: "nothing",
   waits: "Codex waits for your answer.",
@@ -190,6 +193,7 @@ export const chat = {
 // Several chats
 export const chats = {
   list: "Chats",
+  otherWaits: "Another chat waits for your answer.",
   unnamed: "New chat",
   new: "New chat",
   close: (title: string): string => `Close ${title}`,
@@ -325,6 +329,13 @@ export const workingTree = {
 const maxNames = 20;
 const someNames = (names: string[]): string => [...names.slice(0, maxNames), ...(names.length > maxNames ? [`${names.length - maxNames} more`] : [])].join(", ") || "none";
 
+// The files of a card, by folder
+export const files = {
+  in: (folder: string): string => (folder === "" ? "this folder" : `${folder}/`),
+  count: (count: number): string => plural(count, "file"),
+  more: (count: number): string => `Show ${plural(count, "more file")}`,
+};
+
 // The changes of a turn
 export const changes = {
   title: (files: number): string => (files === 1 ? "1 file changed" : `${files} files changed`),
@@ -422,6 +433,12 @@ export const thread = {
   failed: (cause: string): string => `The thread can't be changed: ${cause}`,
   lost: (reason: string): string => `The previous thread can't be continued${reason}. This is a new thread.`,
   effectiveApproval: (is: string, set: string): string => `The effective approval policy is “${is}”; your settings have “${set}”.`,
+  settings: { model: "model", effort: "effort", approvalPolicy: "approval policy", sandbox: "sandbox" },
+  unset: "the default",
+  changedElsewhere: (changes: string[]): string => `Another client changed the settings of this thread: ${changes.join("; ")}`,
+  change: (name: string, from: string, to: string): string => `${name} ${from} → ${to}`,
+  withNetwork: (sandbox: string): string => `${sandbox} with network`,
+  withRoots: (sandbox: string, roots: string): string => `${sandbox} and ${roots}`,
   effectiveSandbox: (is: string, set: string): string => `The effective sandbox is “${is}”; your settings have “${set}”.`,
 };
 
@@ -562,6 +579,12 @@ export const edit = {
   notAccepted: (why: string): string => `Your version is not accepted: ${why}. The files are as before, and your text stays in the editor.`,
   notPending: "The request is over, so nothing was written. Your text stays in the editor.",
   answeredMeanwhile: "The request was answered elsewhere while your version was written. Compare the files with your text in the editor.",
+  whyNot: {
+    leaves: "It can't be edited first, because it leaves the sandbox.",
+    content: "It can't be edited first, because Codex sent no content.",
+    text: "It can't be edited first, because it deletes or moves a file.",
+    outside: "It can't be edited first, because it changes files outside the folder of the chat.",
+  },
   nothing: "No pending patch can be edited. A patch can be edited if it adds and changes files of the folder, in the sandbox.",
   toModel: (diff: string): string =>
     `I edited your patch before I accepted it. The files have the patch with my edits, so the tool reports a rejection. Do not apply the patch again. My edits of your version:\n\n${diff}`,

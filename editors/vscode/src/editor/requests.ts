@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Choice } from "../core/choice";
-import { isEditable } from "../core/patchEdit";
+import { whyNotEditable } from "../core/patchEdit";
 import type { ServerRequest } from "../core/serverRequest";
 import { visibleValue } from "../core/text";
 import type { Chat } from "../view/chat";
@@ -41,12 +41,14 @@ export class Requests {
   /** The requests of the shown chat first, those of the others with their name. */
   get shown(): ShownRequest[] {
     const { chats } = this.host;
-    return (chats?.requests() ?? []).map(({ chat, request }) => ({ ...request, chat: chat === chats?.current ? "" : chat.name, edit: this.editOf(chat, request) }));
+    return (chats?.requests() ?? []).map(({ chat, request }) => ({ ...request, chat: chat === chats?.current ? "" : chat.name, ...this.editOf(chat, request) }));
   }
 
-  private editOf(chat: OpenChat, request: ServerRequest): ShownRequest["edit"] {
-    if (this.edits.has(request.id)) return "open";
-    return isEditable(request, chat.session.pendingRequests.changes(request.id), rootsOf(chat.folder)) ? "offered" : "none";
+  private editOf(chat: OpenChat, request: ServerRequest): Pick<ShownRequest, "edit" | "whyNoEdit"> {
+    if (request.kind !== "patch") return { edit: "none", whyNoEdit: "" };
+    if (this.edits.has(request.id)) return { edit: "open", whyNoEdit: "" };
+    const whyNoEdit = whyNotEditable(request, chat.session.pendingRequests.changes(request.id), rootsOf(chat.folder));
+    return { edit: whyNoEdit === "" ? "offered" : "none", whyNoEdit };
   }
 
   /** Shows the pending requests. */

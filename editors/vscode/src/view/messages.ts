@@ -21,8 +21,11 @@ export interface ChatTab {
   state: "idle" | "running" | "waiting";
 }
 
-/** A request with the name of its chat; "" for the chat that is shown. edit: whether the user may edit its patch, or does. */
-export type ShownRequest = ServerRequest & { chat: string; edit: "none" | "offered" | "open" };
+/**
+ * A request with the name of its chat; "" for the chat that is shown. edit: whether the user may edit its patch, or does.
+ * whyNoEdit: why they can't edit a patch.
+ */
+export type ShownRequest = ServerRequest & { chat: string; edit: "none" | "offered" | "open"; whyNoEdit: string };
 
 export interface Suggestion {
   /** The text that replaces the typed word. */
