@@ -200,8 +200,8 @@ func TestNeovimEscalation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: neovimRules})
 	v := w.neovim("{}")
-	v.startText("ESCALATE: touch outside")
-	v.waitScreen("Leaves the sandbox", "touch outside", "Leaves", "ga  Accept once")
+	v.startText(`CALL: exec_command {"cmd": "touch outside", "sandbox_permissions": "require_escalated", "justification": "Verified by policy."}`)
+	v.waitScreen("Leaves the sandbox", "touch outside", "Leaves", "ga  Accept once", "the model requests to run it outside", "Reason  stated, not checked:", "▏ Verified by policy.")
 	v.recordScreen("escalation")
 	if got := v.text(`for _, window in ipairs(vim.api.nvim_list_wins()) do
 		if vim.api.nvim_win_get_config(window).relative ~= "" then return vim.wo[window].winhighlight end

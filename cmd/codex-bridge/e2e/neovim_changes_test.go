@@ -189,7 +189,7 @@ func TestNeovimChangesInChat(t *testing.T) {
 	if w.workspaceHasFile("escalated") || w.workspaceHasFile("old.txt") {
 		t.Error("another file changed")
 	}
-	v.waitLua("chat():find('### 1 file changed\\n\\nThere are no changes to keep or undo.', 1, true)")
+	v.waitLua("chat():find('### 1 file changed\\n\\nundone', 1, true)")
 }
 
 // Each chat has its own list of changes. A turn of one stops the undo of the other.

@@ -145,7 +145,7 @@ end`)
 		t.Errorf("kept %q, poem %q, new %q", kept, w.get("poem.txt"), w.get("deep/new.txt"))
 	}
 	v.startText("delete it")
-	v.waitScreen("gd  Show the diff")
+	v.waitScreen("gd  Show the diff", "not possible, because the patch deletes or")
 	if strings.Contains(v.Screen().Text(), "Edit, then accept") {
 		t.Error("a deletion can be edited")
 	}
@@ -154,7 +154,7 @@ end`)
   p.turnId = "t"
   return vim.iter(require("codex-bridge.requests.file_change").card(p, changes).choices):any(function(choice) return choice.name == "edit" end)
 end
-return { offers({}), offers({ grantRoot = "/" }), offers({ reason = "[codex-bridge: leaves the sandbox] x" }), offers({}, "/elsewhere") }`)
+return { offers({}), offers({ grantRoot = "/" }), offers({ bridge = {}, reason = "[codex-bridge: leaves the sandbox] x" }), offers({}, "/elsewhere") }`)
 	if got != "[true,false,false,false]" {
 		t.Errorf("offered inside, for a root, outside the sandbox, outside the folder: %s", got)
 	}

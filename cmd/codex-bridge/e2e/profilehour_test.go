@@ -76,14 +76,14 @@ func (s hourStep) check(w *world, want stepResult, asked int) {
 	}
 }
 
-// With each profile, the user of a real Neovim can do what the profile promises.
+// With each profile, the user of a real Neovim can do what the profile promises, also in a folder that Codex does not
+// trust.
 func TestNeovimUnderProfile(t *testing.T) {
 	t.Parallel()
 	for profile, results := range profileHours {
 		t.Run(profile, func(t *testing.T) {
 			t.Parallel()
 			w := hourWorld(t, profile, options{})
-			w.trustWorkspace()
 			v := w.neovim("{}")
 			for _, step := range hourSteps {
 				v.startText(step.Prompt)

@@ -350,7 +350,9 @@ local function update_lists(store, plans, undone)
   for _, plan in ipairs(undone and {} or plans) do
     local turn = latest[plans.thread]
     for _, file in ipairs(turn and not plan.reason and turn.files or {}) do
-      file.done = file.done or file.path == plan.path
+      if not file.done and file.path == plan.path then
+        file.done, file.outcome = true, "undone"
+      end
     end
   end
   M.refresh()

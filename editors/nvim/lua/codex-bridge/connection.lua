@@ -66,6 +66,12 @@ function Connection:supports(method)
   return self.bridge ~= nil and vim.tbl_contains(self.bridge.methods or {}, method)
 end
 
+-- Reports whether the program enforces a policy.
+function Connection:enforces()
+  local policy = self.bridge and self.bridge.policy
+  return policy ~= nil and policy.mode == "enforce"
+end
+
 -- Sends a request; callback(err, result) is called once. The transports call back on the main loop, in the order
 -- of the messages. Another vim.schedule would lose that order.
 -- Lua has one empty table for {} and []; params are always an object.

@@ -20,7 +20,8 @@ Conversation.__index = Conversation
 -- The fields: chat; thread { id, path, cwd, model, effort, sandbox, approvalPolicy, name }; loaded_on, the connection on which
 -- the thread is loaded; turn, the id of the running turn, and turn_started_at; is_interruptible: Codex sent turn/started,
 -- a turn can't be interrupted before; last_turn, the id of the last completed turn; stop_requested: the user stopped a
--- turn that is not interruptible yet; settings, which the next turn/start has; usage and plan of Codex.
+-- turn that is not interruptible yet; settings, which the next turn/start has, and watch for those of other clients; usage
+-- and plan of Codex.
 function M.new(host)
   return setmetatable({ host = host, chat = chats.new(), queue = {}, sending = false, settings = {} }, Conversation)
 end
@@ -75,6 +76,7 @@ local notifications = {
   end,
   ["turn/completed"] = function(self, p)
     self.last_turn, self.stop_requested = p.turn.id, nil
+    self.watch:completed()
     self.chat:flush()
     -- A command may run on after its turn; an interrupt or a failure ends it, without an item/completed.
     if p.turn.status ~= "completed" then
@@ -124,6 +126,10 @@ local notifications = {
   end,
   ["thread/settings/updated"] = function(self, p)
     local settings, thread = p.threadSettings, self.thread
+    local changes = self.watch:updated(settings)
+    if #changes > 0 then
+      self.chat:notice(S.changed_elsewhere:format(table.concat(changes, "; ")))
+    end
     thread.model, thread.effort, thread.approvalPolicy, thread.sandbox = settings.model, settings.effort, settings.approvalPolicy, settings.sandboxPolicy
     status.redraw()
   end,
@@ -158,6 +164,7 @@ function Conversation:set_thread(result)
   for _, name in ipairs({ "model", "sandbox", "approvalPolicy" }) do
     self.thread[name] = result[name]
   end
+  self.watch = require("codex-bridge.settings_watch").new(self.thread)
   status.redraw()
   status.emit("Thread", { threadId = self.thread.id, resumed = #(result.thread.turns or {}) > 0 })
 end
@@ -177,9 +184,27 @@ function Conversation:show_turns(turns)
   end
 end
 
+local read_only_folders = {} -- those of which the user knows
+
+-- Says once for each folder why a new thread can't write.
+function Conversation:explain_read_only()
+  local sandbox, folder = self.thread.sandbox, self.thread.cwd
+  if type(sandbox) == "table" and sandbox.type == "readOnly" and not read_only_folders[folder] and not self.host.connection:enforces() then
+    read_only_folders[folder] = true
+    self.chat:notice(S.read_only_folder)
+  end
+end
+
 function Conversation:start(callback)
   local connection = self.host.connection
   local params = vim.tbl_extend("keep", vim.deepcopy(config.current.thread), { cwd = vim.fn.getcwd() })
+  local overlay = params.config or {}
+  local is_chosen = params.sandbox ~= nil or params.permissions ~= nil or overlay.sandbox_mode ~= nil or overlay.default_permissions ~= nil
+  -- Codex opens a thread without a sandbox read-only, unless it trusts the folder, and it trusts a folder in which a client
+  -- opens a thread that can write. Under an enforced policy the bridge prevents that.
+  if not is_chosen and connection:enforces() then
+    params.sandbox = "workspace-write"
+  end
   if not connection:supports("bridge/tool/register") then
     params.dynamicTools = require("codex-bridge.tools").dynamic_tools()
   end
@@ -195,6 +220,9 @@ function Conversation:start(callback)
       self:show_turns(result.thread.turns)
     end
     policy.thread_opened(self.chat)
+    if not is_chosen and not (result.bridge and result.bridge.action == "resumed") then
+      self:explain_read_only()
+    end
     callback(nil)
   end)
 end
@@ -257,6 +285,9 @@ function Conversation:start_turn(method, params, callback)
       return callback(S.left_thread)
     end
     params = vim.tbl_extend("force", params, { threadId = id }, method == "turn/start" and settings or {})
+    if method == "turn/start" then
+      self.watch:request(settings)
+    end
     host.connection:request(method, params, function(err, result)
       if err then
         changes.not_started(id)

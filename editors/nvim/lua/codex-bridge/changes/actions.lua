@@ -17,7 +17,7 @@ end
 local function finish(turn, place, list)
   local file, hunk = place.file, place.hunk
   if not hunk then
-    file.done = true
+    file.done, file.outcome = true, list
   else
     file[list][hunk] = true
     local is_open = false
@@ -29,15 +29,35 @@ local function finish(turn, place, list)
   changes.refresh(turn.thread)
 end
 
+-- Reports whether a place is a folder, and says so.
+local function is_folder(place)
+  if place.folder then
+    vim.notify(S.is_folder:format(require("codex-bridge.config").current.keys.diff or "<CR>"), vim.log.levels.INFO)
+  end
+  return place.folder ~= nil
+end
+
 function M.accept(turn, place)
+  if is_folder(place) then
+    return
+  end
   finish(turn, place, "kept")
 end
 
+-- Compares a file or hunk; opens or closes a folder.
 function M.diff(turn, place)
+  if place.folder then
+    turn.open_folders = turn.open_folders or {}
+    turn.open_folders[place.folder] = not turn.open_folders[place.folder] or nil
+    return changes.refresh(turn.thread)
+  end
   require("codex-bridge.changes.diff").open(turn, place.file, place.hunk)
 end
 
 function M.decline(turn, place)
+  if is_folder(place) then
+    return
+  end
   local name = value(place.file.path)
   changes.undo(turn, place.file, place.hunk, function(err, plan)
     if err then

@@ -19,7 +19,8 @@ end
 
 -- Shows the diff of a running turn as the last block, so that it stays in view.
 function M.live(chat, turn_id, diff)
-  local list, id = lines.of_diff(diff), live_id(turn_id)
+  local id = live_id(turn_id)
+  local list, count = lines.of_diff(diff)
   if chat:has(id) and chat.live_diff == diff then
     return -- Codex sends the same one several times
   end
@@ -28,7 +29,7 @@ function M.live(chat, turn_id, diff)
   if #list > 0 then
     local shown = vim.list_slice(list, 1, MAX_LINES)
     shown[#shown + 1] = #list > MAX_LINES and S.more_files:format(#list - MAX_LINES) or nil
-    chat:start_block(id, title(#list), {})
+    chat:start_block(id, title(count), {})
     chat:set_body(id, shown)
     chat:set_state(id, S.until_now)
   end
@@ -40,7 +41,11 @@ function M.ended(chat, turn_id)
   chat:finish(live_id(turn_id))
 end
 
-local function keys_text()
+-- Returns the keys for a turn, or what became of it.
+local function state_text(turn)
+  if not vim.iter(turn.files):any(lines.is_open) then
+    return lines.outcome(turn)
+  end
   local keys = config.current.keys
   return S.block_keys:format(keys.accept or "-", keys.decline or "-", keys.diff or "-")
 end
@@ -51,7 +56,7 @@ function M.result(chat, turn)
     chat:remove(live_id(turn.id))
     chat:start_block(turn.name, title(#turn.files), {})
     chat:set_list(turn.name, lines.of_turn(turn, MAX_LINES))
-    chat:set_state(turn.name, keys_text())
+    chat:set_state(turn.name, state_text(turn))
     chat:finish(turn.name)
   end
 end
@@ -60,6 +65,7 @@ end
 function M.refresh(chat, turn)
   if chat:has(turn.name) then
     chat:set_list(turn.name, lines.of_turn(turn, MAX_LINES))
+    chat:set_state(turn.name, state_text(turn))
   end
 end
 

@@ -22,14 +22,38 @@ local function head_line(mark, path, added, removed)
   return ("%s %s  +%d -%d"):format(mark, value(path), added, removed)
 end
 
+-- Returns the numbers of added and removed lines of a file.
+local function count_lines(file)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(file.hunks or { file.added and file }) do
+    added, removed = added + hunk.added, removed + hunk.removed
+  end
+  return added, removed
+end
+
+local function count_text(count)
+  return (count == 1 and S.one_file or S.count_files):format(count)
+end
+
+-- Returns a folder of groups.lua with the number of its files.
+function M.folder_name(group)
+  return ("%s  %s"):format(group.folder == "" and S.this_folder or value(group.folder) .. "/", count_text(#group.files))
+end
+
+-- Returns the line of a folder.
+local function folder_line(group, is_open)
+  local added, removed = 0, 0
+  for _, file in ipairs(group.files) do
+    local more, less = count_lines(file)
+    added, removed = added + more, removed + less
+  end
+  return (is_open and S.open_folder or S.closed_folder):format(M.folder_name(group), added, removed)
+end
+
 local function head(file)
   local parts = {}
   if file.hunks then
-    local added, removed = 0, 0
-    for _, hunk in ipairs(file.hunks) do
-      added, removed = added + hunk.added, removed + hunk.removed
-    end
-    parts[1] = head_line(letter(file), file.path, added, removed)
+    parts[1] = head_line(letter(file), file.path, count_lines(file))
   else
     parts[1] = letter(file) .. " " .. value(file.path)
     parts[2] = S.sizes:format(#(file.before.data or ""), #(file.after.data or ""))
@@ -71,9 +95,42 @@ function M.is_open(file, hunk)
   return not (file.done or hunk and (file.undone[hunk] or file.kept[hunk]))
 end
 
+-- Returns what became of the files of a turn of which none needs a decision.
+function M.outcome(turn)
+  local counts = { undone = 0, kept = 0, part = 0 }
+  for _, file in ipairs(turn.files) do
+    local undone, kept = next(file.undone or {}) ~= nil, next(file.kept or {}) ~= nil
+    local outcome = file.outcome or (undone and kept and "part" or undone and "undone" or "kept")
+    counts[outcome] = counts[outcome] + 1
+  end
+  if #turn.files == 0 then
+    return S.none_to_undo
+  elseif counts.undone == #turn.files then
+    return S.all_undone
+  end
+  return counts.kept == #turn.files and S.all_kept or S.some_kept:format(counts.undone, counts.kept, counts.part)
+end
+
+-- Calls add_file(file) for each file. If there are many, they are grouped by folder: add_folder(group, is_open) comes before
+-- the files of each, and those of a closed folder are left out.
+local function each_file(files, open_folders, add_file, add_folder)
+  local groups = require("codex-bridge.groups").by_folder(files, function(file)
+    return file.path
+  end)
+  for _, group in ipairs(groups or { { files = files } }) do
+    local is_open = not groups or open_folders[group.folder] == true
+    if groups then
+      add_folder(group, is_open)
+    end
+    for _, file in ipairs(is_open and group.files or {}) do
+      add_file(file)
+    end
+  end
+end
+
 -- Returns the lines of a turn with changes: { turn, lines, places, marks, folds }. places: by line, { file, hunk }. marks: a
 -- list of { line, highlight }. folds: a list of { first, last, key }, a file with its hunks. Files that begin after max
--- lines are counted only.
+-- lines are counted only. The place of a folder is { folder }; turn.open_folders has the open ones.
 function M.of_turn(turn, max)
   local list = { turn = turn, lines = {}, places = {}, marks = {}, folds = {} }
   local place
@@ -85,10 +142,10 @@ function M.of_turn(turn, max)
     end
   end
   local omitted = 0
-  for _, file in ipairs(turn.files) do
-    if M.is_open(file) and max and #list.lines >= max then
+  local function add_file(file)
+    if max and #list.lines >= max then
       omitted = omitted + 1
-    elseif M.is_open(file) then
+    else
       local first = #list.lines + 1
       place = { file = file }
       add(head(file), "Directory")
@@ -103,12 +160,16 @@ function M.of_turn(turn, max)
       end
     end
   end
+  each_file(vim.tbl_filter(M.is_open, turn.files), turn.open_folders or {}, add_file, function(group, is_open)
+    place = { folder = group.folder }
+    add(folder_line(group, is_open), "Title")
+  end)
   place = nil
   if omitted > 0 then
     add(S.more_files:format(omitted), "Comment")
   end
   if #list.lines == 0 then
-    add(S.none_to_undo)
+    add(M.outcome(turn))
   end
   if turn.unfinished then
     add(S.unfinished, "WarningMsg")
@@ -119,7 +180,7 @@ function M.of_turn(turn, max)
   return list
 end
 
--- Returns a line for each file of a unified diff of git.
+-- Returns a line for each file of a unified diff of git, or if there are many, for each folder.
 function M.of_diff(diff)
   local files, file = {}, nil
   local old, new = 0, 0 -- lines that are left of the hunk
@@ -139,9 +200,13 @@ function M.of_diff(diff)
       old, new = tonumber(removed) or removed and 1 or 0, tonumber(added) or added and 1 or 0
     end
   end
-  return vim.tbl_map(function(one)
-    return head_line(one.mark, one.path, one.added, one.removed)
-  end, files)
+  local lines = {}
+  each_file(files, {}, function(one)
+    lines[#lines + 1] = head_line(one.mark, one.path, one.added, one.removed)
+  end, function(group)
+    lines[#lines + 1] = folder_line(group, false)
+  end)
+  return lines, #files
 end
 
 return M

@@ -53,10 +53,14 @@ function Card:render(choices_first)
     width = math.max(width, vim.fn.strdisplaywidth(row[1]))
   end
   self.indent = width + 2
-  local about, labels, keys = {}, {}, {}
+  local about, labels, keys, texts = {}, {}, {}, {}
   for _, row in ipairs(self.rows) do
     labels[#about] = #row[1]
-    vim.list_extend(about, row_lines(row[1], row[2], width))
+    local lines = row_lines(row[1], row[2], width)
+    for i = 1, row[3] and #lines or 0 do
+      texts[#about + i - 1] = row[3]
+    end
+    vim.list_extend(about, lines)
   end
   for _, choice in ipairs(self.choices) do
     local key = key_of(choice)
@@ -75,6 +79,9 @@ function Card:render(choices_first)
   vim.api.nvim_buf_clear_namespace(self.buf, ns, 0, -1)
   for row, length in pairs(labels) do
     vim.api.nvim_buf_set_extmark(self.buf, ns, row + offset, 0, { end_col = length, hl_group = "Comment" })
+  end
+  for row, highlight in pairs(texts) do
+    vim.api.nvim_buf_set_extmark(self.buf, ns, row + offset, self.indent, { end_row = row + offset + 1, hl_group = highlight })
   end
 end
 
@@ -239,9 +246,9 @@ function Card:finish(value)
   end
 end
 
--- Shows a card. options: title, highlight, rows (a list of { label, text }), choices (a list of { name, label, value };
--- name is that of the key), expires_at (in the time of vim.uv.now). done(value) is called once; nil if the user closes
--- the card.
+-- Shows a card. options: title, highlight, rows (a list of { label, text, highlight }, where the highlight of the text may be
+-- nil), choices (a list of { name, label, value }; name is that of the key), expires_at (in the time of vim.uv.now).
+-- done(value) is called once; nil if the user closes the card.
 function M.show(options, done)
   local self = setmetatable(vim.tbl_extend("force", { done = done, highlight = "FloatTitle" }, options), Card)
   self.buf = vim.api.nvim_create_buf(false, true)

@@ -57,7 +57,7 @@ end
 
 -- Returns the options of the card.
 function M.card(p)
-  local reason, leaves = describe.reason(p.reason)
+  local reason, leaves, said = describe.reason(p)
   local rows = {}
   local network = not p.command and p.networkApprovalContext
   rows[1] = { S.what, network and S.reach_network or describe.visible(p.command or "?") }
@@ -72,6 +72,9 @@ function M.card(p)
   end
   for _, text in ipairs(describe.command(p)) do
     rows[#rows + 1] = { S.grants_more, text }
+  end
+  if said then
+    rows[#rows + 1] = describe.quotation(said)
   end
   return {
     title = leaves and S.leaves_sandbox or network and S.asks_network or S.asks_command,

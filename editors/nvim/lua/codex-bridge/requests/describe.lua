@@ -160,20 +160,65 @@ function M.command_rule(words)
   return S.always_command:format(table.concat(vim.tbl_map(text, words), " "))
 end
 
--- The bridge begins the reason of a request that leaves the sandbox with this.
+-- The bridge begins the reason of a request that leaves the sandbox with MARK. STATED is between its sentence and the words
+-- of the model, which have no double quotes.
 local MARK = "[codex-bridge: leaves the sandbox] "
+local STATED = '. Stated reason (not checked): "'
 
--- Returns the reason of a request, and what the bridge says about the sandbox; each is nil if there is none.
-function M.reason(reason)
+-- Returns the position after the last occurrence of a text, and that before it; nil if there is none.
+local function find_last(text, part)
+  local first, last
+  local at = 1
+  while true do
+    local from, to = text:find(part, at, true)
+    if not from then
+      return last and last + 1, first and first - 1
+    end
+    first, last, at = from, to, from + 1
+  end
+end
+
+-- Reports whether a request of a tool call is the bridge's own. Under the gate Codex itself asks only about what leaves the
+-- sandbox, which the bridge marks, and about a host, more permissions or a part of a call.
+local function is_of_gate(p)
+  local about = require("codex-bridge.session").about()
+  local policy = about.bridge and about.bridge.policy or {}
+  return policy.gate == true and is_empty(p.networkApprovalContext) and is_empty(p.additionalPermissions) and is_empty(p.approvalId)
+    and (is_empty(p.kind) or p.kind == "command") and is_empty(p.permissions)
+end
+
+-- Returns the policy's reason for a request, what leaves the sandbox, and the words of the model; each is nil if there is
+-- none. Only under a policy, when requests have the member "bridge", the mark is the bridge's: a model can write it, too.
+function M.reason(p)
+  local reason = p.reason
   if type(reason) ~= "string" or reason == "" then
-    return nil, nil
+    return nil, nil, nil
+  elseif p.bridge and vim.startswith(reason, MARK) then
+    local text = reason:sub(#MARK + 1)
+    local after, before = find_last(text, STATED)
+    if after and vim.endswith(text, '"') and after < #text then
+      return nil, M.visible(text:sub(1, before)), M.visible(text:sub(after, -2))
+    end
+    return nil, M.visible(text), nil
+  elseif p.bridge and is_of_gate(p) then
+    return M.visible(reason), nil, nil
   end
-  local first, last = reason:find(MARK, 1, true)
-  if not first then
-    return M.visible(reason), nil
-  end
-  local before = vim.trim(reason:sub(1, first - 1))
-  return before ~= "" and M.visible(before) or nil, M.visible(reason:sub(last + 1))
+  return nil, nil, M.visible(reason)
+end
+
+-- Returns the message of a question of the bridge about a tool, and what leaves the sandbox; nil if it is not one.
+function M.tool_question(message)
+  local text, leaves = message:match('^(Allow the tool ".-" to run%?) %[codex%-bridge: leaves the sandbox%] (.*)$')
+  return text and M.visible(text), leaves and M.visible(leaves)
+end
+
+-- Returns the row of a card with words of the model, as a quotation.
+function M.quotation(said)
+  local lines = vim.tbl_map(function(line)
+    return S.quote .. line
+  end, vim.split(said, "\n", { plain = true }))
+  table.insert(lines, 1, S.stated)
+  return { S.reason, table.concat(lines, "\n"), "Italic" }
 end
 
 -- Returns a text for each field of a command's approval, except the command, its folder and its reason.

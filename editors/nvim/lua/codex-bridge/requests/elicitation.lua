@@ -5,6 +5,18 @@ local S = require("codex-bridge.strings")
 
 local M = {}
 
+-- Reports whether a question is about the call of a tool. Under a policy the bridge removes the mark from a question that a
+-- server asks by itself. Without one a server can write it.
+local function is_about_tool(p)
+  return type(p._meta) == "table" and p._meta.codex_approval_kind == "mcp_tool_call"
+end
+
+-- Returns the title of another question. The bridge asks under its name, and without a turn. A server can have that name,
+-- and Codex adds the turn to its question.
+local function asks(p)
+  return p.serverName == "codex-bridge" and p.turnId and S.server_asks or S.asks_server
+end
+
 -- Returns the choices that keep the consent to a tool.
 local function kept_choices(p)
   local all = {}
@@ -23,23 +35,30 @@ end
 
 -- Returns the options of the card.
 function M.card(p)
-  local text, leaves = describe.reason(p.message or p.title or "")
-  local meta = type(p._meta) == "table" and p._meta or {}
-  local rows = { { S.what, text or leaves or "" } }
-  if meta.tool_name then
+  local message, meta = p.message or p.title or "", type(p._meta) == "table" and p._meta or {}
+  local is_tool, is_checked = is_about_tool(p), is_about_tool(p) and p.bridge ~= nil
+  local text, leaves
+  if is_checked then
+    text, leaves = describe.tool_question(message)
+  end
+  local rows = { { S.what, text or describe.visible(message) } }
+  if is_tool and meta.tool_name then
     rows[2] = { S.tool, ("%s %s"):format(describe.value(meta.tool_name), describe.json(meta.tool_params or meta.tool_params_display or vim.empty_dict())) }
   end
-  if text and leaves then
+  if leaves then
     rows[#rows + 1] = { S.leaves, leaves }
+  end
+  if is_tool and not is_checked then
+    rows[#rows + 1] = { S.note, S.asker_unknown }
   end
   local accept = { name = "accept", label = p.mode == "url" and S.open_url or S.accept, value = { action = "accept" } }
   if p.mode == "url" then
     rows[#rows + 1] = { S.url, describe.value(p.url) }
   end
-  local all = vim.list_extend({ accept }, meta.tool_name and kept_choices(p) or {})
+  local all = vim.list_extend({ accept }, is_tool and kept_choices(p) or {})
   all[#all + 1] = { name = "decline", label = S.decline, value = { action = "decline" } }
   return {
-    title = leaves and S.leaves_sandbox or S.asks_server:format(describe.value(p.serverName)), highlight = leaves and "DiagnosticWarn" or nil,
+    title = leaves and S.leaves_sandbox or (is_checked and S.asks_tool or asks(p)):format(describe.value(p.serverName)), highlight = leaves and "DiagnosticWarn" or nil,
     rows = rows, choices = all,
   }
 end

@@ -9,7 +9,16 @@ local M = {}
 
 local MAX_LINES = 12
 
+-- Returns the names of the files, or if there are many, their folders with the number of files.
 local function file_names(changes)
+  local groups = require("codex-bridge.groups").by_folder(changes, function(change)
+    return ui.short_path(change.path)
+  end)
+  if groups then
+    return S.count_files:format(#changes) .. "\n" .. table.concat(vim.tbl_map(function(group)
+      return require("codex-bridge.changes.lines").folder_name(group)
+    end, groups), "\n")
+  end
   return table.concat(vim.tbl_map(function(change)
     local to = change.kind.move_path
     return describe.value(ui.short_path(change.path)) .. (to and " → " .. describe.value(ui.short_path(to)) or "")
@@ -35,7 +44,7 @@ end
 
 -- Returns the options of the card.
 function M.card(p, changes, edit)
-  local reason, leaves = describe.reason(p.reason)
+  local reason, leaves, said = describe.reason(p)
   local rows = { { S.files, file_names(changes) } }
   if leaves then
     rows[#rows + 1] = { S.leaves, leaves }
@@ -46,16 +55,23 @@ function M.card(p, changes, edit)
   if reason then
     rows[#rows + 1] = { S.reason, reason }
   end
+  if said then
+    rows[#rows + 1] = describe.quotation(said)
+  end
+  local warns = leaves or p.grantRoot
+  local why_not = patch_edit.why_not(p, changes, warns)
+  if why_not then
+    rows[#rows + 1] = { S.edit, why_not }
+  end
   local lines = require("codex-bridge.diff").lines(changes)
   if #lines > MAX_LINES + 1 then -- the place of one line would hold that line
     local more = #lines - MAX_LINES
     lines = vim.list_extend(vim.list_slice(lines, 1, MAX_LINES), { S.more_lines:format(more) })
   end
   rows[#rows + 1] = { S.what, describe.visible(table.concat(lines, "\n")) }
-  local warns = leaves or p.grantRoot
   return {
     title = warns and S.leaves_sandbox or S.asks_patch, highlight = warns and "DiagnosticWarn" or nil, rows = rows,
-    choices = choices_of(patch_edit.is_offered(p, changes, warns), edit),
+    choices = choices_of(not why_not, edit),
   }
 end
 
@@ -86,7 +102,7 @@ function View:show_diff(edit)
   local cards = require("codex-bridge.requests.card")
   local expires_at = self.request.expires_at
   local stop
-  self.diff = require("codex-bridge.diff").show(self.changes, describe.reason(self.params.reason), cards.countdown(expires_at), function(decision)
+  self.diff = require("codex-bridge.diff").show(self.changes, (describe.reason(self.params)), cards.countdown(expires_at), function(decision)
     stop()
     -- The diff has no room for what grantRoot grants; the card has.
     if decision == nil or decision == "accept" and self.params.grantRoot then

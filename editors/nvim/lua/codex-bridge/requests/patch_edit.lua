@@ -28,18 +28,22 @@ local function path_in(folder, change)
   end
 end
 
--- Reports whether the user may edit a patch: it adds and updates files of the folder, in the sandbox. A file that moves or
--- is deleted has no text to edit. leaves: the patch leaves the sandbox.
-function M.is_offered(p, changes, leaves)
+-- Returns why the user can't edit a patch; nil if they can. A patch can be edited if it adds and updates files of the
+-- folder, in the sandbox. leaves: the patch leaves the sandbox.
+function M.why_not(p, changes, leaves)
+  if leaves then
+    return S.why_not_edit.leaves
+  end
   local folder, seen = folder_of(p), {}
   for _, change in ipairs(changes) do
     local kind, path = change.kind, path_in(folder, change)
-    if not path or seen[path] or not (kind.type == "add" or kind.type == "update" and not kind.move_path) then
-      return false
+    if not (kind.type == "add" or kind.type == "update" and not kind.move_path) then
+      return S.why_not_edit.text
+    elseif not path or seen[path] then
+      return S.why_not_edit.outside
     end
     seen[path] = true
   end
-  return next(seen) ~= nil and not leaves and p.turnId ~= nil
 end
 
 -- Returns Codex's version of a file, or nil if its patch does not fit.

@@ -7,14 +7,14 @@ local M = {}
 
 -- Returns the options of the card.
 function M.card(p)
-  local reason = describe.reason(p.reason)
+  local _, _, said = describe.reason(p)
   local parts = describe.permissions(p.permissions)
   local rows = {}
   for i, part in ipairs(#parts > 0 and parts or { S.nothing_more }) do
     rows[i] = { i == 1 and S.leaves or "", part }
   end
-  if reason then
-    rows[#rows + 1] = { S.reason, reason }
+  if said then
+    rows[#rows + 1] = describe.quotation(said)
   end
   local all = { { name = "accept", label = S.grant_turn, value = "turn" } }
   if not p.bridge then -- a policy reduces every grant to the turn
