@@ -36,7 +36,7 @@ func (w *agentWorld) forgets(loaded ...string) {
 	<-done
 }
 
-// What the guard knows of threads does not grow with the number of threads that were opened and closed.
+// The guard's memory does not grow with the number of threads that were opened and closed.
 func TestEndedThreadsAreForgotten(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	w.start()

@@ -204,9 +204,9 @@ func (m *threadModel) check(t *rapid.T) {
 	}
 }
 
-// Whatever the order of Codex's messages, the client's, new policies and the answers of the disk: a thread
-// takes turns only if a plain reference lets it, with the settings that Codex has reported last. Once the
-// disk has answered, it takes turns if the reference lets it.
+// In each order of messages of Codex and the client, new policies and answers of the disk, a thread takes
+// turns only if a plain reference lets it, with the settings that Codex has reported last. Once the disk
+// has answered, it takes turns if the reference lets it.
 func TestThreadsAreAsTheReference(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	w.write("sub/x", "")
