@@ -27,7 +27,7 @@ func TestLongLinesOfTheClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
 			for _, size := range lengths() {
-				l := long{fmt.Sprintf(`{"id":%d,"method":"thread/loaded/list","params":{"x":"`, size), `"}}`, size}
+				l := long{fmt.Sprintf(`{"id":%d,"method":"thread/loaded/list","params":{"cursor":"`, size), `"}}`, size}
 				if size > maxLine {
 					if _, g := sends(t, l, x.in, x.client); !strings.Contains(g.start, `"code":-32014`) || !strings.Contains(g.start, fmt.Sprintf(`"id":%d`, size)) {
 						t.Errorf("response to %d bytes: %s", size, g.start)
@@ -91,7 +91,7 @@ func TestEndlessLines(t *testing.T) {
 	for name, config := range wireConfigs {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
-			l := long{`{"id":1,"method":"thread/loaded/list","params":{"x":"`, "", size}
+			l := long{`{"id":1,"method":"thread/loaded/list","params":{"cursor":"`, "", size}
 			if _, err := l.writeTo(dropLineEnds{x.in}); err != nil {
 				t.Fatal(err)
 			}

@@ -158,7 +158,7 @@ func (x *wire) sendRequests(n int, sent *atomic.Int64) <-chan error {
 	go func() { // ends after all writes, or with the bridge
 		var err error
 		for i := 0; i < n && err == nil; i++ {
-			_, err = fmt.Fprintf(x.in, `{"id":%d,"method":"thread/loaded/list","params":{"x":"%s"}}`+"\n", i, filler[:1000])
+			_, err = fmt.Fprintf(x.in, `{"id":%d,"method":"thread/loaded/list","params":{"cursor":"%s"}}`+"\n", i, filler[:1000])
 			sent.Add(1)
 		}
 		written <- err
