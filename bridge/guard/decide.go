@@ -83,11 +83,21 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
 		change := g.threads.beginGateChange(state.Thread.ID, d.Gated)
-		call.OnResponse(func(a *bridge.ServerResponse) { g.threads.endGateChange(change, a.Outcome()) })
+		call.OnResponse(func(a *bridge.ServerResponse) {
+			g.threads.endGateChange(change, a.Outcome())
+			if p.Mode() == config.Enforce {
+				g.recordGate(ctx, change.thread)
+			}
+		})
 	}
 	// Under enforce the proxy refuses a notification whose response is needed.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)
+	}
+	if d.Gated != nil && *d.Gated && call.Method != "thread/fork" && thread != "" { // start and fork create threads
+		if err := g.requireGateRecord(ctx, call.Method, thread, d.Sent != nil); err != nil {
+			return err
+		}
 	}
 	if d.Sent != nil && p.Mode() == config.Enforce {
 		g.warnAtStart(call)
@@ -177,6 +187,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	var refusal, folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
 		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
+		j.state.StoredGate = g.storedGate(ctx, textOf(call, "threadId"))
 	}
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
 		j.state.OpenedIn, folderErr = g.originalFolder(ctx, call.Message)

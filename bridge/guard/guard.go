@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,8 @@ type shared struct {
 	gitEnv        []string                                    // set by SetGitEnv; nil: repositories are not checked
 	unenforced    atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
 	requirements  machineRequirements
+	gateRecord    GateRecord         // set by SetGateRecord; nil: nothing is recorded
+	gateWrites    sync.Mutex         // held while gateRecord is written
 	mountPoints   *mountpoint.Keeper // set by SetMountPoints; nil: Codex creates its mount points itself
 }
 

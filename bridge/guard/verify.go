@@ -60,6 +60,9 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if sent.Loaded && sent.Gated != nil && !*sent.Gated {
 			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate.
 			sent.Gated, outcome = nil, bridge.Failed
+			if state.Thread == nil {
+				sent.Gated = state.StoredGate
+			}
 		}
 		err := g.registerOpened(openedThread{sent: &sent, result: result, world: state, order: change.order, own: own})
 		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
@@ -79,6 +82,9 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			g.threads.revoke(opened) // as in SetPolicy
 		}
 		g.showOpened(opened, a)
+		if enforced {
+			a.AfterHandlers(func() { g.recordGate(context.Background(), opened) })
+		}
 	})
 }
 

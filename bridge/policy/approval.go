@@ -50,7 +50,7 @@ func (c *decider) decideOverlayApproval() {
 		if !known {
 			return
 		}
-		if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) {
+		if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
 			c.decideRestoredApproval()
 			return
 		}
@@ -89,11 +89,15 @@ func (c *decider) decideDefaultApproval() {
 // decideRestoredApproval decides about a resume or fork without approvalPolicy.
 func (c *decider) decideRestoredApproval() {
 	p := c.p
-	if p.allowsAllApprovals() {
-		return
-	}
 	v, known := c.restoredApproval()
 	if !known {
+		return
+	}
+	if c.restoresGate(v) {
+		c.decideRestoredGate(v)
+		return
+	}
+	if p.allowsAllApprovals() {
 		return
 	}
 	only := len(p.approvals) == 1 && !p.granular
@@ -183,7 +187,7 @@ func (c *decider) defaultApproval() json.RawMessage {
 func (c *decider) replaceApproval(v rpc.Value, reason string) {
 	switch {
 	case questionsOf(v).areFew():
-		c.reduceApproval(v, reason)
+		c.reduceApproval(v, c.p.gatesFirst(), reason)
 	case !isUntrusted(v):
 		c.applyFirst(reason)
 	case c.p.AcceptsApprovalName("untrusted"):

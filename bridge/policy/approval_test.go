@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +108,66 @@ func TestDefaultApprovalOfUntrustedProject(t *testing.T) {
 		if d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st); d.Err == nil || !strings.Contains(d.Err.Message, "untrusted") {
 			t.Errorf("%s: Codex gets %s, error %v", trust, d.Message, d.Err)
 		}
+	}
+}
+
+// Codex stores on-request for a thread in which the bridge asks in its place. The record says whether it
+// did; without one the bridge asks where the policy lets a client choose that.
+func TestRestoredGate(t *testing.T) {
+	all := []string{"untrusted", "on-request", "never"}
+	yes, no := true, false
+	for _, test := range []struct {
+		name      string
+		approvals []string
+		granular  bool
+		noGate    bool
+		stored    string
+		record    *bool
+		sent      string // "": the field stays away
+		gated     bool
+		refused   bool
+	}{
+		{name: "asked", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, record: &yes, sent: `"on-request"`, gated: true},
+		{name: "not asked", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, record: &no, sent: `"on-request"`},
+		{name: "no record", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, sent: `"on-request"`, gated: true},
+		{name: "no record, a policy that allows on-request alone", approvals: []string{"on-request"}, stored: `"on-request"`, sent: `"on-request"`, gated: true},
+		{name: "no record, no gate", approvals: []string{"on-request"}, noGate: true, stored: `"on-request"`, sent: `"on-request"`},
+		{name: "no record, never first", approvals: []string{"never", "on-request"}, stored: `"on-request"`, sent: `"on-request"`, gated: true},
+		{name: "all values, asked", approvals: all, granular: true, stored: `"on-request"`, record: &yes, sent: `"on-request"`, gated: true},
+		{name: "all values, not asked", approvals: all, granular: true, stored: `"on-request"`, record: &no},
+		{name: "asked, and the gate is gone", approvals: []string{"on-request", "untrusted"}, noGate: true, stored: `"on-request"`, record: &yes, sent: `"untrusted"`},
+		{name: "asked, and nothing is as strict", approvals: []string{"on-request"}, noGate: true, stored: `"on-request"`, record: &yes, refused: true},
+		{name: "asked, later untrusted with Codex alone", approvals: []string{"untrusted"}, stored: `"untrusted"`, record: &yes, sent: `"on-request"`, gated: true},
+		{name: "asked, later never with Codex alone", approvals: []string{"on-request", "never"}, stored: `"never"`, record: &yes},
+		{name: "asked without questions", approvals: []string{"on-request"}, granular: true, stored: reducedApproval, record: &yes, sent: reducedApproval, gated: true},
+		{name: "no questions", approvals: []string{"untrusted"}, granular: true, stored: reducedApproval, record: &no},
+		{name: "no questions, no record", approvals: []string{"untrusted"}, granular: true, stored: reducedApproval, sent: reducedApproval, gated: true},
+		{name: "asked without questions, and the gate is gone", approvals: []string{"on-request"}, noGate: true, stored: reducedApproval, record: &yes, refused: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg, st := contract(), state()
+			cfg.Approval, cfg.Gate = test.approvals, !test.noGate
+			if test.granular {
+				cfg.Approval = append(slices.Clip(cfg.Approval), "granular")
+			}
+			st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "read-only"}
+			st.StoredApproval, st.StoredGate = json.RawMessage(test.stored), test.record
+			for _, method := range []string{"thread/resume", "thread/fork"} {
+				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"}}`), st)
+				if test.refused != (d.Err != nil) {
+					t.Errorf("%s: error %v", method, d.Err)
+				}
+				if d.Err != nil {
+					continue
+				}
+				m, err := rpc.ParseMessage(d.Message)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sent := string(m.Params.Get("approvalPolicy").Raw()); sent != test.sent || test.gated != (d.Gated != nil && *d.Gated) {
+					t.Errorf("%s: Codex gets %q, gated %v", method, sent, d.Gated)
+				}
+			}
+		})
 	}
 }

@@ -26,6 +26,9 @@ func (p *Policy) gatesApproval(approval json.RawMessage) bool {
 	return p.gate && string(approval) == `"untrusted"`
 }
 
+// gatesFirst reports the same for the policy's first approval policy.
+func (p *Policy) gatesFirst() bool { return p.gatesApproval(jsonString(p.approvals[0])) }
+
 // Decision.Gated points to these, so that a decision needs no allocation.
 var gatedTrue, gatedFalse = true, false
 

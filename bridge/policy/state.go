@@ -79,6 +79,9 @@ type State struct {
 	// StoredApproval is the approval policy that Codex would restore for a resume or fork; null if it
 	// would take its default, {} if that is not known, and nil if Codex was not asked yet.
 	StoredApproval json.RawMessage
+	// StoredGate reports whether the bridge asked in Codex's place in the thread of a resume or fork when
+	// it last had the thread; nil if there is no record of that.
+	StoredGate *bool
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

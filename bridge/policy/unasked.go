@@ -70,16 +70,18 @@ const reducedReason = "Codex refuses what the client does not want to be asked a
 // allowsReduced reports whether a thread may have a reduced approval policy. Without questions, commands
 // run in the sandbox; so the policy must allow that, or the bridge must ask.
 func (p *Policy) allowsReduced(gated bool) bool {
-	return gated && p.gate || !p.requiresUntrusted()
+	if gated {
+		return p.gate
+	}
+	return !p.requiresUntrusted()
 }
 
 // reduceApproval sets the approval policy in place of v, which the policy does not allow and under
 // which Codex would not ask all its questions: neither the client nor Codex may allow more than under
 // v. Under the policy's own value a client that accepts by itself could let a command leave the sandbox
-// that Codex refuses under v.
-func (c *decider) reduceApproval(v rpc.Value, reason string) {
+// that Codex refuses under v. If gated, the bridge asks in Codex's place.
+func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
 	first := c.p.approvals[0]
-	gated := c.p.gatesApproval(jsonString(first))
 	limited := c.p.required != nil && c.p.required.approvals != nil
 	switch {
 	case limited && !c.p.required.reduced:

@@ -79,7 +79,7 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		execSQL(t, s.DB(), "ALTER TABLE decisions DROP COLUMN facts")
-		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping"} {
+		for _, table := range []string{"desk_requests", "desk_answers", "chain", "shipping", "gates"} {
 			execSQL(t, s.DB(), "DROP TABLE IF EXISTS "+table)
 		}
 		dropIndexes(t, s, o)

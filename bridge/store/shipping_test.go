@@ -144,7 +144,7 @@ func TestShippingOfOlderState(t *testing.T) {
 	s := open(t, o)
 	writeNine(t, s)
 	dropIndexes(t, s, o)
-	execSQL(t, s.DB(), "DROP TABLE shipping; DROP TABLE chain; ALTER TABLE decisions DROP COLUMN facts; DELETE FROM schema_version WHERE version > 7")
+	execSQL(t, s.DB(), "DROP TABLE shipping; DROP TABLE chain; DROP TABLE gates; ALTER TABLE decisions DROP COLUMN facts; DELETE FROM schema_version WHERE version > 7")
 	s.Close()
 	o.ReadOnly = true
 	if got, err := open(t, o).Shipping(t.Context(), "one"); err != nil || got.Seq != 0 {

@@ -59,6 +59,7 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 	if s.guard, err = newGuard(cfg, record, log); err != nil {
 		return nil, err
 	}
+	s.guard.SetGateRecord(record)
 	s.guard.SetFolderPolicies(folderPolicies(func() bool { return s.config.Load().Skipped() }, log))
 	if folder, err := store.Folder(); err == nil {
 		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)

@@ -81,6 +81,24 @@ func (l *ledger) write(ctx context.Context, d store.Decision) error {
 	return s.Append(ctx, d)
 }
 
+// SetGate implements guard.GateRecord.
+func (l *ledger) SetGate(ctx context.Context, thread string, gated bool) error {
+	s, err := l.store(ctx)
+	if err != nil {
+		return err
+	}
+	return s.SetGate(ctx, thread, gated)
+}
+
+// Gate implements guard.GateRecord.
+func (l *ledger) Gate(ctx context.Context, thread string) (gated, found bool, err error) {
+	s, err := l.store(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	return s.Gate(ctx, thread)
+}
+
 func (l *ledger) wakeShipper() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

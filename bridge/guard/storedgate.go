@@ -1,0 +1,115 @@
+package guard
+
+import (
+	"context"
+
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, since Codex
+// does not store it. No client can change it.
+type GateRecord interface {
+	SetGate(ctx context.Context, thread string, gated bool) error
+	// Gate returns what SetGate has recorded.
+	Gate(ctx context.Context, thread string) (gated, found bool, err error)
+}
+
+// SetGateRecord sets the record; without one, nothing is recorded. Call it before the conversation starts.
+func (g *Guard) SetGateRecord(record GateRecord) { g.gateRecord = record }
+
+// storedGate returns whether the bridge asked about each command of a thread when it last had it: of a
+// subagent's thread that no client has opened, whether it asked about its parent's. It returns nil if there
+// is no record.
+func (g *Guard) storedGate(ctx context.Context, id string) *bool {
+	if g.gateRecord == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	for range maxParents {
+		if !isCanonicalUUID(id) {
+			return nil
+		}
+		gated, found, err := g.gateRecord.Gate(ctx, id)
+		if err != nil {
+			g.log.Error("the record of a thread can't be read; it counts as one whose commands the bridge asked about", "thread", id, "error", err)
+			return nil
+		}
+		if found {
+			return &gated
+		}
+		child := g.children.find(g.world.CodexHome, id)
+		if child == nil {
+			return nil
+		}
+		id = child.Parent
+	}
+	return nil
+}
+
+// requireGateRecord records that the bridge asks about each command of a thread, before Codex gets the
+// request by which it does. Otherwise the record could say later that the bridge does not ask. Another
+// bridge may have changed the record of a thread that the request opens.
+func (g *Guard) requireGateRecord(ctx context.Context, method, thread string, opens bool) *rpc.Error {
+	g.gateWrites.Lock()
+	defer g.gateWrites.Unlock()
+	if opens {
+		g.threads.noteRecorded(thread, nil)
+	}
+	err := g.writeGate(ctx, thread, true)
+	if err == nil {
+		return nil
+	}
+	g.log.Error("the bridge can't record that it asks about each command of a thread", "method", method, "thread", thread, "error", err)
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		Method: method, Rule: "store", Hint: "run codex-bridge doctor",
+		Reason: "the bridge can't record that it asks about each command of the thread, and after a restart it might not: " + err.Error(),
+	})
+}
+
+// recordGate records a thread as it is, after Codex's response.
+func (g *Guard) recordGate(ctx context.Context, thread string) {
+	g.gateWrites.Lock()
+	defer g.gateWrites.Unlock()
+	one := g.threads.peek(thread)
+	if one == nil {
+		return // it takes no turns
+	}
+	if err := g.writeGate(ctx, thread, one.Gated); err != nil {
+		// Without a record, or with that of requireGateRecord, the bridge asks.
+		g.log.Error("a thread can't be recorded; after a restart the bridge may ask about each of its commands", "thread", thread, "error", err)
+	}
+}
+
+// writeGate writes the record of a thread unless it has the value. The caller holds gateWrites.
+func (g *Guard) writeGate(ctx context.Context, thread string, gated bool) error {
+	if g.gateRecord == nil || g.threads.isRecorded(thread, gated) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	if err := g.gateRecord.SetGate(ctx, thread, gated); err != nil {
+		g.threads.noteRecorded(thread, nil)
+		return err
+	}
+	g.threads.noteRecorded(thread, &gated)
+	return nil
+}
+
+// isRecorded reports whether the guard has last written the value in the record of a thread.
+func (t *threads) isRecorded(id string, gated bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	record := t.records[id]
+	return record != nil && record.recordedGate != nil && *record.recordedGate == gated
+}
+
+// noteRecorded notes what the record of a thread has; nil if that is not known.
+func (t *threads) noteRecorded(id string, gated *bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if record := t.records[id]; record != nil {
+		record.recordedGate = gated
+	}
+}
