@@ -48,6 +48,8 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 		d := p.refuseUnapproved(method, m, "the bridge does not ask them about agents")
 		d.Answer = nil
 		return d
+	case p.section.Missing != "":
+		return p.refuseMissing(method)
 	case !p.asksEscalation && !u.OwnBridge:
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),

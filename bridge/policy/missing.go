@@ -31,6 +31,15 @@ func (p *Policy) refuseMissing(method string) Decision {
 	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
 }
 
+// DecideWork decides whether work of the bridge itself may begin for a request of the client: it needs the
+// bundle of [policy_source].
+func (p *Policy) DecideWork(method string) Decision {
+	if p.section.Missing != "" {
+		return p.refuseMissing(method)
+	}
+	return Decision{Verdict: Pass}
+}
+
 // WithBundle returns the policy as it is when the bundle of [policy_source] counts again. An open thread keeps
 // this one: it goes on when the bundle is back.
 func (p *Policy) WithBundle() *Policy {

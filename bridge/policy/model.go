@@ -215,9 +215,12 @@ func isCollaborationSettings(v rpc.Value) bool {
 type Model struct{ Name, Effort string }
 
 // DecideModel returns the allowed model and effort for a request of the bridge itself. method names
-// the client's request that caused it.
+// the client's request that caused it. Without the bundle of [policy_source] there is none.
 func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
-	d := Decision{Verdict: Pass}
+	d := p.DecideWork(method)
+	if d.Verdict == Deny {
+		return Model{}, d
+	}
 	change := func(field, rule, list, from, to string) {
 		d.Verdict = Rewrite
 		d.Changes = append(d.Changes, Change{

@@ -125,7 +125,7 @@ func warnAbout(cfg *config.Config, log *slog.Logger) {
 		log.Warn("in the configuration", "warning", one)
 	}
 	if missing := cfg.Policy.Missing; missing != "" {
-		log.Warn("no thread opens and no turn begins", "reason", missing)
+		log.Warn("no thread opens and no turn or agent begins", "reason", missing)
 	}
 	for _, fault := range errorLines(cfg.WorkspaceError()) {
 		log.Warn("a configuration file is not valid", "error", fault, "hint", invalidFileHint(cfg))

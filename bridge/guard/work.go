@@ -1,0 +1,82 @@
+package guard
+
+import (
+	"context"
+	"slices"
+
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
+)
+
+// idleMethods are the bridge's methods that begin no work: they read, end something, or change what
+// the bridge remembers. All others are checked by refuseWork before a feature answers them.
+var idleMethods = []string{
+	"bridge/acp/cancel", "bridge/acp/list", "bridge/binding/clear", "bridge/binding/list", "bridge/binding/read",
+	"bridge/diagnostics/preview", "bridge/grant/list", "bridge/grant/revoke", "bridge/policy/explain", "bridge/status",
+	"bridge/tool/list", "bridge/tool/register", "bridge/tool/unregister", "bridge/turn/interrupt", "bridge/turn/set",
+}
+
+// BeginsWork reports whether a method of the bridge begins work, so that it needs a policy that can
+// be enforced.
+func BeginsWork(method string) bool { return !slices.Contains(idleMethods, method) }
+
+// refuseWork returns the error for a method of the bridge that must not begin its work: a policy does
+// not allow that now, that of the folder does not load, or Codex can't be used.
+func (g *Guard) refuseWork(ctx context.Context, call *bridge.ClientMessage, policies []*policy.Policy) *rpc.Error {
+	policies, refusal := g.policiesIn(call.Method, textOf(call, "cwd"), policies)
+	if i := slices.IndexFunc(policies, func(p *policy.Policy) bool { return deniesMethod(p, call.Method) }); refusal == nil && i >= 0 {
+		return g.decideWith(ctx, call, policies[i:i+1])
+	}
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideWork(call.Method) }, strictness)
+	if refusal != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+	}
+	if d.Verdict == policy.Pass && p.Mode() == config.Enforce {
+		waitCtx := newLazyTimeout(ctx, g.codexTimeout)
+		defer waitCtx.cancel()
+		return g.requireUsableCodex(waitCtx, call.Method)
+	}
+	if d.Verdict == policy.Pass || p.Mode() == config.Off {
+		return nil
+	}
+	g.logDecision(p.Mode(), call.Method, d)
+	_ = g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d) // it applies even if it can't be logged
+	if p.Mode() != config.Enforce {
+		return nil
+	}
+	g.notifyApplied(call.Method, call.ID, call.Params, d)
+	return d.Err
+}
+
+// policiesIn returns the policies for work in a folder, "" for that of the start: policies, and that of
+// the policy file of the folder. The first decides whether they are enforced.
+func (g *Guard) policiesIn(method, folder string, policies []*policy.Policy) ([]*policy.Policy, *rpc.Error) {
+	if folder == "" || g.folderPolicy == nil {
+		return policies, nil
+	}
+	at, err := g.world.Paths.Canonical(folder)
+	var p *policy.Policy
+	if err == nil {
+		p, err = g.folderPolicy(at)
+	}
+	switch {
+	case err != nil && p == nil && policies[0].Mode() != config.Enforce:
+		g.log.Warn("the policy file of a folder does not load; work begins there without it", "method", clip(method), "folder", folder, "error", err)
+	case err != nil:
+		return policies, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+			Method: clip(method), Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
+		})
+	case p == nil || p.Mode() != config.Enforce:
+	case policies[0].Mode() == config.Enforce:
+		return append(slices.Clip(policies), p), nil
+	default:
+		return append([]*policy.Policy{p}, policies...), nil
+	}
+	return policies, nil
+}
+
+func deniesMethod(p *policy.Policy, method string) bool {
+	return p.Mode() != config.Off && p.DeniesMethod(method)
+}

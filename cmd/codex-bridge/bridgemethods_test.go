@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+)
+
+// beginsWork has each method of the bridge, and whether it begins work.
+var beginsWork = map[string]bool{
+	"bridge/acp/cancel": false, "bridge/acp/list": false, "bridge/acp/send": true, "bridge/acp/spawn": true,
+	"bridge/binding/clear": false, "bridge/binding/list": false, "bridge/binding/read": false,
+	"bridge/diagnostics/preview": false, "bridge/diagnostics/upload": true,
+	"bridge/grant/list": false, "bridge/grant/revoke": false,
+	"bridge/image/describe": true,
+	"bridge/policy/explain": false, "bridge/status": false,
+	"bridge/tool/list": false, "bridge/tool/register": false, "bridge/tool/unregister": false,
+	"bridge/turn/compact": true, "bridge/turn/enqueue": true, "bridge/turn/interrupt": false, "bridge/turn/run": true, "bridge/turn/set": false,
+}
+
+// Each method of the bridge that a feature answers has a verdict. Without the bundle of the policy source, those that
+// begin work are refused before a feature sees them, and so is a method that the bridge does not know yet.
+func TestBridgeMethodsWithoutBundle(t *testing.T) {
+	user := filepath.Join(folderOutsideTemp(t), "config.toml")
+	const text = "[policy]\nmode = \"enforce\"\n[policy_source]\nurl = \"file:///nowhere\"\nroot = \"root.json\"\n[acp.agents.a]\ncommand = [\"/bin/false\"]\n"
+	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := config.Options{User: user, Bundle: loadBundle}
+	w := &assembled{t: t, answer: func(request) (any, string) { return map[string]any{}, "" }}
+	w.Conversation, w.record = assembleOptions(t, o, slog.New(slog.DiscardHandler))
+	go w.play()
+	if listed, want := bridgeMethods(t, o), slices.Sorted(maps.Keys(beginsWork)); !slices.Equal(listed, want) {
+		t.Errorf("the features answer %q, and the test has %q", listed, want)
+	}
+	w.initialize(nil)
+	for method, begins := range beginsWork {
+		if guard.BeginsWork(method) != begins {
+			t.Errorf("%s: begins work %t", method, !begins)
+		}
+		_, err := w.call(method, map[string]any{})
+		if refused := err != nil && strings.Contains(err.Error(), "policy_source"); refused != begins {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	if _, err := w.call("bridge/of/the/future", map[string]any{}); err == nil || !strings.Contains(err.Error(), "policy_source") {
+		t.Errorf("a method of the future: %v", err)
+	}
+}
+
+// bridgeMethods returns the methods of the bridge that the program's features answer.
+func bridgeMethods(t *testing.T, o config.Options) []string {
+	t.Helper()
+	cfg, err := config.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, record := slog.New(slog.DiscardHandler), newLedger(cfg)
+	shared, err := newSharedParts(cfg, codex.Command{Path: "codex"}, record, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shared.close()
+	a, err := assemble(shared, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close(t.Context())
+	all := make(map[string]bool)
+	for _, feature := range a.options.Features {
+		for _, route := range feature.Routes() {
+			if route.From == bridge.Client && strings.HasPrefix(route.Method, "bridge/") {
+				all[route.Method] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
