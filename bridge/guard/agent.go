@@ -9,23 +9,54 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Agent decides a request for permission by an agent beside the conversation. line is the agent's
-// request. A verdict other than Pass is logged.
+// permissionMethod is the request of an agent for permission.
+const permissionMethod = "session/request_permission"
+
+// Agent decides a request for permission by an agent beside the conversation, by the active policy and
+// that of the agent's folder. line is the agent's request. A verdict other than Pass is logged.
 func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision {
-	const method = "session/request_permission"
-	p := g.policy.Load()
+	d, p := g.decideAgent(use)
+	return g.applyAgent(ctx, p, use, subject{method: permissionMethod, thread: session, line: line}, d)
+}
+
+// AgentAllowed decides an agent's request again after a person has allowed it, since the policy may have
+// changed meanwhile, and logs the answer with the person's reason. The error says why it does not count.
+func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, session string, line []byte, reason string) *rpc.Error {
+	d, p := g.decideAgent(use)
+	if d.Verdict != policy.Deny {
+		why := "the user allowed it"
+		if reason != "" {
+			why += ": " + clip(reason)
+		}
+		d = policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "result", Rule: "approvals", Reason: why}}}
+	}
+	return g.applyAgent(ctx, p, use, subject{method: permissionMethod, thread: session, line: line}, d).Err
+}
+
+// decideAgent returns the strictest decision about an agent's request, and its policy.
+func (g *Guard) decideAgent(use policy.AgentRequest) (policy.Decision, *policy.Policy) {
+	policies, refusal := g.policiesIn(permissionMethod, use.Cwd, []*policy.Policy{g.policy.Load()})
+	if refusal != nil {
+		return policy.Decision{Verdict: policy.Deny, Err: refusal}, policies[0]
+	}
+	state := g.currentState(rpc.Value{})
+	return strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideAgent(permissionMethod, use, state) }, strictness)
+}
+
+// applyAgent logs a decision about an agent's request, and returns the one that applies. Only an enforced
+// policy decides; otherwise a person is asked.
+func (g *Guard) applyAgent(ctx context.Context, p *policy.Policy, use policy.AgentRequest, about subject, d policy.Decision) policy.Decision {
 	ask := policy.Decision{Verdict: policy.Pass, Ask: true}
 	if p.Mode() == config.Off {
 		return ask
 	}
-	d := p.DecideAgent(method, use, g.currentState(rpc.Value{}))
-	g.logDecision(p.Mode(), method, d)
-	d = g.recordEffect(ctx, p.Mode(), subject{method: method, thread: session, line: line}, d)
+	g.logDecision(p.Mode(), about.method, d)
+	d = g.recordEffect(ctx, p.Mode(), about, d)
 	if p.Mode() != config.Enforce {
 		return ask
 	}
 	if d.Verdict != policy.Pass {
-		g.notifyListeners(method, Applied{What: use.Summary()}, d)
+		g.notifyListeners(about.method, Applied{What: use.Summary()}, d)
 	}
 	return d
 }

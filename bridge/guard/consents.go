@@ -188,11 +188,12 @@ func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	var answer struct{ Decision, Reason string }
-	if err := json.Unmarshal(result, &answer); err != nil {
+	answer, err := rpc.ParseValue(result) // strictly: members that differ only in case are not the same
+	if err != nil {
 		return false, "", unreadableError(err)
 	}
-	return answer.Decision == "allow", answer.Reason, nil
+	reason, _ = answer.Root().Get("reason").Text()
+	return answer.Root().Get("decision").Is("allow"), reason, nil
 }
 
 // maxShown bounds the params that an elicitation shows, in characters.
@@ -210,11 +211,11 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	var answer struct{ Action string }
-	if err := json.Unmarshal(result, &answer); err != nil {
+	answer, err := rpc.ParseValue(result)
+	if err != nil {
 		return false, "", unreadableError(err)
 	}
-	return answer.Action == "accept", "", nil
+	return answer.Root().Get("action").Is("accept"), "", nil
 }
 
 // printable replaces each invisible character, and each that changes the direction of text, by a

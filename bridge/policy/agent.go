@@ -2,6 +2,7 @@ package policy
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
@@ -13,7 +14,7 @@ import (
 type AgentRequest struct {
 	Command *string  // a shell command; "" if unknown
 	Files   []string // absolute paths of changed files, also by the command; "" for an unknown one
-	Tool    string   // another tool
+	Tool    string   // the kind of the tool, such as fetch
 	Cwd     string   // the agent's folder
 	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
 	// policy.escalation itself.
@@ -90,8 +91,8 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 		}
 		parts = append(parts, p.rulesAt(st).Files(changes, rules.Escalated, dirs))
 	}
-	if parts == nil {
-		return p.rulesAt(st).Tool(u.Tool)
+	if unknown := u.Command != nil && *u.Command == "" && slices.Contains(u.Files, ""); unknown || parts == nil {
+		parts = append(parts, p.rulesAt(st).AgentTool(u.Tool))
 	}
 	strict := parts[0]
 	for _, m := range parts[1:] {

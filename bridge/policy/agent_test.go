@@ -24,6 +24,8 @@ func TestDecideAgent(t *testing.T) {
 		{Tool: "file", Path: "/w/secret/**", Decision: "deny"},
 		{Tool: "file", Path: "/w/open/**", Decision: "allow", Escalated: true},
 		{Tool: "fetch", Decision: "deny"},
+		{Tool: "think", Decision: "allow"},
+		{Tool: "search", Decision: "allow", Escalated: true},
 	}
 	for _, test := range []struct {
 		name       string
@@ -50,6 +52,9 @@ func TestDecideAgent(t *testing.T) {
 		{"one allowed", "ask", both("cat x", "/w/a"), policy.Pass, ""},
 		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
 		{"another tool", "ask", policy.AgentRequest{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a tool that is allowed inside a sandbox", "ask", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Pass, ""},
+		{"a tool that is allowed", "ask", policy.AgentRequest{Tool: "search", Cwd: "/w"}, policy.Accept, ""},
+		{"nothing is known but an allowed tool", "ask", func() policy.AgentRequest { u := both("", ""); u.Tool = "search"; return u }(), policy.Deny, "policy.rule"},
 		{"yet another", "deny", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
 		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},
 		{"its own bridge holds it, and a rule", "deny", behind(command("git push")), policy.Deny, "policy.rule"},

@@ -232,7 +232,15 @@ func flatName(name string) string { return strings.ReplaceAll(name, "/", "_") }
 // decideTool decides a tool by name. Tools run in no sandbox, so allow rules with escalated do not
 // apply to them.
 func (s *Set) decideTool(name string, match func(r *rule) certainty) Match {
-	m := s.decide(Sandboxed, func(l *layer) iter.Seq[int] { return slices.Values(l.tools) }, match)
+	return s.decideToolAt(Sandboxed, name, match)
+}
+
+// AgentTool decides a tool of an agent, which is outside of every sandbox: only an allow rule with
+// escalated applies to it.
+func (s *Set) AgentTool(name string) Match { return s.decideToolAt(Escalated, name, matchTool(name)) }
+
+func (s *Set) decideToolAt(e Escalation, name string, match func(r *rule) certainty) Match {
+	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.tools) }, match)
 	if m.Decision != None {
 		m.setPart(name)
 	}

@@ -52,6 +52,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	g.SetFolderPolicies(folderPolicies(cfg.Skipped, logger(cfg)))
 	env, err := agentEnv(cfg)
 	if err != nil {
 		return err
@@ -59,8 +60,8 @@ func (c spawnCmd) Run(out io.Writer) error {
 	settings := agentSettings(cfg)
 	output := newAgentOutput(out, c.JSON)
 	children := acp.New(acp.Options{
-		Settings: func() acp.Settings { return settings },
-		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
+		Settings: func() acp.Settings { return settings }, FolderSettings: folderAgents,
+		Env: env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
 		Judge: acp.Judge{Policy: g, Person: output.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Notify: output.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,22 @@ func agentSettings(cfg *config.Config) acp.Settings {
 	return s
 }
 
+// folderAgents returns the settings of agents in the configuration of a folder.
+func folderAgents(folder string) (acp.Settings, error) {
+	at, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return acp.Settings{}, err
+	}
+	if len(config.WorkspaceFiles(at)) == 0 {
+		return acp.Settings{Enabled: true}, nil // the other files count for every folder
+	}
+	cfg, err := config.Load(filesOf(at))
+	if err != nil {
+		return acp.Settings{}, err
+	}
+	return agentSettings(cfg), nil
+}
+
 // agentEnv returns the environment of agents: this process's, with CODEX_PATH set so that an
 // agent that runs Codex runs it through the bridge.
 func agentEnv(cfg *config.Config) ([]string, error) {
@@ -75,8 +92,9 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 	a := &agents{}
 	a.config.Store(cfg)
 	a.Agents = acp.New(acp.Options{
-		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
-		Env:      env, Dir: dir, Version: Version, Log: log,
+		Settings:       func() acp.Settings { return agentSettings(a.config.Load()) },
+		FolderSettings: folderAgents,
+		Env:            env, Dir: dir, Version: Version, Log: log,
 		Judge:    acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.askTimeout)}.Decide,
 		Notify:   func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
 		Journal:  journal,

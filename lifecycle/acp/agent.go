@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +45,27 @@ type program struct {
 	grace   time.Duration
 }
 
+// codexACP is the agent that runs Codex by the program in CODEX_PATH, which is this bridge.
+const codexACP = "codex-acp"
+
+// runsCodex reports whether the configured program is codexACP, by its name or that of its package, and gets
+// this bridge as its Codex. What an agent calls itself proves nothing.
+func (p program) runsCodex() bool {
+	if !slices.ContainsFunc(p.env, func(pair string) bool { return strings.HasPrefix(pair, "CODEX_PATH=") }) {
+		return false
+	}
+	path, err := exec.LookPath(p.command[0])
+	if err != nil {
+		return false
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name == codexACP || slices.Contains(strings.Split(filepath.ToSlash(target), "/"), codexACP)
+}
+
 // start starts an agent and opens its session: the session with the id resume, or a new one. On an
 // error nothing is left.
 func (p program) start(ctx context.Context, c *client, resume string) (*agent, error) {
@@ -77,7 +101,7 @@ func (a *agent) initialize(ctx context.Context, p program, resume string) error 
 		return fmt.Errorf("it speaks version %d of the protocol, and the bridge %d", response.ProtocolVersion, sdk.ProtocolVersionNumber)
 	}
 	c.mu.Lock()
-	c.ask.Behind = response.AgentInfo != nil && strings.HasSuffix(response.AgentInfo.Name, "codex-acp")
+	c.ask.Behind = p.runsCodex() && response.AgentInfo != nil && strings.HasSuffix(response.AgentInfo.Name, codexACP)
 	c.mu.Unlock()
 	if resume != "" {
 		if !response.AgentCapabilities.LoadSession {

@@ -18,12 +18,15 @@ import (
 // Options configure Agents. The functions are called from several goroutines.
 type Options struct {
 	Settings func() Settings
-	Env      []string // of the agents
-	Dir      string   // the default working folder of an agent
-	Version  string   // of the bridge
-	Judge    func(context.Context, Ask) Answer
-	Notify   func(Update)
-	HasPlace bool // see Check
+	// FolderSettings returns the settings of the configuration of a folder, which apply besides Settings. It
+	// may be nil.
+	FolderSettings func(folder string) (Settings, error)
+	Env            []string // of the agents
+	Dir            string   // the default working folder of an agent
+	Version        string   // of the bridge
+	Judge          func(context.Context, Ask) Answer
+	Notify         func(Update)
+	HasPlace       bool // see Check
 	// Journal creates the log of a run's notices. It may be nil.
 	Journal func(name string) (file io.WriteCloser, path string, err error)
 	Open    time.Duration // how long an agent may take to open its session; 0 means 30 s
@@ -83,6 +86,9 @@ func (a *Agents) spawn(ctx context.Context, r Request, who Requester) Result {
 	if strings.TrimSpace(child.Task) == "" {
 		return *no(Failed, "there is no task")
 	}
+	if refused := a.folderForbids(child.Agent, folder); refused != nil {
+		return *refused
+	}
 	child.Cwd = folder
 	return Spawn(ctx, &steps{Agents: a}, child, r.Thread)
 }
@@ -96,6 +102,18 @@ func (a *Agents) register() error {
 	}
 	a.work.Add(1)
 	return nil
+}
+
+// folderForbids returns the result that refuses an agent in a folder, or nil if it may start there.
+func (a *Agents) folderForbids(agent, folder string) *Result {
+	if a.o.FolderSettings == nil {
+		return nil
+	}
+	s, err := a.o.FolderSettings(folder)
+	if err != nil {
+		return no(Failed, "the configuration of the folder %s can't be used: %v", folder, err)
+	}
+	return s.forbids(agent)
 }
 
 func (a *Agents) folder(cwd string) (string, error) {

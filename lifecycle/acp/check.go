@@ -35,7 +35,7 @@ func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result
 	}
 	switch {
 	case !s.Enabled:
-		return child, no(Forbidden, "agents are switched off (acp.enabled = false)")
+		return child, s.forbids("")
 	case who.Depth >= MaxDepth:
 		return child, no(Forbidden, "an agent of an agent may not start agents: there are %d bridges above this one already", who.Depth)
 	case child.Stream && strings.TrimSpace(who.Session) == "":
@@ -52,8 +52,8 @@ func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result
 	if child.Agent = config.AgentID(cmp.Or(strings.TrimSpace(r.Agent), strings.TrimSpace(s.Default))); child.Agent == "" {
 		return child, no(Failed, "no agent is named: give agentId, or set acp.default_agent")
 	}
-	if s.Allowed != nil && !slices.ContainsFunc(s.Allowed, func(id string) bool { return config.AgentID(id) == child.Agent }) {
-		return child, no(Forbidden, "the agent %q is not in acp.allowed", child.Agent)
+	if refused := s.forbids(child.Agent); refused != nil {
+		return child, refused
 	}
 	if _, ok := s.Command(child.Agent); !ok {
 		return child, no(Failed, "there is no agent %q; [acp.agents.%s] would be it, and there are: %s", child.Agent, child.Agent,
@@ -63,6 +63,17 @@ func (s Settings) Check(r Request, who Requester, hasPlace bool) (Child, *Result
 		return child, no(Failed, "thread = true needs a host with a place for the session, and there is none here")
 	}
 	return child, nil
+}
+
+// forbids returns the result that refuses an agent, or nil if it may start.
+func (s Settings) forbids(agent string) *Result {
+	switch {
+	case !s.Enabled:
+		return no(Forbidden, "agents are switched off (acp.enabled = false)")
+	case s.Allowed != nil && !slices.ContainsFunc(s.Allowed, func(id string) bool { return config.AgentID(id) == agent }):
+		return no(Forbidden, "the agent %q is not in acp.allowed", agent)
+	}
+	return nil
 }
 
 // Command returns the command of an agent. ok is false if the agent is not configured.

@@ -17,6 +17,7 @@ type client struct {
 	run    string          // "" outside of a turn: updates, such as the session's history, are dropped
 	during context.Context // of the current turn, or of all agents
 	onFull func(error)     // called if put returns false
+	calls  announcedCalls
 }
 
 var _ sdk.Client = (*client)(nil)
@@ -41,8 +42,8 @@ func (c *client) send(u Update) {
 
 // RequestPermission implements sdk.Client.
 func (c *client) RequestPermission(ctx context.Context, p sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
-	a := readPermissionRequest(p)
 	c.mu.Lock()
+	a := readToolCall(c.calls.merge(p.ToolCall))
 	a.Child, a.Agent, a.Cwd, a.Behind = c.ask.Child, c.ask.Agent, c.ask.Cwd, c.ask.Behind
 	during := c.during
 	c.mu.Unlock()
@@ -67,6 +68,14 @@ func (c *client) RequestPermission(ctx context.Context, p sdk.RequestPermissionR
 
 // SessionUpdate implements sdk.Client.
 func (c *client) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
+	c.mu.Lock()
+	switch u := n.Update; {
+	case u.ToolCall != nil:
+		c.calls.announce(*u.ToolCall)
+	case u.ToolCallUpdate != nil:
+		c.calls.update(*u.ToolCallUpdate)
+	}
+	c.mu.Unlock()
 	switch u := n.Update; {
 	case u.AgentMessageChunk != nil && u.AgentMessageChunk.Content.Text != nil:
 		c.send(Update{Kind: Said, Text: u.AgentMessageChunk.Content.Text.Text})

@@ -1,5 +1,13 @@
 package acp
 
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
 // Outbox returns the functions of a new outbox.
 func Outbox(deliver func(Update)) (put func(Update) bool, end func()) {
 	o := newOutbox(deliver)
@@ -8,3 +16,42 @@ func Outbox(deliver func(Update)) (put func(Update) bool, end func()) {
 
 // CommandOf returns the command of a call's input.
 var CommandOf = commandOf
+
+// ReadAnnounced returns the command and files of a request for permission, after an announced call and an
+// update of it, each "" if it did not come: "-" if there is none, "?" for an unknown one.
+func ReadAnnounced(t *testing.T, announced, update, request string) (command, files string) {
+	t.Helper()
+	var calls announcedCalls
+	read := func(text string, into any) bool {
+		if text == "" {
+			return false
+		}
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}
+	var begun sdk.SessionUpdateToolCall
+	if read(announced, &begun) {
+		calls.announce(begun)
+	}
+	var more sdk.SessionToolCallUpdate
+	if read(update, &more) {
+		calls.update(more)
+	}
+	var call sdk.ToolCallUpdate
+	read(request, &call)
+	a := readToolCall(calls.merge(call))
+	command, files = "-", "-"
+	if a.Command != nil {
+		if command = *a.Command; command == "" {
+			command = "?"
+		}
+	}
+	if len(a.Files) > 0 {
+		if files = strings.Join(a.Files, " "); files == "" {
+			files = "?"
+		}
+	}
+	return command, files
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -75,9 +76,20 @@ func (f *Feature) handler(answer func(context.Context, json.RawMessage) (any, er
 	}
 }
 
+// read decodes params strictly: a member that differs only in case from a parameter is another one, since
+// the guard reads it so.
 func read(params json.RawMessage, into any) error {
 	if len(params) == 0 {
 		return nil
+	}
+	doc, err := rpc.ParseValue(params)
+	if err != nil {
+		return err
+	}
+	for name := range doc.Root().Members() {
+		if !slices.Contains(parameters, name) {
+			return fmt.Errorf("there is no parameter %q", name)
+		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(params))
 	decoder.DisallowUnknownFields()
@@ -99,6 +111,12 @@ func (f *Feature) spawn(ctx context.Context, params json.RawMessage) (any, error
 		who.Sandboxed, who.Unknown = sandboxed, !known
 	}
 	return f.agents.Spawn(ctx, p.Request, who), nil
+}
+
+// parameters are the names of all parameters, of whatever method.
+var parameters = []string{
+	"agentId", "childSessionKey", "close", "cwd", "idempotencyKey", "label", "mode", "resumeSessionId", "sandbox", "sessionKey", "streamTo", "task",
+	"text", "thread", "threadId",
 }
 
 type childParams struct {

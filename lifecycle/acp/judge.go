@@ -8,11 +8,15 @@ import (
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/rpc"
 )
 
 // Policy decides by the policy's rules, and logs the decision.
 type Policy interface {
 	Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision
+	// AgentAllowed decides again after a person has allowed the request, and logs that with the reason. It
+	// returns why the request must not be allowed: a rule denies it now, or the answer can't be logged.
+	AgentAllowed(ctx context.Context, use policy.AgentRequest, session string, line []byte, reason string) *rpc.Error
 }
 
 // Approver asks a person for a decision. why is the text that a rule shows to the person.
@@ -31,7 +35,8 @@ type Judge struct {
 
 // Decide returns the answer to an agent's request.
 func (j Judge) Decide(ctx context.Context, a Ask) Answer {
-	d := j.Policy.Agent(ctx, policy.AgentRequest{Command: a.Command, Files: a.Files, Tool: a.Kind, Cwd: a.Cwd, OwnBridge: a.Behind}, a.Child, a.Line)
+	use := policy.AgentRequest{Command: a.Command, Files: a.Files, Tool: a.Kind, Cwd: a.Cwd, OwnBridge: a.Behind}
+	d := j.Policy.Agent(ctx, use, a.Child, a.Line)
 	switch d.Verdict {
 	case policy.Deny:
 		return Answer{Reason: d.Err.Message}
@@ -39,6 +44,11 @@ func (j Judge) Decide(ctx context.Context, a Ask) Answer {
 		return Answer{Allow: true, Reason: "a rule allows it"}
 	}
 	answer := j.Person(ctx, a, d.AskReason)
+	if answer.Allow {
+		if err := j.Policy.AgentAllowed(ctx, use, a.Child, a.Line, answer.Reason); err != nil {
+			return Answer{Reason: err.Message}
+		}
+	}
 	answer.Lasts, answer.Always = answer.Lasts && a.Behind, answer.Always && a.Behind
 	return answer
 }
@@ -65,11 +75,13 @@ func NewClientApprover(client HookClient, wait func() time.Duration) Approver {
 		if err != nil {
 			return Answer{Reason: problem.Text(err)}
 		}
-		var answer struct{ Decision, Reason, Remember string }
-		if err := json.Unmarshal(response, &answer); err != nil {
+		answer, err := rpc.ParseValue(response) // strictly: members that differ only in case are not the same
+		if err != nil {
 			return Answer{Reason: fmt.Sprintf("the client's answer can't be read: %v", err)}
 		}
-		return Answer{Allow: answer.Decision == "allow", Lasts: answer.Remember == "session" || answer.Remember == "always", Always: answer.Remember == "always", Reason: answer.Reason}
+		remember, _ := answer.Root().Get("remember").Text()
+		reason, _ := answer.Root().Get("reason").Text()
+		return Answer{Allow: answer.Root().Get("decision").Is("allow"), Lasts: remember == "session" || remember == "always", Always: remember == "always", Reason: reason}
 	}
 }
 

@@ -19,6 +19,14 @@ func (s says) Agent(context.Context, policy.AgentRequest, string, []byte) policy
 	return policy.Decision(s)
 }
 
+// AgentAllowed refuses what the policy refuses, and an answer that can't be logged.
+func (s says) AgentAllowed(_ context.Context, _ policy.AgentRequest, _ string, _ []byte, reason string) *rpc.Error {
+	if s.Err == nil && reason == "lost" {
+		return rpc.Errorf(-1, "the decision log is away")
+	}
+	return s.Err
+}
+
 // asker is a client that answers and records the requests.
 type asker struct {
 	deaf   bool
@@ -56,6 +64,9 @@ func TestDecide(t *testing.T) {
 		{"allowed by a rule", says{Verdict: policy.Accept}, asker{deaf: true}, ask, acp.Answer{Allow: true}, 0},
 		{"nobody is there", person, asker{deaf: true}, ask, acp.Answer{}, 0},
 		{"yes", person, asker{answer: `{"decision":"allow","reason":"fine"}`}, ask, acp.Answer{Allow: true}, 1},
+		{"yes, and the log is away", person, asker{answer: `{"decision":"allow","reason":"lost"}`}, ask, acp.Answer{}, 1},
+		{"a member that differs in case", person, asker{answer: `{"decision":"deny","Decision":"allow","reason":"x"}`}, ask, acp.Answer{}, 1},
+		{"two decisions", person, asker{answer: `{"decision":"deny","decision":"allow"}`}, ask, acp.Answer{}, 1},
 		{"no", person, asker{answer: `{"decision":"deny","reason":"not so"}`}, ask, acp.Answer{}, 1},
 		{"yes for longer, in no sandbox", person, asker{answer: `{"decision":"allow","remember":"session"}`}, ask, acp.Answer{Allow: true}, 1},
 		{"yes for longer, its bridge remembers", person, asker{answer: `{"decision":"allow","remember":"always"}`}, behind, acp.Answer{Allow: true, Lasts: true, Always: true}, 1},

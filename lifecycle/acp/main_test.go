@@ -164,7 +164,7 @@ func (f *fake) ask(ctx context.Context, word, rest string) string {
 		call.Kind, call.Locations = sdk.Ptr(sdk.ToolKindEdit), []sdk.ToolCallLocation{{Path: rest}}
 		call.RawInput = map[string]any{"command": "create", "path": rest}
 	case "fetch":
-		call.Kind = sdk.Ptr(sdk.ToolKindFetch)
+		call.Kind, call.RawInput = sdk.Ptr(sdk.ToolKindFetch), map[string]any{"url": rest}
 	}
 	answer, err := f.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: "s1", ToolCall: call, Options: []sdk.PermissionOption{
 		{OptionId: "always", Kind: sdk.PermissionOptionKindAllowAlways, Name: "a"}, {OptionId: "yes", Kind: sdk.PermissionOptionKindAllowOnce, Name: "y"},

@@ -31,30 +31,33 @@ type Answer struct {
 	Reason string // for people
 }
 
-// readPermissionRequest reads a permission request. A command or file that it can't determine is "",
-// which every rule could mean.
-func readPermissionRequest(p sdk.RequestPermissionRequest) Ask {
-	a := Ask{Call: string(p.ToolCall.ToolCallId), Kind: string(sdk.ToolKindOther)}
-	if p.ToolCall.Kind != nil {
-		a.Kind = string(*p.ToolCall.Kind)
+// readToolCall reads the tool call of a permission request, with what the agent has announced of it. A
+// command or file that it can't determine is "", which every rule could mean.
+func readToolCall(call sdk.ToolCallUpdate) Ask {
+	a := Ask{Call: string(call.ToolCallId), Kind: string(sdk.ToolKindOther)}
+	if call.Kind != nil {
+		a.Kind = string(*call.Kind)
 	}
-	if p.ToolCall.Title != nil {
-		a.Title = *p.ToolCall.Title
+	if call.Title != nil {
+		a.Title = *call.Title
 	}
-	a.Line, _ = json.Marshal(p.ToolCall) // it was decoded from JSON
-	command, ok := commandOf(p.ToolCall.RawInput)
-	files := filesOf(p.ToolCall)
-	if ok || a.Kind == string(sdk.ToolKindExecute) {
+	a.Line, _ = json.Marshal(call) // it was decoded from JSON
+	command, ok := commandOf(call.RawInput)
+	a.Files = filesOf(call)
+	// A call may have a command and files: the input of an edit may have a member "command".
+	unstated := call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
+	if ok || unstated || a.Kind == string(sdk.ToolKindExecute) {
 		a.Command = &command
 	}
-	// A call may have a command and files: the input of an edit may have a member "command".
-	switch a.Files = files; a.Kind {
-	case string(sdk.ToolKindEdit), string(sdk.ToolKindDelete), string(sdk.ToolKindMove):
-		if len(files) == 0 {
-			a.Files = []string{""}
-		}
+	if unstated || len(a.Files) == 0 && changesFiles(call.Kind) {
+		a.Files = append(a.Files, "")
 	}
 	return a
+}
+
+// changesFiles reports whether a tool of this kind changes files.
+func changesFiles(kind *sdk.ToolKind) bool {
+	return kind != nil && slices.Contains([]sdk.ToolKind{sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove}, *kind)
 }
 
 // commandOf returns the shell command of a call's input, which is a string or a list of words. ok
@@ -119,13 +122,11 @@ func filesOf(call sdk.ToolCallUpdate) []string {
 			files = append(files, c.Diff.Path)
 		}
 	}
-	if len(files) > 0 || call.Kind == nil {
-		return files
-	}
-	switch *call.Kind {
-	case sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove:
+	if changesFiles(call.Kind) || len(files) > 0 {
 		for _, l := range call.Locations {
-			files = append(files, l.Path)
+			if !slices.Contains(files, l.Path) {
+				files = append(files, l.Path)
+			}
 		}
 	}
 	return files

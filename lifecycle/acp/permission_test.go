@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/lifecycle/acp"
@@ -35,6 +36,27 @@ func TestCommandOf(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q", input, got)
+		}
+	}
+}
+
+// A request for permission is read with what the agent has announced of its call. What neither states is unknown.
+func TestAnnouncedCall(t *testing.T) {
+	const push = `{"toolCallId":"t","sessionUpdate":"tool_call","title":"","kind":"execute","rawInput":{"command":"git push"}}`
+	for _, test := range []struct{ name, announced, update, request, command, files string }{
+		{"by its id", push, "", `{"toolCallId":"t"}`, "git push", "-"},
+		{"with more in an update", push, `{"toolCallId":"t","sessionUpdate":"tool_call_update","rawInput":{"command":"git fetch"}}`, `{"toolCallId":"t"}`, "git fetch", "-"},
+		{"with another input", push, "", `{"toolCallId":"t","rawInput":{"command":"ls"}}`, "ls", "-"},
+		{"another id", push, "", `{"toolCallId":"u"}`, "?", "?"},
+		{"no kind", "", "", `{"toolCallId":"t","rawInput":{"path":"x"}}`, "?", "?"},
+		{"no input", "", "", `{"toolCallId":"t","kind":"fetch"}`, "?", "?"},
+		{"too large", strings.Replace(push, "push", strings.Repeat("x", 1<<20), 1), "", `{"toolCallId":"t"}`, "?", "?"},
+		{"an input", "", "", `{"toolCallId":"t","kind":"fetch","rawInput":{"url":"x"}}`, "-", "-"},
+		{"a diff and a location", "", "", `{"toolCallId":"t","kind":"edit","content":[{"type":"diff","path":"/a","newText":""}],"locations":[{"path":"/b"},{"path":"/a"}]}`, "-", "/a /b"},
+	} {
+		command, files := acp.ReadAnnounced(t, test.announced, test.update, test.request)
+		if command != test.command || files != test.files {
+			t.Errorf("%s: the command %q, the files %q", test.name, command, files)
 		}
 	}
 }

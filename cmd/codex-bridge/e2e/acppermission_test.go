@@ -1,0 +1,65 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge.example/cmd/internal/editor"
+)
+
+// A request of an agent is judged by what it has announced of the call, and by the policy of its folder; what a person
+// allows is in the decision log.
+func TestPermissionsOfAgents(t *testing.T) {
+	t.Parallel()
+	const agent = `
+read x; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"a","version":"1"},"agentCapabilities":{}}}'
+read x; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+read x; echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","kind":"execute","title":"git push","rawInput":{"command":"git push"}}}}'
+echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":CALL,"options":[{"optionId":"yes","name":"y","kind":"allow_once"},{"optionId":"no","name":"n","kind":"reject_once"}]}}'
+read x; case "$x" in *'"yes"'*) touch allowed;; esac
+echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'
+cat`
+	const full, short = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push"}}`, `{"toolCallId":"t"}`
+	const deny, all = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\n", "[[policy.rule]]\ntool = \"*\"\ndecision = \"allow\"\n"
+	for _, test := range []struct {
+		name, call, user, folder string
+		yes                      bool // of the person
+		want, logged             bool
+	}{
+		{"control: a rule denies", full, deny, "", true, false, true},
+		{"the call was announced before", short, deny, "", true, false, true},
+		{"control: no allow without escalated", full, all, "", false, false, false},
+		{"no allow without escalated for an announced call", short, all, "", false, false, false},
+		{"a rule of the agent's folder", full, "", "[policy]\n" + deny, true, false, true},
+		{"an approval of the person is logged", full, "", "", true, true, true},
+	} {
+		w := newWorld(t, options{mute: "bridge", codex: codexPath, config: "[policy]\napproval = [\"on-request\"]\nescalation = \"ask\"\n" + test.user + "[acp]\ndefault_agent = \"a\"\n[acp.agents.a]\ncommand = [\"/bin/sh\", \"agent.sh\"]\n"})
+		script := strings.ReplaceAll(agent, "CALL", test.call)
+		w.write("workspace/sub/agent.sh", script)
+		if test.folder != "" {
+			w.write("workspace/sub/.codex-bridge.toml", test.folder)
+		}
+		e := w.start(proxyArgv, editor.Options{Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
+			if test.yes {
+				return map[string]any{"decision": "allow"}, nil
+			}
+			return map[string]any{"decision": "deny"}, nil
+		}})
+		c := &conversation{world: w, Editor: e, ctx: deadline(t)}
+		c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
+		child := c.spawn(map[string]any{"task": "x", "cwd": w.workspace + "/sub"})
+		child.waitEnd(child.run)
+		if got := exists(w.workspace + "/sub/allowed"); got != test.want {
+			t.Errorf("%s: allowed %t", test.name, got)
+		}
+		c.Close(10 * time.Second)
+		list, _, _ := w.runCommand("decisions", "list")
+		if strings.Contains(list, "session/request_permission") != test.logged {
+			t.Errorf("%s: the log has %q", test.name, list)
+		}
+	}
+}
