@@ -87,6 +87,40 @@ escalated = true
 	}
 }
 
+// What a person allows counts only if it is logged, and if no rule denies it by then.
+func TestAgentAllowedByPerson(t *testing.T) {
+	const asks = "[policy]\nescalation = \"ask\"\n"
+	const denies = asks + "[[policy.rule]]\ncommand = \"rm **\"\ndecision = \"deny\"\n"
+	for _, test := range []struct {
+		name, later, folder string
+		failure             error
+		rule, logged        string
+	}{
+		{"logged", asks, "", nil, "", "accept"},
+		{"not logged", asks, "", errors.New("the disk is full"), "store", ""},
+		{"denied meanwhile", denies, "", nil, "policy.rule", "deny"},
+		{"denied in its folder", asks, denies, nil, "policy.rule", "deny"},
+		{"audit", inMode("audit", denies), "", nil, "", "deny"},
+	} {
+		b, w, command := &book{err: test.failure}, world(t), "rm x"
+		g := guard.New(load(t, asks), w, b, slog.New(slog.DiscardHandler))
+		g.SetPolicy(load(t, test.later))
+		g.SetFolderPolicies(func(string) (*policy.Policy, error) {
+			if test.folder == "" {
+				return nil, nil
+			}
+			return load(t, test.folder), nil
+		})
+		rule := ""
+		if err := g.AgentAllowed(t.Context(), policy.AgentRequest{Command: &command, Cwd: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {
+			rule = (&policy.Decision{Err: err}).Refusal().Rule
+		}
+		if rule != test.rule || verdicts(b) != test.logged {
+			t.Errorf("%s: refused by %q, the log has %q", test.name, rule, verdicts(b))
+		}
+	}
+}
+
 // verdicts returns the verdicts of a log, in order.
 func verdicts(b *book) string {
 	var all []string
