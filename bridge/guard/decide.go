@@ -60,7 +60,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		}
 	}
 	g.logDecision(p.Mode(), call.Method, d)
-	d = g.recordMessage(ctx, policies, call, state, d)
+	d = g.recordMessage(ctx, slices.Concat(policies, j.folderPolicies), call, state, d)
 	if p.Mode() == config.Enforce {
 		if d.Verdict != policy.Pass {
 			g.notifyApplied(call.Method, call.ID, call.Params, d)
@@ -173,7 +173,7 @@ func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
 type judgement struct {
 	policy.Decision
 	state          policy.State
-	folderPolicies []*policy.Policy // of the folders in which the message opens a thread, and of the machine's requirements
+	folderPolicies []*policy.Policy // of the folders in which the message opens a thread or runs a command, and of the machine's requirements
 	loaded         []string         // ids of the threads that Codex had in memory before a resume
 }
 

@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +44,33 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+s
 `)
 	takesTurn(c, "t1", "untrusted", "on-request")
 	takesTurn(c, "t2", "on-request", "on-request")
+}
+
+// A command of the client is checked against the active policy and that of its folder.
+func TestCommandHasPolicyOfItsFolder(t *testing.T) {
+	c, g, w := converse(t, strings.Replace(loosePolicy, "read-only", "workspace-write", 1), guard.NoRecord)
+	own, elsewhere := load(t, "[policy]\nsandbox = \"read-only\"\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"), filepath.Join(w.StartFolder, "elsewhere")
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.Bind("elsewhere", elsewhere)
+	g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
+		switch folder {
+		case w.StartFolder:
+			return own, nil
+		case elsewhere:
+			return nil, errors.New("line 3 is not TOML")
+		}
+		return nil, nil
+	})
+	c.Play("by its rule", `
+editor> {"id":1,"method":"command/exec","params":{"command":["touch","a"],"cwd":"$start","sandboxPolicy":{"type":"readOnly"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"command/exec","rule":"policy.rule","origin":"<text>","reason":"<text>","hint":"<text>"}}}
+editor> {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":{"type":"readOnly"}}}
+codex<  {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":"$any"}}
+editor> {"id":3,"method":"command/exec","params":{"command":["ls"],"cwd":"$elsewhere","sandboxPolicy":{"type":"readOnly"}}}
+editor< {"id":3,"error":{"code":-32010,"message":"<text>","data":{"method":"command/exec","rule":"policy","field":"params.cwd","reason":"<text>","hint":"correct the file"}}}
+`)
 }
 
 // A thread that is opened again in another folder is checked against the policies of its earlier

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -212,9 +213,9 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "Codex no longer waits for a response", HandleServer: g.serverRequestResolved},
 		{From: bridge.Codex, Method: bridge.Other, Why: "requests of Codex that the method table does not have", HandleServer: g.handleServerRequest},
 	}
-	for _, method := range openRequests {
+	for _, method := range append(slices.Clip(openRequests), execMethod) {
 		routes = append(routes, bridge.Route{
-			From: bridge.Client, Method: method, Why: "the policy file of a thread's folder applies, too", HandleClient: g.decide,
+			From: bridge.Client, Method: method, Why: "the policy file of its folder applies, too", HandleClient: g.decide,
 			When: func() bool { return g.isActive() || g.mayOpenUnenforced() },
 		})
 	}

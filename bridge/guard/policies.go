@@ -45,30 +45,17 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 	return g.policies(thread)
 }
 
-// folderPolicies returns the policies of the folders in which call opens a thread. These are the
-// folder in the message, or else the thread's workspace and current folder. A resume also has the
-// workspaces that the thread and its parents have had since Codex loaded them.
+// folderPolicies returns the policies of the folders in which call opens a thread or runs a command.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
-	if d.Sent == nil || g.folderPolicy == nil {
+	if g.folderPolicy == nil {
 		return nil, nil
 	}
-	folders := []string{d.Workspace}
-	if d.Workspace == "" {
-		if state.ThreadFolder == "" && !state.UnknownThread {
-			g.readFolder(ctx, call, state)
-		}
-		folders = []string{d.Sent.CwdWithin, state.ThreadFolder}
-	}
-	if call.Method == "thread/resume" {
-		id, _ := call.Params.Get("threadId").Text()
-		for range maxParents { // a subagent inherits the folders of its parents
-			folders = append(folders, g.threads.workspacesOf(id)...)
-			one := g.children.find(g.world.CodexHome, id)
-			if one == nil {
-				break
-			}
-			id = one.Parent
-		}
+	var folders []string
+	switch {
+	case d.Sent != nil:
+		folders = g.openingFolders(ctx, call, d, state)
+	case call.Method == execMethod && d.Verdict != policy.Deny:
+		folders = []string{sentCwd(d)}
 	}
 	seen := make(map[string]bool)
 	for _, folder := range folders {
@@ -87,6 +74,45 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 		}
 	}
 	return found, nil
+}
+
+// execMethod runs a command of the client in a folder, without a thread.
+const execMethod = "command/exec"
+
+// sentCwd returns the canonical cwd of the message that Codex gets; "" stands for its start folder,
+// whose policy is the active one.
+func sentCwd(d policy.Decision) string {
+	m, err := rpc.ParseMessage(d.Message)
+	if err != nil {
+		return "" // the message is not sent
+	}
+	cwd, _ := m.Params.Get("cwd").Text()
+	return cwd
+}
+
+// openingFolders returns the folders in which call opens a thread. These are the folder in the
+// message, or else the thread's workspace and current folder. A resume also has the workspaces that
+// the thread and its parents have had since Codex loaded them.
+func (g *Guard) openingFolders(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state *policy.State) []string {
+	folders := []string{d.Workspace}
+	if d.Workspace == "" {
+		if state.ThreadFolder == "" && !state.UnknownThread {
+			g.readFolder(ctx, call, state)
+		}
+		folders = []string{d.Sent.CwdWithin, state.ThreadFolder}
+	}
+	if call.Method == "thread/resume" {
+		id, _ := call.Params.Get("threadId").Text()
+		for range maxParents { // a subagent inherits the folders of its parents
+			folders = append(folders, g.threads.workspacesOf(id)...)
+			one := g.children.find(g.world.CodexHome, id)
+			if one == nil {
+				break
+			}
+			id = one.Parent
+		}
+	}
+	return folders
 }
 
 // decideTogether checks the message that the first policy's decision results in against all
@@ -216,11 +242,11 @@ func (g *Guard) mayOpenUnenforced() bool {
 // openRequests are the methods that open a thread.
 var openRequests = []string{"thread/start", "thread/resume", "thread/fork"}
 
-// refuseUnenforced refuses to open a thread in a folder whose policy file requires enforcement if
-// the bridge enforces nothing. Such a thread needs hooks and arguments with which Codex was not
-// started.
+// refuseUnenforced refuses to open a thread, or to run a command, in a folder whose policy file
+// requires enforcement if the bridge enforces nothing. Such a thread needs hooks and arguments with
+// which Codex was not started.
 func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
-	if !g.mayOpenUnenforced() || !slices.Contains(openRequests, call.Method) {
+	if !g.mayOpenUnenforced() || call.Method != execMethod && !slices.Contains(openRequests, call.Method) {
 		return nil
 	}
 	cwd := textOf(call, "cwd")
@@ -233,7 +259,7 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	}
 	p, err := g.folderPolicy(folder)
 	if err != nil && p == nil {
-		g.log.Warn("the policy file of a thread's folder does not load; the thread is opened without it", "folder", folder, "error", err)
+		g.log.Warn("the policy file of a folder does not load; the request passes without it", "method", call.Method, "folder", folder, "error", err)
 		return nil
 	}
 	if p == nil || p.Mode() != config.Enforce {

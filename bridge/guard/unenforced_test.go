@@ -30,6 +30,8 @@ func TestFolderThatRequiresEnforcement(t *testing.T) {
 		{"a folder whose file can't be held", "thread/start", "ROOT/exposed", true, false},
 		{"by a resume", "thread/resume", "ROOT/enforced", true, false},
 		{"by a fork", "thread/fork", "ROOT/enforced", true, false},
+		{"by a command", "command/exec", "ROOT/enforced", true, false},
+		{"by a command in a folder without a file", "command/exec", "ROOT/plain", false, false},
 		{"in a turn", "turn/start", "ROOT/enforced", false, false},
 		{"without a cwd", "thread/start", "", false, false},
 		{"a folder whose file is only logged", "thread/start", "ROOT/audited", false, false},

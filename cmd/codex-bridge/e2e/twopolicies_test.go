@@ -73,6 +73,30 @@ func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
 	}
 }
 
+// A command of the client runs under the policy file of its folder, as one of the model does.
+func TestCommandOfClientUnderPolicyFileOfItsFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = []\n"})
+	w.write("workspace/sub/.codex-bridge.toml", "[policy]\nsandbox = \"read-only\"\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
+	w.write("workspace/plain/x", "")
+	a := w.newAcceptingEditor(proxyArgv...)
+	a.turn(a.thread(map[string]any{"cwd": filepath.Join(w.workspace, "sub"), "approvalPolicy": "on-request"}), "RUN: touch model")
+	exec := func(folder string, command ...string) map[string]any {
+		return map[string]any{"command": command, "cwd": filepath.Join(w.workspace, folder), "sandboxPolicy": map[string]any{"type": "workspaceWrite"}}
+	}
+	if err := a.mustFail("command/exec", exec("sub", "touch", "client")); !strings.Contains(err.Message, "policy.rule") {
+		t.Error(err)
+	}
+	a.must("command/exec", exec("sub", "mkdir", "client"))
+	a.must("command/exec", exec("plain", "touch", "client")) // the control
+	for file, want := range map[string]bool{"sub/model": false, "sub/client": false, "plain/client": true} {
+		if w.hasFile("workspace/"+file) != want {
+			t.Errorf("%s exists: %v", file, !want)
+		}
+	}
+	a.closeAndWait()
+}
+
 // A turn can't name the profile with the writable roots of Codex's configuration if the policy, or
 // another policy of the thread, has forbidden a root since the thread opened.
 func TestTurnDoesNotGetForbiddenRootsOfProfile(t *testing.T) {
