@@ -134,7 +134,7 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 	if p.Mode() != config.Enforce {
 		return
 	}
-	if r.Line = d.Message; d.Err != nil {
+	if r.Line = d.Message; d.Message == nil {
 		// Codex treats an error as a refusal and stops waiting.
 		r.Line = append(rpc.EncodeError(r.ID, d.Err), '\n')
 	}
@@ -145,7 +145,10 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 func decideAnswer(policies []*policy.Policy, question policy.ServerRequest, answer *rpc.Message, state policy.State) policy.Decision {
 	d := policies[0].DecideAnswer(question, answer, state)
 	for _, q := range policies[1:] {
-		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // a denied response has no message
+		if d.Verdict == policy.Deny {
+			break
+		}
+		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce {
 			if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
 				e.Changes = append(d.Changes, e.Changes...)
 				d = e

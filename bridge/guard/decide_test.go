@@ -222,7 +222,7 @@ editor> {"id":0,"result":{"decision":"accept"}}
 codex<= {"id":0,"result":{"decision":"accept"}}
 `
 	for _, test := range []struct{ name, policy, failure, logged string }{
-		{"audit", inMode("audit", readOnlyPolicy), "", "deny rewrite deny"},
+		{"audit", inMode("audit", readOnlyPolicy), "", "deny deny deny"},
 		{"audit, and nothing can be logged", inMode("audit", readOnlyPolicy), "the disk is full", ""},
 		{"no policy", "", "", ""},
 	} {
@@ -249,7 +249,7 @@ codex<= {"id":0,"result":{"decision":"accept"}}
 func TestPolicyOfTheAnswersTimeCounts(t *testing.T) {
 	const question = `{"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}`
 	for _, test := range []struct{ name, before, then, sent, logged string }{
-		{"a policy comes", "", readOnlyPolicy, "decline", "rewrite"},
+		{"a policy comes", "", readOnlyPolicy, "decline", "deny"},
 		{"a policy goes", readOnlyPolicy + "escalation = \"ask\"\n", "", "acceptForSession", "rewrite"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -15,7 +15,8 @@ const (
 
 // DecideAnswer checks the client's response to a request of Codex. The response may not exceed
 // Codex's offer, may hold for one time only, and must respect the policy. Codex waits for a
-// response without a timeout, so a forbidden one becomes a refusal and is not dropped.
+// response without a timeout, so a forbidden one becomes a refusal and is not dropped. If the policy
+// now denies the request itself, the verdict is Deny, and Message declines for Codex.
 func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Response {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // measured with Codex 0.169: an error declines
@@ -38,9 +39,11 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 		if d.Answer == nil {
 			return Decision{Verdict: Deny, Err: d.Err}
 		}
-		a.recordChange("result", m.Result, d.Answer, ruleMode, "the policy now denies the request: "+d.Err.Message)
-		a.patch.Replace(m.Result, d.Answer)
-		return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
+		patch := rpc.NewPatch(m)
+		patch.Replace(m.Result, d.Answer)
+		r := d.Refusal()
+		r.Reason = "the policy does not allow what was accepted: " + r.Reason
+		return Decision{Verdict: Deny, Message: patch.Bytes(), Err: NewRefusalError(d.Err.Code, *r)}
 	}
 	switch asked.Method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":

@@ -24,6 +24,9 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 			t.Errorf("passed, but changed: %+v", d)
 		}
 	case policy.Deny:
+		if d.Message != nil {
+			break // Codex gets the response that declines
+		}
 		// Codex gets an error and declines. The bridge corrects only answers about tools.
 		if d.Refusal().Rule != "protocol" || asked.Method != "item/tool/requestUserInput" && asked.Method != "mcpServer/elicitation/request" {
 			t.Errorf("denied: %v", d.Err)
@@ -42,7 +45,7 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 	if !bytes.Equal(again.ID.Raw(), m.ID.Raw()) {
 		t.Errorf("the id is %s, was %s", again.ID.Raw(), m.ID.Raw())
 	}
-	if d.Verdict == policy.Rewrite {
+	if d.Verdict != policy.Pass {
 		if second := compile(t, cfg).DecideAnswer(asked, again, st); second.Verdict != policy.Pass {
 			t.Errorf("not idempotent:\n%s\n%s\n%+v", d.Message, second.Message, second.Changes)
 		}

@@ -230,6 +230,9 @@ func printed(d policy.Decision, line string) string {
 	case d.Err != nil:
 		r := refusalOf(d.Err)
 		fmt.Fprintf(&b, "error> %d %s %s\n", d.Err.Code, r.Field, r.Rule)
+		if d.Message != nil {
+			fmt.Fprintf(&b, "codex< %s\n", d.Message)
+		}
 	case string(d.Message) == line:
 		b.WriteString("codex< the same\n")
 	default:

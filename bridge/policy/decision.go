@@ -39,8 +39,8 @@ type Change struct {
 // whether the caller applies it.
 type Decision struct {
 	Verdict Verdict
-	// Message is the line for Codex without a line end; nil under Deny, and the parsed line under
-	// Pass.
+	// Message is the line for Codex without a line end; the parsed line under Pass. Under Deny it is
+	// nil, or the response that declines in place of the client's.
 	Message []byte
 	Changes []Change
 	// Err is the error for the client under Deny.

@@ -11,7 +11,7 @@ import (
 )
 
 // A deny rule added while a question is open counts when the answer arrives, for questions of the
-// bridge and of Codex.
+// bridge and of Codex, and the user reads that their consent did not.
 func TestRuleThatComesWhileAsked(t *testing.T) {
 	t.Parallel()
 	const base = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\n"
@@ -47,6 +47,11 @@ func TestRuleThatComesWhileAsked(t *testing.T) {
 			a.turn(a.thread(map[string]any{"approvalPolicy": test.approval, "sandbox": "workspace-write"}), test.text(w))
 			if w.hasFile("workspace/made") != test.made {
 				t.Errorf("command ran: %v; the model got %q", !test.made, w.lastToolOutput())
+			}
+			if test.change {
+				a.waitFor(0, "warning", func(m editor.Message) bool {
+					return strings.Contains(m.Param("message"), "refused") && strings.Contains(m.Param("message"), "touch")
+				})
 			}
 			a.closeAndWait()
 		})
