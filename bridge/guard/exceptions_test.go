@@ -120,6 +120,8 @@ editor< {"id":3,"result":{}}
 	}
 	b.err = errors.New("full")
 	c.Play("is not logged", `editor> {"id":4,"method":"command/exec","params":{"command":["make"],"cwd":"$start","sandboxPolicy":{"type":"readOnly"}}}
+codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 editor< {"id":4,"error":"$full"}
 `)
 }

@@ -65,10 +65,16 @@ func TestCommandHasPolicyOfItsFolder(t *testing.T) {
 	})
 	c.Play("by its rule", `
 editor> {"id":1,"method":"command/exec","params":{"command":["touch","a"],"cwd":"$start","sandboxPolicy":{"type":"readOnly"}}}
+codex<  {"id":"$config1","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config1","result":{"config":{},"layers":[]}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"command/exec","rule":"policy.rule","origin":"<text>","reason":"<text>","hint":"<text>"}}}
 editor> {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":{"type":"readOnly"}}}
+codex<  {"id":"$config2","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config2","result":{"config":{},"layers":[]}}
 codex<  {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":"$any"}}
 editor> {"id":3,"method":"command/exec","params":{"command":["ls"],"cwd":"$elsewhere","sandboxPolicy":{"type":"readOnly"}}}
+codex<  {"id":"$config3","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config3","result":{"config":{},"layers":[]}}
 editor< {"id":3,"error":{"code":-32010,"message":"<text>","data":{"method":"command/exec","rule":"policy","field":"params.cwd","reason":"<text>","hint":"correct the file"}}}
 `)
 }

@@ -76,29 +76,30 @@ func (c *decider) decideExecSandbox([]string) {
 	c.decideSandboxPolicy(object)
 }
 
-// refuseUserExec refuses a command that Codex alone would run under a permissions profile of the
-// user's, and reports whether the decision ends. The bridge has no place to define its own profile
-// for such a command, and any other sandbox lets it read what the user's profile denies.
+// refuseUserExec refuses a command beside a permissions profile of the user's, and reports whether
+// the decision ends. The bridge has no place to define its own profile for such a command, and any
+// other sandbox, also one that the client names, lets it read what the user's profile denies. As in a
+// thread, full access that both the client and the policy want has no denials.
 //
 // Measured with Codex 0.169: the default profile may be that of a trusted project around the folder
 // in which Codex was started.
 func (c *decider) refuseUserExec(object, profile rpc.Value) (ends bool) {
-	if !isUnset(object) {
+	if c.p.maxLevel == fullAccess && object.Get("type").Is(typeNames[fullAccess]) {
 		return false
 	}
-	name, named := profile.Text()
-	switch {
-	case !named && c.st.Defaults == nil:
-		c.needsDefaults, c.configCwd = true, c.st.StartFolder
-		return true
-	case !named:
+	name, _ := profile.Text()
+	if !namesUserProfile(name) {
+		if c.st.Defaults == nil {
+			c.needsDefaults, c.configCwd = true, c.st.StartFolder
+			return true
+		}
 		name = c.st.Defaults.Permissions
 	}
 	if !namesUserProfile(name) {
 		return false
 	}
 	c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+name+" of "+originUser+" denies for this command",
-		"send a sandboxPolicy; as with Codex alone, the profile then does not count")
+		"run it in a turn of a thread, which keeps the profile, or remove default_permissions from Codex's configuration")
 	return true
 }
 

@@ -97,8 +97,10 @@ func TestPolicyKeepsDenialsOfUser(t *testing.T) {
 			}
 			check(a, "fork", editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id"), nil, may)
 			check(a, "client's sandbox", a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), nil, false)
-			if err := a.mustFail("command/exec", map[string]any{"command": []any{"cat", ".env"}}); !strings.Contains(err.Message, "guarded") {
-				t.Errorf("command/exec: %v", err)
+			for _, sandbox := range []any{nil, readOnly, writes} {
+				if err := a.mustFail("command/exec", map[string]any{"command": []any{"cat", ".env"}, "sandboxPolicy": sandbox}); !strings.Contains(err.Message, "guarded") {
+					t.Errorf("command/exec: %v", err)
+				}
 			}
 			a.closeAndWait()
 			a = w.newAcceptingEditor(proxyArgv...)
