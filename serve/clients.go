@@ -69,6 +69,8 @@ func NewClients(o ClientsOptions) *Clients {
 type ClientOptions struct {
 	Name func() string // for the log, and for other clients
 	Settings
+	// Replaced judges overrides of the Settings, under the policy.
+	Replaced Replaced
 	// KnowsBridge reports whether the client has offered capabilities.bridge.
 	KnowsBridge func() bool
 	// HasPerson reports whether the client answers questions for a person, or else why not.

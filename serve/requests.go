@@ -43,7 +43,11 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInternal, "the rewritten %s can't be parsed: %v", call.Method, err)
 	}
-	if line := c.Settings.addTo(m); line != nil {
+	line, refused := c.Settings.addTo(m, c.Replaced)
+	if refused != nil {
+		return refused
+	}
+	if line != nil {
 		if m, err = rpc.ParseMessage(line); err != nil {
 			return rpc.Errorf(rpc.CodeInternal, "%s with the settings of the client: %v", call.Method, err)
 		}

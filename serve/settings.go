@@ -1,18 +1,19 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"codex-bridge.example/rpc"
 )
 
 // Settings are what a client of this machine sends when it connects.
 type Settings struct {
-	Folder string                     `json:"folder"` // of threads for which the client names none
-	Config map[string]json.RawMessage `json:"config"` // added to the config of each thread, by dotted key
+	Folder string    `json:"folder"` // of threads for which the client names none
+	Config Overrides `json:"config"` // under the config of each thread
 }
 
 // Header returns the header with the settings.
@@ -36,11 +37,16 @@ func parseSettings(h http.Header) (s Settings) {
 // client that sends it ends its input with a binary message, and still gets the responses.
 const SettingsHeader = "Codex-Bridge-Settings"
 
+// Replaced says what becomes of an override of a client's command line that its request would replace: by
+// another value of the key, or, if by is nil, by a table without the key. keep means that the override
+// counts nevertheless. A loss refuses the request, and says what would happen without the override.
+type Replaced func(key string, value, by json.RawMessage) (keep bool, loss string)
+
 // addTo returns a request that opens a thread with the settings of the client, or nil if it has them. What
-// the request itself says counts: its cwd, and each table of its config.
-func (s Settings) addTo(m *rpc.Message) []byte {
+// the request itself says counts: its cwd, and the values of its config, as in Codex.
+func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *rpc.Error) {
 	if m.Params.Kind() != rpc.Object {
-		return nil
+		return nil, nil
 	}
 	patch := rpc.NewPatch(m)
 	isMissing := func(v rpc.Value) bool { return v.Kind() == rpc.Absent || v.Kind() == rpc.Null }
@@ -49,25 +55,37 @@ func (s Settings) addTo(m *rpc.Message) []byte {
 	}
 	overlay := m.Params.Get("config")
 	if len(s.Config) > 0 && (overlay.Kind() == rpc.Object || isMissing(overlay)) {
-		all := make(map[string]json.RawMessage)
-		tables, added := make(map[string]bool), false
-		for key, value := range overlay.Members() {
-			table, _, _ := strings.Cut(key, ".")
-			all[key], tables[table] = value.Raw(), true
+		all, err := s.over(overlay, replaced)
+		if err != nil {
+			return nil, err
 		}
-		for key, value := range s.Config {
-			if table, _, _ := strings.Cut(key, "."); !tables[table] { // Codex takes one of two forms of a table at random
-				all[key], added = value, true
-			}
-		}
-		if added {
-			patch.Set(m.Params, "config", encode(all))
-		}
+		patch.Set(m.Params, "config", encode(all))
 	}
 	if !patch.Changed() {
-		return nil
+		return nil, nil
 	}
-	return patch.Bytes()
+	return patch.Bytes(), nil
+}
+
+// over returns the overrides of the client with those of a request over them.
+func (s Settings) over(overlay rpc.Value, replaced Replaced) (Overrides, *rpc.Error) {
+	all := maps.Clone(s.Config)
+	for key, value := range overlay.Members() {
+		all.Set(key, value.Raw())
+	}
+	for key, value := range s.Config.leaves() {
+		by := all.get(key)
+		if bytes.Equal(by, value) {
+			continue
+		}
+		switch keep, loss := replaced(key, value, by); {
+		case keep:
+			all.Set(key, value)
+		case loss != "":
+			return nil, rpc.Errorf(rpc.CodeRefused, "the request's config would replace %s of the client's command line, and %s; send the values of that table one by one, such as {\"table.key\": value}, or remove the key from the command line", key, loss)
+		}
+	}
+	return all, nil
 }
 
 // encode returns a value as JSON.

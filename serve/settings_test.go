@@ -2,27 +2,35 @@ package serve
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/rpc"
 )
 
-// The settings of a client in its requests. The request wins.
+// The settings of a client in its requests. As in Codex each value of the request wins, and its table
+// replaces a table.
 func TestSettingsOfRequests(t *testing.T) {
-	s := Settings{Folder: "/w", Config: map[string]json.RawMessage{"features.x": json.RawMessage("true"), "model": json.RawMessage(`"m"`)}}
+	s := Settings{Folder: "/w", Config: Overrides{"features.x": json.RawMessage("true"), "model": json.RawMessage(`"m"`), "t": json.RawMessage(`{"a":1,"b":{"c":2}}`)}}
+	const own = `"features.x":true,"model":"m","t":{"a":1,"b":{"c":2}}`
 	for request, want := range map[string]string{
-		`"thread/start","params":{}`:                                               `{"cwd":"/w","config":{"features.x":true,"model":"m"}}`,
-		`"thread/start","params":{"cwd":"/own","config":null}`:                     `{"cwd":"/own","config":{"features.x":true,"model":"m"}}`,
-		`"thread/resume","params":{"threadId":"t","config":{"features":{}}}`:       `{"threadId":"t","config":{"features":{},"model":"m"}}`,
-		`"thread/fork","params":{"config":{"features.y":1,"model":"own"}}`:         ``,
-		`"thread/start","params":{"cwd":"/own","config":{"model":1,"features":2}}`: ``,
-		`"thread/start","params":{"cwd":"/own","config":[]}`:                       ``,
+		`"thread/start","params":{}`:                                         `{"cwd":"/w","config":{` + own + `}}`,
+		`"thread/start","params":{"cwd":"/own","config":null}`:               `{"cwd":"/own","config":{` + own + `}}`,
+		`"thread/resume","params":{"threadId":"t","config":{"features":{}}}`: `{"threadId":"t","config":{"features":{},"model":"m","t":{"a":1,"b":{"c":2}}}}`,
+		`"thread/fork","params":{"config":{"features.y":1,"model":"own"}}`:   `{"config":{"features.x":true,"features.y":1,"model":"own","t":{"a":1,"b":{"c":2}}}}`,
+		`"thread/fork","params":{"config":{"features.x":false}}`:             `{"config":{"features.x":false,"model":"m","t":{"a":1,"b":{"c":2}}}}`,
+		`"thread/fork","params":{"config":{"t.b.d":3,"t.e.f":4,"t.a.g":5}}`:  `{"config":{"features.x":true,"model":"m","t":{"a":{"g":5},"b":{"c":2,"d":3},"e":{"f":4}}}}`,
+		`"thread/fork","params":{"config":{"model.x":1,"features":2,"t":3}}`: `{"config":{"model.x":1,"features":2,"t":3}}`,
+		`"thread/start","params":{"cwd":"/own","config":[]}`:                 ``,
 	} {
 		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":` + request + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := s.addTo(m)
+		line, refused := s.addTo(m, func(string, json.RawMessage, json.RawMessage) (bool, string) { return false, "" })
+		if refused != nil {
+			t.Fatal(refused)
+		}
 		if line == nil {
 			if want != "" {
 				t.Errorf("%s: not changed", request)
@@ -40,6 +48,36 @@ func TestSettingsOfRequests(t *testing.T) {
 	}
 	if got := parseSettings(s.Header()); got.Folder != "/w" || string(got.Config["model"]) != `"m"` {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An override that must not be lost counts although the request replaces it, or refuses the request.
+func TestReplacedOverrides(t *testing.T) {
+	s := Settings{Config: Overrides{"f": json.RawMessage(`{"keep":1,"other":2}`), "e.lost": json.RawMessage("3")}}
+	replaced := func(key string, _, by json.RawMessage) (bool, string) {
+		if key == "e.lost" && by == nil {
+			return false, "without it more is sent"
+		}
+		return key == "f.keep", ""
+	}
+	for config, want := range map[string]string{
+		`{"f":{"x":4}}`:        `{"e.lost":3,"f":{"keep":1,"x":4}}`,
+		`{"f.keep":4,"e.x":5}`: `{"e.lost":3,"e.x":5,"f":{"keep":1,"other":2}}`,
+		`{"f":6,"e.lost":7}`:   `{"e.lost":7,"f.keep":1}`,
+		`{"e":{}}`:             ``,
+	} {
+		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"thread/fork","params":{"config":` + config + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, refused := s.addTo(m, replaced)
+		if want == "" {
+			if refused == nil || !strings.Contains(refused.Message, "e.lost") {
+				t.Errorf("%s: %s, error %v", config, line, refused)
+			}
+		} else if want = `{"id":1,"method":"thread/fork","params":{"config":` + want + `}}`; string(line) != want {
+			t.Errorf("%s: %s, want %s; error %v", config, line, want, refused)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
 )
 
@@ -268,4 +270,31 @@ func (c *decider) addDotted(names []string) {
 			})
 		}
 	}
+}
+
+// fieldKeys are the keys that stand for a field of a request. What a request says there always counts.
+var fieldKeys = []string{"sandbox_mode", "default_permissions", "approval_policy", "approvals_reviewer"}
+
+// ReplacedOverride says what becomes of an override of a client's command line, where a request's overlay
+// would replace it: by another value of the key, or, if by is nil, by a table without the key. Without an
+// enforced policy Codex decides.
+//
+// A value that only narrows is kept, unless the policy allows the request's own value. Another override
+// that must not be lost has a loss, which says what would happen without it.
+func (p *Policy) ReplacedOverride(key string, value, by json.RawMessage) (keep bool, loss string) {
+	if p.mode != config.Enforce {
+		return false, ""
+	}
+	if by != nil {
+		if fault, _ := p.checkOverride(key, string(by)); fault == nil || slices.Contains(fieldKeys, key) {
+			return false, ""
+		}
+	}
+	if p.isNarrowest(key, string(value)) {
+		return true, ""
+	}
+	if row := findLoss(strings.Split(key, "."), string(value)); row != nil {
+		return false, row.loss
+	}
+	return false, ""
 }

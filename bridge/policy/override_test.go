@@ -286,3 +286,39 @@ func TestOverlayNarrowsStoredThread(t *testing.T) {
 		}
 	}
 }
+
+// What a request's overlay replaces of a client's command line: values that only narrow are kept, and others
+// that must not be lost have a loss.
+func TestReplacedOverride(t *testing.T) {
+	cfg := contract()
+	cfg.ConfigKeys = []string{"features.goals", "shell_environment_policy.inherit"}
+	p := compile(t, cfg)
+	for _, c := range []struct {
+		key, value, by string
+		keep, lost     bool
+	}{
+		{"features.shell_tool", "false", "", true, false},
+		{"features.shell_tool", "false", "true", true, false},
+		{"features.shell_tool", "true", "", false, false},
+		{"features.goals", "false", "true", false, false},
+		{"sandbox_workspace_write.exclude_slash_tmp", "true", "false", true, false},
+		{"sandbox_mode", `"read-only"`, `"workspace-write"`, false, false},
+		{"shell_environment_policy.inherit", `"none"`, "", false, true},
+		{"shell_environment_policy.inherit", `"none"`, `"core"`, false, false},
+		{"shell_environment_policy.inherit", `"all"`, "", false, false},
+		{"model_providers.x.base_url", `"https://x"`, `"https://y"`, false, true},
+	} {
+		var by json.RawMessage
+		if c.by != "" {
+			by = json.RawMessage(c.by)
+		}
+		keep, loss := p.ReplacedOverride(c.key, json.RawMessage(c.value), by)
+		if keep != c.keep || (loss != "") != c.lost {
+			t.Errorf("%+v: %v, %q", c, keep, loss)
+		}
+	}
+	cfg.Mode = "off"
+	if keep, loss := compile(t, cfg).ReplacedOverride("features.shell_tool", json.RawMessage("false"), nil); keep || loss != "" {
+		t.Errorf("without a policy: %v, %q", keep, loss)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -228,7 +229,10 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	}
 	var a *assembly
 	client := g.clients.NewClient(serve.ClientOptions{
-		Settings:    settings,
+		Settings: settings,
+		Replaced: func(key string, value, by json.RawMessage) (bool, string) {
+			return a.guard.Policy().ReplacedOverride(key, value, by)
+		},
 		Name:        func() string { return a.guard.Client() },
 		KnowsBridge: func() bool { return a.hello.KnowsBridge() },
 		HasPerson:   func() (bool, string) { return a.answers() },

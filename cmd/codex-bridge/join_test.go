@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +32,17 @@ func TestOverrideAsJSON(t *testing.T) {
 	if err != nil || string(settings.Config["a.b"]) != "1" || string(settings.Config["features.x"]) != "false" || len(settings.Config) != 2 || settings.Folder == "" {
 		t.Errorf("%+v, %v", settings, err)
 	}
-	for _, args := range [][]string{{"app-server", "--strict-config"}, {"app-server", "word"}, {"app-server", "-c"}, {"app-server", "--new"}} {
+	for want, args := range map[string][]string{
+		`{"features.x":false}`:                 {"--disable", "x", "--enable", "x", "-c", "features.x=true"},
+		`{"features":{"x":true,"y":1}}`:        {"--enable", "x", "-c", "features.z=2", "-c", "features={y=1}"},
+		`{"features":{"x.y":1,"z":{"a":"b"}}}`: {"-c", `features={"x.y"=1}`, "-c", "features.z.a=b"},
+	} {
+		settings, err := sharedSettings(append(args, "app-server"))
+		if got, _ := json.Marshal(settings.Config); err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v; want %s", args, got, err, want)
+		}
+	}
+	for _, args := range [][]string{{"app-server", "-c", "no value"}, {"app-server", "--strict-config"}, {"app-server", "word"}, {"app-server", "-c"}, {"app-server", "--new"}} {
 		if settings, err := sharedSettings(args); err == nil {
 			t.Errorf("%q: %+v", args, settings)
 		}
