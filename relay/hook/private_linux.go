@@ -60,8 +60,14 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	own, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(err, l.Close(), lock.Close())
+	}
 	release := func() {
-		_ = os.Remove(path)
+		if isAt(path, own) { // else the folder was removed, and another server has its socket here
+			_ = os.Remove(path)
+		}
 		_ = lock.Close()
 	}
 	return &PrivateListener{Listener: l, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, nil
@@ -100,10 +106,7 @@ func TakeOver(path, lock string, check func() error, log *slog.Logger) (l *Priva
 	if err != nil {
 		return nil, nil, errors.Join(err, listener.Close(), os.Remove(temporary))
 	}
-	isOwn := func() bool {
-		info, err := os.Lstat(path)
-		return err == nil && os.SameFile(info, own)
-	}
+	isOwn := func() bool { return isAt(path, own) }
 	closed, gone := make(chan struct{}), make(chan struct{})
 	go func() { // ends with Close, or when the path has another socket
 		for isOwn() {
@@ -125,6 +128,12 @@ func TakeOver(path, lock string, check func() error, log *slog.Logger) (l *Priva
 		}
 	}
 	return &PrivateListener{Listener: listener, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, gone, nil
+}
+
+// isAt reports whether a path has a certain file.
+func isAt(path string, file fs.FileInfo) bool {
+	info, err := os.Lstat(path)
+	return err == nil && os.SameFile(info, file)
 }
 
 // lockFile waits for a lock.
