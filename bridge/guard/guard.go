@@ -210,6 +210,10 @@ func (g *Guard) Routes() []bridge.Route {
 			From: bridge.Codex, Method: "turn/completed", Why: "the mount points of protected paths that do not exist are removed", HandleServer: g.turnCompleted,
 			When: func() bool { return g.mountPoints != nil }, ReadOnly: true,
 		},
+		{
+			From: bridge.Codex, Method: "thread/status/changed", Why: "the mount points are removed, also if the client has left the thread during the turn", HandleServer: g.threadStatusChanged,
+			When: func() bool { return g.mountPoints != nil }, ReadOnly: true,
+		},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "Codex no longer waits for a response", HandleServer: g.serverRequestResolved},
 		{From: bridge.Codex, Method: bridge.Other, Why: "requests of Codex that the method table does not have", HandleServer: g.handleServerRequest},
 	}

@@ -52,6 +52,7 @@ type generation struct {
 	notices  []string // for the user, about the command line
 	grace    time.Duration
 	turns    time.Duration // how long running turns may go on at the end
+	watch    sync.Once     // calls watchThreads
 
 	mu   sync.Mutex
 	open map[*assembly]struct{}
@@ -133,7 +134,10 @@ func (h *hub) newGeneration() (g *generation, err error) {
 		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, Log: h.log,
 		Timeout: func() time.Duration { return time.Duration(shared.config.Load().Approvals.Timeout) },
 	})
-	shared.socket.decide = g.clients.Decide
+	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer {
+		g.watch.Do(g.watchThreads)
+		return g.clients.Decide(ctx, call)
+	}
 	if shared.guard.Enforces() {
 		if err := shared.program.RequireVersion(h.ended, enforceable(cfg)); err != nil {
 			return nil, err

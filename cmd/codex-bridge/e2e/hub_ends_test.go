@@ -94,3 +94,37 @@ func TestArchivedThreadIsClosed(t *testing.T) {
 	}
 	a.runTurn(thread, "SAY: two")
 }
+
+// The folder in place of a missing protected path stays while a turn runs that its client has left, and goes
+// with the end of the turn.
+func TestMountPointOfAbandonedTurn(t *testing.T) {
+	t.Parallel()
+	needsLinux(t, "clients share a Codex by a socket")
+	for mode, config := range map[string]string{"shared": hubConfig, "own": strings.Replace(hubConfig, "require", "off", 1)} {
+		w := newHubWorld(t, config+"protected_paths = [\".github/workflows\"]\n")
+		// The other client keeps the server running, and does not read when the turn ends.
+		other := w.open(proxyArgv...)
+		other.initialize(map[string]any{"optOutNotificationMethods": []string{"thread/status/changed"}})
+		c := w.joined()
+		thread := c.thread(map[string]any{"sandbox": "workspace-write"})
+		c.startTurn(thread, "RUN: touch began; until [ -e go ]; do sleep 0.1; done")
+		for !exists(w.workspace + "/began") {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if mode == "shared" {
+			c.Close(5 * time.Second)
+		} else {
+			c.must("thread/unsubscribe", map[string]any{"threadId": thread})
+		}
+		other.must("thread/loaded/list", map[string]any{})
+		if !exists(w.workspace + "/.github/workflows") {
+			t.Errorf("%s: the folder is removed while a command runs", mode)
+		}
+		w.write("workspace/go", "")
+		for end := time.Now().Add(time.Minute); exists(w.workspace + "/.github"); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: the folder stays after the turn", mode)
+			}
+		}
+	}
+}

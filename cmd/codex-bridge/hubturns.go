@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"codex-bridge.example/rpc"
+)
+
+// watchThreads begins to watch the threads on a connection of its own, which ends with Codex: a turn goes on,
+// and ends, after the last client has left. A client has sent initialize before, so Codex has its name.
+func (g *generation) watchThreads() {
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
+	conn, err := g.server.Dial(ctx)
+	if err != nil {
+		g.log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
+		return
+	}
+	in, out := conn.Streams()
+	if _, err = fmt.Fprintf(in, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"codex-bridge","version":%q}}}`+"\n", Version); err == nil {
+		_, err = io.WriteString(in, `{"method":"initialized"}`+"\n")
+	}
+	if err != nil {
+		g.log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
+		conn.Kill()
+		return
+	}
+	go g.readStatus(out)
+}
+
+// readStatus handles the notifications about the status of threads. It returns at the end of the connection.
+func (g *generation) readStatus(out io.Reader) {
+	for lines := json.NewDecoder(out); ; {
+		var line json.RawMessage
+		if lines.Decode(&line) != nil {
+			return
+		}
+		if m, err := rpc.ParseMessage(line); err == nil && m.Method == "thread/status/changed" {
+			g.guard.ThreadStatusChanged(m.Params)
+		}
+	}
+}
