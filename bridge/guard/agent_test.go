@@ -87,7 +87,7 @@ escalated = true
 	}
 }
 
-// What a person allows counts only if it is logged, and if no rule denies it by then.
+// A person's yes counts only if it is logged, and if no rule denies the call by then.
 func TestAgentAllowedByPerson(t *testing.T) {
 	const asks = "[policy]\nescalation = \"ask\"\n"
 	const denies = asks + "[[policy.rule]]\ncommand = \"rm **\"\ndecision = \"deny\"\n"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -188,12 +189,12 @@ func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	answer, err := rpc.ParseValue(result) // strictly: members that differ only in case are not the same
+	answer, err := readAnswer(result)
 	if err != nil {
-		return false, "", unreadableError(err)
+		return false, "", err
 	}
-	reason, _ = answer.Root().Get("reason").Text()
-	return answer.Root().Get("decision").Is("allow"), reason, nil
+	reason, _ = answer.Get("reason").Text()
+	return answer.Get("decision").Is("allow"), reason, nil
 }
 
 // maxShown bounds the params that an elicitation shows, in characters.
@@ -211,11 +212,11 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	answer, err := rpc.ParseValue(result)
+	answer, err := readAnswer(result)
 	if err != nil {
-		return false, "", unreadableError(err)
+		return false, "", err
 	}
-	return answer.Root().Get("action").Is("accept"), "", nil
+	return answer.Get("action").Is("accept"), "", nil
 }
 
 // printable replaces each invisible character, and each that changes the direction of text, by a
@@ -231,8 +232,16 @@ func printable(text string) string {
 
 func notAskedError(err error) error { return fmt.Errorf("the user was not asked: %w", err) }
 
-func unreadableError(err error) error {
-	return fmt.Errorf("the client's answer can't be read: %w", err)
+// readAnswer returns a client's answer, an object. The names of its members count exactly.
+func readAnswer(result []byte) (rpc.Value, error) {
+	d, err := rpc.ParseValue(result)
+	if err == nil && d.Root().Kind() != rpc.Object {
+		err = errors.New("it is not an object")
+	}
+	if err != nil {
+		return rpc.Value{}, fmt.Errorf("the client's answer can't be read: %w", err)
+	}
+	return d.Root(), nil
 }
 
 // orEmpty returns the JSON of params, or {} if there are none.

@@ -73,6 +73,7 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 		"hook, deny with a reason": {&person{hooks: true, answer: `{"decision":"deny","reason":"not now"}`}, "the user refused it: not now"},
 		"hook, no decision":        {&person{hooks: true, answer: `{}`}, "the user refused it"},
 		"hook, unreadable":         {&person{hooks: true, answer: `[]`}, "the client's answer can't be read: <error>"},
+		"hook, other spelling":     {&person{hooks: true, answer: `{"decision":"deny","Decision":"allow"}`}, "the user refused it"},
 		"hook, no answer":          {&person{hooks: true, err: errors.New("gone")}, "the user was not asked: gone"},
 		"hook before elicitation":  {&person{hooks: true, elicits: true, answer: `{"decision":"allow","action":"decline"}`}, yes},
 		"elicitation, accept":      {&person{elicits: true, answer: `{"action":"accept"}`}, yes},

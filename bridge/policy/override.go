@@ -272,7 +272,7 @@ func (c *decider) addDotted(names []string) {
 	}
 }
 
-// fieldKeys are the keys that stand for a field of a request. What a request says there always counts.
+// fieldKeys are the keys that stand for a field of a request. The request's own value of such a key always counts.
 var fieldKeys = []string{"sandbox_mode", "default_permissions", "approval_policy", "approvals_reviewer"}
 
 // ReplacedOverride says what becomes of an override of a client's command line, where a request's overlay

@@ -287,8 +287,8 @@ func TestOverlayNarrowsStoredThread(t *testing.T) {
 	}
 }
 
-// What a request's overlay replaces of a client's command line: values that only narrow are kept, and others
-// that must not be lost have a loss.
+// A request's overlay replaces values of the client's command line. One that only narrows is kept, and
+// another that must not be lost has a loss.
 func TestReplacedOverride(t *testing.T) {
 	cfg := contract()
 	cfg.ConfigKeys = []string{"features.goals", "shell_environment_policy.inherit"}

@@ -49,7 +49,7 @@ type program struct {
 const codexACP = "codex-acp"
 
 // runsCodex reports whether the configured program is codexACP, by its name or that of its package, and gets
-// this bridge as its Codex. What an agent calls itself proves nothing.
+// this bridge as its Codex. The name that an agent reports proves nothing.
 func (p program) runsCodex() bool {
 	if !slices.ContainsFunc(p.env, func(pair string) bool { return strings.HasPrefix(pair, "CODEX_PATH=") }) {
 		return false

@@ -40,7 +40,7 @@ func TestCommandOf(t *testing.T) {
 	}
 }
 
-// A request for permission is read with what the agent has announced of its call. What neither states is unknown.
+// A request for permission is read with what the agent has announced of its call. A part that neither states is unknown.
 func TestAnnouncedCall(t *testing.T) {
 	const push = `{"toolCallId":"t","sessionUpdate":"tool_call","title":"","kind":"execute","rawInput":{"command":"git push"}}`
 	for _, test := range []struct{ name, announced, update, request, command, files string }{
