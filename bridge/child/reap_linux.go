@@ -16,11 +16,20 @@ import (
 
 // reaper reaps orphans, which are children of the bridge on Linux, so that they do not stay
 // zombies. It leaves children of Start to os/exec. It would also reap a child that was
-// started in another way, whose Wait then fails.
+// started in another way, whose Wait then fails. So it does nothing in a process that gets no
+// orphans, such as one of tests.
 var reaper struct {
-	mu   sync.Mutex
-	own  map[int]bool
-	once sync.Once
+	mu     sync.Mutex
+	own    map[int]bool
+	adopts bool // orphans become children of this process
+	once   sync.Once
+}
+
+// AdoptOrphans makes this process the parent and the reaper of orphans among its descendants.
+func AdoptOrphans() {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	reaper.adopts = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 }
 
 // Start starts cmd. The reaper does not touch it until Wait has returned.
@@ -58,6 +67,9 @@ func Wait(cmd *exec.Cmd) error {
 func reap() {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
+	if !reaper.adopts && os.Getpid() != 1 {
+		return
+	}
 	for _, pid := range Children(os.Getpid()) {
 		if !reaper.own[pid] {
 			var status unix.WaitStatus
