@@ -76,7 +76,8 @@ func TestNeverIsNotLoosened(t *testing.T) {
 
 // Threads that Codex alone has stored are as strict when they are resumed or forked without an approval
 // policy: with Codex alone, and behind the bridge where the policy forbids their value, or allows it but
-// has another one first. Questions about a thread that has them still reach the client.
+// has another one first. Questions about a thread that has them still reach the client, and the bridge
+// asks about each command of an on-request thread that it has no record of.
 func TestStoredApprovalIsNotLoosened(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: neverConfig, mute: "many"})
@@ -102,7 +103,8 @@ func TestStoredApprovalIsNotLoosened(t *testing.T) {
 			for how, id := range map[string]string{"resumed": thread, "forked": fork} {
 				file := strings.Join([]string{run.name, how, approval}, "-") // an accepted command is not asked about again
 				inside, outside := a.turn(id, "RUN: touch "+file), a.turn(id, w.escalates(file))
-				if (len(inside) > 0) != (approval == "untrusted") || (len(outside) > 0) != (approval != "never") || w.hasFile(file) != (approval != "never") {
+				eachCommand := approval == "untrusted" || approval == "on-request" && run.approvals != ""
+				if (len(inside) > 0) != eachCommand || (len(outside) > 0) != (approval != "never") || w.hasFile(file) != (approval != "never") {
 					t.Errorf("%s: questions %q and %q, outside %v; the model got %q", file, inside, outside, w.hasFile(file), w.lastToolOutput())
 				}
 			}
