@@ -33,7 +33,6 @@ func CheckResponse(method string, result rpc.Value) *Mismatch {
 	return checkShape(compiledShapes().responses.lookup(method), result)
 }
 
-// checkShape checks params or a result. Codex itself checks whether they may be omitted.
 // HasParam reports whether the params of a client's message have a member in Codex's schema. Those of some methods
 // have none.
 func HasParam(kind rpc.MessageKind, method, member string) bool {
@@ -60,6 +59,7 @@ func (n *shapeNode) canHave(member string) bool {
 	return ok
 }
 
+// checkShape checks params or a result. Codex itself checks whether they may be omitted.
 func checkShape(n *shapeNode, v rpc.Value) *Mismatch {
 	if n == nil || !v.Exists() {
 		return nil

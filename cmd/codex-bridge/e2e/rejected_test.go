@@ -5,6 +5,8 @@ package e2e_test
 import (
 	"strings"
 	"testing"
+
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // A turn that Codex rejects does not change the approval policy (R4). An accepted turn does, which
@@ -59,7 +61,10 @@ func TestRequestThatCodexDropsIsRefused(t *testing.T) {
 			c := newWorld(t, options{config: test.config}).open(test.argv...)
 			c.initialize(nil)
 			for _, line := range lines {
-				answers, _ := c.sendLine([]byte(line))
+				answers, mark := c.sendLine([]byte(line))
+				if test.refused { // a refusal is logged first, so a later request may have its response before
+					answers = []editor.Message{c.waitReply(mark, "the refusal")}
+				}
 				if refused := len(answers) == 1 && answers[0].Error != nil && answers[0].Error.Code == -32600; refused != test.refused || !refused && len(answers) > 0 {
 					t.Errorf("%s: %d responses, refused: %t", line, len(answers), refused)
 				}
