@@ -15,21 +15,13 @@ import (
 )
 
 // reaper reaps orphans, which are children of the bridge on Linux, so that they do not stay
-// zombies. It leaves children of Start to os/exec. It would also reap a child that was
-// started in another way, whose Wait then fails. So it does nothing in a process that gets no
-// orphans, such as one of tests.
+// zombies. It leaves children of Start to os/exec, and children in the bridge's own process group: those
+// were started in another way, as tests do, and their Wait would fail. An orphan is in the group of
+// the child of Start whose descendant it was, or in one of its own.
 var reaper struct {
-	mu     sync.Mutex
-	own    map[int]bool
-	adopts bool // orphans become children of this process
-	once   sync.Once
-}
-
-// AdoptOrphans makes this process the parent and the reaper of orphans among its descendants.
-func AdoptOrphans() {
-	reaper.mu.Lock()
-	defer reaper.mu.Unlock()
-	reaper.adopts = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
+	mu   sync.Mutex
+	own  map[int]bool
+	once sync.Once
 }
 
 // Start starts cmd. The reaper does not touch it until Wait has returned.
@@ -67,11 +59,8 @@ func Wait(cmd *exec.Cmd) error {
 func reap() {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
-	if !reaper.adopts && os.Getpid() != 1 {
-		return
-	}
 	for _, pid := range Children(os.Getpid()) {
-		if !reaper.own[pid] {
+		if group, err := unix.Getpgid(pid); !reaper.own[pid] && err == nil && group != unix.Getpgrp() {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 		}

@@ -9,15 +9,16 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"codex-bridge.example/bridge/child"
 )
 
 // Only here are strays found whose parent has ended: they become children of the bridge.
 func init() {
-	if os.Getenv(withoutOrphans) != "" {
-		return
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil { // as in the bridge
+		panic(err)
 	}
-	child.AdoptOrphans() // as in the bridge
 	findsOrphans = true
 	sessionEnds["killed by another process"] = sessionEnd{"signal: killed", func(_ *child.Session, address string) error {
 		for _, pid := range child.Children(os.Getpid()) {

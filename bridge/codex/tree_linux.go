@@ -51,7 +51,7 @@ type tree struct{ unmark, unwatch func() }
 // that listens on a port may wait for running turns, and a command that is just being started in the
 // sandbox may outlive Codex. So the sentry ends the rest.
 func (t *tree) prepare(cmd *exec.Cmd) {
-	child.AdoptOrphans()
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	child.PrepareEndWithParent()
 	t.unwatch = func() {}
 	cmd.Env, t.unmark = child.MarkForEnd(cmd.Env)
