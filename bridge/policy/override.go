@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -210,19 +211,38 @@ func (c *decider) readOverlay([]string) {
 	if has("writable_roots") {
 		d.WritableRoots = nil
 	} else {
-		d.WritableRoots = keptRoots(d.WritableRoots, overlay.Get(workspaceWriteKey+".writable_roots"), table.Get("writable_roots"))
+		d.WritableRoots = c.keptRoots(d.WritableRoots, overlay.Get(workspaceWriteKey+".writable_roots"), table.Get("writable_roots"))
 		c.overlayRoots = len(d.WritableRoots) < len(c.st.Defaults.WritableRoots)
 	}
 	c.st.Defaults = &d
 }
 
-// keptRoots returns the roots that are in each of the lists. A value that is not a list counts as missing.
-func keptRoots(roots []string, lists ...rpc.Value) []string {
+// keptRoots returns the roots that are in each of the lists, also by another path. A value that is not a list
+// counts as missing.
+func (c *decider) keptRoots(roots []string, lists ...rpc.Value) []string {
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(lists, func(list rpc.Value) bool {
-			return list.Kind() == rpc.Array && !slices.ContainsFunc(slices.Collect(list.Elements()), func(v rpc.Value) bool { return v.Is(root) })
+			return list.Kind() == rpc.Array && !slices.ContainsFunc(slices.Collect(list.Elements()), func(v rpc.Value) bool {
+				return c.isSameFolder(root, textOf(v))
+			})
 		})
 	})
+}
+
+// isSameFolder reports whether two paths lead to one folder.
+func (c *decider) isSameFolder(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if !filepath.IsAbs(b) { // Codex has its own start for it
+		return false
+	}
+	at, err := c.st.canonical(a)
+	if err != nil {
+		return false
+	}
+	other, err := c.st.canonical(b)
+	return err == nil && at == other
 }
 
 const workspaceWriteKey = "sandbox_workspace_write"
