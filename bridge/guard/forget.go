@@ -76,7 +76,7 @@ func (t *threads) isIdleLocked(id string) bool {
 	return record == nil || record.verified == nil && record.pending == nil && len(record.gateChanges) == 0
 }
 
-// forget removes what is known of idle threads that have not changed since, and returns their ids.
+// forget removes the records of idle threads that have not changed since, and returns their ids.
 func (t *threads) forget(idle map[string]idleThread) (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,8 +24,8 @@ const warning = "warning"
 // maxWarning bounds the sentence of a warning, in bytes.
 const maxWarning = 2000
 
-// WarnRefusedCall tells the user that a tool call was refused, once for each call. The argument what is the command,
-// the files or the tool, and reason has the rule and its place. It must not be called for a call that
+// WarnRefusedCall tells the user that a tool call was refused, once for each call. The call is described by
+// its command, files or tool; reason has the rule and its place. It must not be called for a call that
 // the user has declined. Clients that know the bridge get bridge/policy/applied instead.
 func (g *Guard) WarnRefusedCall(thread, turn, id, what, reason string) {
 	if id != "" && !g.calls.refuse(turnOf{thread, turn}, id) {

@@ -26,7 +26,7 @@ type threadModel struct {
 // settingsReference are settings of a thread.
 type settingsReference struct{ approval, cwd string }
 
-// threadReference is what is true of a thread after all messages so far.
+// threadReference is the state that a thread must have after all messages so far.
 type threadReference struct {
 	verified       bool // it may take turns, once its folders have answered
 	opened, last   settingsReference

@@ -71,7 +71,7 @@ func (one *thread) verifyReported(reported []*rpc.Doc, policies []*policy.Policy
 	return nil
 }
 
-// tryLocked verifies a thread with what is known of the disk. known is false if that is not enough.
+// tryLocked verifies a thread with the answers that the disk has given. known is false if one is missing.
 func (t *threads) tryLocked(record *threadRecord, answers *diskAnswers, active *policy.Policy) (checked *thread, known bool, err *rpc.Error) {
 	answers.missed = false
 	checked, err = record.pending.check(answers, active, record.extraPolicies, record.gateChanges)
@@ -88,8 +88,8 @@ func (t *threads) applyLocked(id string, record *threadRecord, checked *thread) 
 }
 
 // beginUpdate records the settings of a thread/settings/updated that a client got, unless another client
-// got it before. It returns the verification that the caller must finish, nil if there is none. Until then, the thread takes turns only if the policies allow the settings by what is
-// known of its folders.
+// got it before. It returns the verification that the caller must finish, nil if there is none. Until it is
+// finished, the thread takes turns only if the policies allow the settings by the earlier answers of the disk.
 func (t *threads) beginUpdate(active func() *policy.Policy, client *Guard, id string, settings rpc.Value) *verification {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +185,7 @@ func (t *threads) verifyAll(active func() *policy.Policy) {
 	}
 }
 
-// beginVerifyAll verifies all threads with what is known of their folders. It returns the verifications
+// beginVerifyAll verifies all threads with the earlier answers of the disk. It returns the verifications
 // that the caller must finish.
 func (t *threads) beginVerifyAll(p *policy.Policy) map[string]*verification {
 	t.mu.Lock()
@@ -223,8 +223,8 @@ func (t *threads) beginVerifyAll(p *policy.Policy) map[string]*verification {
 	return unknown
 }
 
-// keepsUnder reports whether a policy allows the thread of a pending verification, by what is known of its
-// folders.
+// keepsUnder reports whether a policy allows the thread of a pending verification, by the earlier answers of
+// the disk.
 func (r *threadRecord) keepsUnder(p *policy.Policy) bool {
 	if r.pending.one == nil {
 		return false
@@ -276,7 +276,7 @@ func (one *thread) verifySettings(p *policy.Policy, settings rpc.Value, gated bo
 	return p.VerifySettings(settings, state)
 }
 
-// known returns what is known of the thread's folders.
+// known returns the answers that the disk has given about the thread's folders.
 func (one *thread) known() *diskAnswers {
 	if one.answers == nil {
 		one.answers = new(diskAnswers)

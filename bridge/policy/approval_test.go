@@ -54,21 +54,27 @@ func TestOmittedApprovalOfStoredThread(t *testing.T) {
 					overlay = `,"config":` + test.overlay
 				}
 				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"`+overlay+`}}`), st)
-				if test.refused != (d.Err != nil) {
-					t.Errorf("%s: error %v", method, d.Err)
-				}
-				if d.Err != nil {
-					continue
-				}
-				m, err := rpc.ParseMessage(d.Message)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if sent := string(m.Params.Get("approvalPolicy").Raw()); sent != test.sent || test.gated != (d.Gated != nil && *d.Gated) {
-					t.Errorf("%s: Codex gets %q, gated %v", method, sent, d.Gated)
-				}
+				checkApproval(t, method, d, test.sent, test.gated, test.refused)
 			}
 		})
+	}
+}
+
+// checkApproval checks the approval policy that Codex gets, "" for none, and whether the bridge asks in its place.
+func checkApproval(t *testing.T, method string, d policy.Decision, sent string, gated, refused bool) {
+	t.Helper()
+	if refused != (d.Err != nil) {
+		t.Errorf("%s: error %v", method, d.Err)
+	}
+	if d.Err != nil {
+		return
+	}
+	m, err := rpc.ParseMessage(d.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(m.Params.Get("approvalPolicy").Raw()); got != sent || gated != (d.Gated != nil && *d.Gated) {
+		t.Errorf("%s: Codex gets %q, gated %v", method, got, d.Gated)
 	}
 }
 
@@ -154,19 +160,7 @@ func TestRestoredGate(t *testing.T) {
 			st.StoredApproval, st.StoredGate = json.RawMessage(test.stored), test.record
 			for _, method := range []string{"thread/resume", "thread/fork"} {
 				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"}}`), st)
-				if test.refused != (d.Err != nil) {
-					t.Errorf("%s: error %v", method, d.Err)
-				}
-				if d.Err != nil {
-					continue
-				}
-				m, err := rpc.ParseMessage(d.Message)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if sent := string(m.Params.Get("approvalPolicy").Raw()); sent != test.sent || test.gated != (d.Gated != nil && *d.Gated) {
-					t.Errorf("%s: Codex gets %q, gated %v", method, sent, d.Gated)
-				}
+				checkApproval(t, method, d, test.sent, test.gated, test.refused)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func kindOf(kind sdk.ToolKind) *sdk.ToolKind {
 	return &kind
 }
 
-// put remembers a call in place of what is known of it.
+// put remembers a call in place of its earlier parts.
 func (c *announcedCalls) put(call sdk.ToolCallUpdate) {
 	if _, known := c.calls[call.ToolCallId]; !known {
 		if c.calls == nil {
