@@ -81,6 +81,9 @@ func (c *decider) decideDefaultApproval() {
 		c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
 	case c.addsDistrust() && c.st.Defaults.Approval == nil:
 		c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
+	case c.st.Defaults.Approval == nil && isUntrusted(v) && !p.acceptsApproval(parseApproval(jsonString("on-request"))):
+		// Codex takes the first entry of its projects that applies, and the bridge any that distrusts one.
+		c.applyApproval(text, ruleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.approvalList())
 	case p.gatesApproval(text):
 		c.applyApproval(text, "", "")
 	}

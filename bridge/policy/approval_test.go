@@ -117,6 +117,31 @@ func TestDefaultApprovalOfUntrustedProject(t *testing.T) {
 	}
 }
 
+// Where entries of Codex's projects differ, the first that applies decides between untrusted and on-request.
+// A policy that forbids on-request does not leave it to that.
+func TestDefaultApprovalOfProjectsThatDiffer(t *testing.T) {
+	const folder, repository = "/code/proj/sub", "/code/proj"
+	config := `{"projects":{"` + folder + `":{"trust_level":"trusted"},"` + repository + `":{"trust_level":"untrusted"}}}`
+	for _, test := range []struct {
+		approvals []string
+		sent      string
+	}{
+		{approvals: []string{"untrusted"}, sent: `"untrusted"`},
+		{approvals: []string{"untrusted", "on-request"}},
+	} {
+		cfg, st := contract(), state()
+		cfg.ProjectTrust, cfg.Approval, cfg.Gate = "codex", test.approvals, false
+		st.Thread, st.Repositories = nil, repositories{folder: {repository}}
+		defaults, err := policy.ParseDefaults(value(t, `{"config":`+config+`,"layers":[{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":`+config+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Defaults, defaults.Cwd = defaults, folder
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"`+folder+`"}}`), st)
+		checkApproval(t, "thread/start", d, test.sent, false, false)
+	}
+}
+
 // Codex stores on-request for a thread in which the bridge asks in its place. The record says whether it
 // did; without one the bridge asks where the policy lets a client choose that.
 func TestRestoredGate(t *testing.T) {
