@@ -252,9 +252,9 @@ func (s *simulation) step() error {
 	case err == nil && (loadErr != nil || got.Version != pulled.After.Version):
 		return fmt.Errorf("%s: pulled version %d, and %+v is in force: %w", what, pulled.After.Version, got, loadErr)
 	case err != nil && loadErr != nil && s.have > 0:
-		return fmt.Errorf("%s: the bundle was erased: %v, %v", what, err, loadErr)
+		return fmt.Errorf("%s: the bundle was erased: %w, %w", what, err, loadErr)
 	case err != nil && loadErr == nil && got.Version != s.have:
-		return fmt.Errorf("%s: the pull failed (%v), and version %d is in force in place of %d", what, err, got.Version, s.have)
+		return fmt.Errorf("%s: the pull failed (%w), and version %d is in force in place of %d", what, err, got.Version, s.have)
 	case loadErr == nil && got.Version < s.have:
 		return fmt.Errorf("%s: version %d in place of %d", what, got.Version, s.have)
 	case loadErr == nil && got.Text != text(int(got.Version)):

@@ -159,11 +159,11 @@ func (m *threadModel) endOpening(ref *threadReference) {
 }
 
 // mayTakeTurns reports whether a thread may take turns now.
-func (ref *threadReference) mayTakeTurns() bool {
-	if o := ref.opening; o != nil {
-		return o.keepable && len(o.updates) == 0 && o.result == ref.last
+func (r *threadReference) mayTakeTurns() bool {
+	if o := r.opening; o != nil {
+		return o.keepable && len(o.updates) == 0 && o.result == r.last
 	}
-	return ref.verified
+	return r.verified
 }
 
 // check compares the records with the reference. settled reports that no verification is pending.

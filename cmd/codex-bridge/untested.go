@@ -45,7 +45,7 @@ func recordUntested(version string) (first bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := root.Mkdir("untested", 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
