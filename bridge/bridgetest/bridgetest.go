@@ -170,6 +170,13 @@ func (c *Conversation) EditorReceives() <-chan string { return c.editor.received
 // CodexReceives returns the channel with the lines that Codex receives.
 func (c *Conversation) CodexReceives() <-chan string { return c.codex.received }
 
+// StartTurn plays Codex's notification that a turn runs in a thread. Without it Codex asks nothing about the turn.
+func (c *Conversation) StartTurn(thread, turn string) {
+	c.t.Helper()
+	started := fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn)
+	c.Play("turn/started", "codex> "+started+"\neditor< "+started+"\n")
+}
+
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.names[name] = value }
 

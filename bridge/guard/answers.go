@@ -19,13 +19,7 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	if policies[0].Mode() != config.Off {
 		state.Escalation, state.ThreadRevoked = g.findEscalation(msg.Method, params, state), g.isRevoked(params)
 		state.Approved = g.takeApproval(msg.Envelope)
-		d := g.decideRequest(policies, msg.Envelope, state)
-		if msg.Truncated() { // the missing part could change the decision
-			d.Decision = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
-				Method: msg.Method, Rule: "codex.max_message", Field: "params", Reason: "the request has more values than the bridge reads", Hint: "ask for less at once",
-			})}
-			d.facts = unknownFacts("", "the request had more values than the bridge reads")
-		}
+		d := g.decideQuestion(policies, msg, state)
 		if d.Verdict != policy.Pass {
 			g.logDecision(d.by.Mode(), msg.Method, d.Decision)
 			about := subjectOf(msg.Method, params, msg.Line)
@@ -41,6 +35,21 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	msg.OnResponse(func(r *bridge.ClientResponse) { g.handleClientResponse(ctx, msg.Envelope, state, r) })
 }
 
+// decideQuestion is decideRequest for a request that may be too large, or about a turn that does not run.
+func (g *Guard) decideQuestion(policies []*policy.Policy, msg *bridge.ServerMessage, state policy.State) requestDecision {
+	if !g.isOfRunningTurn(msg.Envelope) {
+		return refuseTurn(policies[0], msg.Envelope)
+	}
+	d := g.decideRequest(policies, msg.Envelope, state)
+	if msg.Truncated() { // the missing part could change the decision
+		d.Decision = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
+			Method: msg.Method, Rule: "codex.max_message", Field: "params", Reason: "the request has more values than the bridge reads", Hint: "ask for less at once",
+		})}
+		d.facts = unknownFacts("", "the request had more values than the bridge reads")
+	}
+	return d
+}
+
 // applyDecision applies a decision on a request of Codex. It returns false if the client is to get
 // the request.
 func (g *Guard) applyDecision(msg *bridge.ServerMessage, params rpc.Value, d policy.Decision, recordErr *rpc.Error) bool {
@@ -48,6 +57,7 @@ func (g *Guard) applyDecision(msg *bridge.ServerMessage, params rpc.Value, d pol
 		return false // the user decides; a refusal applies even if it can't be logged
 	}
 	g.notifyApplied(msg.Method, msg.ID, params, d)
+	g.warnTurn(msg.Envelope, d)
 	switch {
 	case d.Verdict == policy.Rewrite:
 		patch := rpc.NewEnvelopePatch(msg.Envelope)

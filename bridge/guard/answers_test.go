@@ -39,6 +39,7 @@ codex<  {"id":1,"method":"thread/start","params":"$params"}
 codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
 `)
+			c.StartTurn("t1", "u")
 			for _, step := range []struct{ method, asked, answer, sent string }{
 				{test.method, test.asked, test.answer, test.sent},
 				{permissions, inner, inner, test.later},

@@ -285,6 +285,8 @@ editor> {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 codex<  {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
 codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
 editor< {"id":2,"result":"$started"}
+codex>  {"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u"}}}
+editor< {"method":"turn/started","params":"$turn"}
 codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t1","turnId":"u","itemId":"i"}}
 editor< {"method":"item/fileChange/requestApproval","id":0,"params":"$asked"}
 editor> {"id":0,"result":{"decision":"acceptForSession"}}

@@ -27,6 +27,8 @@ func TestMessagesOfOtherThreadsPassASlowFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, slow := newSlowWorld(t)
 			w.start()
+			w.c.StartTurn("slow", "u")
+			w.c.StartTurn("other", "u")
 			w.g.diskTimeout = 0
 			w.c.Play("slow", message(w))
 			<-slow.waits

@@ -103,6 +103,7 @@ codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 `)
 	guard.SetCodexTimeout(g, time.Hour)
+	c.StartTurn("t1", "u")
 	c.Play("meanwhile", `
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 codex>  {"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"t1","turnId":"u","itemId":"i","questions":[]}}

@@ -31,6 +31,7 @@ type Guard struct {
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
+	running               runningTurns
 	startNotices          []string                 // set by SetStartNotices
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	peer                  *bridge.Conn
@@ -124,7 +125,8 @@ func (g *Guard) readRules(p *policy.Policy) {
 // Attach implements bridge.Attacher.
 func (g *Guard) Attach(peer *bridge.Conn) {
 	g.peer = peer
-	g.requiredNotifications = []string{"hook/completed"} // of relay/inject: a hook that has failed
+	// The first is of relay/inject: a hook that has failed. Without turn/started no turn runs.
+	g.requiredNotifications = []string{"hook/completed", "turn/completed"}
 	for _, r := range g.Routes() {
 		if r.From == bridge.Codex && r.Method != bridge.Other && !r.ReadOnly { // no decision needs what is only read
 			g.requiredNotifications = append(g.requiredNotifications, r.Method)
@@ -206,13 +208,14 @@ func (g *Guard) Routes() []bridge.Route {
 			From: bridge.Codex, Method: "item/started", Why: "names the files of a patch, which the approval request omits",
 			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,
 		},
+		{From: bridge.Codex, Method: "turn/started", Why: "a question must name the running turn of its thread", HandleServer: g.turnStarted, When: g.isActive, ReadOnly: true},
 		{
-			From: bridge.Codex, Method: "turn/completed", Why: "the mount points of protected paths that do not exist are removed", HandleServer: g.turnCompleted,
-			When: func() bool { return g.mountPoints != nil }, ReadOnly: true,
+			From: bridge.Codex, Method: "turn/completed", Why: "questions of the turn count no more, and its mount points are removed", HandleServer: g.turnCompleted,
+			When: g.followsTurns, ReadOnly: true,
 		},
 		{
-			From: bridge.Codex, Method: "thread/status/changed", Why: "the mount points are removed, also if the client has left the thread during the turn", HandleServer: g.threadStatusChanged,
-			When: func() bool { return g.mountPoints != nil }, ReadOnly: true,
+			From: bridge.Codex, Method: "thread/status/changed", Why: "the turn has ended, also if the client has left the thread before", HandleServer: g.threadStatusChanged,
+			When: g.followsTurns, ReadOnly: true,
 		},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "Codex no longer waits for a response", HandleServer: g.serverRequestResolved},
 		{From: bridge.Codex, Method: bridge.Other, Why: "requests of Codex that the method table does not have", HandleServer: g.handleServerRequest},
@@ -239,6 +242,9 @@ func (g *Guard) Routes() []bridge.Route {
 func (g *Guard) isActive() bool {
 	return g.Policy().Mode() != config.Off || g.threads.hasEnforcedPolicy()
 }
+
+// followsTurns reports whether the ends of turns matter.
+func (g *Guard) followsTurns() bool { return g.mountPoints != nil || g.isActive() }
 
 // Threads returns the number of threads that may take turns.
 func (g *Guard) Threads() int { return g.threads.count() }

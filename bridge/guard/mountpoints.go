@@ -1,14 +1,11 @@
 package guard
 
 import (
-	"context"
 	"path/filepath"
 	"strconv"
 
-	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/rpc"
 )
 
 // holdMountPoints keeps the mount points of a thread's read-only folders that do not exist until its
@@ -53,29 +50,4 @@ func mountPointsOf(t *policy.Thread, profile policy.Profile, world policy.State)
 		}
 	}
 	return folders
-}
-
-// turnCompleted removes the mount points of a thread whose turn has ended.
-func (g *Guard) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
-	if id, ok := msg.Root().Get("params").Get("threadId").Text(); ok {
-		g.mountPoints.Release(id)
-	}
-}
-
-// threadStatusChanged handles a notification that every client gets, also one that has not opened the thread.
-func (g *Guard) threadStatusChanged(_ context.Context, msg *bridge.ServerMessage) {
-	g.ThreadStatusChanged(msg.Root().Get("params"))
-}
-
-// ThreadStatusChanged removes the mount points of a thread in which no turn runs any more. params are those
-// of thread/status/changed.
-//
-// Measured with Codex 0.169: only clients that have opened the thread get turn/completed, but each one gets
-// thread/status/changed, also after the last client has left the thread during a turn.
-func (g *Guard) ThreadStatusChanged(params rpc.Value) {
-	id, named := params.Get("threadId").Text()
-	status, known := params.Get("status").Get("type").Text()
-	if named && known && status != "active" {
-		g.mountPoints.Release(id)
-	}
 }

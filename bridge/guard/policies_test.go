@@ -52,7 +52,7 @@ func step(script, method, thread, approval string) string {
 }
 
 // opens opens a read-only thread as the client, with all settings. Codex reports the requested
-// ones.
+// ones. The turn u runs in the thread.
 func opens(c *bridgetest.Conversation, method, thread, approval string) {
 	source := ""
 	if method != "thread/start" {
@@ -72,6 +72,7 @@ editor< {"id":"open","result":{"thread":{"id":"THREAD"},"approvalPolicy":"APPROV
 		script = ask + config + answer
 	}
 	c.Play(method+" "+thread, step(strings.ReplaceAll(script, "SOURCE", source), method, thread, approval))
+	c.StartTurn(thread, "u")
 }
 
 // takesTurn starts a turn as the client; sent is the approval policy that Codex gets.

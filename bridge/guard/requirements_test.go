@@ -47,6 +47,7 @@ codex>  {"id":"$read","result":{"requirements":null}}
 `
 			c.Play("start", strings.NewReplacer("ID", "1", "REQUIREMENTS", read).Replace(start))
 			c.Play("again", strings.NewReplacer("ID", "2", "REQUIREMENTS", "").Replace(start))
+			c.StartTurn("t1", "u")
 			c.Play("asked", question+test.answer)
 		})
 	}

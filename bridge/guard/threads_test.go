@@ -146,6 +146,7 @@ editor< {"id":2,"result":"$resumed"}
 				}
 				c.Play("settings", in("codex> "+settings+"\neditor< "+settings+"\n", approval))
 			}
+			c.StartTurn("t1", "u")
 			if test.answered {
 				c.Play("question", "codex> "+question+"\ncodex< {\"id\":0,\"result\":{\"decision\":\"accept\"}}\n")
 			} else {

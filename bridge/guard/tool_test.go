@@ -55,6 +55,7 @@ codex<  {"id":1,"method":"thread/start","params":"$sent"}
 codex>  {"id":1,"result":{"approvalPolicy":"`+sent+`",`+opened+`
 editor< {"id":1,"result":"$started"}
 `)
+	c.StartTurn("t1", "u")
 	return c, g, w
 }
 

@@ -145,6 +145,7 @@ func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, msg *b
 // the thread was opened again meanwhile, or that client gets the notification, too.
 func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
 	id, ok := msg.Root().Get("params").Get("threadId").Text()
+	g.running.end(id)
 	if !ok || msg.Method == "thread/closed" && g.subscribers != nil && g.subscribers(id) {
 		return
 	}

@@ -83,7 +83,7 @@ func (st State) needsApproval(m rules.Match, leaves bool) bool {
 // refuseUnapproved refuses a command that needs approvers, where the bridge can't ask them.
 func (p *Policy) refuseUnapproved(method string, m rules.Match, why string) Decision {
 	reason := strings.TrimSuffix(ruleReason(m), ".") + ": " + membersText(m.Approvers) + " must approve it, and " + why
-	return Decision{Verdict: Deny, Answer: declineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
+	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleApprovers, Reason: reason, Origin: m.Rule.Origin.String(), Hint: "run it yourself, or ask again in a turn of Codex",
 	})}
 }

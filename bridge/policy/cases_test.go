@@ -270,9 +270,9 @@ func verified(err *rpc.Error) string {
 	return "verified> " + r.Field + " " + r.Rule
 }
 
-type declineResult struct{ Method, Rule, Reason, Field string }
+type DeclineResult struct{ Method, Rule, Reason, Field string }
 
-func refusalOf(err *rpc.Error) (r declineResult) {
+func refusalOf(err *rpc.Error) (r DeclineResult) {
 	if e := json.Unmarshal(err.Data, &r); e != nil {
 		panic(e)
 	}

@@ -28,7 +28,7 @@ func (p *Policy) refuseMissing(method string) Decision {
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleSource, Reason: reason, Origin: p.originOrDefault(ruleSource), Hint: `see "codex-bridge policy status"`,
 	})
-	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
+	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
 }
 
 // DecideWork decides whether work of the bridge itself may begin for a request of the client: it needs the

@@ -149,7 +149,7 @@ func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"
 	}
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: declineResult(method, r.Reason)}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: DeclineResult(method, r.Reason)}
 }
 
 // ruleReason returns the reason of the rule that decided, which is never empty.
@@ -157,9 +157,9 @@ func ruleReason(m rules.Match) string {
 	return cmp.Or(m.Rule.Why(), "a rule says "+m.Decision.String())
 }
 
-// declineResult returns the result that declines a request of Codex; nil if only an error can. The
+// DeclineResult returns the result that declines a request of Codex; nil if only an error can. The
 // model gets reason with a tool's result.
-func declineResult(method, reason string) []byte {
+func DeclineResult(method, reason string) []byte {
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		return []byte(`{"decision":"decline"}`)

@@ -48,7 +48,7 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.originOrDefault(ruleEscalation),
 		Hint: `run it yourself, or set policy.escalation = "ask"`,
 	})
-	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
+	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
 }
 
 // ruleAcceptance returns the acceptance by a rule.
@@ -108,7 +108,7 @@ func (st State) isUnverified() bool { return st.Thread == nil && !st.CodexIntern
 
 // refuseUnverified refuses a tool call or a request of an unverified thread.
 func (p *Policy) refuseUnverified(method string) Decision {
-	return Decision{Verdict: Deny, Answer: declineResult(method, unverifiedReason), Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
+	return Decision{Verdict: Deny, Answer: DeclineResult(method, unverifiedReason), Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
 		Method: method, Rule: ruleMode, Reason: unverifiedReason, Origin: p.originOrDefault(ruleMode), Hint: "open the thread again",
 	})}
 }
@@ -149,7 +149,7 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	switch {
 	case override == "deny" && known:
 		d := p.refuseMethod(methods.Row{Method: method}, methods.Deny, true)
-		d.Answer = declineResult(method, d.Err.Message)
+		d.Answer = DeclineResult(method, d.Err.Message)
 		return d
 	case known:
 		return p.decideKnownRequest(method, params, st, override == "ask")

@@ -158,7 +158,7 @@ const unaskedHint = `run it yourself, or start the turn with approvalPolicy "on-
 // refuseUnasked refuses a request of Codex that the client does not want to get.
 func (p *Policy) refuseUnasked(method string) Decision {
 	reason := "it needs a person's approval, and " + noQuestions
-	return Decision{Verdict: Deny, Answer: declineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
+	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleApproval, Reason: reason, Origin: p.originOrDefault(ruleApproval),
 		Hint: unaskedHint,
 	})}

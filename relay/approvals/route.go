@@ -27,26 +27,6 @@ const (
 	reasonNoThread = "the question belongs to no thread that a client has opened"
 )
 
-// route answers a question that the client must not answer: one that belongs to no running
-// turn, or a server's question about an app for which the session's host has decided.
-// Without enforce it answers only the latter. isServers reports that an MCP server asks by itself.
-func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage, isServers bool) bool {
-	params := msg.Root().Get("params")
-	thread, _ := params.Get("threadId").Text()
-	switch msg.Method {
-	case "execCommandApproval", "applyPatchApproval":
-		return false // they have no turn id
-	case elicitation:
-		return f.routeElicitation(ctx, msg, thread, isServers)
-	}
-	if !f.enforces() || answer.IsOfTurn(params, f.Sessions.Running(thread)) {
-		return false
-	}
-	f.logDecision(ctx, msg.Envelope, policy.Deny, ruleTurn, reasonNoTurn)
-	msg.Reply(result(msg.Method, params, answer.Unavailable))
-	return true
-}
-
 // declineForeign declines a question of a thread that the bridge does not know, under enforce.
 func (f *Feature) declineForeign(ctx context.Context, msg *bridge.ServerMessage) bool {
 	params := msg.Root().Get("params")
@@ -72,8 +52,15 @@ func (f *Feature) isForeign(method string, params rpc.Value) bool {
 	return f.Policy.Workspace(thread) == ""
 }
 
-func (f *Feature) routeElicitation(ctx context.Context, msg *bridge.ServerMessage, thread string, isServers bool) bool {
+// route answers an elicitation that the client must not answer: one that belongs to no running turn of a
+// session, or a server's question about an app for which the session's host has decided. Without enforce it
+// answers only the latter. isServers reports that an MCP server asks by itself.
+func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage, isServers bool) bool {
+	if msg.Method != elicitation {
+		return false
+	}
 	params := msg.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
 	scope := answer.Scope{Turn: f.Sessions.Running(thread), Apps: f.Sessions.Apps(ctx, f.Policy.Session(thread))}
 	if scope.Apps == nil && !f.enforces() {
 		return false

@@ -1,0 +1,166 @@
+package guard
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/rpc"
+)
+
+// runningTurns has the turn that runs in each thread, by the notifications that one client gets. A thread
+// runs one turn at a time. Safe for concurrent use.
+//
+// Measured with Codex 0.169 and 0.171: on one connection, turn/started comes before the questions of its
+// turn, also for the turns of agents, reviews and the queue. A client that opens a thread during a turn gets
+// no turn/started for it, but rollout.RunningTurn has the turn.
+type runningTurns struct {
+	mu       sync.Mutex
+	byThread map[string]string // the turn's id
+}
+
+// maxRunningTurns bounds runningTurns.
+const maxRunningTurns = 4096
+
+func (r *runningTurns) start(thread, turn string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byThread == nil || len(r.byThread) >= maxRunningTurns {
+		r.byThread = make(map[string]string) // Codex's files have the others
+	}
+	r.byThread[thread] = turn
+}
+
+func (r *runningTurns) end(thread string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byThread, thread)
+}
+
+// has reports whether a turn runs in a thread; for "", whether any does.
+func (r *runningTurns) has(thread, turn string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	running := r.byThread[thread]
+	return running != "" && (turn == "" || turn == running)
+}
+
+// turnStarted handles Codex's notification that a turn runs.
+func (g *Guard) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
+	if turn, _ := params.Get("turn").Get("id").Text(); thread != "" && turn != "" {
+		g.running.start(thread, turn)
+	}
+}
+
+// turnCompleted handles Codex's notification that the turn of a thread has ended. The id of a review in it is
+// another than that in turn/started.
+func (g *Guard) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
+	if thread, ok := msg.Root().Get("params").Get("threadId").Text(); ok {
+		g.endTurn(thread)
+	}
+}
+
+// threadStatusChanged handles a notification that every client gets, also one that has not opened the thread.
+func (g *Guard) threadStatusChanged(_ context.Context, msg *bridge.ServerMessage) {
+	g.ThreadStatusChanged(msg.Root().Get("params"))
+}
+
+// ThreadStatusChanged handles the params of a thread/status/changed, by which no turn may run any more.
+//
+// Measured with Codex 0.169: only clients that have opened the thread get turn/completed, but each one gets
+// thread/status/changed, also after the last client has left the thread during a turn.
+func (g *Guard) ThreadStatusChanged(params rpc.Value) {
+	id, named := params.Get("threadId").Text()
+	status, known := params.Get("status").Get("type").Text()
+	if named && known && status != "active" {
+		g.endTurn(id)
+	}
+}
+
+// endTurn forgets the turn of a thread, and removes its mount points.
+func (g *Guard) endTurn(thread string) {
+	g.running.end(thread)
+	if g.mountPoints != nil {
+		g.mountPoints.Release(thread)
+	}
+}
+
+// questionThreads are the requests by which Codex asks for a turn, with the member that names its thread. The
+// older two have no turn.
+var questionThreads = map[string]string{
+	"item/commandExecution/requestApproval": "threadId", "item/fileChange/requestApproval": "threadId", "item/permissions/requestApproval": "threadId",
+	"item/tool/requestUserInput": "threadId", elicitation: "threadId", "execCommandApproval": "conversationId", "applyPatchApproval": "conversationId",
+}
+
+const elicitation = "mcpServer/elicitation/request"
+
+// isOfRunningTurn reports whether a question of Codex names the turn that runs in its thread. It is true for
+// other requests, for threads that no client has opened, whose questions a later feature declines, and for an
+// MCP server that asks without a turn.
+func (g *Guard) isOfRunningTurn(request *rpc.Envelope) bool {
+	params := request.Root().Get("params")
+	member, asks := questionThreads[request.Method]
+	if !asks || request.Method == elicitation && params.Get("turnId").Kind() <= rpc.Null {
+		return true
+	}
+	thread, _ := params.Get(member).Text()
+	turn, _ := params.Get("turnId").Text()
+	any := member == "conversationId"
+	switch {
+	case !g.isOpened(thread):
+		return true
+	case turn == "" && !any:
+		return false
+	case g.running.has(thread, turn):
+		return true
+	}
+	thread, turn = strings.Clone(thread), strings.Clone(turn)
+	recorded := ""
+	if !g.awaitDisk(func() { recorded = rollout.RunningTurn(g.world.CodexHome, g.rolloutOf(thread)) }) {
+		return false
+	}
+	return recorded != "" && (turn == recorded || turn == "")
+}
+
+// rolloutOf returns Codex's file of a thread or of an agent; "" if it is not known.
+func (g *Guard) rolloutOf(thread string) string {
+	if one := g.threads.peek(thread); one != nil {
+		return one.Rollout
+	}
+	if one := g.children.find(g.world.CodexHome, thread); one != nil {
+		return one.Path
+	}
+	return ""
+}
+
+// ruleTurn is the rule of refuseTurn in the decision log.
+const ruleTurn = "approvals.turn"
+
+// refuseTurn returns the refusal of a question whose turn does not run.
+func refuseTurn(by *policy.Policy, request *rpc.Envelope) requestDecision {
+	const reason = "Codex asks for a turn that does not run in this thread"
+	return requestDecision{
+		policy.Decision{Verdict: policy.Deny, Answer: policy.DeclineResult(request.Method, reason), Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+			Method: request.Method, Rule: ruleTurn, Reason: reason, Hint: "if a turn waits for the answer, send the message again",
+		})}, by, unknownFacts("", "it depends on the turn that ran"),
+	}
+}
+
+// warnTurn tells the user, once for each turn, that a question of an MCP server has the refusal of refuseTurn.
+// Other questions name a call, and notifyApplied tells the user of it.
+func (g *Guard) warnTurn(request *rpc.Envelope, d policy.Decision) {
+	r := d.Refusal()
+	if r == nil || r.Rule != ruleTurn || request.Method != elicitation {
+		return
+	}
+	params := request.Root().Get("params")
+	about := subjectOf(request.Method, params, nil)
+	if server, _ := params.Get("serverName").Text(); g.notices.add("turn " + about.thread + " " + about.turn) {
+		g.warnThread(about.thread, "codex-bridge has declined a question of the MCP server "+policy.Quote(server)+": "+r.Sentence())
+	}
+}
