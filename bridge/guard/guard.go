@@ -125,7 +125,7 @@ func (g *Guard) readRules(p *policy.Policy) {
 // Attach implements bridge.Attacher.
 func (g *Guard) Attach(peer *bridge.Conn) {
 	g.peer = peer
-	// The first is of relay/inject: a hook that has failed. Without turn/started no turn runs.
+	// The first is of relay/inject: a hook that has failed. Without the second a turn would not end.
 	g.requiredNotifications = []string{"hook/completed", "turn/completed"}
 	for _, r := range g.Routes() {
 		if r.From == bridge.Codex && r.Method != bridge.Other && !r.ReadOnly { // no decision needs what is only read

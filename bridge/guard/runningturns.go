@@ -90,11 +90,10 @@ func (g *Guard) endTurn(thread string) {
 	}
 }
 
-// questionThreads are the requests by which Codex asks for a turn, with the member that names its thread. The
-// older two have no turn.
-var questionThreads = map[string]string{
-	"item/commandExecution/requestApproval": "threadId", "item/fileChange/requestApproval": "threadId", "item/permissions/requestApproval": "threadId",
-	"item/tool/requestUserInput": "threadId", elicitation: "threadId", "execCommandApproval": "conversationId", "applyPatchApproval": "conversationId",
+// questions are the requests by which Codex asks for a turn, and whether they name it: the older two do not.
+var questions = map[string]bool{
+	"item/commandExecution/requestApproval": true, "item/fileChange/requestApproval": true, "item/permissions/requestApproval": true,
+	"item/tool/requestUserInput": true, elicitation: true, "execCommandApproval": false, "applyPatchApproval": false,
 }
 
 const elicitation = "mcpServer/elicitation/request"
@@ -104,17 +103,16 @@ const elicitation = "mcpServer/elicitation/request"
 // MCP server that asks without a turn.
 func (g *Guard) isOfRunningTurn(request *rpc.Envelope) bool {
 	params := request.Root().Get("params")
-	member, asks := questionThreads[request.Method]
+	namesTurn, asks := questions[request.Method]
 	if !asks || request.Method == elicitation && params.Get("turnId").Kind() <= rpc.Null {
 		return true
 	}
-	thread, _ := params.Get(member).Text()
+	thread := subjectOf(request.Method, params, nil).thread
 	turn, _ := params.Get("turnId").Text()
-	any := member == "conversationId"
 	switch {
 	case !g.isOpened(thread):
 		return true
-	case turn == "" && !any:
+	case turn == "" && namesTurn:
 		return false
 	case g.running.has(thread, turn):
 		return true

@@ -102,8 +102,10 @@ func TestOlderQuestionNeedsARunningTurn(t *testing.T) {
 editor> {"id":1,"result":{"decision":"denied"}}
 codex< {"id":1,"result":{"decision":"denied"}}
 `)
-	c.Play("completed", "codex> "+turnCompleted+"\neditor< "+turnCompleted+"\n"+asked+`codex< {"id":1,"result":{"decision":{"denied":{"rejection":"<text>"}}}}
-`)
+	const declined = `codex< {"id":1,"result":{"decision":{"denied":{"rejection":"<text>"}}}}
+`
+	c.Play("completed", "codex> "+turnCompleted+"\neditor< "+turnCompleted+"\n"+asked+declined)
+	c.Play("two threads", strings.Replace(asked, `"conversationId":"t1"`, `"threadId":"t1","conversationId":"unknown"`, 1)+declined)
 }
 
 // A client that opens a thread during a turn gets no turn/started for it. Codex's file has the turn.
