@@ -10,7 +10,7 @@ import (
 
 // holdMountPoints keeps the mount points of a thread's read-only folders that do not exist until its
 // turn ends, or a subagent's turn.
-func (g *Guard) holdMountPoints(id string, t *policy.Thread) {
+func (g *Guard) holdMountPoints(ctx context.Context, id string, t *policy.Thread) {
 	if g.mountPoints == nil || t == nil {
 		return
 	}
@@ -18,7 +18,7 @@ func (g *Guard) holdMountPoints(id string, t *policy.Thread) {
 	if root := g.rootThread(g.policy.Load(), id); root != nil {
 		profile = root.Profile // a subagent inherits it
 	}
-	for _, file := range g.mountPoints.Hold(id, mountPointsOf(t, profile, g.world)) {
+	for _, file := range g.mountPoints.Hold(ctx, id, mountPointsOf(t, profile, g.world)) {
 		text := "codex-bridge has removed " + strconv.Quote(file) + ": a killed command had left this empty file in place of a protected folder, and Codex could not have run a command."
 		g.log.Warn(text)
 		if !g.peer.OptedOut(configWarning) {

@@ -80,7 +80,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
 	if policies[0].Mode() == config.Enforce {
-		g.holdMountPoints(thread, state.Thread)
+		g.holdMountPoints(ctx, thread, state.Thread)
 	}
 	state.Paths = &policy.PathLog{Paths: state.Paths}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)

@@ -1,11 +1,11 @@
 package mountpoint
 
 import (
-	"errors"
-	"io/fs"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"os"
-	"path"
 	"slices"
 	"sync"
 	"time"
@@ -14,74 +14,146 @@ import (
 // Keeper creates the folders of threads, and removes those that it has created. Bridges that share a
 // state folder share them, and remove those of a bridge that was killed. Safe for concurrent use; a
 // nil Keeper does nothing.
+//
+// One goroutine at a time changes the folders of a root, and holds no lock while it waits for the disk.
 type Keeper struct {
-	records *records
-	log     *slog.Logger
+	state string
+	log   *slog.Logger
 
-	mu    sync.Mutex
-	held  map[string][]Folder // by thread
-	made  []Folder            // that this bridge must remove, or another one that records them
-	retry *time.Timer         // nil while no unheld folder waits for the end of its mounts
+	mu     sync.Mutex
+	held   map[string][]Folder // by thread
+	roots  map[string]*root    // by their keys
+	closed bool
 }
 
-// New returns a Keeper that records its folders in a private folder of the state. It removes what an
-// earlier bridge has left.
+// root has the folders of one Folder.Root.
+type root struct {
+	key     string    // rootKey of the path
+	folders folderSet // only the goroutine of work uses it
+
+	// Keeper.mu protects these.
+	next    *pass // wanted and not begun; nil: none
+	working bool  // a goroutine is in work
+	retry   *time.Timer
+	delay   time.Duration // until the next try to remove them
+}
+
+// pass is one time in which the folders of a root are made what the threads hold.
+type pass struct {
+	done chan struct{}
+
+	// Set before done is closed.
+	removed []string // empty files that were in place of folders
+	unheld  bool     // folders are left that no thread holds
+}
+
+const (
+	firstRetry   = 100 * time.Millisecond
+	lastRetry    = 10 * time.Second
+	holdTimeout  = 5 * time.Second // how long Hold waits for the disk
+	closeTimeout = 2 * time.Second // how long Close waits for commands that are being killed
+)
+
+// New returns a Keeper that records its folders in a private folder of the state. It begins to remove
+// what an earlier bridge has left.
 func New(state string, log *slog.Logger) *Keeper {
-	k := &Keeper{records: &records{folder: state}, log: log, held: make(map[string][]Folder)}
-	if k.records.exist() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.changeLocked(func(map[Folder]bool) {})
-		k.removeUnheldLocked(firstRetry)
+	k := &Keeper{state: state, log: log, held: make(map[string][]Folder), roots: make(map[string]*root)}
+	left, _ := os.ReadDir(state)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, file := range left {
+		if key := recordKey(file.Name()); key != "" && k.roots[key] == nil {
+			r := k.rootLocked(key)
+			r.folders.adopt = true
+			k.wantLocked(r)
+		}
 	}
 	return k
 }
 
+// rootKey returns the key of a root, which names its files in the state folder.
+func rootKey(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (k *Keeper) rootLocked(key string) *root {
+	r := k.roots[key]
+	if r == nil {
+		r = &root{key: key, folders: folderSet{records: records{folder: k.state, key: key}, log: k.log}}
+		k.roots[key] = r
+	}
+	return r
+}
+
 // Hold keeps the folders until Release, in addition to those that the thread has already. A folder
 // that exists is not changed. Hold returns the empty files that a killed command had left in place
-// of folders, and that it has removed.
-func (k *Keeper) Hold(thread string, folders []Folder) (removed []string) {
+// of folders, and that it has removed. It does not wait longer than holdTimeout for the disk.
+func (k *Keeper) Hold(ctx context.Context, thread string, folders []Folder) (removed []string) {
 	if k == nil || len(folders) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
+	defer cancel()
+	for _, p := range k.hold(thread, folders) {
+		select {
+		case <-p.done:
+			removed = append(removed, k.takeRemoved(p)...)
+		case <-ctx.Done():
+			k.log.Warn("can't create the mount points of protected paths in time: the disk does not answer; Codex protects the paths by empty files, which git lists", "thread", thread)
+			return removed
+		}
+	}
+	return removed
+}
+
+// hold adds folders to those of a thread, and returns the passes that create them.
+func (k *Keeper) hold(thread string, folders []Folder) (passes []*pass) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return nil
+	}
 	for _, folder := range folders {
 		if !slices.Contains(k.held[thread], folder) {
 			k.held[thread] = append(k.held[thread], folder)
 		}
-	}
-	missing := slices.DeleteFunc(slices.Clone(folders), k.isReadyLocked)
-	if len(missing) == 0 {
-		return nil
-	}
-	k.changeLocked(func(others map[Folder]bool) {
-		for _, folder := range missing {
-			removed = append(removed, k.makeLocked(folder, others)...)
+		if p := k.wantLocked(k.rootLocked(rootKey(folder.Root))); !slices.Contains(passes, p) {
+			passes = append(passes, p)
 		}
-	})
+	}
+	return passes
+}
+
+// takeRemoved returns the files that a pass has removed to the first caller.
+func (k *Keeper) takeRemoved(p *pass) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	removed := p.removed
+	p.removed = nil
 	return removed
 }
 
-// Release ends what Hold began for a thread. A folder that no other thread or bridge holds is
-// removed, unless it is no longer empty. While a command still has it as mount point, it stays.
+// Release ends what Hold began for a thread, and returns at once. A folder that no other thread or
+// bridge holds is removed, unless it is no longer empty. While a command still has it as mount point,
+// it stays.
 func (k *Keeper) Release(thread string) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, ok := k.held[thread]; ok {
-		delete(k.held, thread)
-		k.removeUnheldLocked(firstRetry)
+	if k.closed {
+		return
+	}
+	folders := k.held[thread]
+	delete(k.held, thread)
+	for _, folder := range folders {
+		r := k.rootLocked(rootKey(folder.Root))
+		r.delay = 0
+		k.wantLocked(r)
 	}
 }
-
-const (
-	firstRetry   = 100 * time.Millisecond
-	lastRetry    = 10 * time.Second
-	closeTimeout = 2 * time.Second // how long Close waits for commands that are being killed
-)
 
 // Close removes all folders. Call it after Codex has ended. The next bridge removes the
 // others.
@@ -89,174 +161,112 @@ func (k *Keeper) Close() {
 	if k == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	for k.removeAll(ctx) && ctx.Err() == nil {
+		time.Sleep(firstRetry / 5)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.closed = true
+	for _, r := range k.roots {
+		if r.retry != nil {
+			r.retry.Stop()
+		}
+		if !r.working {
+			r.folders.records.close() // otherwise work closes them
+		}
+	}
+}
+
+// removeAll ends all holds, and reports whether folders are left.
+func (k *Keeper) removeAll(ctx context.Context) (left bool) {
+	var passes []*pass
+	k.mu.Lock()
 	clear(k.held)
-	for end := time.Now().Add(closeTimeout); ; time.Sleep(firstRetry / 5) {
-		k.removeUnheldLocked(0)
-		if len(k.made) == 0 || time.Now().After(end) {
-			break
-		}
+	for _, r := range k.roots {
+		passes = append(passes, k.wantLocked(r))
 	}
-	k.records.close()
-}
-
-// isReadyLocked reports whether a folder, and each one above it, is there and is either in use by
-// the user or recorded by this bridge. An empty one may be another bridge's.
-func (k *Keeper) isReadyLocked(folder Folder) bool {
-	root, err := os.OpenRoot(folder.Root)
-	if err != nil {
-		return true // Codex can't run there
-	}
-	defer func() { _ = root.Close() }()
-	for _, step := range folder.steps() {
-		info, err := root.Lstat(step.Name)
-		switch {
-		case err != nil:
-			return !errors.Is(err, fs.ErrNotExist)
-		case !info.IsDir():
-			return !isLeftOver(info)
-		case !slices.Contains(k.made, step) && isEmpty(root, step.Name):
-			return false
-		}
-	}
-	return true
-}
-
-// makeLocked creates a folder and those above it. It returns the empty files that were in place of
-// one of them.
-func (k *Keeper) makeLocked(folder Folder, others map[Folder]bool) (removed []string) {
-	root, err := os.OpenRoot(folder.Root)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = root.Close() }()
-	for _, step := range folder.steps() {
-		info, err := root.Lstat(step.Name)
-		if err == nil && isLeftOver(info) && !readMounts().include(step.path()) {
-			if err = root.Remove(step.Name); err == nil {
-				removed = append(removed, step.path())
-				err = fs.ErrNotExist
-			}
-		}
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			k.recordLocked(step) // before it exists: this process may be killed
-			if err := root.Mkdir(step.Name, 0o755); err != nil {
-				k.log.Warn("can't create a mount point; Codex protects the path by an empty file, which git lists", "path", step.path(), "error", err)
-				return removed
-			}
-		case err != nil || !info.IsDir():
-			return removed // Codex protects what is there, or runs no command
-		case others[step]:
-			k.recordLocked(step)
-		}
-	}
-	return removed
-}
-
-func (k *Keeper) recordLocked(folder Folder) {
-	if slices.Contains(k.made, folder) {
-		return
-	}
-	k.made = append(k.made, folder)
-	if err := k.records.write(k.made); err != nil {
-		k.log.Warn("can't record a mount point; it stays if codex-bridge is killed", "path", folder.path(), "error", err)
-	}
-}
-
-// removeUnheldLocked removes the folders that no thread holds. If a command still has one as mount
-// point, it tries again after the time retry, and then after longer times; 0 means never.
-func (k *Keeper) removeUnheldLocked(retry time.Duration) {
-	if k.retry != nil {
-		k.retry.Stop()
-		k.retry = nil
-	}
-	if !slices.ContainsFunc(k.made, k.isUnheldLocked) {
-		return
-	}
-	k.changeLocked(func(others map[Folder]bool) {
-		mounted := readMounts()
-		slices.SortFunc(k.made, func(a, b Folder) int { return len(b.Name) - len(a.Name) }) // inner ones first
-		k.made = slices.DeleteFunc(k.made, func(folder Folder) bool {
-			switch {
-			case !k.isUnheldLocked(folder) || mounted.include(folder.path()):
-				return false
-			case !others[folder]:
-				removeEmpty(folder)
-			}
+	k.mu.Unlock()
+	for _, p := range passes {
+		select {
+		case <-p.done:
+			left = left || p.unheld
+		case <-ctx.Done():
 			return true
-		})
-		if err := k.records.write(k.made); err != nil {
-			k.log.Warn("can't record the mount points", "error", err)
 		}
-	})
-	if retry > 0 && slices.ContainsFunc(k.made, k.isUnheldLocked) {
-		k.retry = time.AfterFunc(retry, func() {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			if k.retry != nil {
-				k.removeUnheldLocked(min(2*retry, lastRetry))
-			}
-		})
+	}
+	return left
+}
+
+// wantLocked returns the next pass of a root, which begins after the caller's change.
+func (k *Keeper) wantLocked(r *root) *pass {
+	if r.next == nil {
+		r.next = &pass{done: make(chan struct{})}
+	}
+	if !r.working {
+		r.working = true
+		go k.work(r)
+	}
+	return r.next
+}
+
+// work makes the wanted passes of a root.
+func (k *Keeper) work(r *root) {
+	for {
+		p, held := k.begin(r)
+		if p == nil {
+			return
+		}
+		removed, unheld := r.folders.apply(held)
+		k.end(r, p, removed, unheld)
 	}
 }
 
-func (k *Keeper) isUnheldLocked(folder Folder) bool {
+// begin returns the next pass and the held folders; nil: none is wanted, and the goroutine must end.
+func (k *Keeper) begin(r *root) (p *pass, held []Folder) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, r.next = r.next, nil
+	r.working = p != nil
 	for _, folders := range k.held {
-		if slices.ContainsFunc(folders, folder.isOrLeadsTo) {
-			return false
+		for _, folder := range folders {
+			if rootKey(folder.Root) == r.key && !slices.Contains(held, folder) {
+				held = append(held, folder)
+			}
 		}
 	}
-	return true
-}
-
-// changeLocked calls do while no other bridge changes folders, with the folders that others record.
-// Before, it takes over those of bridges that were killed.
-func (k *Keeper) changeLocked(do func(others map[Folder]bool)) {
-	err := k.records.locked(func(others map[Folder]bool, left []Folder) error {
-		for _, folder := range left {
-			k.recordLocked(folder)
-		}
-		do(others)
-		return nil
-	})
-	if err != nil {
-		k.log.Warn("can't change the mount points of protected paths", "error", err)
+	switch {
+	case r.working:
+	case k.closed:
+		r.folders.records.close()
+	case len(held) == 0 && len(r.folders.made) == 0:
+		delete(k.roots, r.key)
 	}
+	return p, held
 }
 
-// codexNames are the folders that Codex itself creates as mount points in each writable folder, and
-// leaves there if it is killed.
-var codexNames = []string{".agents", ".aws", ".codex", ".git"}
-
-// removeEmpty removes a folder if it is empty, except for empty folders of Codex.
-func removeEmpty(folder Folder) {
-	root, err := os.OpenRoot(folder.Root)
-	if err != nil {
+// end ends a pass. If folders are left that no thread holds, another pass follows, after longer and
+// longer times.
+func (k *Keeper) end(r *root, p *pass, removed []string, unheld bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p.removed, p.unheld = removed, unheld
+	close(p.done)
+	if r.retry != nil {
+		r.retry.Stop()
+		r.retry = nil
+	}
+	if !unheld || k.closed {
+		r.delay = 0
 		return
 	}
-	defer func() { _ = root.Close() }()
-	if names, ok := entries(root, folder.Name); ok && len(names) > 0 {
-		for _, name := range names {
-			if !slices.Contains(codexNames, name) || !isEmpty(root, path.Join(folder.Name, name)) {
-				return
-			}
+	r.delay = min(max(2*r.delay, firstRetry), lastRetry)
+	r.retry = time.AfterFunc(r.delay, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.closed {
+			k.wantLocked(r)
 		}
-		for _, name := range names {
-			removeFolder(root, path.Join(folder.Name, name))
-		}
-	}
-	removeFolder(root, folder.Name)
-}
-
-// IsLeftOver reports whether a file looks like a mount point that a killed command has left.
-func IsLeftOver(file string) bool {
-	info, err := os.Lstat(file)
-	return err == nil && isLeftOver(info)
-}
-
-// isLeftOver reports whether a file is empty and read-only, as Codex creates its mount points.
-func isLeftOver(info fs.FileInfo) bool {
-	return info.Mode().IsRegular() && info.Size() == 0 && info.Mode().Perm()&0o222 == 0
+	})
 }

@@ -1,6 +1,7 @@
 package mountpoint
 
 import (
+	"context"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -65,23 +66,45 @@ func (w *tree) must(err error) {
 	}
 }
 
+// wait waits until the folders are what the threads hold.
+func (k *Keeper) wait() {
+	k.mu.Lock()
+	var passes []*pass
+	for _, r := range k.roots {
+		passes = append(passes, k.wantLocked(r))
+	}
+	k.mu.Unlock()
+	for _, p := range passes {
+		<-p.done
+	}
+}
+
 // abandon ends a Keeper like a killed process.
-func (k *Keeper) abandon() { k.records.close() }
+func (k *Keeper) abandon() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	for _, r := range k.roots {
+		r.folders.records.close()
+	}
+}
 
 func TestHoldAndRelease(t *testing.T) {
 	w := newTree(t)
 	k := w.keeper()
 	all := w.folders(".github/workflows", ".vscode")
-	k.Hold("a", all)
-	k.Hold("b", all[1:])
+	k.Hold(w.t.Context(), "a", all)
+	k.Hold(w.t.Context(), "b", all[1:])
 	w.check("held", ".github", ".github/workflows", ".vscode")
 	k.Release("a")
+	k.wait()
 	w.check("held by one", ".vscode")
 	k.Release("b")
+	k.wait()
 	w.check("released")
 	w.checkNoRecords()
 	k.Release("b")
-	k.Hold("a", all)
+	k.Hold(w.t.Context(), "a", all)
 	k.Close()
 	w.check("closed")
 	w.checkNoRecords()
@@ -93,7 +116,7 @@ func TestUserFoldersStay(t *testing.T) {
 	w.must(os.Mkdir(filepath.Join(w.root, ".vscode"), 0o755))
 	w.must(os.WriteFile(filepath.Join(w.root, "file"), nil, 0o644))
 	k := w.keeper()
-	k.Hold("a", w.folders(".vscode", ".github/workflows", "file/below", "ci.yml", "other/ci.yml"))
+	k.Hold(w.t.Context(), "a", w.folders(".vscode", ".github/workflows", "file/below", "ci.yml", "other/ci.yml"))
 	w.check("held", ".github", ".github/workflows", ".vscode", "ci.yml", "file", "other", "other/ci.yml")
 	w.must(os.WriteFile(filepath.Join(w.root, ".github/workflows/x"), nil, 0o644))
 	w.must(os.Mkdir(filepath.Join(w.root, "other/mine"), 0o755))
@@ -108,7 +131,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	w, outside := newTree(t), t.TempDir()
 	w.must(os.Symlink(outside, filepath.Join(w.root, ".github")))
 	k := w.keeper()
-	k.Hold("a", w.folders(".github/workflows"))
+	k.Hold(w.t.Context(), "a", w.folders(".github/workflows"))
 	k.Close()
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v", entries, err)
@@ -121,9 +144,10 @@ func TestLinksAreNotFollowed(t *testing.T) {
 func TestKilledKeeper(t *testing.T) {
 	w := newTree(t)
 	killed, user := w.keeper(), w.keeper()
-	killed.Hold("a", w.folders(".github/workflows", ".vscode"))
+	killed.Hold(w.t.Context(), "a", w.folders(".github/workflows", ".vscode"))
 	w.must(os.MkdirAll(filepath.Join(w.root, ".github/.codex"), 0o755)) // as a killed Codex leaves it
-	user.Hold("b", w.folders(".vscode"))
+	user.Hold(w.t.Context(), "b", w.folders(".vscode"))
+	killed.wait()
 	killed.abandon()
 	w.keeper().Close()
 	w.check("another bridge", ".vscode")
@@ -139,17 +163,74 @@ func TestLeftOver(t *testing.T) {
 	w.must(os.WriteFile(filepath.Join(w.root, ".vscode"), nil, 0o644))
 	w.must(os.WriteFile(filepath.Join(w.root, "ci"), []byte("x"), 0o444))
 	k := w.keeper()
-	if removed := k.Hold("a", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
+	if removed := k.Hold(w.t.Context(), "a", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
 		t.Errorf("removed %q", removed)
 	}
 	k.Close()
 	w.check("closed", ".vscode", "ci")
 }
 
+// TestRootThatDoesNotAnswer checks that a disk that does not answer makes nobody wait but the thread that
+// needs it.
+func TestRootThatDoesNotAnswer(t *testing.T) {
+	slow, w := newTree(t), newTree(t)
+	k := w.keeper()
+	k.Hold(t.Context(), "other", w.folders(".vscode"))
+	k.mu.Lock()
+	stuck := k.rootLocked(rootKey(slow.root))
+	stuck.working = true // as long as the disk does not answer
+	k.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	go func() {
+		defer close(held)
+		k.Hold(ctx, "slow", slow.folders(".vscode"))
+	}()
+	k.Release("other")
+	k.Hold(t.Context(), "third", w.folders(".github"))
+	w.check("held", ".github")
+	select {
+	case <-held:
+		t.Error("Hold has not waited for the disk")
+	default:
+	}
+	cancel()
+	<-held
+	k.Release("slow")
+	slow.check("does not answer")
+	k.work(stuck) // it answers
+	k.Close()
+	w.check("closed")
+	slow.check("closed")
+}
+
+// TestLockOfRemovedFile checks that a lock on a file that another bridge has removed does not count.
+func TestLockOfRemovedFile(t *testing.T) {
+	r := &records{folder: filepath.Join(t.TempDir(), "s"), key: "x"}
+	first, err := r.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isAt(first, first.Name()) {
+		t.Error("the lock file is another one")
+	}
+	if err := os.Remove(first.Name()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := r.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isAt(first, second.Name()) || !isAt(second, second.Name()) {
+		t.Error("the removed file counts")
+	}
+	_, _ = first.Close(), second.Close()
+}
+
 // TestNilKeeper checks a bridge without a state folder.
 func TestNilKeeper(t *testing.T) {
 	var k *Keeper
-	k.Hold("a", []Folder{{"/", "x"}})
+	k.Hold(t.Context(), "a", []Folder{{"/", "x"}})
 	k.Release("a")
 	k.Close()
 }

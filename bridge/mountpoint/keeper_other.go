@@ -2,7 +2,10 @@
 
 package mountpoint
 
-import "log/slog"
+import (
+	"context"
+	"log/slog"
+)
 
 // Keeper does nothing: only Codex's sandbox on Linux needs mount points.
 type Keeper struct{}
@@ -11,7 +14,7 @@ type Keeper struct{}
 func New(string, *slog.Logger) *Keeper { return nil }
 
 // Hold does nothing.
-func (*Keeper) Hold(string, []Folder) []string { return nil }
+func (*Keeper) Hold(context.Context, string, []Folder) []string { return nil }
 
 // Release does nothing.
 func (*Keeper) Release(string) {}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,44 +13,54 @@ import (
 	"codex-bridge.example/bridge/store"
 )
 
-// records are the files in which the bridges of a state folder record what they have created. A bridge
-// locks its file as long as it runs, so the file of a killed one can be locked by another.
+// records are the files in which the bridges of a state folder record what they have created in one
+// root. A bridge locks its file as long as it runs, so the file of a killed one can be locked by another.
 type records struct {
 	folder string
+	key    string   // the start of the names of the files of this root
 	own    *os.File // nil before the first write
 }
 
 const (
 	recordSuffix = ".json"
-	// lockName is the file that a bridge locks for a change.
-	lockName    = "lock"
-	lockMode    = 0o600
-	lockTimeout = 2 * time.Second
+	lockSuffix   = ".lock" // of the file that a bridge locks for a change
+	lockMode     = 0o600
+	lockTimeout  = 2 * time.Second
 )
 
-// exist reports whether another bridge records folders.
-func (r *records) exist() bool {
-	entries, _ := os.ReadDir(r.folder)
-	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return strings.HasSuffix(entry.Name(), recordSuffix) })
+// files returns the files in which bridges record folders of this root.
+func (r *records) files() ([]string, error) {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, entry := range entries {
+		if name := entry.Name(); recordKey(name) == r.key {
+			found = append(found, filepath.Join(r.folder, name))
+		}
+	}
+	return found, nil
 }
 
-// locked calls do while no other bridge of the state folder is in locked. others are the folders that
+// recordKey returns the key in the name of a record; "" if the file is none.
+func recordKey(name string) string {
+	key, rest, _ := strings.Cut(name, ".")
+	if !strings.HasSuffix(rest, recordSuffix) {
+		return ""
+	}
+	return key
+}
+
+// locked calls do while no other bridge changes folders of the root. others are the folders that
 // running bridges record, left those of bridges that were killed. After do succeeds, these files are
 // removed.
 func (r *records) locked(do func(others map[Folder]bool, left []Folder) error) error {
-	if err := store.EnsurePrivateFolder(r.folder); err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(filepath.Join(r.folder, lockName), os.O_CREATE|os.O_WRONLY, lockMode)
+	lock, err := r.lock()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	for end := time.Now().Add(lockTimeout); !tryLock(lock); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			return errors.New("another codex-bridge keeps " + lock.Name() + " locked")
-		}
-	}
 	others, left, dead, err := r.read()
 	if err != nil {
 		return err
@@ -62,21 +71,55 @@ func (r *records) locked(do func(others map[Folder]bool, left []Folder) error) e
 	for _, file := range dead {
 		_ = os.Remove(file)
 	}
+	if found, err := r.files(); err == nil && len(found) == 0 {
+		_ = os.Remove(lock.Name())
+	}
 	return nil
+}
+
+// lock locks the lock file. Another bridge may remove it meanwhile, while it holds its lock: then a new
+// file is created.
+func (r *records) lock() (*os.File, error) {
+	if err := store.EnsurePrivateFolder(r.folder); err != nil {
+		return nil, err
+	}
+	at := filepath.Join(r.folder, r.key+lockSuffix)
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(5 * time.Millisecond) {
+		lock, err := os.OpenFile(at, os.O_CREATE|os.O_WRONLY, lockMode)
+		if err != nil {
+			return nil, err
+		}
+		if tryLock(lock) && isAt(lock, at) {
+			return lock, nil
+		}
+		_ = lock.Close()
+		if time.Now().After(end) {
+			return nil, errors.New("another codex-bridge keeps " + at + " locked")
+		}
+	}
+}
+
+// isAt reports whether a path still names an open file.
+func isAt(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, named)
 }
 
 func tryLock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
 // read reads the files of the other bridges; dead are the files of those that were killed.
 func (r *records) read() (others map[Folder]bool, left []Folder, dead []string, err error) {
-	entries, err := os.ReadDir(r.folder)
+	files, err := r.files()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	others = make(map[Folder]bool)
-	for _, entry := range entries {
-		at := filepath.Join(r.folder, entry.Name())
-		if !strings.HasSuffix(at, recordSuffix) || r.own != nil && at == r.own.Name() {
+	for _, at := range files {
+		if r.own != nil && at == r.own.Name() {
 			continue
 		}
 		folders, running, err := readRecord(at)
@@ -116,7 +159,7 @@ func (r *records) write(folders []Folder) error {
 		return nil
 	}
 	if r.own == nil {
-		file, err := os.CreateTemp(r.folder, "*"+recordSuffix)
+		file, err := os.CreateTemp(r.folder, r.key+".*"+recordSuffix)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -28,7 +29,10 @@ protected_paths = [".git", ".codex", ".agents", ".github/workflows", ".vscode"]
 func (w *world) names() (names []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.workspace, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it has just been removed
+		case err != nil:
 			return err
 		}
 		switch d.Name() {
@@ -98,10 +102,12 @@ func TestMissingProtectedPath(t *testing.T) {
 				if strings.Contains(output, "?? ") != alone {
 					t.Errorf("%s: git listed %q", name, output)
 				}
+				if !alone {
+					a.waitUntil(name+": nothing is left", func() bool {
+						return !slices.ContainsFunc(w.names(), func(made string) bool { return strings.HasPrefix(made, ".") })
+					})
+				}
 				for _, made := range w.names() {
-					if strings.HasPrefix(made, ".") && !alone {
-						t.Errorf("%s: left %s", name, made)
-					}
 					if err := os.RemoveAll(filepath.Join(w.workspace, made)); err != nil {
 						t.Error(err)
 					}
