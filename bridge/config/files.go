@@ -52,6 +52,15 @@ func WorkspaceFiles(folder string) (files []string) {
 	return files
 }
 
+// WorkspaceDigest returns a digest of the content of the policy files for a folder; "" if it has none.
+func WorkspaceDigest(folder string) string {
+	files := readFiles(Options{Workspace: folder})
+	if len(files) == 0 {
+		return ""
+	}
+	return digest(files)
+}
+
 // workspacePaths returns where the policy files for a folder may be, the outermost first.
 func workspacePaths(folder string) (paths []string) {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {

@@ -17,6 +17,7 @@ import (
 // decide checks one message of the client. It returns the error for the client if the message is
 // refused.
 func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	g.tightenFor(call)
 	return g.decideWith(ctx, call, g.policiesOf(call.Method, textOf(call, "threadId")))
 }
 

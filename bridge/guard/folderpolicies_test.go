@@ -188,3 +188,55 @@ editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user","config":{"`+feature+`":false}}}
 `)
 }
+
+// A policy file of an open thread's folder that becomes stricter counts from the next message and tool call
+// on. One that becomes looser, or does not load, counts when the thread is opened again.
+func TestFolderPolicyOfOpenThread(t *testing.T) {
+	c, g, w := converse(t, loosePolicy, guard.NoRecord)
+	var own *policy.Policy
+	var failure error
+	digest := ""
+	g.SetFolderPolicies(func(folder string) (*policy.Policy, error) {
+		if folder != w.StartFolder {
+			t.Errorf("the policy of %s is read", folder)
+		}
+		return own, failure
+	})
+	g.SetFolderDigest(func(string) string { return digest })
+	changed := func(to string, p *policy.Policy, err error) { digest, own, failure = to, p, err }
+	refused := func(command string) bool {
+		return g.Tool(t.Context(), "t1", "", bash(t, command, w.StartFolder), nil).Refusal != ""
+	}
+	opens(c, "thread/start", "t1", "on-request")
+	if refused("touch a") {
+		t.Error("the command is refused without a policy file")
+	}
+	changed("stricter", load(t, "[policy]\nproject_trust = \"codex\"\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"), nil)
+	if !refused("touch a") || refused("ls") {
+		t.Error("the stricter file does not count, or refuses more")
+	}
+	for to, err := range map[string]error{"looser": nil, "invalid": errors.New("line 3 is not TOML")} {
+		changed(to, nil, err)
+		if !refused("touch a") {
+			t.Errorf("%s: the earlier file no longer counts", to)
+		}
+	}
+	takesTurn(c, "t1", "on-request", "on-request")
+	changed("settings", load(t, "[policy]\nproject_trust = \"codex\"\napproval = [\"never\"]\n"), nil)
+	c.Play("other settings", `
+editor> {"id":3,"method":"turn/interrupt","params":{"threadId":"t1","turnId":"u"}}
+codex<  {"id":3,"method":"turn/interrupt","params":{"threadId":"t1","turnId":"u"}}
+codex>  {"id":3,"result":{}}
+editor< {"id":3,"result":{}}
+editor> {"id":4,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}
+`)
+	if !refused("ls") {
+		t.Error("a call of a thread with settings that are not allowed runs")
+	}
+	changed("gone", nil, nil)
+	opens(c, "thread/resume", "t1", "on-request")
+	if refused("touch a") {
+		t.Error("the command is refused after the thread was opened without a policy file")
+	}
+}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ type shared struct {
 	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read
 	untested      func() string                               // set by SetUntestedCodex; nil: Codex is tested
 	folderPolicy  func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
+	folderDigest  func(folder string) string                  // set by SetFolderDigest; nil: policy files do not change
 	gitEnv        []string                                    // set by SetGitEnv; nil: repositories are not checked
 	unenforced    atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
 	requirements  machineRequirements
@@ -157,7 +159,8 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 		g.threads.revokeAll() // they were not verified and may have no hooks
 	}
 	if n := g.threads.keepPolicy(was.WithBundle()); n > 0 && was.Mode() == config.Enforce {
-		g.recordPolicyChange(n)
+		g.recordPolicyChange(fmt.Sprintf("the configuration has changed; %d open threads are still checked against the policies under which they were opened; "+
+			"open them again to apply only the new policy", n))
 	}
 	g.threads.verifyAll(g.policy.Load)
 }

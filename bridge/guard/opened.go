@@ -125,7 +125,7 @@ func (t *threads) endOpenedLocked(record *threadRecord, o *openedThread, verdict
 		t.allowLocked(record, was)
 		return
 	}
-	record.extraPolicies = o.own
+	record.extraPolicies, record.folderDigests = o.own, nil
 	if record.loaded.varied = record.loaded.varied || len(reported) > 0; verdict.err != nil {
 		t.stopLocked(record)
 		return

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"codex-bridge.example/bridge"
@@ -158,9 +157,7 @@ func strictness(d policy.Decision) int {
 
 // recordPolicyChange logs that the policy changed while threads were open, because a command of a
 // thread may have changed the file.
-func (g *Guard) recordPolicyChange(threads int) {
-	summary := fmt.Sprintf("the configuration has changed; %d open threads are still checked against the policies under which they were opened; "+
-		"open them again to apply only the new policy", threads)
+func (g *Guard) recordPolicyChange(summary string) {
 	g.log.Warn(summary)
 	_ = g.record(context.Background(), config.Enforce, subject{method: "bridge/config/changed", canWait: true}, policy.Decision{
 		Verdict: policy.Rewrite, Changes: []policy.Change{{Field: "policy", Rule: "policy", Reason: summary}},

@@ -17,6 +17,9 @@ type threadRecord struct {
 	// extraPolicies are the policies that the thread is checked against beside the active one. The
 	// slice is replaced, never changed.
 	extraPolicies []*policy.Policy
+	// folderDigests are the digests of the policy files of the thread's folders, of which the thread has the
+	// policies; nil after the thread was opened.
+	folderDigests map[string]string
 	// mayRerun reports that the thread had an approval policy under which an accepted command may leave
 	// the sandbox. A turn may go on with the policy after it was changed.
 	mayRerun bool

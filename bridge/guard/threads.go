@@ -105,7 +105,7 @@ func (t *threads) unload(id string) {
 	if record == nil {
 		return
 	}
-	record.extraPolicies, record.updates = nil, settingsUpdates{}
+	record.extraPolicies, record.folderDigests, record.updates = nil, nil, settingsUpdates{}
 	if record.loaded != nil {
 		record.loaded.unload()
 	} else if len(record.gateChanges) == 0 {

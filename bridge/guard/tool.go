@@ -66,6 +66,7 @@ type Approvers struct {
 
 // Tool decides a tool call that Codex is about to run. call is the payload of the hook.
 func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) Ruling {
+	g.tighten(thread)
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
 		return Ruling{}

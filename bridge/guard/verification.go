@@ -195,32 +195,41 @@ func (t *threads) beginVerifyAll(p *policy.Policy) map[string]*verification {
 		if record.verified == nil && (record.pending == nil || record.pending.opens) {
 			continue
 		}
-		v, isNew := record.beginVerification()
-		record = t.recordLocked(id)
-		if v.opens { // the response is verified against the active policy, too
-			if !record.keepsUnder(p) {
-				v.one = nil
-			}
-			t.stopLocked(record)
-			continue
-		}
-		v.policies = append(slices.Clip(v.policies), p)
-		switch checked, known, err := t.tryLocked(record, v.one.known(), p); {
-		case known && err != nil:
-			t.refuseLocked(id)
-		case known:
-			t.applyLocked(id, record, checked)
-			if isNew {
-				record.endVerification()
-			}
-		default:
-			t.stopLocked(record)
-			if isNew {
-				unknown[id] = v
-			}
+		if v := t.beginVerifyLocked(id, record, p, p); v != nil {
+			unknown[id] = v
 		}
 	}
 	return unknown
+}
+
+// beginVerifyLocked verifies a thread against a further policy, with the earlier answers of the disk. It
+// returns the verification that the caller must finish; nil if there is none.
+func (t *threads) beginVerifyLocked(id string, record *threadRecord, active, p *policy.Policy) *verification {
+	v, isNew := record.beginVerification()
+	record = t.recordLocked(id)
+	if v.opens { // the response is verified against the active policy, too
+		if !record.keepsUnder(p) {
+			v.one = nil
+		}
+		t.stopLocked(record)
+		return nil
+	}
+	v.policies = append(slices.Clip(v.policies), p)
+	switch checked, known, err := t.tryLocked(record, v.one.known(), active); {
+	case known && err != nil:
+		t.refuseLocked(id)
+	case known:
+		t.applyLocked(id, record, checked)
+		if isNew {
+			record.endVerification()
+		}
+	default:
+		t.stopLocked(record)
+		if isNew {
+			return v
+		}
+	}
+	return nil
 }
 
 // keepsUnder reports whether a policy allows the thread of a pending verification, by the earlier answers of

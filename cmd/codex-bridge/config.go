@@ -191,6 +191,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	}
 	g := guard.New(p, world, recorder, log)
 	g.SetFolderPolicies(folderPolicies(cfg.Skipped, log))
+	g.SetFolderDigest(config.WorkspaceDigest)
 	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }

@@ -46,6 +46,38 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	a.closeAndWait()
 }
 
+// A policy file that appears while a thread of its folder is open counts from the next call on. The thread
+// keeps it when it has gone; a thread that is opened then does not have it.
+func TestPolicyFileOfOpenThread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig})
+	w.write("other/x", "")
+	settings := map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(settings)
+	writes := func(thread string) bool {
+		a.turn(thread, "RUN: touch denied")
+		return os.Remove(filepath.Join(w.root, "other", "denied")) == nil
+	}
+	if !writes(thread) {
+		t.Errorf("without a policy file the model got %q", w.lastToolOutput())
+	}
+	file := w.write("other/.codex-bridge.toml", workspacePolicy)
+	if writes(thread) || !strings.Contains(w.lastToolOutput(), "a rule says deny") {
+		t.Errorf("under the new policy file the model got %q", w.lastToolOutput())
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if writes(thread) {
+		t.Error("the open thread has lost the policy of its folder")
+	}
+	if !writes(a.thread(settings)) {
+		t.Errorf("in a thread opened later the model got %q", w.lastToolOutput())
+	}
+	a.closeAndWait()
+}
+
 // A command can make a subfolder of the workspace a repository, or write a policy file there. The
 // policy file of the workspace still counts for threads opened there later.
 func TestPolicyFileIsNotHidden(t *testing.T) {
