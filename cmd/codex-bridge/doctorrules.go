@@ -34,12 +34,15 @@ func examineUserRules(cfg *config.Config) []finding {
 	return []finding{{name, fine, fmt.Sprintf("%d of your rules let commands out of the sandbox, the first is %s; through the bridge these commands run inside", len(lets), lets[0].String()), ""}}
 }
 
-// examineRules warns about rules that have expired, and about rules whose wildcards match tools without
-// a hook.
+// examineRules warns about rules that have expired, that an earlier rule hides, or whose wildcards match tools
+// without a hook.
 func examineRules(cfg *config.Config, now time.Time) []finding {
 	var all []finding
 	for _, line := range cfg.Policy.ExpiredRules(now) {
 		all = append(all, finding{"rules", warn, line, "remove the rule, or agree on a later until"})
+	}
+	for _, line := range hiddenRules(&cfg.Policy, now) {
+		all = append(all, finding{"rules", warn, line, "write the stricter rule first, or narrow the earlier one"})
 	}
 	for _, rule := range cfg.Policy.Rules {
 		if names := rules.Unseen(rule.Tool); len(names) > 0 {
@@ -50,6 +53,20 @@ func examineRules(cfg *config.Config, now time.Time) []finding {
 		}
 	}
 	return all
+}
+
+// hiddenRules returns a line for each rule about one tool of an MCP server that has no effect, because an earlier rule
+// allows the tool.
+func hiddenRules(p *config.Policy, now time.Time) (lines []string) {
+	set, err := rules.New(p.RuleLayers())
+	if err != nil {
+		return nil // such a policy does not load
+	}
+	for _, one := range set.At(now).HiddenRules() {
+		lines = append(lines, fmt.Sprintf("%s: the %s rule for tool %q has no effect: Codex calls this tool %s, which an earlier rule for tool %q allows (%s)",
+			one.Rule.Origin, one.Rule.Decision, one.Rule.Tool, one.Name, one.By.Tool, one.By.Origin))
+	}
+	return lines
 }
 
 // userRules returns the codexRules entry of bridge/status.

@@ -26,11 +26,12 @@ type caseRunner struct {
 	bundle   *string              // a bundle, for cases without a policy; nil: the current configuration
 }
 
-// compiled is a configuration and its policy, with a line for each of its rules that has expired.
+// compiled is a configuration and its policy, with a line for each of its rules that has expired, or that an
+// earlier rule hides.
 type compiled struct {
-	cfg     *config.Config
-	policy  *policy.Policy
-	expired []string
+	cfg             *config.Config
+	policy          *policy.Policy
+	expired, hidden []string
 }
 
 // caseFolder is the workspace of a case, which replaces ${workspace}.
@@ -107,21 +108,24 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{cfg, p, cfg.Policy.ExpiredRules(guard.World().Now())}
+	now := guard.World().Now()
+	c := &compiled{cfg, p, cfg.Policy.ExpiredRules(now), hiddenRules(&cfg.Policy, now)}
 	if text != nil {
-		for i, line := range c.expired {
-			c.expired[i] = strings.ReplaceAll(line, cfg.Files()[0], "policy")
+		for _, lines := range [][]string{c.expired, c.hidden} {
+			for i, line := range lines {
+				lines[i] = strings.ReplaceAll(line, cfg.Files()[0], "policy")
+			}
 		}
 	}
 	b.policies[key] = c
 	return b.policies[key], nil
 }
 
-// expired returns a line for each expired rule of the configurations that the cases use.
-func (b *caseRunner) expired() []string {
+// notes returns the lines about rules of the configurations that the cases use.
+func (b *caseRunner) notes(of func(*compiled) []string) []string {
 	lines := []string{}
 	for _, c := range b.policies {
-		lines = append(lines, c.expired...)
+		lines = append(lines, of(c)...)
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

@@ -37,14 +37,19 @@ func (c policyTestCmd) Run(out io.Writer) error {
 		return err
 	}
 	w := &printer{w: out}
+	expired := b.notes(func(c *compiled) []string { return c.expired })
+	hidden := b.notes(func(c *compiled) []string { return c.hidden })
 	if c.JSON {
-		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed, "expiredRules": b.expired()})
+		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed, "expiredRules": expired, "hiddenRules": hidden})
 	} else {
 		for _, one := range results {
 			w.result(one, c.Verbose)
 		}
-		for _, line := range b.expired() {
+		for _, line := range expired {
 			w.line("expired: %s", line)
+		}
+		for _, line := range hidden {
+			w.line("hidden: %s", line)
 		}
 		w.line("%s, %d failed", count(len(list), "case"), failed)
 	}
