@@ -136,6 +136,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the bearer token is missing or wrong", http.StatusUnauthorized)
 		return
 	}
+	settings, err := parseSettings(r.Header)
+	if err != nil {
+		s.options.Log.Warn("a connection was refused", "error", err)
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	if !s.enter() {
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
@@ -146,7 +152,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.options.Log.Warn("a connection was refused", "error", err)
 		return
 	}
-	settings := parseSettings(r.Header)
 	client := codex.NewWebSocket(conn, codex.WebSocketOptions{BinaryEnds: settings.Folder != "", Stall: stalledAfter, OnStall: func() {
 		s.options.Log.Warn("a client has read nothing for " + stalledAfter.String() + "; its connection ends")
 	}})

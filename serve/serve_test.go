@@ -180,6 +180,7 @@ func TestRefusedConnections(t *testing.T) {
 		"wrong token":  {"/", http.Header{"Authorization": {"Bearer secreT"}}, http.StatusUnauthorized},
 		"web page":     {"/rpc", http.Header{"Authorization": {"Bearer secret"}, "Origin": {"https://example.org"}}, http.StatusForbidden},
 		"another path": {"/other", right, http.StatusNotFound},
+		"settings":     {"/", http.Header{"Authorization": {"Bearer secret"}, serve.SettingsHeader: {"%7"}}, http.StatusBadRequest},
 	} {
 		if _, status, err := s.tryDial(t, c.path, &websocket.DialOptions{HTTPHeader: c.header}); err == nil || status != c.status {
 			t.Errorf("%s: %d, %v", name, status, err)

@@ -3,9 +3,12 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"codex-bridge.example/rpc"
 )
@@ -25,12 +28,32 @@ func (s Settings) Header() http.Header {
 	return http.Header{SettingsHeader: {url.PathEscape(string(raw))}}
 }
 
-// parseSettings returns the settings in a header. Without it, and if it can't be read, they are empty.
-func parseSettings(h http.Header) (s Settings) {
-	if text, err := url.PathUnescape(h.Get(SettingsHeader)); err == nil {
-		_ = json.Unmarshal([]byte(text), &s)
+// parseSettings returns the settings in a header, which are empty without it. The overrides of a client may
+// narrow what its threads may do, so a header that can't be read whole is an error.
+func parseSettings(h http.Header) (s Settings, err error) {
+	texts := h.Values(SettingsHeader)
+	if len(texts) == 0 {
+		return s, nil
 	}
-	return s
+	text, err := url.PathUnescape(texts[0])
+	if err == nil && len(texts) > 1 {
+		err = errors.New("it is there twice")
+	}
+	if err == nil {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&s)
+		if err == nil && decoder.More() {
+			err = errors.New("there is more behind the object")
+		}
+	}
+	if err == nil && s.Folder == "" {
+		err = errors.New("it names no folder")
+	}
+	if err != nil {
+		return Settings{}, fmt.Errorf("the header %s can't be read: %w; connect with the codex-bridge of this server", SettingsHeader, err)
+	}
+	return s, nil
 }
 
 // SettingsHeader is the header with the Settings of a client, JSON that is escaped as a path of a URL. A

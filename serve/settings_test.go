@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -46,8 +47,23 @@ func TestSettingsOfRequests(t *testing.T) {
 			t.Errorf("%s: %s, want %s", request, changed.Params.Raw(), want)
 		}
 	}
-	if got := parseSettings(s.Header()); got.Folder != "/w" || string(got.Config["model"]) != `"m"` {
-		t.Errorf("%+v", got)
+	if got, err := parseSettings(s.Header()); err != nil || got.Folder != "/w" || string(got.Config["model"]) != `"m"` {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Settings that can't be read whole are an error, and never empty ones, which would lose the overrides.
+func TestUnreadableSettings(t *testing.T) {
+	for _, texts := range [][]string{
+		{""}, {"%7"}, {"[]"}, {"{}"}, {"null"}, {`{"folder":1}`}, {`{"folder":""}`}, {`{"folder":"/w"`}, {`{"folder":"/w","config":[]}`}, {`{"folder":"/w","later":1}`},
+		{`{"folder":"/w"}{"config":{}}`}, {`{"folder":"/w"}`, `{"folder":"/w"}`},
+	} {
+		if got, err := parseSettings(http.Header{SettingsHeader: texts}); err == nil || got.Folder != "" || !strings.Contains(err.Error(), SettingsHeader) {
+			t.Errorf("%q: %+v, %v", texts, got, err)
+		}
+	}
+	if got, err := parseSettings(http.Header{}); err != nil || got.Folder != "" {
+		t.Errorf("without a header: %+v, %v", got, err)
 	}
 }
 

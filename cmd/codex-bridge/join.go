@@ -273,9 +273,14 @@ func dialServe(socket string, settings serve.Settings) (*websocket.Conn, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
-	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{ //nolint:bodyclose // see its documentation
+	ws, response, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{ //nolint:bodyclose // see its documentation
 		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: settings.Header(),
 	})
+	if err != nil && response != nil {
+		if why, _ := io.ReadAll(response.Body); len(why) > 0 { // its first kilobyte
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(why))
+		}
+	}
 	return ws, err
 }
 
