@@ -100,9 +100,9 @@ func examineServe(cfg *config.Config) []finding {
 	case err != nil:
 		return []finding{{"serve", broken, "the socket of codex-bridge serve is not known: " + problem.Text(err), "correct the reason, or remove serve.mode"}}
 	case !hook.IsServed(socket):
-		return []finding{{"serve", fine, "clients share a Codex at " + socket + ", which starts with the first one", ""}}
+		return []finding{{"serve", fine, "clients share a Codex at " + socket + ", which starts with the first one; the commands of all have the environment of that client", ""}}
 	}
-	return []finding{{"serve", fine, "clients share a Codex at " + socket, ""}}
+	return []finding{{"serve", fine, "clients share a Codex at " + socket + "; the commands of all have the environment of the client that has started it", ""}}
 }
 
 // isListening reports whether a process accepts connections at a socket, which may be a link. A process that
