@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -227,7 +227,7 @@ func (c *Client) watch(msg *bridge.ServerMessage, owner *Client) {
 func (c *Client) warnWaiting(thread, method, what string, owner *Client) {
 	shown := "a question"
 	if strings.TrimSpace(what) != "" {
-		shown = policy.Quote(what)
+		shown = display.Excerpt(what)
 	}
 	c.notifyWarning(thread, fmt.Sprintf("codex-bridge: %s waits for an answer of %s, which began the turn. Answer there; serve.answer = \"any\" lets each client answer.", shown, owner.Name()))
 	c.warn("a question waits for the client that began the turn", method, thread)

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Error is an error in a configuration file.
@@ -42,7 +43,7 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
 	}
-	return printable(b.String())
+	return display.Line(b.String())
 }
 
 // sorted returns the first maxErrors errors of a file in the order of their places.
@@ -64,15 +65,6 @@ func join(list []*Error) error {
 		errs[i] = e
 	}
 	return errors.Join(errs...)
-}
-
-// printable escapes what could break the line or control the terminal.
-func printable(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	q := strconv.Quote(s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
 // quote quotes a value for a message and shortens it.

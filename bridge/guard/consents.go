@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -203,7 +202,7 @@ const maxShown = 2000
 // elicit asks by an elicitation, which has no reason.
 func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
 	thread, _ := m.Params.Get("threadId").Text()
-	shown := []rune(printable(string(orEmpty(m.Params))))
+	shown := []rune(display.Line(string(orEmpty(m.Params))))
 	message := fmt.Sprintf("Allow %s? policy.methods requires your consent. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
 	if more := len(shown) - maxShown; more > 0 {
 		message += fmt.Sprintf(" … (+%d more characters)", more)
@@ -217,17 +216,6 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 		return false, "", err
 	}
 	return answer.Get("action").Is("accept"), "", nil
-}
-
-// printable replaces each invisible character, and each that changes the direction of text, by a
-// space.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 func notAskedError(err error) error { return fmt.Errorf("the user was not asked: %w", err) }

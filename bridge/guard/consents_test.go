@@ -192,15 +192,14 @@ func TestPersonNotAskedAboutPart(t *testing.T) {
 }
 
 // The hook has the thread, the folder and the params. An elicitation shows the first 2000
-// characters of the params, without invisible characters and those that change the direction of
-// text.
+// characters of the params. Invisible characters, and those that change the direction of text, are escaped.
 func TestQuestionAboutMethod(t *testing.T) {
 	const prefix = "elicitation t Allow thread/name/set? policy.methods requires your consent. Its parameters: "
 	const frame = len(`{"threadId":"t","name":""}`)
 	for _, test := range []struct{ name, want string }{
 		{"x", `{"threadId":"t","name":"x"}`},
-		{"a\u0085b\u202ec", `{"threadId":"t","name":"a b c"}`},
-		{"a\u200bb\U000e0061c\u2028\ufe0fd\u3164", `{"threadId":"t","name":"a b c  d "}`},
+		{"a\u0085b\u202ec", `{"threadId":"t","name":"a\u0085b\u202ec"}`},
+		{"a\u200bb\U000e0061c\u2028\ufe0fd\u3164", `{"threadId":"t","name":"a\u200bb\udb40\udc61c\u2028\ufe0fd\u3164"}`},
 		{strings.Repeat("é", 2000-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2000-frame) + `"}`},
 		{strings.Repeat("é", 2001-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2001-frame) + `" … (+1 more characters)`},
 		{strings.Repeat("é", 2300-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2002-frame) + " … (+300 more characters)"},

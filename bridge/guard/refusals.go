@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
@@ -33,7 +34,7 @@ func (g *Guard) WarnRefusedCall(thread, turn, id, what, reason string) {
 	}
 	shown := "a tool call"
 	if strings.TrimSpace(what) != "" {
-		shown = policy.Quote(what)
+		shown = display.Excerpt(what)
 	}
 	g.warnThread(thread, "codex-bridge has refused "+shown+": "+reason)
 }
@@ -69,7 +70,7 @@ func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string)
 	}
 	reason := fmt.Sprintf("the bridge's hook %s did not run or has failed, so the bridge could not decide a call, which Codex may have run", clip(event))
 	if strings.TrimSpace(why) != "" {
-		reason += "; Codex reports: " + policy.Quote(why)
+		reason += "; Codex reports: " + display.Excerpt(why)
 	}
 	const method = "hook/completed"
 	const hint = "check that the thread's folder exists and that the machine can start processes, then send the message again"

@@ -2,24 +2,11 @@ package policy
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
-
-// maxQuote bounds a quotation, in bytes.
-const maxQuote = 200
-
-// Quote returns what the model wrote, such as a command, as a quotation for a sentence of the bridge: one line in
-// which characters that can't be seen, or change the direction of text, are escaped.
-func Quote(said string) string {
-	said = strings.Join(strings.Fields(said), " ")
-	if len(said) > maxQuote {
-		said = strings.ToValidUTF8(said[:maxQuote], "") + "…"
-	}
-	return strconv.QuoteToGraphic(said)
-}
 
 // reasonMarks replaces characters by which a stated reason could end its quotation, or look like the bridge's own
 // words where a client renders Markdown.
@@ -32,7 +19,7 @@ func statedReason(params rpc.Value) string {
 	if said = strings.Join(strings.Fields(said), " "); said == "" {
 		return ""
 	}
-	return "Stated reason (not checked): " + strconv.QuoteToGraphic(reasonMarks.Replace(said))
+	return "Stated reason (not checked): " + display.Quote(reasonMarks.Replace(said))
 }
 
 // quoteReason quotes the reason of a request that stays in the sandbox: it may imitate the bridge.
@@ -50,11 +37,4 @@ func (p *Policy) quoteReason(method string, params rpc.Value) Decision {
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
 		Field: "params.reason", Rule: ruleMode, Reason: "the reason is not checked, so it is quoted", Origin: p.originOrDefault(ruleMode), From: cloneRaw(params.Get("reason")), To: to,
 	}}}
-}
-
-// visible returns a text of the model without a quotation: characters that can't be seen, or change the direction of
-// text, are escaped.
-func visible(said string) string {
-	quoted := strconv.QuoteToGraphic(said)
-	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }

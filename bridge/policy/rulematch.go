@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -144,7 +145,7 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: ruleRule, Reason: ruleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if m.Part != "" && m.Part != unreadableLine {
-		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + visible(clip(m.Part))
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(clip(m.Part))
 	}
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
@@ -54,7 +55,7 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	return Decision{Verdict: Accept, Answer: yes, Changes: append([]Change{{
-		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + visible(clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
+		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + display.Line(clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
 	}}, exceptionChanges(m)...)}
 }
 
@@ -82,7 +83,7 @@ const leavesMark = "[codex-bridge: leaves the sandbox] "
 // marked returns the reason for a person, with leavesMark. Characters that can't be seen are
 // escaped: the reason may have the name of a file that the model has chosen.
 func (l leaveReason) marked() string {
-	return leavesMark + visible(l.reason)
+	return leavesMark + display.Line(l.reason)
 }
 
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason

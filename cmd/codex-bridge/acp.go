@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/lifecycle/acp"
 )
@@ -148,7 +149,7 @@ func (s *agentOutput) update(u acp.Update) {
 func (s *agentOutput) print(u acp.Update) {
 	switch u.Kind {
 	case acp.Said:
-		fmt.Fprintf(s.out, "%s", plainText(u.Text))
+		fmt.Fprintf(s.out, "%s", display.Lines(u.Text))
 		s.midLine = !strings.HasSuffix(u.Text, "\n")
 		return
 	case acp.Used:
@@ -165,9 +166,9 @@ func (s *agentOutput) print(u acp.Update) {
 	}
 	switch u.Kind {
 	case acp.Used:
-		fmt.Fprintf(os.Stderr, "· %s\n", plain(u.Tool.Title))
+		fmt.Fprintf(os.Stderr, "· %s\n", display.Line(u.Tool.Title))
 	case acp.Decided:
-		fmt.Fprintf(os.Stderr, "· %s: %s\n", plain(u.Tool.Title), plain(u.Text))
+		fmt.Fprintf(os.Stderr, "· %s: %s\n", display.Line(u.Tool.Title), display.Line(u.Text))
 	}
 }
 
@@ -187,9 +188,9 @@ func (s *agentOutput) ask(in io.Reader, wait time.Duration) acp.Approver {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("no answer came in time"))
 		defer cancel()
 		line, err := listener.Next(ctx, func() {
-			fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(describeAsk(a)))
+			fmt.Fprintf(os.Stderr, "\n%s asks: %s", display.Line(a.Agent), display.Quote(describeAsk(a)))
 			if why != "" {
-				fmt.Fprintf(os.Stderr, " (%s)", plain(why))
+				fmt.Fprintf(os.Stderr, " (%s)", display.Line(why))
 			}
 			fmt.Fprint(os.Stderr, "\nallow it once? [y/N] ")
 		})
@@ -239,7 +240,7 @@ func (c listAgentsCmd) Run(out io.Writer) error {
 	}
 	var rows table
 	for _, r := range all {
-		rows.row(plain(r.ID), plain(strings.Join(r.Command, " ")), r.state(cfg))
+		rows.row(display.Line(r.ID), display.Line(strings.Join(r.Command, " ")), r.state(cfg))
 	}
 	return rows.writeTo(out)
 }

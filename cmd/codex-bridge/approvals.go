@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 )
@@ -93,11 +94,11 @@ func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]confi
 	return row, nil
 }
 
-// print prints the request as a block of lines, with its id whole.
+// print prints the request as a block of lines, with its id whole. What the model or the client wrote is quoted.
 func (r approvalRow) print(w *printer) {
 	field := func(name, value string) {
 		if value != "" {
-			w.item(fmt.Sprintf("%-9s ", name), plain(value))
+			w.item(fmt.Sprintf("%-9s ", name), display.Line(value))
 		}
 	}
 	field("request", r.ID)
@@ -105,8 +106,8 @@ func (r approvalRow) print(w *printer) {
 		field("problem", r.Problem)
 		return
 	}
-	field("command", r.Command)
-	field("folder", r.Cwd)
+	field("command", display.Quote(r.Command))
+	field("folder", display.Quote(r.Cwd))
 	sandbox := r.Sandbox
 	if r.Outside {
 		sandbox = "the command may leave it"
@@ -125,7 +126,9 @@ func (r approvalRow) print(w *printer) {
 	field("problem", r.Problem)
 	field("until", r.Expires.Format(time.RFC3339))
 	field("rule", r.Rule)
-	field("client", r.Client)
+	if r.Client != "" {
+		field("client", display.Quote(r.Client))
+	}
 }
 
 // deskDecision is the decision of a command line.
@@ -187,7 +190,7 @@ func findRequest(ctx context.Context, s *store.Store, id string) (r approvals.De
 		}
 		return r, err
 	}
-	return r, fmt.Errorf("%s: %w; \"codex-bridge approvals list\" shows those that do", plain(id), store.ErrNoDeskRequest)
+	return r, fmt.Errorf("%s: %w; \"codex-bridge approvals list\" shows those that do", display.Line(id), store.ErrNoDeskRequest)
 }
 
 type answerApprovalsCmd struct {
@@ -238,7 +241,7 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups m
 	if c.JSON {
 		return writeJSON(out, approvalAnswer{c.ID, c.decision(), r.Command})
 	}
-	return printLine(out, "%s: %s", answerEffect(groups, r, append(answers, answer)), plain(r.Command))
+	return printLine(out, "%s: %s", answerEffect(groups, r, append(answers, answer)), display.Quote(r.Command))
 }
 
 // answerEffect says what the last of the answers does, as far as the groups of the configuration here tell.
@@ -250,21 +253,21 @@ func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answe
 	}
 	switch {
 	case err != nil && declined:
-		return "signed; the bridge refuses the command if your key is in the group (" + plain(err.Error()) + ")"
+		return "signed; the bridge refuses the command if your key is in the group (" + display.Line(err.Error()) + ")"
 	case err != nil:
-		return "signed; it counts if the bridge has your key in the group (" + plain(err.Error()) + ")"
+		return "signed; it counts if the bridge has your key in the group (" + display.Line(err.Error()) + ")"
 	case len(progress.Declined) > 0:
-		return "signed; the bridge refuses the command, declined by " + plain(progress.Declined[0].String())
+		return "signed; the bridge refuses the command, declined by " + display.Line(progress.Declined[0].String())
 	}
 	var by []string
 	for _, one := range progress.Approved {
 		by = append(by, one.String())
 	}
-	done := "signed; approved by " + plain(strings.Join(by, ", "))
+	done := "signed; approved by " + display.Line(strings.Join(by, ", "))
 	if len(progress.Missing) == 0 {
 		return done + "; the bridge runs the command"
 	}
-	return done + "; still missing: " + plain(config.JoinQuorums(progress.Missing, ", "))
+	return done + "; still missing: " + display.Line(config.JoinQuorums(progress.Missing, ", "))
 }
 
 func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {

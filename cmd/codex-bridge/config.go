@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
@@ -54,7 +55,7 @@ func requireWorkspace(cfg *config.Config) error {
 // warnWorkspace prints a warning for each workspace file that does not load.
 func warnWorkspace(cfg *config.Config) {
 	for _, fault := range workspaceFaults(cfg) {
-		printError("codex-bridge: warning: %s", plain(fault))
+		printError("codex-bridge: warning: %s", display.Line(fault))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
@@ -91,7 +92,7 @@ func (c listDecisionsCmd) checkVerdict() error {
 	if near := config.Nearest(c.Verdict, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return usageError(fmt.Sprintf("--verdict=%s: no decision has this verdict; %s", plain(c.Verdict), hint))
+	return usageError(fmt.Sprintf("--verdict=%s: no decision has this verdict; %s", display.Line(c.Verdict), hint))
 }
 
 // warnMethod warns about a method that no decision has, if it is not one of Codex, of an agent, of a hook or
@@ -101,7 +102,7 @@ func (c listDecisionsCmd) warnMethod() {
 		strings.HasPrefix(c.Method, "hook/") || strings.HasPrefix(c.Method, "bridge/") {
 		return
 	}
-	printError("codex-bridge: warning: --method=%s: %s", plain(c.Method), overrideProblem(c.Method))
+	printError("codex-bridge: warning: --method=%s: %s", display.Line(c.Method), overrideProblem(c.Method))
 }
 
 // listedDecision is an entry of the local log, or of the fleet log.
@@ -174,16 +175,16 @@ func decisionTable(all []listedDecision, wide bool) *table {
 		if e.Mode == string(config.Audit) {
 			verdict += " (audit)"
 		}
-		cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), plain(verdict), plain(e.Method)}
+		cells := []string{strconv.FormatInt(e.Seq, 10), e.Time.Format(time.RFC3339), display.Line(verdict), display.Line(e.Method)}
 		if wide {
-			cells = append(cells, plain(e.Thread))
+			cells = append(cells, display.Line(e.Thread))
 		}
 		if e.found != nil {
-			cells = append(cells, plain(e.found.Machine()), e.found.Chain[:8])
+			cells = append(cells, display.Line(e.found.Machine()), e.found.Chain[:8])
 		}
 		rows.row(cells...)
 		if !wide && e.Thread != "" {
-			rows.line(indent + "thread " + plain(e.Thread))
+			rows.line(indent + "thread " + display.Line(e.Thread))
 		}
 		for _, line := range e.reasonLines(outputWidth() - len(indent)) {
 			rows.line(indent + line)
@@ -202,7 +203,7 @@ func (d *listedDecision) reasonLines(width int) []string {
 	if reason == "" {
 		return nil
 	}
-	return follow.Wrap(plain(reason), width)
+	return follow.Wrap(display.Line(reason), width)
 }
 
 type verifyDecisionsCmd struct {

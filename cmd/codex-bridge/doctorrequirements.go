@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/setting"
@@ -47,7 +48,7 @@ func examineRequirements(cfg *config.Config, result json.RawMessage, file string
 		one, known := setting.FindRequirement(name)
 		switch {
 		case !known:
-			one.Key, to = plain(name), &unknown
+			one.Key, to = display.Line(name), &unknown
 		case one.Held:
 			to = &held
 		}

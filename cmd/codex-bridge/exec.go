@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
@@ -116,7 +117,7 @@ func reportEvent(out io.Writer, args []string, err error) {
 	_ = json.NewEncoder(out).Encode(struct { // the status and stderr also say it
 		Type    string `json:"type"`
 		Message string `json:"message"`
-	}{"error", "codex-bridge: " + plain(refused.problem)})
+	}{"error", "codex-bridge: " + display.Line(refused.problem)})
 }
 
 // keyEnv is a variable with an API key, which exec uses and an app-server does not (measured). The

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/display"
 )
 
 // execOptions are the arguments of `codex exec` or `codex review`.
@@ -54,7 +55,7 @@ func parseExecOptions(line argv.Line) (*execOptions, error) {
 		}
 	}
 	if most := map[string]int{"resume": 2, "fork": 2}[o.sub]; len(o.words) > max(most, 1) {
-		return nil, usageError("unexpected argument " + plain(o.words[max(most, 1)]) + ": a prompt of several words needs quotes")
+		return nil, usageError("unexpected argument " + display.Line(o.words[max(most, 1)]) + ": a prompt of several words needs quotes")
 	}
 	for flag, values := range map[string][]string{
 		"--color":                {"auto", "always", "never"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 )
@@ -49,7 +50,7 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 		if !g.ActiveAt(time.Now()) {
 			expires += " (no longer valid)"
 		}
-		rows.row(plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
+		rows.row(display.Line(g.ID), expires, display.Line(g.Tool), display.Line(g.What), display.Line(g.Workspace), display.Line(g.Client))
 	}
 	return rows.writeTo(out)
 }
@@ -112,7 +113,7 @@ func (c revokeGrantsCmd) revoke(ctx context.Context, s *store.Store, out io.Writ
 		case there:
 			revoked++
 			if !c.JSON {
-				fmt.Fprintln(out, "revoked "+plain(id))
+				fmt.Fprintln(out, "revoked "+display.Line(id))
 			}
 		default:
 			unknown = append(unknown, id)
@@ -138,5 +139,5 @@ func (c revokeGrantsCmd) print(out io.Writer, revoked int64) error {
 }
 
 func unknownGrants(ids []string) error {
-	return fmt.Errorf("no grant in the state has the id %s; \"codex-bridge grants list\" shows those that are there", plain(strings.Join(ids, ", ")))
+	return fmt.Errorf("no grant in the state has the id %s; \"codex-bridge grants list\" shows those that are there", display.Line(strings.Join(ids, ", ")))
 }

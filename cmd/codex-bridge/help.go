@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 )
 
@@ -69,7 +70,7 @@ func (c helpCmd) Run(app *kong.Kong) error {
 	}
 	ctx, err := traceArgs(app, append(slices.Clone(c.Command), "--help"))
 	if err != nil {
-		return &refusedArgs{plain(err.Error()) + "; \"codex-bridge help\" lists the commands"}
+		return &refusedArgs{display.Line(err.Error()) + "; \"codex-bridge help\" lists the commands"}
 	}
 	return ctx.PrintUsage(false)
 }

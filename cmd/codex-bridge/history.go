@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -65,7 +66,7 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 		if one.Name != "" {
 			kind += " " + one.Name
 		}
-		w.line("%s  %s  %s\n    %s", one.Time.Local().Format(time.DateTime), plain(one.Thread), plain(kind), plain(one.Snippet))
+		w.line("%s  %s  %s\n    %s", one.Time.Local().Format(time.DateTime), display.Line(one.Thread), display.Line(kind), display.Line(one.Snippet))
 	}
 	return w.err
 }

@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/lifecycle/image"
@@ -53,7 +54,7 @@ func (c describeImageCmd) Run(out io.Writer) error {
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(result)
 	}
-	_, err = fmt.Fprintln(out, plainText(result.Text))
+	_, err = fmt.Fprintln(out, display.Lines(result.Text))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/problem"
 )
 
@@ -135,7 +136,7 @@ func runOwn(args []string) int {
 	}
 	ctx, done, err := parseArgs(parser, args)
 	if err != nil {
-		problem, see := plain(err.Error()), "; see"
+		problem, see := display.Line(err.Error()), "; see"
 		if strings.HasSuffix(problem, "?") { // a suggestion
 			see = " See"
 		}
@@ -168,7 +169,7 @@ func report(err error) int {
 		return int(exit)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(problem.Text(err)), "\n") {
-		printError("codex-bridge: %s", plain(line))
+		printError("codex-bridge: %s", display.Line(line))
 	}
 	return status(err)
 }

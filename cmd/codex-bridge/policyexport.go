@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
 
@@ -30,7 +31,7 @@ func (c policyExportCmd) Run(out io.Writer) error {
 	p := &printer{w: out}
 	p.line("# Made by \"codex-bridge policy export --requirements\". Only the bridge holds:")
 	for _, one := range rest {
-		p.line("# - %s", plain(one))
+		p.line("# - %s", display.Line(one))
 	}
 	if p.err != nil {
 		return p.err

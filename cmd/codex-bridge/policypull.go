@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 )
 
 type policyPullCmd struct {
@@ -50,7 +51,7 @@ func (c policyPullCmd) Run(out io.Writer) error {
 	default:
 		w.line("%s replaces version %d:", after.Name(), before.Version)
 		for _, line := range changedLines(before.Text, after.Text) {
-			w.line("  %s", plain(line))
+			w.line("  %s", display.Line(line))
 		}
 	}
 	return w.err

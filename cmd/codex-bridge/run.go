@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/rpc"
 )
@@ -174,7 +175,7 @@ func (t *turnRun) warnOfIgnoredFlags(ctx context.Context) {
 	kept, err := t.client.Call(ctx, "bridge/binding/read", map[string]any{"sessionKey": t.Session})
 	if thread, ok := kept.Get("binding").Get("threadId").Text(); err == nil && ok {
 		t.warn(thread, fmt.Sprintf("ignored %s: the session goes on with its thread %s and the thread's settings; to start a new one, use \"codex-bridge threads clear %s\"",
-			strings.Join(flags, ", "), plain(thread), plain(t.Session)))
+			strings.Join(flags, ", "), display.Line(thread), display.Line(t.Session)))
 	}
 }
 

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // rawOutput is standard output without escapes: for a protocol, a page or colours.
@@ -35,7 +34,7 @@ func (s *safeWriter) Write(text []byte) (int, error) {
 		case r == utf8.RuneError && size == 1: // a terminal may take the byte for a control
 			out = append(out, "\uFFFD"...)
 		case isUnsafe(r) && r != '\n' && r != '\t':
-			out = append(out, escape(r)...)
+			out = append(out, display.Line(string(r))...)
 		default:
 			out = append(out, all[:size]...)
 		}
@@ -60,43 +59,4 @@ func (s *safeWriter) flush() error {
 // isUnsafe reports whether a character acts on a terminal or reorders text.
 func isUnsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
-}
-
-// escape returns a character as JSON escapes it.
-func escape(r rune) string {
-	switch r {
-	case '\n':
-		return `\n`
-	case '\r':
-		return `\r`
-	case '\t':
-		return `\t`
-	}
-	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
-	}
-	return fmt.Sprintf(`\u%04x`, r)
-}
-
-// plain escapes all characters that are not visible, also line feeds and tabs: for a table cell
-// or a part of a line.
-func plain(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsGraphic(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(escape(r))
-		}
-	}
-	return b.String()
-}
-
-// plainText does the same for a text of several lines, and keeps the line feeds.
-func plainText(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = plain(strings.ReplaceAll(line, "\t", "    "))
-	}
-	return strings.Join(lines, "\n")
 }

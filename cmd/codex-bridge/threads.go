@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/threads"
 )
@@ -60,7 +61,7 @@ func (c listThreadsCmd) Run(out io.Writer) error {
 		if b.Holder != nil {
 			holder = b.Holder.String()
 		}
-		rows.row(plain(b.Session), dash(b.Thread), dash(b.Action), dash(string(b.Reason)), plain(b.Updated), plain(holder))
+		rows.row(display.Line(b.Session), dash(b.Thread), dash(b.Action), dash(string(b.Reason)), display.Line(b.Updated), display.Line(holder))
 	}
 	if err := rows.writeTo(out); err != nil {
 		return err
@@ -75,7 +76,7 @@ func dash(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return plain(text)
+	return display.Line(text)
 }
 
 func writeJSON(out io.Writer, v any) error {
@@ -113,7 +114,7 @@ func (c showThreadCmd) Run(out io.Writer) error {
 	var rows table
 	row := func(name, value string) {
 		if value != "" {
-			rows.row(name, plain(value))
+			rows.row(name, display.Line(value))
 		}
 	}
 	row("session", b.Session)
@@ -155,5 +156,5 @@ func fingerprintRows(f threads.Fingerprints) [][2]string {
 }
 
 func unknownSession(key string) error {
-	return fmt.Errorf("no session in the state has the key %s; \"codex-bridge threads list\" lists them", plain(key))
+	return fmt.Errorf("no session in the state has the key %s; \"codex-bridge threads list\" lists them", display.Line(key))
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/threads"
@@ -49,7 +50,7 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 		case !cleared:
 			return unknownSession(c.Session)
 		}
-		return printChange(out, c.JSON, threadChange{Session: c.Session, Thread: c.Thread}, "cleared "+plain(c.Session))
+		return printChange(out, c.JSON, threadChange{Session: c.Session, Thread: c.Thread}, "cleared "+display.Line(c.Session))
 	})
 }
 
@@ -68,7 +69,7 @@ func printChange(out io.Writer, asJSON bool, change threadChange, text string) e
 }
 
 func (c clearThreadCmd) wrongThread() error {
-	return fmt.Errorf("the session %s does not have the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
+	return fmt.Errorf("the session %s does not have the thread %s; nothing was cleared", display.Line(c.Session), display.Line(c.Thread))
 }
 
 // changeSession calls change while this process holds the session. With force it takes the
@@ -117,7 +118,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		c.Session = file
 	}
 	if err := threads.CheckSessionKey(c.Session); err != nil {
-		return fmt.Errorf("the key %s: %w; give another one with --session", plain(c.Session), err)
+		return fmt.Errorf("the key %s: %w; give another one with --session", display.Line(c.Session), err)
 	}
 	text, err := os.ReadFile(binding.Path(file))
 	if err != nil {
@@ -131,7 +132,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		return fmt.Errorf("%s: it has no thread", binding.Path(file))
 	}
 	for _, d := range dropped {
-		printError("codex-bridge: left out: %s", plain(d.String()))
+		printError("codex-bridge: left out: %s", display.Line(d.String()))
 	}
 	return changeSession(c.Session, false, func(ctx context.Context, s *store.Store) error {
 		before, _, err := s.BindingBySession(ctx, c.Session)
@@ -143,7 +144,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		})
 		if err == nil {
 			err = printChange(out, c.JSON, threadChange{Session: c.Session, Thread: b.ThreadID, File: binding.Path(file)},
-				fmt.Sprintf("the session %s has the thread %s", plain(c.Session), plain(b.ThreadID)))
+				fmt.Sprintf("the session %s has the thread %s", display.Line(c.Session), display.Line(b.ThreadID)))
 		}
 		return err
 	})
@@ -172,7 +173,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 		}
 		b, _, err := binding.Read([]byte(kept.Record), file, time.Now())
 		if err != nil {
-			return fmt.Errorf("the binding of %s: %w", plain(c.Session), err)
+			return fmt.Errorf("the binding of %s: %w", display.Line(c.Session), err)
 		}
 		return replaceFile(binding.Path(file), binding.Encode(b))
 	})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
 	"codex-bridge.example/relay/tools/provider"
@@ -72,18 +73,18 @@ func printTools(out io.Writer, all []toolRow, left []tools.OmittedTool, servers 
 	var rows table
 	for _, r := range all {
 		first, _, _ := strings.Cut(strings.TrimSpace(r.Description), "\n")
-		rows.row(plain(tools.Name{Namespace: r.Namespace, Name: r.Name}.String()), plain(first), plain(r.Origin))
+		rows.row(display.Line(tools.Name{Namespace: r.Namespace, Name: r.Name}.String()), display.Line(first), display.Line(r.Origin))
 	}
 	if err := rows.writeTo(out); err != nil {
 		return err
 	}
 	w := &printer{w: out}
 	for _, l := range left {
-		w.line("left out: %s", plain(l.String()))
+		w.line("left out: %s", display.Line(l.String()))
 	}
 	for _, s := range servers {
 		if s.Error != "" {
-			w.line("server %s: %s: %s", plain(s.Name), s.State, plain(s.Error))
+			w.line("server %s: %s: %s", display.Line(s.Name), s.State, display.Line(s.Error))
 		}
 	}
 	return w.err

@@ -125,13 +125,13 @@ func TestTwoApprovers(t *testing.T) {
 	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	turn, mark := a.startTurn(thread, "RUN: mkdir made")
 	for range 2 {
-		if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "signed; approved by release: SHA256:") || !strings.Contains(out, " (grace); still missing: release: mkdir made") {
+		if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "signed; approved by release: SHA256:") || !strings.Contains(out, ` (grace); still missing: release: "mkdir made"`) {
 			t.Errorf("the first approver sees %s", out)
 		}
 	}
 	id := a.waiting()[0].ID
 	out, _, _ := w.runCommand("approvals", "list")
-	for _, line := range []string{"request   " + id + "\n", "needs     2 of release\n", " (grace)\n", "missing   release\n"} {
+	for _, line := range []string{"request   " + id + "\n", `command   "mkdir made"` + "\n", "needs     2 of release\n", " (grace)\n", "missing   release\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("the list has no %q:\n%s", line, out)
 		}
