@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,48 @@ func TestElicitations(t *testing.T) {
 			if said := c.toolOutput(thread, "CALL: mcp__probe/ask {}"); !strings.Contains(said, tt.says) || asked.Load() != tt.asked {
 				t.Errorf("%d questions, the server reports %q", asked.Load(), said)
 			}
+			c.closeAndWait()
+		})
+	}
+}
+
+// A server may ask without end while nobody answers. The bridge has room for 4,096 questions, and declines the
+// others at once; Codex alone puts them all to the client.
+func TestServerThatAsksWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const room, more = 4096, 5
+	for name, test := range map[string]struct {
+		argv    []string
+		config  string
+		answers int // for which the server waits
+		asked   int64
+		says    string
+	}{
+		"the bridge":  {proxyArgv, "[policy]\nsandbox = \"read-only\"\napproval = [\"on-request\"]\n", more, room, "5 declined"},
+		"codex alone": {[]string{codexPath, "app-server"}, "", 0, room + more, "0 declined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: test.config, codexConfig: mcpConfig("probe") + "[mcp_servers.probe.tools.floods]\napproval_mode = \"approve\"\n", mute: "many"})
+			var asked atomic.Int64
+			end := make(chan struct{})
+			c := &conversation{world: w, ctx: deadline(t), Editor: w.start(test.argv, editor.Options{
+				Answer: func(context.Context, editor.Message) (any, *editor.Error) {
+					asked.Add(1)
+					<-end
+					return map[string]any{"action": "cancel"}, nil
+				},
+			})}
+			c.initialize(nil)
+			said := c.toolOutput(c.thread(confined), fmt.Sprintf(`CALL: mcp__probe/floods {"count":%d,"answers":%d}`, room+more, test.answers))
+			if !strings.Contains(said, test.says) {
+				t.Errorf("the server reports %q", said)
+			}
+			c.waitUntil("the client's questions", func() bool { return asked.Load() >= test.asked })
+			if asked.Load() != test.asked {
+				t.Errorf("the client got %d questions, want %d", asked.Load(), test.asked)
+			}
+			close(end)
 			c.closeAndWait()
 		})
 	}

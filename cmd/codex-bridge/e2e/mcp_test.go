@@ -14,7 +14,7 @@ import (
 
 // The test program is also an MCP server for configurations. Its tool touch and its resources
 // touch:PATH create a file. The tool ask asks the user by a form and returns the answer. The tool
-// die ends the server. The tool hangs creates the file, starts a process in a new session and never
+// floods asks many questions at once. The tool die ends the server. The tool hangs creates the file, starts a process in a new session and never
 // responds.
 const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
 
@@ -48,8 +48,9 @@ func serveMCP() int {
 				Name            string
 				URI             string
 				Arguments       struct {
-					Path     string
-					Question json.RawMessage
+					Path           string
+					Question       json.RawMessage
+					Count, Answers int
 				}
 			}
 		}
@@ -75,6 +76,10 @@ func serveMCP() int {
 					"name": "asks", "description": "Asks the person a question of its caller's.", "annotations": map[string]any{"readOnlyHint": true},
 					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"question": map[string]any{"type": "object"}}},
 				},
+				map[string]any{
+					"name": "floods", "description": "Asks the person without end.", "annotations": map[string]any{"readOnlyHint": true},
+					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"count": map[string]any{"type": "integer"}, "answers": map[string]any{"type": "integer"}}},
+				},
 				map[string]any{"name": "hangs", "description": "Gives no answer.", "inputSchema": map[string]any{"type": "object"}},
 				map[string]any{"name": "die", "description": "Ends the server.", "inputSchema": map[string]any{"type": "object"}},
 			}
@@ -98,6 +103,8 @@ func serveMCP() int {
 				continue
 			case "ask":
 				said = elicit(in, howMany)
+			case "floods":
+				said = flood(in, request.Params.Arguments.Count, request.Params.Arguments.Answers)
 			case "asks":
 				said = elicit(in, request.Params.Arguments.Question)
 			default:
@@ -152,6 +159,32 @@ func elicit(in *bufio.Reader, question json.RawMessage) string {
 			return "answered " + string(answer.Result) + string(answer.Error)
 		}
 	}
+}
+
+// flood asks a question many times at once, waits for some of the answers, and returns the number of declined ones.
+func flood(in *bufio.Reader, questions, answers int) string {
+	out := bufio.NewWriter(os.Stdout)
+	for i := range questions {
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":"flood%d","method":"elicitation/create","params":%s}`+"\n", i, howMany)
+	}
+	if err := out.Flush(); err != nil {
+		return err.Error()
+	}
+	declined := 0
+	for range answers {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return err.Error()
+		}
+		var answer struct {
+			ID     string
+			Result struct{ Action string }
+		}
+		if json.Unmarshal(line, &answer) == nil && strings.HasPrefix(answer.ID, "flood") && answer.Result.Action == "decline" {
+			declined++
+		}
+	}
+	return fmt.Sprintf("%d declined", declined)
 }
 
 // touchFile appends a line to a file and returns a text.

@@ -84,3 +84,25 @@ func (n *worldNoise) messages() (asked []string, output, members int, answers []
 	}
 	return asked, output, members, answers
 }
+
+// Members that Codex's schema lacks don't reach Codex under a policy, also not in messages that pass without a check.
+// Codex ignores these today, and a later one may not.
+func TestUnknownMembersOfPassingMethods(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"no policy": "", "enforced": policyConfig} {
+		o, dir := withTee(t, options{config: config})
+		w := newWorld(t, o)
+		c := w.open(proxyArgv...)
+		c.initialize(nil)
+		for _, method := range []string{"model/list", "thread/list"} {
+			if answer := c.must(method, map[string]any{"limit": 1, "later": map[string]any{"unknown": true}}); editor.Member(answer, "data") == "" {
+				t.Errorf("%s: %s is answered by %s", name, method, answer)
+			}
+		}
+		c.closeAndWait()
+		sent := strings.Join(recorded(t, dir, "in"), "")
+		if !strings.Contains(sent, `"model/list"`) || !strings.Contains(sent, `"thread/list"`) || strings.Contains(sent, `"later"`) != (config == "") {
+			t.Errorf("%s: codex got %s", name, sent)
+		}
+	}
+}
