@@ -129,14 +129,19 @@ func (c *conversation) sendRequest(id, method string, params map[string]any) {
 	}
 }
 
-// waitFile waits for a file.
+// waitFile waits for a file. Its error has the last messages, which say whether the turn has ended without it.
 func (c *conversation) waitFile(path string) {
 	for {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
 		if c.ctx.Err() != nil {
-			c.t.Fatalf("%s does not exist", path)
+			all := c.Messages()
+			var last strings.Builder
+			for _, m := range all[max(0, len(all)-8):] {
+				fmt.Fprintf(&last, "\n%.400s", m.Raw)
+			}
+			c.t.Fatalf("%s does not exist; the last messages: %s", path, &last)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
