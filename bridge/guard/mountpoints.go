@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"path/filepath"
 	"strconv"
 

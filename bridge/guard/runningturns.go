@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
@@ -159,6 +160,6 @@ func (g *Guard) warnTurn(request *rpc.Envelope, d policy.Decision) {
 	params := request.Root().Get("params")
 	about := subjectOf(request.Method, params, nil)
 	if server, _ := params.Get("serverName").Text(); g.notices.add("turn " + about.thread + " " + about.turn) {
-		g.warnThread(about.thread, "codex-bridge has declined a question of the MCP server "+policy.Quote(server)+": "+r.Sentence())
+		g.warnThread(about.thread, "codex-bridge has declined a question of the MCP server "+display.Quote(server)+": "+r.Sentence())
 	}
 }
