@@ -2,9 +2,12 @@ package config_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,23 +139,52 @@ func find(list []string, want string) (int, bool) {
 	return 0, false
 }
 
-// The recipes are configurations. Keys without a header belong to [policy].
-func TestRecipes(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/guides/recipes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(string(docs), -1)
-	if len(blocks) < 4 {
-		t.Errorf("only %d recipes", len(blocks))
-	}
-	for _, block := range blocks {
-		text := block[1]
-		if !strings.HasPrefix(text, "[") {
-			text = "[policy]\n" + text
+// otherExamples are the beginnings of examples that are no configuration of the bridge.
+var otherExamples = []string{
+	"# ~/.codex/config.toml\n",            // Codex's
+	"check_for_update_on_startup = false", // Codex's
+	"# cases.toml\n",                      // of `policy test`, which an end-to-end test runs
+}
+
+// The examples in the documents are configurations. Keys without a header belong to [policy]. An example is enforced if
+// it has a policy.
+func TestDocumentsHaveValidConfigurations(t *testing.T) {
+	found, others := 0, map[string]bool{}
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../editors/*/*.md", "../../packaging/*.md", "../../packaging/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if c, err := load(write(t, text)); err != nil || c.Policy.Mode == config.Off {
-			t.Errorf("%v:\n%s", err, text)
+		for _, file := range files {
+			docs, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, block := range regexp.MustCompile("(?ms)^ *```toml\n(.*?)^ *```$").FindAllStringSubmatch(string(docs), -1) {
+				text := regexp.MustCompile(`"ssh-ed25519 AAAA… (\w+)"`).ReplaceAllStringFunc(block[1], exampleKey)
+				if i := slices.IndexFunc(otherExamples, func(start string) bool { return strings.HasPrefix(text, start) }); i >= 0 {
+					others[otherExamples[i]] = true
+					continue
+				}
+				if !strings.HasPrefix(strings.TrimSpace(text), "[") {
+					text = "[policy]\n" + text
+				}
+				found++
+				c, err := load(write(t, text))
+				if err != nil || strings.Contains(text, "policy") && !strings.Contains(text, "[policy_source]") && c.Policy.Mode != config.Enforce {
+					t.Errorf("%s: %v:\n%s", file, err, text)
+				}
+			}
 		}
 	}
+	if found < 20 || len(others) != len(otherExamples) {
+		t.Errorf("%d examples, and of others only %v", found, others)
+	}
+}
+
+// exampleKey returns an SSH key in place of the shortened one of an example, another for each name.
+func exampleKey(example string) string {
+	key := []byte(deskKey)
+	copy(key[len(key)-8:], base64.StdEncoding.EncodeToString([]byte(example[len(`"ssh-ed25519 AAAA… `):]))[:4])
+	return `"` + string(key) + `"`
 }

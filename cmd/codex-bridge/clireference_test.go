@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,4 +72,54 @@ func usage(command *kong.Node) string {
 		words = append(words, arg.Summary())
 	}
 	return strings.Join(words, " ")
+}
+
+// The flags that a document names with a command of the bridge in a sentence are flags of this command.
+func TestDocumentsNameFlagsOfCommands(t *testing.T) {
+	parser, err := kong.New(new(cli), kong.Name("codex-bridge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string][]string{}
+	for _, command := range parser.Model.Leaves(true) {
+		path := strings.Join(strings.Fields(command.FullPath())[1:], " ")
+		flags[path] = []string{}
+		for _, f := range command.Flags {
+			flags[path] = append(flags[path], "--"+f.Name)
+		}
+	}
+	span := regexp.MustCompile("`(?:codex-bridge )?([a-z][^`\n]* --[^`\n]*)`")
+	found := 0
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../editors/*/*.md", "../../packaging/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, named := range span.FindAllStringSubmatch(string(text), -1) {
+				words := strings.Fields(named[1])
+				known, ours := flags[words[0]]
+				if !ours && len(words) > 1 {
+					known, ours = flags[words[0]+" "+words[1]]
+				}
+				if !ours || named[1] == "doctor --feedback" { // Codex's doctor has it
+					continue
+				}
+				found++
+				for _, word := range words {
+					flag, _, _ := strings.Cut(strings.Trim(word, "[]"), "=")
+					if strings.HasPrefix(flag, "--") && !slices.Contains(known, flag) {
+						t.Errorf("%s: `%s`: the command has no %s, only %q", file, named[1], flag, known)
+					}
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d commands with flags in sentences", found)
+	}
 }

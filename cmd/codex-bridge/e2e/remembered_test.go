@@ -34,7 +34,7 @@ remember = "always"
 func (w *world) addGrant(command string) {
 	w.t.Helper()
 	ctx := deadline(w.t)
-	s, err := store.Open(ctx, store.Options{Folder: filepath.Join(w.root, "state")})
+	s, err := store.Open(ctx, store.Options{Folder: w.state})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ type world struct {
 	home      string // CODEX_HOME
 	workspace string
 	env       []string
+	state     string // the bridge's state folder
 	marker    string // in the environment of every process started here
 	model     *scripted.Server
 	noise     *worldNoise // nil: no noise
@@ -41,6 +42,7 @@ type options struct {
 	plugins     bool   // see withoutPlugins
 	codex       string // the Codex of codex-bridge; empty: codexPath with noise
 	mute        string // the reason for an editor without noise; empty: with noise
+	short       bool   // folders with short paths, for the names of sockets
 	env         []string
 }
 
@@ -55,11 +57,10 @@ func withLongGrace(config string) string {
 	return "\n[codex]\nshutdown_grace = \"1m\"\n"
 }
 
-// worldFolder returns a folder that is removed with the test. With the code of other systems its path is
-// short, for the names of sockets.
-func worldFolder(t *testing.T) string {
+// worldFolder returns a folder that is removed with the test.
+func worldFolder(t *testing.T, short bool) string {
 	t.Helper()
-	if !isPortable {
+	if !short {
 		return t.TempDir()
 	}
 	folder, err := os.MkdirTemp("", "w")
@@ -77,7 +78,7 @@ func worldFolder(t *testing.T) string {
 // newWorld creates a world. The end of the test removes it and kills its processes.
 func newWorld(t *testing.T, o options) *world {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(worldFolder(t))
+	root, err := filepath.EvalSymlinks(worldFolder(t, o.short || isPortable))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,7 @@ func newWorld(t *testing.T, o options) *world {
 		root:      root,
 		home:      filepath.Join(root, "home"),
 		workspace: filepath.Join(root, "workspace"),
+		state:     filepath.Join(root, "state"),
 		marker:    fmt.Sprintf("CODEX_BRIDGE_E2E_MARKER=%d.%d", os.Getpid(), worlds.Add(1)),
 	}
 	// Registered after TempDir's cleanup, so it runs before: no process writes there any more.
@@ -110,8 +112,7 @@ func newWorld(t *testing.T, o options) *world {
 		t.Fatal(err)
 	}
 	user := filepath.Join(root, "user")
-	state := filepath.Join(root, "state")
-	for _, dir := range []string{w.workspace, user, state} {
+	for _, dir := range []string{w.workspace, user, w.state} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func newWorld(t *testing.T, o options) *world {
 		"XDG_DATA_HOME="+filepath.Join(user, "data"),
 		"CODEX_BRIDGE_CODEX="+o.codex,
 		"CODEX_BRIDGE_CONFIG="+config,
-		"CODEX_BRIDGE_STATE="+state,
+		"CODEX_BRIDGE_STATE="+w.state,
 		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // by default each process waits a second at its end
 		w.marker,
 	)
