@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,25 +81,26 @@ func traceArgs(app *kong.Kong, args []string) (*kong.Context, error) {
 	return ctx, err
 }
 
-// parseArgs parses an argument list into cli, or returns done after printing a help.
+// parseArgs parses an argument list into cli, or returns done after printing a help. With an error, ctx has the
+// commands up to it.
 //
 // Kong.Parse and Context.Run would find methods by name. The linker then keeps all exported methods of all
 // types, which are a sixth of the program.
 func parseArgs(app *kong.Kong, args []string) (ctx *kong.Context, done bool, err error) {
 	if ctx, err = traceArgs(app, args); err != nil {
-		return nil, false, err
+		return ctx, false, err
 	}
 	if slices.ContainsFunc(ctx.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag == app.Model.HelpFlag }) {
 		return ctx, true, ctx.PrintUsage(false)
 	}
 	if err := ctx.Reset(); err != nil {
-		return nil, false, err
+		return ctx, false, err
 	}
 	if err := ctx.Resolve(); err != nil {
-		return nil, false, err
+		return ctx, false, err
 	}
 	if _, err := ctx.Apply(); err != nil {
-		return nil, false, err
+		return ctx, false, err
 	}
 	return ctx, false, ctx.Validate()
 }
@@ -136,11 +139,7 @@ func runOwn(args []string) int {
 	}
 	ctx, done, err := parseArgs(parser, args)
 	if err != nil {
-		problem, see := display.Line(err.Error()), "; see"
-		if strings.HasSuffix(problem, "?") { // a suggestion
-			see = " See"
-		}
-		printError("codex-bridge: %s%s \"codex-bridge %s --help\"", problem, see, args[0])
+		printError("codex-bridge: %s", wrongCall(ctx, err, args[0]))
 		return exitConfig
 	}
 	if done {
@@ -155,6 +154,21 @@ func runOwn(args []string) int {
 		return report(err)
 	}
 	return 0
+}
+
+// nameOfArgument is how kong begins an error about an argument without a flag, which says little.
+var nameOfArgument = regexp.MustCompile(`^\[?<[\w-]+>( \.\.\.)?\]?: (stat )?`)
+
+// wrongCall describes an error of parseArgs, with the command whose help has more.
+func wrongCall(ctx *kong.Context, err error, command string) string {
+	if ctx != nil && ctx.Selected() != nil {
+		command = strings.TrimPrefix(ctx.Selected().FullPath(), "codex-bridge ")
+	}
+	problem, see := nameOfArgument.ReplaceAllString(display.Line(err.Error()), ""), "; see"
+	if strings.HasSuffix(problem, "?") { // a suggestion
+		see = " See"
+	}
+	return fmt.Sprintf("%s%s \"codex-bridge %s --help\"", problem, see, command)
 }
 
 // exitError is an exit status for an error that was already printed.
