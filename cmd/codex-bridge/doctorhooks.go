@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ func examineHooks(ctx context.Context, cfg *config.Config, result json.RawMessag
 	}
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
+	}
+	if slices.ContainsFunc(examineExposed(cfg), func(f finding) bool { return f.State == broken }) {
+		return finding{"hooks", warn, "not tested, since no bridge starts", `first fix what is broken in "protection"`}
 	}
 	return examineHookRun(ctx, cfg, trial)
 }
