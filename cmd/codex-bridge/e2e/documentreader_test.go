@@ -61,6 +61,14 @@ func newReader(t *testing.T, what reading) *reader {
 // configure writes the user's configuration of the bridge.
 func (r *reader) configure(text string) { r.write("user/.config/codex-bridge/config.toml", text) }
 
+// profile returns the configuration that `init` writes.
+func (r *reader) profile(name string) string {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(repositoryRoot(r.t), "cmd", "codex-bridge", "init", name+".toml"))
+	r.must(err)
+	return string(text)
+}
+
 // program writes a program.
 func (r *reader) program(name, script string) {
 	r.must(os.Chmod(r.write(name, "#!/bin/sh\n"+script+"\n"), 0o700))

@@ -26,8 +26,10 @@ type reading struct {
 // sentencesRow is the name of the reading of all commands in sentences.
 const sentencesRow = "sentences"
 
-// readings are those of all documents with commands.
+// readings are those of all documents with commands, the longest first.
 var readings = []reading{
+	{document: "docs/guides/team.md", needs: forTeam, managed: true,
+		before: "codex-bridge policy publish --repo early --root-key root.key --key policy.key --new-keys policy && codex-bridge run --session s hello"},
 	{document: "README.md", needs: inClone, here: makeWithoutBuilding},
 	{document: "CONTRIBUTING.md", needs: func(r *reader) { r.folder = repositoryRoot(r.t) }, here: append(makeWithoutBuilding, "go test", "go list")},
 	{document: "docs/guides/install.md", needs: inClone, here: makeWithoutBuilding},
@@ -35,11 +37,11 @@ var readings = []reading{
 	{document: "docs/guides/first-policy.md", needs: func(r *reader) { r.write("workspace/cases.toml", r.block("# cases.toml")) }},
 	{document: "docs/guides/editors.md", before: "install -D -m 0755 " + `"$(command -v codex-bridge)" ~/.local/bin/codex-bridge`, after: "~/bin/codex --version"},
 	{document: "docs/guides/tools.md", needs: func(r *reader) {
-		r.configure(r.block("[tools.lookup_ticket]"))
+		r.configure(r.profile("careful") + r.block("[tools.lookup_ticket]"))
 		r.program("user/.config/codex-bridge/tools/ticket", `sed 's/.*"\(A-.*\)".*/The ticket \1 is open./'`)
 	}},
 	{document: "docs/guides/agents.md", needs: func(r *reader) {
-		r.configure(r.block("[acp]"))
+		r.configure(r.profile("careful") + r.block("[acp]"))
 		r.writeImages()
 		r.answers("Say in one line what this project does.", scripted.Text("A proxy between an editor and Codex that enforces a policy."))
 		r.answers("What has changed?", scripted.Text("The button is green now, and the second column is gone."))
@@ -50,7 +52,7 @@ var readings = []reading{
 		r.answers("Output:", scripted.Text("It is there."))
 	}, before: "codex-bridge init"},
 	{document: "docs/guides/conversations.md", needs: func(r *reader) {
-		r.configure(r.block("[transcript]") + r.block("[trace]"))
+		r.configure(r.profile("team") + r.block("[transcript]") + r.block("[trace]"))
 		r.answers("Are the tests green?", scripted.Run("go test ./..."))
 		r.answers("Output:", scripted.Text("All 214 tests are green."))
 	}, before: `codex-bridge run --session chat/1 "It fails now and then in the buffer."
@@ -64,15 +66,13 @@ THREAD=$(codex-bridge trace list | sed -n 's/^\([0-9a-f-]*\) .*/\1/p') && [ -n "
 HEAD=$(codex-bridge decisions verify --json | sed -n 's/.*"head": "\(.*\)".*/\1/p')
 [ -n "$GRANT" ] && [ -n "$HEAD" ]`,
 		here: []string{"grants revoke ID", "grants revoke $GRANT", "answer ID", "answer $REQUEST", "649b82feac838055eac2aa8a0e889a0bd4cee10ca3febb1ae797e39fda158746:2", "$HEAD"}},
-	{document: "docs/guides/serve.md", needs: func(r *reader) { r.configure("[serve]\ncontrol_socket = true\n") },
+	{document: "docs/guides/serve.md", needs: func(r *reader) { r.configure(r.profile("team") + "[serve]\ncontrol_socket = true\n") },
 		before: "mkdir -m 0700 ~/run", here: []string{"/run/user/1000/", "$HOME/run/", ":4500", ":0"},
 		until: map[string]string{"codex-bridge serve --listen unix:///run/user/1000/codex.sock --listen ws://127.0.0.1:4500": "[ -S ~/run/codex.sock ]"},
 		after: "codex-bridge app-server daemon version && codex-bridge app-server daemon stop"},
 	{document: "editors/nvim/README.md", needs: inClone,
 		here:  []string{"nvim +", "nvim --headless +", "checkhealth codex-bridge'", "checkhealth codex-bridge' +'write health.txt' +qall"},
 		after: "! grep -n -e ERROR -e WARN health.txt && grep OK health.txt"},
-	{document: "docs/guides/team.md", needs: forTeam, managed: true,
-		before: "codex-bridge policy publish --repo early --root-key root.key --key policy.key --new-keys policy && codex-bridge run --session s hello"},
 	{document: "cmd/codex-bridge/init/careful.toml", managed: true, after: "codex-bridge doctor"},
 	{document: "cmd/codex-bridge/init/team.toml", managed: true},
 	{document: "cmd/codex-bridge/init/read-only.toml", managed: true},
