@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.0.0-rc.1 # a pre-release, which each format writes in its own way
-work=$(mktemp -d)
+work=$(mktemp -d /var/tmp/codex-bridge-try.XXXXXX) # below /tmp, no policy can be enforced
 registry=
 trap '[ -z "$registry" ] || kill "$registry"; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 modules=$(go env GOMODCACHE)

@@ -145,7 +145,7 @@ func (r *reader) run(t *testing.T) {
 	if r.managed {
 		argv = r.requiring("", argv...)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	shell.Env, shell.Dir, shell.Stdin = r.env, r.folder, strings.NewReader(r.typed)
