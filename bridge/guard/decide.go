@@ -188,7 +188,9 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	var refusal, folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
 		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
-		j.state.StoredGate = g.storedGate(ctx, textOf(call, "threadId"))
+		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {
+			j.state.StoredGate, j.state.StoredKnown = &record.gated, record.known
+		}
 	}
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
 		j.state.OpenedIn, folderErr = g.originalFolder(ctx, call.Message)

@@ -72,9 +72,9 @@ func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.SandboxSettings) {
 	if settings == nil { // the thread has no turn, or its last turn is too far from the end of the file
 		return nil, policy.SandboxSettings{Mode: "read-only"}
 	}
-	stored := policy.ParseSandbox(settings.Root().Get("sandboxPolicy"))
+	stored := policy.ParseStoredSandbox(settings.Root())
 	if applied := rollout.AppliedSettings(g.world.CodexHome, path); applied != nil {
-		settings, stored = applied, stored.Intersect(policy.ParseSandbox(applied.Root().Get("sandboxPolicy")))
+		settings, stored = applied, policy.ParseStoredSandbox(applied.Root()).Intersect(stored)
 	}
 	return settings, stored
 }

@@ -7,21 +7,25 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, since Codex
-// does not store it. No client can change it.
+// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, and whether
+// Codex alone would know the thread's project, since Codex does not store either. No client can change it.
 type GateRecord interface {
-	SetGate(ctx context.Context, thread string, gated bool) error
+	// SetGate keeps a known that was recorded before.
+	SetGate(ctx context.Context, thread string, gated, known bool) error
 	// Gate returns what SetGate has recorded.
-	Gate(ctx context.Context, thread string) (gated, found bool, err error)
+	Gate(ctx context.Context, thread string) (gated, known, found bool, err error)
+	DeleteGate(ctx context.Context, thread string) error
 }
+
+// gateState is what the GateRecord has of a thread.
+type gateState struct{ gated, known bool }
 
 // SetGateRecord sets the record; without one, nothing is recorded. Call it before the conversation starts.
 func (g *Guard) SetGateRecord(record GateRecord) { g.gateRecord = record }
 
-// storedGate returns whether the bridge asked about each command of a thread when it last had it: of a
-// subagent's thread that no client has opened, whether it asked about its parent's. It returns nil if there
-// is no record.
-func (g *Guard) storedGate(ctx context.Context, id string) *bool {
+// storedGate returns the record of a thread: of a subagent's thread that no client has opened, that of its
+// parent's. It returns nil if there is no record.
+func (g *Guard) storedGate(ctx context.Context, id string) *gateState {
 	if g.gateRecord == nil {
 		return nil
 	}
@@ -31,13 +35,13 @@ func (g *Guard) storedGate(ctx context.Context, id string) *bool {
 		if !isCanonicalUUID(id) {
 			return nil
 		}
-		gated, found, err := g.gateRecord.Gate(ctx, id)
+		gated, known, found, err := g.gateRecord.Gate(ctx, id)
 		if err != nil {
 			g.log.Error("the record of a thread can't be read; it counts as one whose commands the bridge asked about", "thread", id, "error", err)
 			return nil
 		}
 		if found {
-			return &gated
+			return &gateState{gated, known}
 		}
 		child := g.children.find(g.world.CodexHome, id)
 		if child == nil {
@@ -57,7 +61,7 @@ func (g *Guard) requireGateRecord(ctx context.Context, method, thread string, op
 	if opens {
 		g.threads.noteRecorded(thread, nil)
 	}
-	err := g.writeGate(ctx, thread, true)
+	err := g.writeGate(ctx, thread, gateState{gated: true})
 	if err == nil {
 		return nil
 	}
@@ -76,40 +80,55 @@ func (g *Guard) recordGate(ctx context.Context, thread string) {
 	if one == nil {
 		return // it takes no turns
 	}
-	if err := g.writeGate(ctx, thread, one.Gated); err != nil {
+	if err := g.writeGate(ctx, thread, gateState{one.Gated, one.Known}); err != nil {
 		// Without a record, or with that of requireGateRecord, the bridge asks.
 		g.log.Error("a thread can't be recorded; after a restart the bridge may ask about each of its commands", "thread", thread, "error", err)
 	}
 }
 
 // writeGate writes the record of a thread unless it has the value. The caller holds gateWrites.
-func (g *Guard) writeGate(ctx context.Context, thread string, gated bool) error {
-	if g.gateRecord == nil || g.threads.isRecorded(thread, gated) {
+func (g *Guard) writeGate(ctx context.Context, thread string, state gateState) error {
+	if g.gateRecord == nil || g.threads.isRecorded(thread, state) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := g.gateRecord.SetGate(ctx, thread, gated); err != nil {
+	if err := g.gateRecord.SetGate(ctx, thread, state.gated, state.known); err != nil {
 		g.threads.noteRecorded(thread, nil)
 		return err
 	}
-	g.threads.noteRecorded(thread, &gated)
+	g.threads.noteRecorded(thread, &state)
 	return nil
 }
 
+// deleteGate removes the record of a thread that Codex has deleted.
+func (g *Guard) deleteGate(ctx context.Context, thread string) {
+	if g.gateRecord == nil {
+		return
+	}
+	g.gateWrites.Lock()
+	defer g.gateWrites.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortRecordTimeout)
+	defer cancel()
+	g.threads.noteRecorded(thread, nil)
+	if err := g.gateRecord.DeleteGate(ctx, thread); err != nil {
+		g.log.Error("the record of a deleted thread can't be removed", "thread", thread, "error", err)
+	}
+}
+
 // isRecorded reports whether the guard has last written the value in the record of a thread.
-func (t *threads) isRecorded(id string, gated bool) bool {
+func (t *threads) isRecorded(id string, state gateState) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	record := t.records[id]
-	return record != nil && record.recordedGate != nil && *record.recordedGate == gated
+	return record != nil && record.recordedGate != nil && *record.recordedGate == state
 }
 
 // noteRecorded notes what the record of a thread has; nil if that is not known.
-func (t *threads) noteRecorded(id string, gated *bool) {
+func (t *threads) noteRecorded(id string, state *gateState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if record := t.records[id]; record != nil {
-		record.recordedGate = gated
+		record.recordedGate = state
 	}
 }

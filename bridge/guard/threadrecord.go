@@ -29,7 +29,7 @@ type threadRecord struct {
 	// gateChanges are the pending requests that change the thread's gate.
 	gateChanges []*gateChange
 	// recordedGate is what the GateRecord has of the thread; nil if the guard has not written it.
-	recordedGate *bool
+	recordedGate *gateState
 	// updates are the latest reports of its settings.
 	updates settingsUpdates
 	// loaded is what Codex may have in memory; nil if no request has opened the thread.

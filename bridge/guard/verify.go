@@ -143,7 +143,7 @@ func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, msg *b
 //
 // Each client of Codex gets the notification. If another one has the thread open, this client is slow:
 // the thread was opened again meanwhile, or that client gets the notification, too.
-func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
+func (g *Guard) threadUnloaded(ctx context.Context, msg *bridge.ServerMessage) {
 	id, ok := msg.Root().Get("params").Get("threadId").Text()
 	g.running.end(id)
 	if !ok || msg.Method == "thread/closed" && g.subscribers != nil && g.subscribers(id) {
@@ -152,6 +152,9 @@ func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
 	g.threads.unload(id)
 	g.calls.forget(id)
 	g.patches.forget(id)
+	if msg.Method == "thread/deleted" {
+		g.deleteGate(ctx, id)
+	}
 }
 
 // recordRevoked logs that a thread takes no more turns. This holds even if the log can't be

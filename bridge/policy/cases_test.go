@@ -107,6 +107,7 @@ type world struct {
 	ConfigCwd  string
 	// The stored sandbox of the thread, and the policy files by folder.
 	StoredSandbox *policy.SandboxSettings
+	StoredKnown   bool
 	PolicyFiles   policyFiles
 	// Programs that run outside of the sandbox, or folders of them.
 	Programs, Links []string
@@ -184,6 +185,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 	}
 	st.OpenedIn, st.CodexHome = w.OpenedIn, w.CodexHome
 	st.Workspaces, st.Writable, st.StoredSandbox = w.Workspaces, w.Writable, w.StoredSandbox
+	st.StoredKnown = w.StoredKnown
 	st.Programs, st.Links, st.Models = w.Programs, w.Links, w.Models
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles

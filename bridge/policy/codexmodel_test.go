@@ -33,7 +33,6 @@ type threadSettings struct {
 	// table and profile have the access to files; mode is the sandbox if no profile gives it.
 	table                permissionTable
 	profile              string
-	byTurn               bool // a turn has set the sandbox
 	mode                 string
 	network              bool
 	limits               map[string]any // settings of the network of a profile, without "enabled"
@@ -88,6 +87,17 @@ func (c codexAlone) open(method string, params map[string]any, stored *threadSet
 	return t
 }
 
+// afterStart returns the configuration after a thread/start: Codex stores the folder of a cwd as trusted, if
+// it did not know it and the thread gets more than read-only.
+func (c codexAlone) afterStart(params map[string]any, t threadSettings) codexAlone {
+	overlay, _ := params["config"].(map[string]any)
+	projects, _ := overlay["projects"].(map[string]any)
+	if c.trust == "" && params["cwd"] != nil && projects["/code/proj"] == nil && t.level() != "read-only" {
+		c.trust = "trusted"
+	}
+	return c
+}
+
 func (c codexAlone) setSandbox(t *threadSettings, params, overlay map[string]any, stored *threadSettings, knownProject bool) {
 	_, hasTable := overlay["permissions"]
 	text := func(v any) string { s, _ := v.(string); return s }
@@ -100,10 +110,10 @@ func (c codexAlone) setSandbox(t *threadSettings, params, overlay map[string]any
 		t.setProfile(text(overlay["default_permissions"]))
 	case overlay["sandbox_mode"] != nil:
 		c.setMode(t, text(overlay["sandbox_mode"]), overlay)
-	case stored != nil && !hasTable && len(workspaceKeys(overlay)) == 0 && (stored.mode != "workspace-write" || stored.byTurn):
+	case stored != nil && !hasTable && len(workspaceKeys(overlay)) == 0 && stored.mode != "workspace-write":
 		t.danger, t.table, t.profile, t.mode, t.network, t.limits = stored.danger, stored.table, stored.profile, stored.mode, stored.network, stored.limits
-		t.noTmpdir, t.noSlashTmp, t.byTurn = stored.noTmpdir, stored.noSlashTmp, stored.byTurn
-	case c.permissions != "": // also in place of a workspace-write from thread/start
+		t.noTmpdir, t.noSlashTmp = stored.noTmpdir, stored.noSlashTmp
+	case c.permissions != "": // also in place of a workspace-write that no profile gave
 		t.setProfile(c.permissions)
 	case c.sandbox != "":
 		c.setMode(t, c.sandbox, overlay)
@@ -208,7 +218,6 @@ func (c codexAlone) turn(t threadSettings, params map[string]any) threadSettings
 		}
 		kind, _ := object["type"].(string)
 		t.setMode(modes[kind], is("networkAccess"), is("excludeTmpdirEnvVar"), is("excludeSlashTmp"), roots)
-		t.byTurn = true
 		t.network = t.network || kind == "readOnly" && is("networkAccess")
 		for key, access := range denied {
 			if access == "deny" {
@@ -287,9 +296,11 @@ func TestModelOfCodex(t *testing.T) {
 			Table                                 permissionTable
 		}
 		Threads []struct {
-			Start   map[string]any
-			Then    []map[string]any
-			Answers []map[string]any
+			Start      map[string]any
+			WithoutCwd bool
+			Turn       map[string]any
+			Then       []map[string]any
+			Answers    []map[string]any
 		}
 	}
 	if err := json.Unmarshal(text, &sample); err != nil {
@@ -302,8 +313,14 @@ func TestModelOfCodex(t *testing.T) {
 			c.approval = in.Approval
 		}
 		for _, thread := range one.Threads {
-			is := c.open("thread/start", thread.Start, nil)
-			got := []map[string]any{is.answer()}
+			params := map[string]any{"cwd": "/code/proj"}
+			if thread.WithoutCwd {
+				params = map[string]any{}
+			}
+			maps.Copy(params, thread.Start)
+			is := c.open("thread/start", params, nil)
+			got, c := []map[string]any{is.answer()}, c.afterStart(params, is)
+			is = c.turn(is, thread.Turn)
 			for _, then := range thread.Then {
 				stored := is
 				got = append(got, c.open(then["method"].(string), then, &stored).answer())

@@ -187,9 +187,11 @@ func drawLimits(t *rapid.T) config.Policy {
 
 // drawOpening draws the params of a request that opens a thread.
 func (c codexAlone) drawOpening(t *rapid.T, method string) map[string]any {
-	params := map[string]any{"cwd": "/code/proj"}
+	params := map[string]any{}
 	if method != "thread/start" {
-		params = map[string]any{"threadId": "T"}
+		params["threadId"] = "T"
+	} else if rapid.IntRange(0, 2).Draw(t, "cwd?") > 0 {
+		params["cwd"] = "/code/proj"
 	}
 	maybe(t, params, "approvalPolicy", decodedForms(t)...)
 	maybe(t, params, "approvalsReviewer", "user", "auto_review")
@@ -205,11 +207,9 @@ func (c codexAlone) drawOpening(t *rapid.T, method string) map[string]any {
 	maybe(t, overlay, "approval_policy", decodedForms(t)...)
 	maybe(t, overlay, "sandbox_mode", "read-only", "workspace-write", "danger-full-access")
 	maybe(t, overlay, "default_permissions", ":read-only", ":workspace", ":danger-full-access")
-	if method == "thread/start" || params["sandbox"] != nil { // else Codex drops the stored sandbox
-		maybe(t, overlay, "sandbox_workspace_write.network_access", true, false)
-		maybe(t, overlay, "sandbox_workspace_write.exclude_slash_tmp", true, false)
-		maybe(t, overlay, "sandbox_workspace_write.writable_roots", []any{}, []any{"/srv/out"})
-	}
+	maybe(t, overlay, "sandbox_workspace_write.network_access", true, false)
+	maybe(t, overlay, "sandbox_workspace_write.exclude_slash_tmp", true, false)
+	maybe(t, overlay, "sandbox_workspace_write.writable_roots", []any{}, []any{"/srv/out"})
 	maybe(t, overlay, "approvals_reviewer", "user", "auto_review")
 	if len(overlay) > 0 && rapid.Bool().Draw(t, "overlay") {
 		params["config"] = overlay
@@ -250,13 +250,35 @@ func (c codexAlone) drawTurn(t *rapid.T) map[string]any {
 
 // played is a thread as it is with Codex alone and behind the bridge.
 type played struct {
-	t             *rapid.T
-	codex         codexAlone
-	cfg           config.Policy
-	p             *policy.Policy
-	alone, bridge threadSettings
-	thread        *policy.Thread // nil: the bridge does not know it
-	log           []string
+	t *rapid.T
+	// codex is the configuration of Codex behind the bridge, and without that of Codex alone. They differ in the
+	// trust that Codex stores.
+	codex, without codexAlone
+	cfg            config.Policy
+	p              *policy.Policy
+	alone, bridge  threadSettings
+	thread         *policy.Thread // nil: the bridge does not know it
+	known          bool           // recorded of the thread; see State.StoredKnown
+	recorded       bool           // the state has a record of the thread
+	log            []string
+}
+
+func play(t *rapid.T) *played {
+	w := &played{t: t, codex: drawAlone(t)}
+	w.without = w.codex
+	w.drawPolicy()
+	return w
+}
+
+// drawPolicy draws another policy. From enforce to audit a thread loses the bridge's questions, as without the
+// bridge; so audit comes only first.
+func (w *played) drawPolicy() {
+	enforced := w.cfg.Mode == config.Enforce
+	w.cfg = drawLimits(w.t)
+	if !enforced && rapid.IntRange(0, 4).Draw(w.t, "audit") == 0 {
+		w.cfg.Mode = config.Audit
+	}
+	w.p = compile(w.t, w.cfg)
 }
 
 // decide returns what Codex gets in place of a request; ok is false if the bridge refuses it.
@@ -272,6 +294,13 @@ func (w *played) decide(method string, params map[string]any, st policy.State) (
 		d = w.p.Decide(m, st)
 	}
 	w.log = append(w.log, string(line), string(d.Message))
+	if w.cfg.Mode == config.Audit { // Codex gets the client's message
+		gated := false
+		if d.Gated = &gated; d.Sent != nil {
+			d.Sent.Gated = &gated
+		}
+		return params, d, true
+	}
 	if d.Err != nil {
 		return nil, d, false
 	}
@@ -300,18 +329,25 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	if !ok {
 		return false
 	}
-	w.alone, w.bridge = w.codex.open(method, params, storedAlone), w.codex.open(method, sent, restored)
+	w.alone, w.bridge = w.without.open(method, params, storedAlone), w.codex.open(method, sent, restored)
+	if method == "thread/start" {
+		w.without, w.codex = w.without.afterStart(params, w.alone), w.codex.afterStart(sent, w.bridge)
+	}
 	w.bridge.gated = d.Gated != nil && *d.Gated || d.Gated == nil && st.Thread != nil && st.Thread.Gated
 	result, err := rpc.ParseValue(encoded(w.t, w.bridge.response()))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if w.p.Verify(d.Sent, result.Root(), st) != nil {
+	if w.cfg.Mode == config.Enforce && w.p.Verify(d.Sent, result.Root(), st) != nil {
 		return false
 	}
 	w.check()
-	w.thread, err = policy.NewThread(d.Sent, result.Root(), st)
-	return err == nil
+	if w.thread, err = policy.NewThread(d.Sent, result.Root(), st); err != nil {
+		return false
+	}
+	w.recorded = w.cfg.Mode == config.Enforce || w.recorded && method == "thread/resume"
+	w.known = w.thread.Known
+	return true
 }
 
 // response is Codex's response to a request that opened the thread.
@@ -325,9 +361,21 @@ func (t threadSettings) response() map[string]any {
 		"activePermissionProfile": profile,
 		"sandbox": map[string]any{
 			"type":          map[string]string{"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess"}[t.level()],
-			"networkAccess": t.network, "excludeTmpdirEnvVar": t.noTmpdir, "excludeSlashTmp": t.noSlashTmp,
+			"writableRoots": t.writableRoots(), "networkAccess": t.network, "excludeTmpdirEnvVar": t.noTmpdir, "excludeSlashTmp": t.noSlashTmp,
 		},
 	}
+}
+
+// writableRoots returns the folders that Codex lists as writable, without the workspace and temporary folders.
+func (t threadSettings) writableRoots() []string {
+	roots := []string{}
+	for path, access := range t.table.entriesOf(t.profile) {
+		if access == "write" && !slices.Contains([]string{"/", "/code/proj", "/tmp", "/var/tmp/t"}, path) {
+			roots = append(roots, path)
+		}
+	}
+	slices.Sort(roots)
+	return roots
 }
 
 func nullable(text string) any {
@@ -353,9 +401,15 @@ func (w *played) restart() policy.State {
 	st, t := state(), w.bridge
 	st.Thread, st.ThreadFolder = nil, "/code/proj"
 	st.StoredSandbox = &policy.SandboxSettings{Mode: t.level(), Network: t.network, NoTmpdir: t.noTmpdir, NoSlashTmp: t.noSlashTmp}
+	if t.profile != modeProfile {
+		st.StoredSandbox.Profile = t.profile
+	}
 	st.StoredApproval = encoded(w.t, t.approval)
-	if gated := t.gated; !rapid.Bool().Draw(w.t, "lost record") {
-		st.StoredGate = &gated
+	// Without a record, a policy under which no client could choose these questions does not ask them.
+	asks := w.cfg.Gate && (slices.Contains(w.cfg.Approval, "untrusted") || slices.Contains(w.cfg.Approval, "on-request"))
+	if w.recorded && (t.gated && !asks || rapid.IntRange(0, 3).Draw(w.t, "lost record") > 0) {
+		gated := t.gated
+		st.StoredGate, st.StoredKnown = &gated, w.known
 	}
 	st.Stored = &policy.StoredProfile{ReadsRoot: t.access("/") != "deny"}
 	if t.profile != modeProfile {
@@ -377,17 +431,19 @@ func (w *played) restart() policy.State {
 // and the network, never more is allowed than with Codex alone and the same requests.
 func TestNothingIsLoosened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &played{t: t, codex: drawAlone(t), cfg: drawLimits(t)}
-		w.p = compile(t, w.cfg)
-		if rapid.Bool().Draw(t, "started by Codex alone") {
-			w.alone = w.codex.open("thread/start", w.codex.drawOpening(t, "thread/start"), nil)
-			w.bridge = w.alone
+		w := play(t)
+		if rapid.IntRange(0, 3).Draw(t, "started by Codex alone") == 0 {
+			params := w.codex.drawOpening(t, "thread/start")
+			w.alone = w.codex.open("thread/start", params, nil)
+			w.bridge, w.codex = w.alone, w.codex.afterStart(params, w.alone)
+			w.without = w.codex
 		} else if st := state(); !w.open("thread/start", w.codex.drawOpening(t, "thread/start"), nil, withoutThread(st)) {
 			return
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "requests") {
 			if w.thread == nil || rapid.IntRange(0, 2).Draw(t, "restart") == 0 {
 				w.thread = nil
+				w.drawPolicy()
 				stored := w.bridge
 				method := sample(t, "method", "thread/resume", "thread/fork")
 				if !w.open(method, w.codex.drawOpening(t, method), &stored, w.restart()) {

@@ -195,7 +195,7 @@ func (c *decider) readOverlay([]string) {
 	if v := overlay.Get("approval_policy"); !isUnset(v) && (isUntrusted(v) || questionsOf(v).areFew()) {
 		c.overlayApproval = v
 	}
-	c.overlaySandboxed = c.spec.startsThread || c.overlayReadOnly || c.overlayWorkspace || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
+	c.overlaySandboxed = c.spec.startsThread || c.overlayReadOnly || c.overlayWorkspace || c.overlayWritesWorkspace() || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
 	if c.st.Defaults == nil || !c.overlaySandboxed {
 		return
 	}

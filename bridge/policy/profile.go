@@ -154,15 +154,11 @@ func (c *decider) decideProfile([]string) {
 		return
 	case !c.spec.startsThread && (stays && c.knowsSandbox() || c.st.StoredSandbox.Mode != ""):
 		// Measured with Codex 0.169: with profiles in the overlay it does not restore a sandbox.
-		var stored SandboxSettings
-		switch {
-		case stays && c.knowsSandbox():
-			stored = c.st.Thread.sandboxSettings()
-		case c.knowsSandbox():
-			stored = c.st.StoredSandbox.Intersect(c.st.Thread.sandboxSettings())
-		default:
-			stored = *c.st.StoredSandbox
+		if !stays && d == nil && c.takesDefault() {
+			c.needsDefaults = true
+			return
 		}
+		stored := c.restoredSandbox(stays)
 		to, _ = parseMode(stored.Mode)
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
@@ -170,7 +166,7 @@ func (c *decider) decideProfile([]string) {
 		return
 	case user != nil:
 		to = min(to, user.level())
-	case d.Sandbox == "" && d.Permissions == "" && c.userTrust(c.openingFolder()) == trustUnset:
+	case d.Sandbox == "" && d.Permissions == "" && !c.knowsProject():
 		to = readOnly
 	}
 	if user != nil && !user.Writes && c.sent.Sandbox == "" {
@@ -183,7 +179,11 @@ func (c *decider) decideProfile([]string) {
 	case user != nil && !user.Writes:
 		c.setUserReadOnly(ruleUser, user.readOnlyReason())
 	default:
-		c.setMode(to, ruleProtected, "if omitted beside a permissions profile, Codex would not restore it")
+		reason := "if omitted beside a permissions profile, Codex would not restore it"
+		if !c.spec.startsThread && !stays && c.st.StoredSandbox != nil && c.takesDefault() {
+			reason = "if omitted, Codex would take its default"
+		}
+		c.setMode(to, ruleProtected, reason)
 	}
 	if to == readOnly && user != nil {
 		f = profileVariant{readOnly: true}

@@ -82,6 +82,10 @@ type State struct {
 	// StoredGate reports whether the bridge asked in Codex's place in the thread of a resume or fork when
 	// it last had the thread; nil if there is no record of that.
 	StoredGate *bool
+	// StoredKnown reports that Codex alone would know the project of the thread of a resume or fork, since
+	// the thread was started in a way that makes Codex store the project as trusted. It is false without a
+	// record.
+	StoredKnown bool
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

@@ -50,14 +50,16 @@ func ParseSandbox(sandbox rpc.Value) SandboxSettings {
 
 // sandboxSettings returns the thread's current sandbox.
 func (t *Thread) sandboxSettings() SandboxSettings {
-	return SandboxSettings{t.Sandbox, t.Network, t.NoTmpdir, t.NoSlashTmp}
+	return SandboxSettings{Mode: t.Sandbox, Network: t.Network, NoTmpdir: t.NoTmpdir, NoSlashTmp: t.NoSlashTmp}
 }
 
-// Intersect returns what both sandboxes allow.
+// Intersect returns what both sandboxes allow, with the profile of s.
 func (s SandboxSettings) Intersect(t SandboxSettings) SandboxSettings {
 	a, _ := parseMode(s.Mode)
 	b, _ := parseMode(t.Mode)
-	return SandboxSettings{min(a, b).String(), s.Network && t.Network, s.NoTmpdir || t.NoTmpdir, s.NoSlashTmp || t.NoSlashTmp}
+	return SandboxSettings{
+		Mode: min(a, b).String(), Network: s.Network && t.Network, NoTmpdir: s.NoTmpdir || t.NoTmpdir, NoSlashTmp: s.NoSlashTmp || t.NoSlashTmp, Profile: s.Profile,
+	}
 }
 
 // IsLooser reports whether the thread one may do something that the thread than may not:
@@ -131,6 +133,9 @@ type Thread struct {
 	Writable []string
 	// LacksProfile reports that the thread has a sandbox without the profile that belongs to it.
 	LacksProfile bool
+	// Known reports that Codex alone would know the thread's project, whatever its configuration says. See
+	// State.StoredKnown.
+	Known bool
 }
 
 // SandboxSettings are the members of a sandbox. Mode is "" if unknown.
@@ -138,6 +143,9 @@ type SandboxSettings struct {
 	Mode                 string
 	Network              bool
 	NoTmpdir, NoSlashTmp bool // the temporary folders are not writable
+	// Profile is the name of the permissions profile that gives the sandbox of a stored thread; "" if none
+	// does, or for another sandbox.
+	Profile string
 }
 
 // WritableFolders returns the folders that the thread's settings make writable, without temporary
@@ -184,6 +192,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.isGated(st)
 	if sent != nil {
 		thread.Project, thread.Profile = sent.Project, sent.Profile
+		thread.Known = sent.FromKnown || sent.Trusts && thread.Sandbox != readOnly.String()
 	}
 	thread.LacksProfile = lacksProfile(thread.Profile, result.Get("sandbox"), result.Get("activePermissionProfile"))
 	return thread, nil

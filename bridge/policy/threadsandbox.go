@@ -195,9 +195,8 @@ func (c *decider) setUserReadOnly(rule, reason string) {
 	c.changes[len(c.changes)-1].narrows = true
 }
 
-// decideResumedSandbox decides about a resume or fork without a sandbox. Measured with Codex 0.169:
-// it restores a sandbox that was a profile or that a turn set. In place of one from thread/start it
-// takes its default, even danger-full-access.
+// decideResumedSandbox decides about a resume or fork without a sandbox; see takesDefault. The default can
+// be danger-full-access.
 func (c *decider) decideResumedSandbox() {
 	p := c.p
 	c.level = p.maxLevel
@@ -206,6 +205,9 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
+	case c.overlayWritesWorkspace():
+		c.decideDefaultOfOverlay()
+	case c.keepsUnknownReadOnly():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
 		to := readOnly
 		if c.st.Thread != nil {

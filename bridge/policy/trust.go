@@ -160,15 +160,11 @@ func (c *decider) userTrust(folder string) trustLevel {
 	if folder == "" || len(projects.Own) == 0 {
 		return trustUnset
 	}
-	keys := []string{folder}
-	if c.st.Repositories != nil {
-		roots, err := c.st.Repositories.Roots(folder)
-		if err != nil && c.p.trust == trustUser {
-			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the bridge can't find the repository of "+folder+": "+err.Error(),
-				"make its .git readable, or open another folder")
-			return trustUnset
-		}
-		keys = append(keys, roots...)
+	keys, err := c.projectKeys(folder)
+	if err != nil && c.p.trust == trustUser {
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the bridge can't find the repository of "+folder+": "+err.Error(),
+			"make its .git readable, or open another folder")
+		return trustUnset
 	}
 	level := trustUnset
 	for _, key := range keys {
@@ -180,6 +176,16 @@ func (c *decider) userTrust(folder string) trustLevel {
 		}
 	}
 	return level
+}
+
+// projectKeys returns the folders whose entries Codex applies to folder: itself, its repository and the main
+// worktree.
+func (c *decider) projectKeys(folder string) ([]string, error) {
+	if c.st.Repositories == nil {
+		return []string{folder}, nil
+	}
+	roots, err := c.st.Repositories.Roots(folder)
+	return append([]string{folder}, roots...), err
 }
 
 func (c *decider) projects() Projects { return projectsOf(c.st) }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 )
 
-// SetGate records whether the bridge asks about each command of a thread in Codex's place.
-func (s *Store) SetGate(ctx context.Context, thread string, gated bool) error {
-	_, err := s.exec(ctx, `INSERT INTO gates (thread, gated) VALUES ($1, $2) ON CONFLICT (thread) DO UPDATE SET gated = excluded.gated`, thread, gated)
+// SetGate records of a thread whether the bridge asks about each of its commands in Codex's place. known
+// reports that Codex alone would know its project; once recorded, that stays.
+func (s *Store) SetGate(ctx context.Context, thread string, gated, known bool) error {
+	_, err := s.exec(ctx, `INSERT INTO gates (thread, gated, known) VALUES ($1, $2, $3)
+		ON CONFLICT (thread) DO UPDATE SET gated = excluded.gated, known = gates.known OR excluded.known`, thread, gated, known)
 	if err != nil {
 		return fmt.Errorf("whether the bridge asks about the commands of a thread can't be written in %s: %w", s.location, err)
 	}
@@ -17,13 +19,21 @@ func (s *Store) SetGate(ctx context.Context, thread string, gated bool) error {
 }
 
 // Gate returns what SetGate has recorded of a thread.
-func (s *Store) Gate(ctx context.Context, thread string) (gated, found bool, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT gated FROM gates WHERE thread = $1`, thread).Scan(&gated)
+func (s *Store) Gate(ctx context.Context, thread string) (gated, known, found bool, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT gated, known FROM gates WHERE thread = $1`, thread).Scan(&gated, &known)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, false, nil
+		return false, false, false, nil
 	}
 	if err != nil {
-		return false, false, fmt.Errorf("whether the bridge asks about the commands of a thread can't be read in %s: %w", s.location, s.describe(err))
+		return false, false, false, fmt.Errorf("whether the bridge asks about the commands of a thread can't be read in %s: %w", s.location, s.describe(err))
 	}
-	return gated, true, nil
+	return gated, known, true, nil
+}
+
+// DeleteGate removes what SetGate has recorded of a thread.
+func (s *Store) DeleteGate(ctx context.Context, thread string) error {
+	if _, err := s.exec(ctx, `DELETE FROM gates WHERE thread = $1`, thread); err != nil {
+		return fmt.Errorf("whether the bridge asks about the commands of a thread can't be removed in %s: %w", s.location, err)
+	}
+	return nil
 }

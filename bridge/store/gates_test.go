@@ -6,24 +6,38 @@ import (
 	"codex-bridge.example/bridge/store"
 )
 
-// The last record of a thread counts, also after the database was opened again.
+// The last record of a thread counts, also after the database was opened again. A known project stays known
+// until the record is removed.
 func TestGates(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		if gated, found, err := s.Gate(t.Context(), "a"); gated || found || err != nil {
-			t.Error(gated, found, err)
+		has := func(s *store.Store, gated, known, found bool) {
+			t.Helper()
+			if g, k, f, err := s.Gate(t.Context(), "a"); g != gated || k != known || f != found || err != nil {
+				t.Errorf("gated %v, known %v, found %v, %v", g, k, f, err)
+			}
 		}
-		for _, gated := range []bool{true, false, true} {
-			if err := s.SetGate(t.Context(), "a", gated); err != nil {
+		has(s, false, false, false)
+		known := false
+		for _, set := range []struct{ gated, known bool }{{true, false}, {false, true}, {true, false}} {
+			if err := s.SetGate(t.Context(), "a", set.gated, set.known); err != nil {
 				t.Fatal(err)
 			}
-			if got, found, err := s.Gate(t.Context(), "a"); got != gated || !found || err != nil {
-				t.Error(got, found, err)
-			}
+			known = known || set.known
+			has(s, set.gated, known, true)
 		}
 		s.Close()
-		if got, found, err := open(t, o).Gate(t.Context(), "a"); !got || !found || err != nil {
-			t.Error(got, found, err)
+		s = open(t, o)
+		has(s, true, true, true)
+		if err := s.SetGate(t.Context(), "b", true, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteGate(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		has(s, false, false, false)
+		if _, _, found, err := s.Gate(t.Context(), "b"); !found || err != nil {
+			t.Error("the record of another thread is gone", err)
 		}
 	})
 }

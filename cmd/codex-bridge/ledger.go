@@ -82,21 +82,30 @@ func (l *ledger) write(ctx context.Context, d store.Decision) error {
 }
 
 // SetGate implements guard.GateRecord.
-func (l *ledger) SetGate(ctx context.Context, thread string, gated bool) error {
+func (l *ledger) SetGate(ctx context.Context, thread string, gated, known bool) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err
 	}
-	return s.SetGate(ctx, thread, gated)
+	return s.SetGate(ctx, thread, gated, known)
 }
 
 // Gate implements guard.GateRecord.
-func (l *ledger) Gate(ctx context.Context, thread string) (gated, found bool, err error) {
+func (l *ledger) Gate(ctx context.Context, thread string) (gated, known, found bool, err error) {
 	s, err := l.store(ctx)
 	if err != nil {
-		return false, false, err
+		return false, false, false, err
 	}
 	return s.Gate(ctx, thread)
+}
+
+// DeleteGate implements guard.GateRecord.
+func (l *ledger) DeleteGate(ctx context.Context, thread string) error {
+	s, err := l.store(ctx)
+	if err != nil {
+		return err
+	}
+	return s.DeleteGate(ctx, thread)
 }
 
 func (l *ledger) wakeShipper() {

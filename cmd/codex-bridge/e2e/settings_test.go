@@ -24,9 +24,11 @@ type settingsSample []struct {
 		Table                                 json.RawMessage
 	} `json:"config"`
 	Threads []struct {
-		Start   map[string]any   `json:"start"`
-		Then    []map[string]any `json:"then"`
-		Answers []map[string]any `json:"answers"`
+		Start      map[string]any   `json:"start"`
+		WithoutCwd bool             `json:"withoutCwd"`
+		Turn       map[string]any   `json:"turn"` // the settings of the first turn
+		Then       []map[string]any `json:"then"`
+		Answers    []map[string]any `json:"answers"`
 	} `json:"threads"`
 }
 
@@ -64,14 +66,15 @@ func TestSettingsOfCodex(t *testing.T) {
 		got := make([][]map[string]any, len(one.Threads))
 		ids := make([]string, len(one.Threads))
 		a := w.newAcceptingEditor(codexPath, "app-server")
-		answer := func(i int, result json.RawMessage) (id string) {
+		answer := func(i int, result json.RawMessage, turn map[string]any) (id string) {
 			var r map[string]any
 			if err := json.Unmarshal(result, &r); err != nil {
 				t.Fatal(err)
 			}
 			sandbox, _ := r["sandbox"].(map[string]any)
 			id = editor.Member(result, "thread", "id")
-			a.turn(id, "RUN: cat keys")
+			started, mark := a.startTurnWith(id, "RUN: cat keys", turn)
+			a.waitTurn(id, started, mark)
 			got[i] = append(got[i], map[string]any{
 				"approval": r["approvalPolicy"], "sandbox": sandbox["type"], "network": sandbox["networkAccess"] == true, "noSlashTmp": sandbox["excludeSlashTmp"] == true,
 				"reads": strings.Contains(w.lastToolOutput(), "secret"),
@@ -80,8 +83,11 @@ func TestSettingsOfCodex(t *testing.T) {
 		}
 		for i, thread := range one.Threads {
 			params := map[string]any{"cwd": w.workspace}
+			if thread.WithoutCwd {
+				delete(params, "cwd")
+			}
 			maps.Copy(params, thread.Start)
-			ids[i] = answer(i, a.must("thread/start", params))
+			ids[i] = answer(i, a.must("thread/start", params), thread.Turn)
 		}
 		a.closeAndWait()
 		a = w.newAcceptingEditor(codexPath, "app-server")
@@ -90,7 +96,7 @@ func TestSettingsOfCodex(t *testing.T) {
 				params := maps.Clone(then)
 				delete(params, "method")
 				params["threadId"] = ids[i]
-				answer(i, a.must(then["method"].(string), params))
+				answer(i, a.must(then["method"].(string), params), nil)
 			}
 			if diff := cmp.Diff(thread.Answers, got[i]); diff != "" {
 				t.Errorf("%v, then %v with %+v (-file +Codex)\n%s\n%s", thread.Start, thread.Then, one.Config, diff, marshal(t, got[i]))

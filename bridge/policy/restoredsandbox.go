@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"cmp"
+	"strings"
+
+	"codex-bridge.example/rpc"
+)
+
+// Codex restores the sandbox of a stored thread, except a workspace-write that no permissions profile
+// gives, from thread/start or from a turn. In its place it takes its default, with the values of the
+// configuration: workspace-write in a project that it knows, trusted or not, and else read-only. With a key
+// of sandbox_workspace_write in the overlay it takes the default, too. Measured with Codex 0.169.
+//
+// The bridge changes two of these facts. It marks the project in each overlay, so that Codex always knows
+// it. And where it defines a profile, Codex restores that profile. So it finds out itself what Codex alone
+// would take, and sends no more. State.StoredKnown says what Codex alone would know of the project.
+
+// takesDefault reports whether Codex alone would open the thread of a resume or fork without a sandbox with
+// its default sandbox. State.StoredSandbox must be known.
+func (c *decider) takesDefault() bool {
+	stored := c.st.StoredSandbox
+	_, own := parseProfileName(stored.Profile)
+	return c.overlayWritesWorkspace() || stored.Mode == "" || stored.Mode == workspaceWrite.String() && (stored.Profile == "" || own)
+}
+
+// restoredSandbox returns the sandbox of a resume or fork without one. stays reports that Codex has the thread
+// in memory and keeps its sandbox.
+func (c *decider) restoredSandbox(stays bool) SandboxSettings {
+	if stays && c.knowsSandbox() {
+		return c.st.Thread.sandboxSettings()
+	}
+	stored := *c.st.StoredSandbox
+	if c.knowsSandbox() {
+		stored = stored.Intersect(c.st.Thread.sandboxSettings())
+	}
+	if !stays && c.takesDefault() {
+		stored = stored.Intersect(c.defaultSandbox())
+	}
+	return stored
+}
+
+// overlayWritesWorkspace reports whether the client's overlay has a key of sandbox_workspace_write.
+func (c *decider) overlayWritesWorkspace() bool {
+	for key := range c.params.Get("config").Members() {
+		if key == workspaceWriteKey || strings.HasPrefix(key, workspaceWriteKey+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultSandbox returns the sandbox of Codex's configuration. State.Defaults must be known.
+func (c *decider) defaultSandbox() SandboxSettings {
+	d := c.st.Defaults
+	l, profiled, ok := d.level()
+	switch user := d.UserProfile(); {
+	case !ok, d.Permissions == "" && d.Sandbox == "" && !c.knowsProject():
+		return SandboxSettings{Mode: readOnly.String()}
+	case user != nil:
+		return SandboxSettings{Mode: l.String(), Network: user.networkOn}
+	case profiled, l == fullAccess:
+		return SandboxSettings{Mode: l.String(), Network: l == fullAccess}
+	}
+	return SandboxSettings{Mode: l.String(), Network: d.Network, NoTmpdir: d.NoTmpdir, NoSlashTmp: d.NoSlashTmp}
+}
+
+// knowsProject reports whether Codex alone would know the project of the thread: by its configuration, or
+// because a request that opened the thread would have made it store the project as trusted.
+func (c *decider) knowsProject() bool {
+	folder := c.openingFolder()
+	if c.st.StoredKnown || c.userTrust(folder) != trustUnset {
+		return true
+	}
+	keys, _ := c.projectKeys(folder)
+	return containsAny(c.projects().Others, keys)
+}
+
+// wouldTrust reports whether Codex alone would store the project of a new thread as trusted, if the thread
+// gets more than read-only. Measured with Codex 0.169: it does so for a thread/start with a cwd, unless the
+// overlay has an entry for the project.
+func (c *decider) wouldTrust() bool {
+	if _, named := c.params.Get("cwd").Text(); !named || !c.spec.startsThread {
+		return false
+	}
+	for key := range c.params.Get("config").Members() {
+		if key == projectsKey || strings.HasPrefix(key, projectsKey+".") {
+			return false
+		}
+	}
+	return true
+}
+
+// keepsUnknownReadOnly makes a resume or fork without a sandbox read-only where Codex takes workspace-write
+// only because the overlay marks the project. It reports whether it has decided.
+func (c *decider) keepsUnknownReadOnly() bool {
+	d := c.st.Defaults
+	stays := c.m.Method == "thread/resume" && c.st.LoadedProfile != nil && !c.st.Unsubscribed // Codex keeps the thread's sandbox
+	switch {
+	case d == nil || d.Sandbox != "" || d.Permissions != "" || !c.addsDistrust() || c.knowsProject() || c.st.UnknownThread || stays:
+		return false
+	case c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded:
+		c.needsLoadedProfile = true
+		return true
+	case c.st.StoredSandbox == nil:
+		c.needsStoredSandbox = true
+		return true
+	case !c.takesDefault():
+		return false
+	}
+	c.setMode(readOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
+	return true
+}
+
+// decideDefaultOfOverlay decides about a resume or fork without a sandbox whose overlay has keys of
+// sandbox_workspace_write. The bridge sends the default that Codex alone would take, so that the keys that
+// only narrow count.
+func (c *decider) decideDefaultOfOverlay() {
+	if c.st.Defaults == nil {
+		c.needsDefaults = true
+		return
+	}
+	const reason = "with sandbox_workspace_write in the config, Codex takes its default sandbox in place of the thread's"
+	if user := c.userProfile(); user != nil {
+		c.decideUserSandbox(user)
+		return
+	}
+	asked, _ := parseMode(c.defaultSandbox().Mode)
+	to, rule, why := c.allowedLevel(asked)
+	if to == asked && c.st.Defaults.Permissions != "" {
+		c.builtinProfile = true
+		c.setField(permissionsKey, jsonString(builtinProfiles[to]), rule, reason)
+		c.setLevel(to)
+		return
+	}
+	c.setMode(to, rule, cmp.Or(why, reason))
+}
+
+// containsAny reports whether a list has one of the values.
+func containsAny(list, values []string) bool {
+	for _, one := range values {
+		for _, other := range list {
+			if trustKey(one) == other {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ParseStoredSandbox returns the sandbox of settings in the form of thread/settings/updated.
+func ParseStoredSandbox(settings rpc.Value) SandboxSettings {
+	stored := ParseSandbox(settings.Get("sandboxPolicy"))
+	stored.Profile = textOf(settings.Get("activePermissionProfile").Get("id"))
+	return stored
+}

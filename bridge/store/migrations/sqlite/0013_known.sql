@@ -1,0 +1,2 @@
+-- Whether Codex alone would know the project of a thread. The bridge's own marks hide that.
+ALTER TABLE gates ADD COLUMN known INTEGER NOT NULL DEFAULT 0;

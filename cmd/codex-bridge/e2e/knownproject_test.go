@@ -1,0 +1,64 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"testing"
+
+	"codex-bridge.example/cmd/internal/editor"
+)
+
+// The bridge marks each project in the overlay, and defines a profile for protected paths. Neither makes a
+// resumed thread write where Codex alone would not: in a project that Codex does not know, because the thread
+// was started without a cwd, or under a default that is read-only. A thread that was started with a cwd
+// writes after a resume, as with Codex alone.
+func TestResumeOfUnknownProject(t *testing.T) {
+	t.Parallel()
+	const policy = "[policy]\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n"
+	for name, test := range map[string]struct {
+		argv   []string
+		config string
+	}{
+		"control: Codex alone": {[]string{codexPath, "app-server"}, ""},
+		"bridge":               {proxyArgv, policy},
+		"protected paths":      {proxyArgv, policy + "protected_paths = [\".github\"]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, started := range []struct {
+				name     string
+				withCwd  bool
+				defaults string // Codex's configuration
+				resumed  string // the sandbox
+			}{
+				{"without a cwd", false, "", "readOnly"},
+				{"with a cwd", true, "", "workspaceWrite"},
+				{"under read-only", true, "sandbox_mode = \"read-only\"\n", "readOnly"},
+			} {
+				w := newWorld(t, options{mute: "many", config: test.config, codexConfig: started.defaults})
+				c := w.openAnswering("decline", test.argv...)
+				c.initialize(nil)
+				params := map[string]any{"sandbox": "workspace-write", "approvalPolicy": "on-request"}
+				if started.withCwd {
+					params["cwd"] = w.workspace
+				}
+				thread := editor.Member(c.must("thread/start", params), "thread", "id")
+				c.runTurn(thread, "RUN: touch first")
+				c.closeAndWait()
+				c = w.openAnswering("decline", test.argv...)
+				c.initialize(nil)
+				for _, method := range []string{"thread/fork", "thread/resume"} {
+					opened := c.must(method, map[string]any{"threadId": thread})
+					if got := editor.Member(opened, "sandbox", "type"); got != started.resumed {
+						t.Errorf("%s, %s: the sandbox is %s, want %s", started.name, method, got, started.resumed)
+					}
+				}
+				c.runTurn(thread, "RUN: touch later")
+				if !w.hasFile("workspace/first") || w.hasFile("workspace/later") != (started.resumed == "workspaceWrite") {
+					t.Errorf("%s: written first %v, later %v", started.name, w.hasFile("workspace/first"), w.hasFile("workspace/later"))
+				}
+				c.closeAndWait()
+			}
+		})
+	}
+}
