@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -36,7 +38,7 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
-	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value))) {
+	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value))) || isJudgedRoots(key, value) {
 		return
 	}
 	if below := strings.HasPrefix(key, "approval_policy."); below || key == "approval_policy" && wantsFewQuestions(value) {
@@ -58,6 +60,19 @@ func (p *Policy) isJudgedDefault(key, value string) bool {
 		return p.maxLevel == fullAccess && value == `"`+builtinProfiles[workspaceWrite]+`"`
 	}
 	return false
+}
+
+// isJudgedRoots reports whether an override is a list of writable roots, which may stay as isJudgedDefault says:
+// without it, a longer list of Codex's configuration would count. The folders that the policy does not allow
+// become writable in no thread.
+//
+// Measured with Codex 0.169: command/exec does not make them writable.
+func isJudgedRoots(key string, value json.RawMessage) bool {
+	var roots []string
+	if key != workspaceWriteKey+".writable_roots" || json.Unmarshal(value, &roots) != nil || roots == nil {
+		return false
+	}
+	return !slices.ContainsFunc(roots, func(root string) bool { return !filepath.IsAbs(root) || filepath.Clean(root) != root })
 }
 
 // wantsFewQuestions reports whether an approval policy, as JSON, lets Codex ask few questions.

@@ -113,27 +113,56 @@ func (c *decider) keepsUnknownReadOnly() bool {
 }
 
 // decideDefaultOfOverlay decides about a resume or fork without a sandbox whose overlay has keys of
-// sandbox_workspace_write. The bridge sends the default that Codex alone would take, so that the keys that
-// only narrow count.
+// sandbox_workspace_write. Codex alone takes its default, with these keys. The bridge sends what both that
+// default and the stored sandbox allow: a shared Codex has the keys of a client's command line in the overlay,
+// where Codex alone would restore the stored sandbox.
 func (c *decider) decideDefaultOfOverlay() {
-	if c.st.Defaults == nil {
+	switch {
+	case c.st.UnknownThread:
+		return
+	case c.st.Defaults == nil:
 		c.needsDefaults = true
 		return
+	case c.st.StoredSandbox == nil:
+		c.needsStoredSandbox = true
+		return
 	}
-	const reason = "with sandbox_workspace_write in the config, Codex takes its default sandbox in place of the thread's"
-	if user := c.userProfile(); user != nil {
+	both := c.restoredSandbox(false)
+	asked, _ := parseMode(both.Mode)
+	to, rule, reason := c.allowedLevel(asked)
+	switch user := c.userProfile(); {
+	case user != nil && to != readOnly:
 		c.decideUserSandbox(user)
 		return
+	case to == workspaceWrite:
+		c.narrowDefaults(both)
 	}
-	asked, _ := parseMode(c.defaultSandbox().Mode)
-	to, rule, why := c.allowedLevel(asked)
-	if to == asked && c.st.Defaults.Permissions != "" {
-		c.builtinProfile = true
-		c.setField(permissionsKey, jsonString(builtinProfiles[to]), rule, reason)
-		c.setLevel(to)
-		return
+	c.setMode(to, rule, cmp.Or(reason, "with sandbox_workspace_write in the config, Codex would forget the thread's sandbox"))
+}
+
+// narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread
+// gets at most a sandbox. Writable roots of Codex's configuration count only without a profile.
+func (c *decider) narrowDefaults(to SandboxSettings) {
+	d := *c.st.Defaults
+	const reason = "the thread does not have more"
+	require := func(key, raw string) {
+		c.required = append(c.required, requiredKey{key: workspaceWriteKey + "." + key, raw: []byte(raw), rule: ruleSandbox, reason: reason})
 	}
-	c.setMode(to, rule, cmp.Or(why, reason))
+	if d.Network && !to.Network {
+		require("network_access", "false")
+	}
+	if !d.NoTmpdir && to.NoTmpdir {
+		require("exclude_tmpdir_env_var", "true")
+	}
+	if !d.NoSlashTmp && to.NoSlashTmp {
+		require("exclude_slash_tmp", "true")
+	}
+	if len(d.WritableRoots) > 0 && (d.Permissions != "" || to.Profile != "") {
+		require("writable_roots", "[]")
+		d.WritableRoots = nil
+	}
+	d.Network, d.NoTmpdir, d.NoSlashTmp = to.Network, to.NoTmpdir, to.NoSlashTmp
+	c.st.Defaults = &d
 }
 
 // containsAny reports whether a list has one of the values.

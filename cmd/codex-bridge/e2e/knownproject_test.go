@@ -3,10 +3,35 @@
 package e2e_test
 
 import (
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	"codex-bridge.example/cmd/internal/editor"
 )
+
+// A client's command line may shorten the list of writable roots of Codex's configuration. The longer list does
+// not count in its place, and no folder that the policy forbids becomes writable.
+func TestShorterRootsOfCommandLine(t *testing.T) {
+	t.Parallel()
+	for name, program := range map[string]string{"control: Codex alone": codexPath, "bridge": proxyPath} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "many", config: "[policy]\n"})
+			out, more := filepath.Dir(w.write("out/x", "")), filepath.Dir(w.write("more/x", ""))
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q, %q]\n", out, more))
+			w.write("home/config.toml", w.read("home/config.toml")+fmt.Sprintf("\n[sandbox_workspace_write]\nwritable_roots = [%q, %q]\n", out, more))
+			c := w.openAnswering("decline", program, "-c", fmt.Sprintf("sandbox_workspace_write.writable_roots=[%q]", out), "app-server")
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"sandbox": "workspace-write", "approvalPolicy": "on-request"})
+			c.runTurn(thread, "RUN: touch "+out+"/made; touch "+more+"/made")
+			if !w.hasFile("out/made") || w.hasFile("more/made") {
+				t.Errorf("written in the root of the command line: %v, in the other one: %v", w.hasFile("out/made"), w.hasFile("more/made"))
+			}
+			c.closeAndWait()
+		})
+	}
+}
 
 // The bridge marks each project in the overlay, and defines a profile for protected paths. Neither makes a
 // resumed thread write where Codex alone would not: in a project that Codex does not know, because the thread
