@@ -107,7 +107,9 @@ func drawAlone(t *rapid.T) codexAlone {
 	if rapid.Bool().Draw(t, "profiles") || c.permissions == "mine" {
 		c.table = drawTable(t)
 		for _, one := range c.table {
-			delete(one.Filesystem, ":root") // what of it stays beside a turn's sandboxPolicy was not measured
+			if one.Filesystem[":root"] == "deny" { // no command starts
+				delete(one.Filesystem, ":root")
+			}
 		}
 		if c.table.startsNothing("mine") {
 			c.table = permissionTable{"mine": {Extends: ":workspace", Filesystem: map[string]any{"/home/ada/keys": "deny"}}}
@@ -350,6 +352,37 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	return true
 }
 
+// resumeLoaded plays a resume of a thread that Codex has in memory: it ignores the request's settings. It returns
+// false if the thread takes no turn.
+func (w *played) resumeLoaded(params map[string]any) bool {
+	st, profile := state(), w.thread.Profile
+	st.Thread, st.LoadedProfile, st.NotLoaded, st.StoredKnown = w.thread, &profile, false, w.known
+	_, d, ok := w.decide("thread/resume", params, st)
+	if !ok || d.Sent == nil {
+		return false
+	}
+	d.Sent.Loaded = true
+	if d.Sent.Gated != nil && !*d.Sent.Gated { // package guard keeps the gate of a loaded thread
+		d.Sent.Gated = nil
+	}
+	w.bridge.gated = w.thread.Gated || d.Sent.Gated != nil
+	result, err := rpc.ParseValue(encoded(w.t, w.bridge.response()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.cfg.Mode == config.Enforce && w.p.Verify(d.Sent, result.Root(), st) != nil {
+		return false
+	}
+	w.check()
+	thread, err := policy.NewThread(d.Sent, result.Root(), st)
+	if err != nil {
+		return false
+	}
+	thread.Gated = w.bridge.gated
+	w.thread, w.known = thread, w.known || thread.Known
+	return true
+}
+
 // response is Codex's response to a request that opened the thread.
 func (t threadSettings) response() map[string]any {
 	var profile any
@@ -426,8 +459,8 @@ func (w *played) restart() policy.State {
 	return st
 }
 
-// TestNothingIsLoosened plays threads that are started, take turns, and are resumed or forked, also after
-// a restart of the bridge, for each configuration of Codex and each policy: of commands, questions, files
+// TestNothingIsLoosened plays threads that are started, take turns, and are resumed or forked, in memory, or after
+// a restart of the bridge and under another policy, for each configuration of Codex and each policy: of commands, questions, files
 // and the network, never more is allowed than with Codex alone and the same requests.
 func TestNothingIsLoosened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -447,6 +480,12 @@ func TestNothingIsLoosened(t *testing.T) {
 				stored := w.bridge
 				method := sample(t, "method", "thread/resume", "thread/fork")
 				if !w.open(method, w.codex.drawOpening(t, method), &stored, w.restart()) {
+					return
+				}
+				continue
+			}
+			if rapid.IntRange(0, 4).Draw(t, "loaded") == 0 {
+				if !w.resumeLoaded(w.codex.drawOpening(t, "thread/resume")) {
 					return
 				}
 				continue

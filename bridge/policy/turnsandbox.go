@@ -188,8 +188,10 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	}
 	c.readOnlyTurn = to == readOnly
 	if to != o.level {
-		// Full access includes the network, so the lower level may have it if the policy allows it.
-		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)
+		// Full access includes the network, so the lower level may have it if the policy allows it. A
+		// read-only sandbox in place of workspace-write has none: Codex would restore it when it resumes the
+		// thread, but not the workspace-write. See takesDefault.
+		o.network = c.p.network && (o.network && o.level != workspaceWrite || o.level == fullAccess && !o.external)
 		o.level = to
 		c.setField(field, o.json(), rule, reason)
 		if to == workspaceWrite {
