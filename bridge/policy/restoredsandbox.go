@@ -118,8 +118,6 @@ func (c *decider) keepsUnknownReadOnly() bool {
 // where Codex alone would restore the stored sandbox.
 func (c *decider) decideDefaultOfOverlay() {
 	switch {
-	case c.st.UnknownThread:
-		return
 	case c.st.Defaults == nil:
 		c.needsDefaults = true
 		return

@@ -205,7 +205,7 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
-	case c.overlayWritesWorkspace():
+	case c.overlayWritesWorkspace() && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnknownReadOnly():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
