@@ -91,6 +91,9 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 			}
 		})
 	}
+	if p.Mode() == config.Enforce && call.Kind == rpc.Request {
+		g.holdForRequest(ctx, d, state.Thread)
+	}
 	// Under enforce the proxy refuses a notification whose response is needed.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
@@ -19,7 +20,12 @@ func (g *Guard) holdMountPoints(ctx context.Context, id string, t *policy.Thread
 	if root := g.rootThread(g.policy.Load(), id); root != nil {
 		profile = root.Profile // a subagent inherits it
 	}
-	for _, file := range g.mountPoints.Hold(ctx, id, mountPointsOf(t, profile, g.world)) {
+	g.reportRemoved(g.mountPoints.Hold(ctx, id, mountPointsOf(t, profile, g.world)))
+}
+
+// reportRemoved tells the user about empty files that Hold has removed.
+func (g *Guard) reportRemoved(files []string) {
+	for _, file := range files {
 		text := "codex-bridge has removed " + strconv.Quote(file) + ": a killed command had left this empty file in place of a protected folder, and Codex could not have run a command."
 		g.log.Warn(text)
 		if !g.peer.OptedOut(configWarning) {
@@ -47,6 +53,45 @@ func mountPointsOf(t *policy.Thread, profile policy.Profile, world policy.State)
 		for _, root := range roots {
 			if name, err := filepath.Rel(root, folder); err == nil && profile.Entries[folder] == "read" && folder != root && policy.Within(root, folder) {
 				folders = append(folders, mountpoint.Folder{Root: root, Name: filepath.ToSlash(name)})
+			}
+		}
+	}
+	return folders
+}
+
+// ofDenials is the name under which the mount points of profiles that deny reading are kept.
+const ofDenials = "profiles that deny reading"
+
+// holdForRequest keeps the mount points below missing folders of a profile that denies reading, from a
+// request about its thread until Codex ends.
+//
+// Measured with Codex 0.169 and 0.171: with such a profile Codex reads AGENTS.md of a trusted project
+// inside the sandbox, when a thread opens and when its sandbox changes. It fails if the profile has a
+// path in a missing folder, such as .github/workflows. With the mount points during requests and turns
+// only, a fork after the turn of an agent still failed.
+func (g *Guard) holdForRequest(ctx context.Context, d policy.Decision, thread *policy.Thread) {
+	var profile policy.Profile
+	switch {
+	case d.Sent != nil:
+		profile = d.Sent.Profile
+	case thread != nil:
+		profile = thread.Profile
+	}
+	if folders := innerMountPoints(profile); g.mountPoints != nil && len(folders) > 0 {
+		g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, folders))
+	}
+}
+
+// innerMountPoints returns the mount points of a profile that denies reading whose parent folders may be
+// missing.
+func innerMountPoints(profile policy.Profile) (folders []mountpoint.Folder) {
+	if !profile.Denies() {
+		return nil
+	}
+	for _, root := range profile.Folders {
+		for _, name := range profile.ReadOnlyNames() {
+			if strings.Contains(name, "/") {
+				folders = append(folders, mountpoint.Folder{Root: root, Name: name})
 			}
 		}
 	}

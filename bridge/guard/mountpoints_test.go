@@ -36,3 +36,23 @@ func TestMountPointsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestInnerMountPoints checks which folders are created before Codex handles a request: those below
+// others, if the profile denies reading.
+func TestInnerMountPoints(t *testing.T) {
+	entries := map[string]any{":workspace_roots": map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read"}}
+	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Entries: entries}
+	if got := innerMountPoints(profile); len(got) > 0 {
+		t.Errorf("nothing is denied: %v", got)
+	}
+	want := []mountpoint.Folder{{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/srv/out", Name: ".github/workflows"}}
+	entries["/srv/state"] = "deny"
+	if got := innerMountPoints(profile); !slices.Equal(got, want) {
+		t.Errorf("a denied folder: %v, want %v", got, want)
+	}
+	delete(entries, "/srv/state")
+	entries[":workspace_roots"].(map[string]string)["**/.env"] = "deny"
+	if got := innerMountPoints(profile); !slices.Equal(got, want) {
+		t.Errorf("a denied glob: %v, want %v", got, want)
+	}
+}

@@ -81,15 +81,16 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if !enforced && g.Enforces() {
 			g.threads.revoke(opened) // as in SetPolicy
 		}
-		g.showOpened(opened, a)
+		g.showOpened(opened, call.Params, a)
 		if enforced {
 			a.AfterHandlers(func() { g.recordGate(context.Background(), opened) })
 		}
 	})
 }
 
-// showOpened changes the response that opened a thread to what the client sees.
-func (g *Guard) showOpened(thread string, a *bridge.ServerResponse) {
+// showOpened changes the response that opened a thread to what the client sees. request are the params of
+// its request.
+func (g *Guard) showOpened(thread string, request rpc.Value, a *bridge.ServerResponse) {
 	p := g.policy.Load()
 	if p.Mode() != config.Enforce {
 		return
@@ -98,6 +99,10 @@ func (g *Guard) showOpened(thread string, a *bridge.ServerResponse) {
 	patch := rpc.NewEnvelopePatch(a.Envelope)
 	if shown := p.ShownApproval(t); shown != nil {
 		patch.Set(result, "approvalPolicy", shown)
+	}
+	const profile = "activePermissionProfile"
+	if shown := p.ShownOpenedProfile(t, request, result.Get(profile)); shown != nil {
+		patch.Set(result, profile, shown)
 	}
 	if shown := p.ShownRoots(t, result.Get("sandbox"), g.world); shown != nil {
 		patch.Set(result.Get("sandbox"), "writableRoots", shown)

@@ -13,6 +13,7 @@ import (
 const (
 	ruleEscalation = "policy.escalation"
 	ruleProtected  = "policy.protected_paths"
+	ruleSecrets    = "secrets" // State.Secrets; doctor has the same name
 )
 
 // leaveReason is the rule and the reason why an action would or may leave the sandbox. The zero

@@ -39,7 +39,7 @@ func (c *decider) decideExecCwd([]string) {
 // danger-full-access.
 func (c *decider) decideExecSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
-	if c.refuseUserExec(object, profile) {
+	if c.refuseDeniedExec(object, profile) {
 		return
 	}
 	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
@@ -76,16 +76,22 @@ func (c *decider) decideExecSandbox([]string) {
 	c.decideSandboxPolicy(object)
 }
 
-// refuseUserExec refuses a command beside a permissions profile of the user's, and reports whether
-// the decision ends. The bridge has no place to define its own profile for such a command, and any
-// other sandbox, also one that the client names, lets it read what the user's profile denies. As in a
-// thread, full access that both the client and the policy want has no denials.
+// refuseDeniedExec refuses a command beside secrets of the bridge or a permissions profile of the
+// user's, and reports whether the decision ends. The bridge has no place to define its own profile for
+// such a command, and any other sandbox, also one that the client names, lets it read the secrets and
+// what the user's profile denies. As in a thread, full access that both the client and the policy want
+// has no denials.
 //
 // Measured with Codex 0.169: the default profile may be that of a trusted project around the folder
 // in which Codex was started.
-func (c *decider) refuseUserExec(object, profile rpc.Value) (ends bool) {
+func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 	if c.p.maxLevel == fullAccess && object.Get("type").Is(typeNames[fullAccess]) {
 		return false
+	}
+	if len(c.st.Secrets) > 0 {
+		c.refuse(rpc.CodeRefused, "params", ruleSecrets, "the bridge can't hide "+c.st.Secrets[0]+", which has a secret of the bridge, from this command",
+			"run it in a turn of a thread, which hides the file, or keep the secret elsewhere (see \"secrets\" in codex-bridge doctor)")
+		return true
 	}
 	name, _ := profile.Text()
 	if !namesUserProfile(name) {

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -25,8 +26,8 @@ const permissionsKey = "permissions"
 // profileVariant is a variant of the profile, for the members of a sandboxPolicy. Each set member
 // is a suffix of the profile's name.
 //
-// The variant readOnly has no others. Its commands write nothing, and read what the user's own
-// profile lets them read.
+// The variant readOnly has no others. Its commands write nothing, and read neither State.Secrets nor
+// what the user's own profile denies.
 type profileVariant struct{ readOnly, network, noTmpdir, noSlashTmp, roots bool }
 
 // each calls do for each member with its suffix.
@@ -67,16 +68,34 @@ type Profile struct {
 	Entries map[string]any
 	// Hidden are the folders of Entries that belong to this process of the bridge.
 	Hidden []string
+	// Folders are the folders in which the entries below each workspace root count.
+	Folders []string
 	// User is the profile of the user's configuration whose denials the profile has; "" if there is
-	// none. Then there is no variant readOnly, and the others need no settings of the network.
+	// none. Then the variants need no settings of the network.
 	User string
 	// UserWrites reports that a thread with User alone can write its workspace.
 	UserWrites bool
-	// ReadOnly has the entries of the variant readOnly, which extends ReadOnlyBase.
+	// ReadOnly has the entries of the variant readOnly, which extends ReadOnlyBase. Without User and
+	// State.Secrets there is no such variant.
 	ReadOnly     map[string]any
 	ReadOnlyBase string
 	// Network are the settings of the variants with network; nil if they have none but "enabled".
 	Network map[string]json.RawMessage
+}
+
+// hasReadOnly reports whether there is a variant readOnly, so that commands which write nothing can't
+// read everything either.
+func (f Profile) hasReadOnly() bool { return f.User != "" || len(f.ReadOnly) > 0 }
+
+// Denies reports whether the profile denies reading something.
+func (f Profile) Denies() bool {
+	for _, access := range f.Entries {
+		below, _ := access.(map[string]string)
+		if access == accessDeny || slices.Contains(slices.Collect(maps.Values(below)), accessDeny) {
+			return true
+		}
+	}
+	return false
 }
 
 // covers reports whether the profile protects everything that needed protects.
@@ -126,7 +145,7 @@ func (f Profile) equal(other Profile) bool {
 // workspace-write. A read-only thread has the profile too, because a turn may raise its sandbox.
 func (c *decider) decideProfile([]string) {
 	user := c.userProfile()
-	if c.err != nil || !c.p.letsWrite() && user == nil {
+	if c.err != nil || !c.p.letsWrite() && user == nil && len(c.st.Secrets) == 0 {
 		return
 	}
 	c.defineProfile(user)
@@ -185,7 +204,7 @@ func (c *decider) decideProfile([]string) {
 		}
 		c.setMode(to, ruleProtected, reason)
 	}
-	if to == readOnly && user != nil {
+	if to == readOnly && c.sent.Profile.hasReadOnly() {
 		f = profileVariant{readOnly: true}
 		c.setProfile(f, "sandbox")
 		if !stays {
@@ -234,14 +253,14 @@ func (c *decider) keepLoadedProfile() bool {
 // openingFolder returns the folder in which the thread opens; "" if unknown.
 func (c *decider) openingFolder() string { return cmp.Or(c.workspace, c.st.ThreadFolder) }
 
-// defineProfile adds the profile to the overlay if a path needs it, or if the user's own profile
-// denies something.
+// defineProfile adds the profile to the overlay if a path needs it, if the bridge has secrets, or if
+// the user's own profile denies something.
 func (c *decider) defineProfile(user *UserProfile) {
 	folder := c.openingFolder()
 	if !c.p.letsWrite() || folder == "" || !isUsableWorkspace(c.st, folder) {
 		c.needsThreadFolder = c.needsThreadFolder || c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread
-		if user != nil {
-			c.requireProfile(user, nil, nil, nil)
+		if user != nil || len(c.st.Secrets) > 0 {
+			c.requireProfile(user, hide(map[string]any{}, c.st.Secrets), nil, nil)
 		}
 		return
 	}
@@ -263,9 +282,8 @@ func (c *decider) defineProfile(user *UserProfile) {
 	var roots []string
 	if c.st.Defaults != nil {
 		roots, _ = c.allowedDefaultRoots()
-		folders = append(folders, roots...)
 	}
-	entries := c.p.profileEntries(c.st, folders)
+	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots))
 	if len(entries) == 0 && user == nil {
 		return
 	}
@@ -277,11 +295,16 @@ func (c *decider) defineProfile(user *UserProfile) {
 
 // requireProfile has the overlay define the profile with the entries of the bridge and of the user.
 func (c *decider) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
-	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Hidden: c.st.Hidden}
+	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Hidden: c.st.Hidden, Folders: folders}
+	if user == nil && len(c.st.Secrets) > 0 {
+		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]
+	}
 	if user != nil {
+		all := slices.Concat(folders, roots)
+		user = c.withoutSecrets(user, all)
 		profile.User, profile.UserWrites, profile.Network = user.Name, user.Writes, user.network
-		profile.Entries, profile.Roots = c.narrowEntries(entries, user, folders), c.openRoots(roots, user, folders)
-		profile.ReadOnly = user.readOnlyEntries()
+		profile.Entries, profile.Roots = c.narrowEntries(entries, user, all), c.openRoots(roots, user, all)
+		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
 		if user.base != "" {
 			profile.ReadOnlyBase = builtinProfiles[readOnly]
 		}
@@ -289,7 +312,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	c.sent.Profile = profile
 	c.required = append(c.required, requiredKey{
 		key: permissionsKey, raw: profile.table(), rule: ruleProtected,
-		reason: "commands must not write protected paths and policy files, or read what the user's own profile denies",
+		reason: "commands must not write protected paths and policy files, or read secrets of the bridge or what the user's own profile denies",
 	})
 }
 
@@ -310,6 +333,32 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(`{"id":"` + builtinProfiles[level] + `","extends":null}`)
+}
+
+// ShownOpenedProfile is ShownProfile for the response to a request that opens a thread. Only there, and only
+// if the profile does nothing but deny reading, the client sees what it would without the bridge.
+//
+// Measured with Codex 0.169 and 0.171: that is null for a thread with a sandbox in the request, and else
+// a builtin profile.
+func (p *Policy) ShownOpenedProfile(t *Thread, request, profile rpc.Value) json.RawMessage {
+	_, own := parseProfileName(textOf(profile.Get("id")))
+	switch {
+	case t == nil || !own || t.Profile.User != "" || !t.Profile.onlyDenies():
+		return nil
+	case !isUnset(request.Get("sandbox")):
+		return json.RawMessage("null")
+	}
+	return p.ShownProfile(t, profile)
+}
+
+// onlyDenies reports whether the profile denies reading and protects nothing else.
+func (f Profile) onlyDenies() bool {
+	for _, access := range f.Entries {
+		if access != accessDeny {
+			return false
+		}
+	}
+	return len(f.Entries) > 0
 }
 
 // ShownRoots returns the writable roots that the client sees in place of those that Codex reports for
@@ -366,7 +415,7 @@ func (e *verifier) isBridgeProfile(id string) bool {
 	case !ok || !e.expectedProfile.Defined:
 		return false
 	case f.readOnly:
-		return e.expectedProfile.User != "" && textOf(extends) == e.expectedProfile.ReadOnlyBase && e.level() == readOnly
+		return e.expectedProfile.hasReadOnly() && textOf(extends) == e.expectedProfile.ReadOnlyBase && e.level() == readOnly
 	}
 	return (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(bridgeProfile)) && (!f.network || e.p.network)
 }

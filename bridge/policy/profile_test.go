@@ -92,6 +92,105 @@ func TestHiddenFolders(t *testing.T) {
 	}
 }
 
+// TestSecretsAreHidden checks that each thread has a profile that denies reading the bridge's secrets, with
+// no entry below a denied folder, which would let no command start.
+func TestSecretsAreHidden(t *testing.T) {
+	for name, protected := range map[string][]string{"nothing else": nil, "a folder": {".vscode"}, "a path in a missing folder": {".github/workflows"}} {
+		cfg := contract()
+		cfg.ProtectedPaths = protected
+		st := state()
+		st.Secrets, st.Hidden = []string{"/srv/conf", "/srv/conf/config.toml"}, []string{"/run/codex-bridge"}
+		got := profileEntries(t, cfg, st, "")
+		if _, nested := got["/srv/conf/config.toml"]; got["/srv/conf"] != "deny" || got["/run/codex-bridge"] != "deny" || nested {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	st := state()
+	st.Secrets = []string{"/srv/conf"}
+	for name, sandbox := range map[string]string{"read-only thread": "read-only", "read-only policy": "workspace-write", "home folder": "workspace-write"} {
+		cfg, cwd := contract(), "/code/proj"
+		switch name {
+		case "read-only policy":
+			cfg.Sandbox = "read-only"
+		case "home folder":
+			cwd = st.Home
+		}
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"`+cwd+`","sandbox":"`+sandbox+`"}}`), st)
+		if d.Err != nil || d.Sent.ProfileName != "codex-bridge-read-only" || !maps.Equal(d.Sent.Profile.ReadOnly, map[string]any{"/srv/conf": "deny"}) ||
+			!strings.Contains(string(d.Message), `"permissions":"codex-bridge-read-only"`) || strings.Contains(string(d.Message), `"sandbox":`) {
+			t.Errorf("%s: %v, %+v: %s", name, d.Err, d.Sent, d.Message)
+		}
+	}
+}
+
+// TestCommandExecBesideSecrets checks that command/exec is refused if the bridge has secrets, because it
+// has no profile that hides them, except with full access.
+func TestCommandExecBesideSecrets(t *testing.T) {
+	cfg := contract()
+	cfg.Sandbox = "danger-full-access"
+	for sandbox, passes := range map[string]bool{`{"type":"readOnly"}`: false, `{"type":"workspaceWrite"}`: false, "null": false, `{"type":"dangerFullAccess"}`: true} {
+		st := state()
+		st.Defaults = &policy.Defaults{}
+		call := message(t, `{"id":1,"method":"command/exec","params":{"command":["ls"],"sandboxPolicy":`+sandbox+`}}`)
+		if d := compile(t, cfg).Decide(call, st); d.Err != nil {
+			t.Errorf("control: %s: %v", sandbox, d.Err)
+		}
+		st.Secrets = []string{"/srv/conf"}
+		if d := compile(t, cfg).Decide(call, st); (d.Err == nil) != passes || d.Err != nil && !strings.Contains(d.Err.Message, "/srv/conf") {
+			t.Errorf("%s: %v", sandbox, d.Err)
+		}
+	}
+}
+
+// TestSecretsBesideUserProfile checks that the entries of the user's profile and those of the bridge are
+// never below one another's denied folders.
+func TestSecretsBesideUserProfile(t *testing.T) {
+	for denied, want := range map[string]map[string]any{
+		"/srv/conf/inner": {"/srv/conf": "deny"},
+		"/srv/conf/**":    {"/srv/conf": "deny"},
+		"/srv/**":         {"/srv/**": "deny", "/srv/conf": "deny"},
+		"/srv/conf":       {"/srv/conf": "deny"},
+		"/srv":            {"/srv": "deny"},
+		"/other":          {"/other": "deny", "/srv/conf": "deny"},
+	} {
+		defaults, err := policy.ParseDefaults(value(t, `{"config":{"default_permissions":"mine","permissions":{"mine":{"extends":":workspace","filesystem":{"`+denied+`":"deny"}}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Defaults, st.Secrets = defaults, []string{"/srv/conf"}
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st)
+		if d.Err != nil || !maps.Equal(d.Sent.Profile.Entries, want) || !maps.Equal(d.Sent.Profile.ReadOnly, want) {
+			t.Errorf("%s: %v, %+v", denied, d.Err, d.Sent)
+		}
+	}
+}
+
+// TestShownOpenedProfile checks that the client sees the builtin profile, or none beside a sandbox, if the
+// bridge's profile only hides secrets.
+func TestShownOpenedProfile(t *testing.T) {
+	hides, protects := map[string]any{"/srv/conf": "deny"}, map[string]any{"/srv/conf": "deny", "/code/proj/.vscode": "read"}
+	p := compile(t, contract())
+	for _, test := range []struct {
+		entries     map[string]any
+		request, id string
+		shown       string
+	}{
+		{hides, `{"sandbox":"workspace-write"}`, "codex-bridge", "null"},
+		{hides, `{"sandbox":"read-only"}`, "codex-bridge-read-only", "null"},
+		{hides, `{}`, "codex-bridge", `{"id":":workspace","extends":null}`},
+		{hides, `{"permissions":":read-only"}`, "codex-bridge-read-only", `{"id":":read-only","extends":null}`},
+		{hides, `{"sandbox":"workspace-write"}`, "mine", ""},
+		{protects, `{"sandbox":"workspace-write"}`, "codex-bridge", ""},
+		{nil, `{"sandbox":"workspace-write"}`, "codex-bridge", ""},
+	} {
+		thread := &policy.Thread{Profile: policy.Profile{Defined: test.entries != nil, Entries: test.entries}}
+		if got := string(p.ShownOpenedProfile(thread, value(t, test.request), value(t, `{"id":"`+test.id+`"}`))); got != test.shown {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
 // TestHintForUnknownDefaults checks that a thread is refused without Codex's configuration, with a
 // hint.
 func TestHintForUnknownDefaults(t *testing.T) {

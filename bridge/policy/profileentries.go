@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,12 +12,68 @@ import (
 // workspaceRootsKey is the key of a profile's entries for paths below each workspace root.
 const workspaceRootsKey = ":workspace_roots"
 
-// profileEntries returns the entries of the profile: the access of commands by path.
+// profileEntries returns the entries of the profile: the access of commands by path. They protect
+// paths from writing, and hide the bridge's secrets.
+func (p *Policy) profileEntries(st State, folders []string) map[string]any {
+	entries := p.protectedEntries(st, folders)
+	switch {
+	case len(st.Secrets) > 0:
+		return hide(entries, slices.Concat(st.Secrets, st.Hidden))
+	case len(entries) > 0 && !hasInnerFolders(entries):
+		return hide(entries, st.Hidden)
+	}
+	return entries
+}
+
+// hasInnerFolders reports whether a path below each workspace root is protected in a folder that may be
+// missing.
+//
+// Measured with Codex 0.169: with an entry "deny" it applies patches and reads AGENTS.md inside the
+// sandbox. It can't mount a path below a missing folder there, see Guard.holdForRequest.
+func hasInnerFolders(entries map[string]any) bool {
+	relative, _ := entries[workspaceRootsKey].(map[string]string)
+	for _, access := range relative {
+		if access == accessWrite {
+			return true
+		}
+	}
+	return false
+}
+
+// hide adds entries that deny reading the outermost of the paths, and returns the entries.
+//
+// Measured with Codex 0.169: an entry below a denied folder lets no command start.
+func hide(entries map[string]any, paths []string) map[string]any {
+	denied := func(at string) bool { return entries[at] == accessDeny }
+	for _, at := range outermost(paths) {
+		if !isOrIsBelow(at, denied) {
+			entries[at] = accessDeny
+		}
+	}
+	for at := range entries {
+		if slices.ContainsFunc(paths, func(path string) bool { return at != path && Within(path, at) }) {
+			delete(entries, at)
+		}
+	}
+	return entries
+}
+
+// isOrIsBelow reports whether holds is true for a path or a folder above it.
+func isOrIsBelow(path string, holds func(string) bool) bool {
+	for ; !holds(path); path = filepath.Dir(path) {
+		if path == filepath.Dir(path) {
+			return false
+		}
+	}
+	return true
+}
+
+// protectedEntries returns the entries that protect paths from writing.
 //
 // Measured with Codex 0.169: the deeper of two entries wins, and "write" wins over "read" on one
 // path. So no path with "read", or below one, gets "write". Below a path with "read" there is no
 // entry, because Codex can't start a command if that path is missing.
-func (p *Policy) profileEntries(st State, folders []string) map[string]any {
+func (p *Policy) protectedEntries(st State, folders []string) map[string]any {
 	writable := slices.Clone(folders)
 	for _, t := range st.Temps {
 		writable = append(writable, t.Path)
@@ -79,14 +134,6 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 				delete(entries, at)
 				break
 			}
-		}
-	}
-	// Measured with Codex 0.169: with an entry "deny" it applies patches inside the sandbox, where
-	// it can't create a missing folder that has an entry "write".
-	parents := slices.Contains(slices.Collect(maps.Values(relative)), "write")
-	if len(entries) > 0 && !parents {
-		for _, at := range st.Hidden {
-			entries[at] = "deny"
 		}
 	}
 	return entries
@@ -163,7 +210,7 @@ func (f Profile) table() []byte {
 		Network    map[string]json.RawMessage `json:"network,omitempty"`
 	}
 	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: f.Entries}}
-	if f.User != "" {
+	if f.hasReadOnly() {
 		table[profileVariant{readOnly: true}.name()] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
 	}
 	for i := 1; i < 16; i++ {

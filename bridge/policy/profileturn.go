@@ -42,10 +42,10 @@ func (c *decider) decideTurnProfile([]string) {
 				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
 		c.setProfile(f, "sandboxPolicy")
-	case c.readOnlyTurn && t.Profile.User != "":
+	case c.readOnlyTurn && t.Profile.hasReadOnly():
 		if on, _ := c.params.Get("sandboxPolicy").Get("networkAccess").Bool(); on && c.p.network {
 			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, ruleUser,
-				"a read-only turn that keeps what the permissions profile "+t.Profile.User+" denies has no network")
+				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
 		c.setProfile(profileVariant{readOnly: true}, "sandboxPolicy")
 	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):

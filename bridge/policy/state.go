@@ -30,8 +30,11 @@ type State struct {
 	PathFolders []string
 	// Links are links by which PATH or the configuration names such a program, or $TMPDIR a folder.
 	Links []string
-	// Hidden are folders that commands must not read, such as the folder of the hooks' socket and
-	// its token.
+	// Secrets are files, and folders of such files, with passwords and tokens of the bridge. If there
+	// are any, each thread has a profile that hides them from its commands.
+	Secrets []string
+	// Hidden are other folders that commands must not read, such as the folder of the hooks' socket
+	// and its token. They are no reason for a profile.
 	Hidden []string
 	// Writable are folders that commands of any thread can write, or could since the bridge
 	// started.

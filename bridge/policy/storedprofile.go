@@ -57,7 +57,7 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 	}
 	var missing []string
 	for _, at := range s.Denied {
-		ours := slices.ContainsFunc(c.st.Sensitive, func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge
+		ours := slices.ContainsFunc(slices.Concat(c.st.Sensitive, c.st.Secrets), func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge
 		if at != "" && !ours && (u == nil || !u.denies(at, c.openingFolder(), c.st.Home)) {
 			missing = append(missing, at)
 		}

@@ -269,14 +269,14 @@ func SandboxMode(sandbox rpc.Value) string {
 }
 
 // lacksProfile reports whether a thread has a sandbox without the profile of its overlay: a
-// workspace-write one, or if the user's own profile denies something, a read-only one.
+// workspace-write one, or if the profile has a variant for it, a read-only one.
 func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
 	f, own := parseProfileName(textOf(profile.Get("id")))
 	switch SandboxMode(sandbox) {
 	case workspaceWrite.String():
 		return fence.Defined && !own
 	case readOnly.String():
-		return fence.User != "" && !(own && f.readOnly)
+		return fence.hasReadOnly() && !(own && f.readOnly)
 	}
 	return false
 }

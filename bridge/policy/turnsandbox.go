@@ -56,7 +56,7 @@ func (c *decider) decideTurnSandbox([]string) {
 // the named one denies.
 func (c *decider) decideUserTurn(name string) (decided bool) {
 	t := c.st.Thread
-	if f, own := parseProfileName(name); own && f.readOnly && t != nil && t.Profile.User != "" {
+	if f, own := parseProfileName(name); own && f.readOnly && t != nil && t.Profile.hasReadOnly() {
 		c.readOnlyTurn = true
 		return true
 	}

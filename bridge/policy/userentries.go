@@ -106,6 +106,9 @@ func (c *decider) narrowEntries(entries map[string]any, u *UserProfile, folders 
 	for key, entry := range entries {
 		switch entry := entry.(type) {
 		case string:
+			if entry == accessDeny && len(c.outsideDenied([]string{key}, u, folders)) == 0 {
+				continue
+			}
 			out[key] = c.narrowedAccess(u, narrowed, []string{key}, entry)
 		case map[string]string: // below each workspace root
 			subs := map[string]string{}
@@ -133,6 +136,50 @@ func (c *decider) narrowEntries(entries map[string]any, u *UserProfile, folders 
 	}
 	u.addDepth(out)
 	return out
+}
+
+// outsideDenied returns the paths that are in no folder which the user's profile denies.
+func (c *decider) outsideDenied(paths []string, u *UserProfile, folders []string) (outside []string) {
+	narrowed := c.narrowedPaths(u.access, folders)
+	for _, path := range paths {
+		if !slices.ContainsFunc(narrowed, func(n narrowedPath) bool {
+			return n.access == accessDeny && n.path != path && Within(n.path, path)
+		}) {
+			outside = append(outside, path)
+		}
+	}
+	return outside
+}
+
+// withoutSecrets returns the profile without entries inside the folders of State.Secrets, which the
+// bridge denies as a whole.
+func (c *decider) withoutSecrets(u *UserProfile, folders []string) *UserProfile {
+	other := *u
+	other.access = map[string]map[string]string{}
+	for key, subs := range u.access {
+		for sub, access := range subs {
+			base, below := withoutGlob(key), withoutGlob(sub)
+			globs := base != key || below != sub
+			if slices.ContainsFunc(c.narrowedPaths(map[string]map[string]string{base: {below: access}}, folders), func(n narrowedPath) bool {
+				return slices.ContainsFunc(c.st.Secrets, func(at string) bool { return (globs || n.path != at) && Within(at, n.path) })
+			}) {
+				continue
+			}
+			if other.access[key] == nil {
+				other.access[key] = map[string]string{}
+			}
+			other.access[key][sub] = access
+		}
+	}
+	return &other
+}
+
+// withoutGlob returns the folder above the first wildcard of a path; the path if it has none.
+func withoutGlob(path string) string {
+	if at := strings.IndexAny(path, "*?[]"); at >= 0 {
+		return filepath.Dir(path[:at] + "x")
+	}
+	return path
 }
 
 // narrowedAccess returns the access of an entry of the bridge for paths, as narrow as the user's

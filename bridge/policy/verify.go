@@ -199,13 +199,15 @@ func (e *verifier) compareSent(sent *SentSettings) {
 		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	case l == readOnly && e.expectedProfile.User != "" && !own:
 		e.fail("activePermissionProfile", ruleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", jsonString(sent.ProfileName), cloneRaw(e.profile))
+	case l == readOnly && e.expectedProfile.hasReadOnly() && !own:
+		e.fail("activePermissionProfile", ruleSecrets, "commands could read secrets of the bridge", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	}
 	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked && !sent.Loaded {
 		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
 	}
 }
 
-// VerifyProfile returns an error if paths in the thread's folders need protection from its
+// VerifyProfile returns an error if paths in the thread's folders or secrets need protection from its
 // commands, and the request defined no profile for them. A read-only thread needs the profile too,
 // because a turn may raise its sandbox. Unlike Verify, it applies only to the response, because
 // Codex keeps the profile of a loaded thread.
@@ -214,7 +216,8 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
 		workspace = folder
 	}
-	if p.mode != config.Enforce || sent.Profile.Defined || p.maxLevel == readOnly || !isUsableWorkspace(st, workspace) {
+	needless := len(st.Secrets) == 0 && (p.maxLevel == readOnly || !isUsableWorkspace(st, workspace))
+	if p.mode != config.Enforce || sent.Profile.Defined || needless {
 		return nil
 	}
 	folders := []string{workspace}
@@ -228,7 +231,7 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	}
 	profile := result.Get("activePermissionProfile")
 	e := verifier{p: p, st: st, method: sent.Method, at: "result."}
-	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files and protected paths", nil, cloneRaw(profile))
+	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files, protected paths and the bridge's secrets", nil, cloneRaw(profile))
 	return e.err
 }
 

@@ -30,6 +30,8 @@ keys = "deny"
 func newDenyingWorld(t *testing.T, config, codexConfig string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: config, codexConfig: codexConfig})
+	// Codex reads AGENTS.md of a trusted project, inside the sandbox.
+	w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+w.workspace+"\"]\ntrust_level = \"trusted\"\n")
 	for _, file := range []string{".env", "deep/er/.env", "keys/id"} {
 		w.write("workspace/"+file, deniedSecret+"\n")
 	}
