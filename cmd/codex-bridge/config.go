@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -174,21 +173,8 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
-	folder, err := socketFolder(world)
-	at := ""
-	if err == nil {
-		at, err = world.Paths.Canonical(folder)
-	}
-	switch {
-	case err == nil:
-		world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
-		if token := cfg.Serve.TokenFile; token != "" {
-			world.Hidden = append(world.Hidden, token)
-		}
-	case p.Mode() == config.Enforce && folder == "":
+	if err := hide(cfg, &world); err != nil && p.Mode() == config.Enforce {
 		return nil, err
-	case p.Mode() == config.Enforce:
-		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
 	g.SetFolderPolicies(folderPolicies(cfg.Skipped, log))
@@ -226,7 +212,7 @@ func configuredPrograms(cfg *config.Config) (files []string) {
 // depends on. It also fails if Codex would load environment variables that the policy does not see.
 func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
-	for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
+	for _, one := range p.CheckSensitivePaths(governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
 	}
 	if p.Mode() == config.Enforce {

@@ -113,6 +113,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	all = append(all, examineTrust(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineExposed(cfg)...)
+	all = append(all, examineSecrets(cfg)...)
 	all = append(all, examineLeftOvers(cfg)...)
 	all = append(all, examineTools(cfg)...)
 	all = append(all, examineTurns(cfg))

@@ -53,7 +53,7 @@ func examineExposed(cfg *config.Config) []finding {
 	}
 	world := guard.WorldOf(cfg.Codex)
 	var all []finding
-	for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
+	for _, one := range p.CheckSensitivePaths(governing(cfg, world), world.Temps) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
 	for _, one := range guard.CheckEnvFile(world) {

@@ -50,9 +50,11 @@ func secretVariables(cfg *config.Config) (names []string) {
 // databases returns the addresses of the PostgreSQL databases of cfg.
 func databases(cfg *config.Config) (all []*url.URL) {
 	for _, text := range []string{cfg.Store.URL, cfg.Fleet.URL} {
-		if address, err := url.Parse(text); err == nil && strings.HasPrefix(address.Scheme, "postgres") {
+		if address, err := url.Parse(text); err == nil && isPostgres(address) {
 			all = append(all, address)
 		}
 	}
 	return all
 }
+
+func isPostgres(address *url.URL) bool { return strings.HasPrefix(address.Scheme, "postgres") }

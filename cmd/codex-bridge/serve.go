@@ -27,6 +27,9 @@ import (
 // maxClients is how many clients may be connected at once.
 const maxClients = 512
 
+// serveToken is the name of the default token file, in the folder of the sockets.
+const serveToken = "serve.token"
+
 type serveCmd struct {
 	Idle   time.Duration ` help:"End so long after the last client."`
 	Listen []string      `placeholder:"URL" help:"Where clients connect, in place of serve.listen: unix://, unix://PATH or ws://IP:PORT."`
@@ -296,7 +299,7 @@ func openListener(cfg *config.Config, address string, commandsHaveNetwork func()
 		if err != nil {
 			return nil, err
 		}
-		file = filepath.Join(folder, "serve.token")
+		file = filepath.Join(folder, serveToken)
 	}
 	return hook.ListenTCP(host, file, commandsHaveNetwork, log)
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/relay/redact"
+)
+
+// secretFile is a file with a secret of the bridge. A command that reads it could act as the bridge: write
+// its database, or be a client of serve.
+type secretFile struct{ holds, path string }
+
+// String returns "PATH (HOLDS)".
+func (f secretFile) String() string { return f.path + " (" + f.holds + ")" }
+
+// secretFiles returns the files with secrets of cfg.
+func secretFiles(cfg *config.Config) (files []secretFile) {
+	for _, one := range secretAddresses(cfg) {
+		if at, ok := cfg.Origin(one.key); ok && !at.Layer.IsBundle() {
+			files = append(files, secretFile{"the secret in " + one.key, at.File})
+		}
+	}
+	files = append(files, databaseFiles(cfg)...)
+	token := cfg.Serve.TokenFile
+	if folder, err := socketFolder(guard.WorldOf(cfg.Codex)); token == "" && err == nil {
+		token = filepath.Join(folder, serveToken)
+		if _, err := os.Stat(token); err != nil {
+			token = "" // no ws:// address has been used
+		}
+	}
+	if token != "" {
+		files = append(files, secretFile{"the token of serve", token})
+	}
+	return files
+}
+
+// keyedAddress is the value of a key that is an address.
+type keyedAddress struct {
+	key  string
+	text string
+}
+
+// secretAddresses returns the addresses of cfg that have a secret.
+func secretAddresses(cfg *config.Config) []keyedAddress {
+	all := []keyedAddress{
+		{"store.url", cfg.Store.URL}, {"fleet.url", cfg.Fleet.URL}, {"otel.endpoint", cfg.Otel.Endpoint},
+		{"policy_source.url", cfg.PolicySource.URL}, {"approvals.desk.webhook", cfg.Approvals.Desk.Webhook},
+	}
+	for name, server := range cfg.ToolServers {
+		all = append(all, keyedAddress{config.Key("tool_servers", name), server.URL})
+	}
+	slices.SortFunc(all, func(a, b keyedAddress) int { return strings.Compare(a.key, b.key) })
+	return slices.DeleteFunc(all, func(one keyedAddress) bool { return !hasSecret(one.text) })
+}
+
+// hasSecret reports whether an address has a password, a parameter that is named like a secret, or for the
+// web a user, which may be a token.
+func hasSecret(text string) bool {
+	address, err := url.Parse(text)
+	if err != nil {
+		return false // the configuration did not load
+	}
+	password, _ := address.User.Password()
+	for name, values := range address.Query() {
+		for _, value := range values {
+			if isPostgres(address) && strings.HasSuffix(name, "password") || len(redact.EnvironSecrets([]string{name + "=" + value})) > 0 {
+				return true
+			}
+		}
+	}
+	return password != "" || address.User != nil && !isPostgres(address)
+}
+
+// databaseFiles returns the files with passwords and keys with which the driver of PostgreSQL connects to the
+// databases of cfg. It does not read a password file if it gets the password elsewhere, and reads a service
+// file only if a service is named.
+func databaseFiles(cfg *config.Config) (files []secretFile) {
+	home, _ := config.Home()
+	for _, address := range databases(cfg) {
+		setting := func(parameter, variable, otherwise string) string {
+			for _, value := range []string{address.Query().Get(parameter), os.Getenv(variable), otherwise} {
+				if value != "" {
+					return value
+				}
+			}
+			return ""
+		}
+		password, _ := address.User.Password()
+		if setting("password", "PGPASSWORD", password) == "" {
+			files = append(files, secretFile{"the password of the database", setting("passfile", "PGPASSFILE", filepath.Join(home, ".pgpass"))})
+		}
+		if setting("service", "PGSERVICE", "") != "" {
+			files = append(files, secretFile{"the address of the database", setting("servicefile", "PGSERVICEFILE", filepath.Join(home, ".pg_service.conf"))})
+		}
+		files = append(files, secretFile{"the key of the database's client", setting("sslkey", "PGSSLKEY", "")})
+	}
+	return slices.DeleteFunc(files, func(f secretFile) bool {
+		_, err := os.Stat(f.path)
+		return err != nil
+	})
+}
+
+// hide adds to world what commands must not read: the folder of the hooks' socket, and the files with secrets
+// of cfg.
+//
+// Measured with Codex 0.169: while a command runs, it can read a file that replaces a hidden one, but nothing
+// that is put into a hidden folder. So the bridge's own folder of a configuration file is hidden with it.
+func hide(cfg *config.Config, world *policy.State) error {
+	folder, err := socketFolder(*world)
+	if err != nil {
+		return err
+	}
+	at, err := world.Paths.Canonical(folder)
+	if err != nil {
+		return fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
+	}
+	world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
+	for _, file := range secretFiles(cfg) {
+		at, err := world.Paths.Canonical(file.path)
+		if err != nil {
+			return fmt.Errorf("%v can't be hidden from commands: %w", file, err)
+		}
+		if folder := filepath.Dir(at); filepath.Base(folder) == "codex-bridge" {
+			at = folder
+		}
+		if !slices.Contains(world.Secrets, at) {
+			world.Secrets = append(world.Secrets, at)
+		}
+	}
+	world.Sensitive = append(world.Sensitive, world.Secrets...)
+	if runtime.GOOS == "windows" { // whether Codex's sandbox hides files there is not known
+		world.Hidden, world.Secrets = append(world.Hidden, world.Secrets...), nil
+	}
+	return nil
+}
+
+// governing returns the files and folders that the policy of cfg depends on. With the files of the database's
+// driver a command could lead the bridge to another database.
+func governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
+	places := guard.Governing(cfg, world)
+	for _, file := range databaseFiles(cfg) {
+		if at, err := world.Paths.Canonical(file.path); err == nil {
+			places = append(places, policy.SensitivePath{Name: "the file with " + file.holds, Path: at, Hint: "move the file, and name it in the address"})
+		}
+	}
+	return places
+}
