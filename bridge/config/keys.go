@@ -128,7 +128,7 @@ var specs = map[string]spec{
 	"hooks.events":            {doc: "Events with a hook."},
 	"hooks.events[]":          {enum: hookEvents},
 	"hooks.timeout":           {doc: "How long Codex waits for the hook.", minimum: ms, maximum: hour},
-	"hooks.on_failure":        {doc: "Decision if the hook can't reach the bridge, or a handler or the client fails.", enum: []string{"deny", "allow"}},
+	"hooks.on_failure":        {doc: "Decision if the hook can't reach the bridge, or a handler or the client fails, at pre_tool_use and permission_request. At the others the user gets a warning.", enum: []string{"deny", "allow"}},
 	"hooks.max_revisions":     {doc: "How often stop may ask for one more pass.", minimum: 1, maximum: 1000},
 	"hooks.handler":           {doc: "Your own commands for hook events."},
 	"hooks.handler[]":         {required: []string{"event", "command"}},

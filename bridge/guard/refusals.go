@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -84,6 +86,26 @@ func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string)
 	}
 	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn}, d)
 	g.warnThread(thread, "codex-bridge has interrupted the turn: "+reason+"; "+hint+".")
+}
+
+// FailedHandler tells the user, and the decision log, once for each turn and event, that the call or the turn
+// went on without the opinion of a handler or of the client. reason says which one failed, and how.
+func (g *Guard) FailedHandler(ctx context.Context, thread, turn, event, reason string) {
+	if !g.notices.add("handler " + thread + " " + turn + " " + event) {
+		return
+	}
+	g.warnThread(thread, "codex-bridge: "+reason+". It counts as without an opinion.")
+	if mode := g.policies(thread)[0].Mode(); mode != config.Off {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer cancel()
+		err := g.recorder.Append(ctx, store.Decision{
+			Time: time.Now(), Client: g.clientName(), Method: "hook/" + event, Thread: clip(thread), Turn: clip(turn),
+			Mode: string(mode), Verdict: string(policy.Pass), Rule: "hooks.handler", Reason: reason, CanWait: true,
+		})
+		if err != nil {
+			g.log.Error("a failed handler can't be written to the decision log", "error", err)
+		}
+	}
 }
 
 // checkFolder refuses a request that makes the model work in a folder in which Codex can't start the

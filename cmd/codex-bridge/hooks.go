@@ -50,7 +50,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, Failed: h.failed, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
 	o.Rules, o.Client = h.unattendedRules, noClient{}
@@ -85,6 +85,11 @@ func (noClient) Hook(context.Context, string, json.RawMessage) (json.RawMessage,
 }
 
 var errUnattended = errors.New("the client that began the turn has gone")
+
+// failed reports a failed handler or client that stopped nothing.
+func (h *hooks) failed(ctx context.Context, call *hook.Call, reason string) {
+	h.guard.FailedHandler(ctx, call.Thread(), call.TurnID, handlers.ClientName(call.Event), reason)
+}
 
 // setConfig applies a changed configuration: to answers at once, to installed hooks when the
 // next thread is opened.

@@ -129,7 +129,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 		}
 		switch {
 		case err != nil:
-			if v := c.failureVerdict(h, call, s, err); v.Decision != "" {
+			if v := c.failureVerdict(ctx, h, call, s, err); v.Decision != "" {
 				return v
 			}
 		case op.Decision == hook.Deny:
@@ -194,7 +194,7 @@ func (c *Chain) consult(ctx context.Context, h *config.Hooks, call *hook.Call, s
 	if err == nil {
 		return op, true
 	}
-	if v := c.failureVerdict(h, call, s, err); v.Decision != "" {
+	if v := c.failureVerdict(ctx, h, call, s, err); v.Decision != "" {
 		*last = v
 	}
 	return op, false
@@ -286,14 +286,18 @@ func (c *Chain) permitsAllow(ctx context.Context, call *hook.Call) (yes bool) {
 }
 
 // failureVerdict returns the verdict after a failed step: a denial, or no opinion if the
-// event does not decide or on_failure is "allow".
-func (c *Chain) failureVerdict(h *config.Hooks, call *hook.Call, s step, err error) verdict {
+// event does not decide or on_failure is "allow". Options.Failed hears of the latter.
+func (c *Chain) failureVerdict(ctx context.Context, h *config.Hooks, call *hook.Call, s step, err error) verdict {
 	c.log.Warn("hook", "event", call.Event, "by", s.name, "where", s.origin, "error", err)
-	var v verdict
 	if call.Event.Decides() && h.OnFailure != "allow" {
-		v.Answer = hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}
+		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}
 	}
-	return v
+	where := ""
+	if s.origin != "" {
+		where = " (" + s.origin + ")"
+	}
+	c.options.Failed(ctx, call, fmt.Sprintf("%s%s, which is asked at %s, failed: %s", s.name, where, call.Event, clip(problem.Text(err), maxReason)))
+	return verdict{}
 }
 
 // step is a handler, the client, policy or a person, consulted in turn.

@@ -168,7 +168,11 @@ func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 		"client says a list": {Client: clientWith(`[]`)},
 	} {
 		for _, event := range hook.Events {
+			var told []string
 			o.Hooks = hooks()
+			o.Failed = func(_ context.Context, call *hook.Call, reason string) {
+				told = append(told, string(call.Event)+" "+reason)
+			}
 			c := newChain(o)
 			if got := c.Answer(t.Context(), call(t, event, nil)); (got.Decision == hook.Deny) != event.Decides() || cmp.Equal(got, hook.Answer{}) == event.Decides() {
 				t.Errorf("%s, %s: %+v", name, event, got)
@@ -177,6 +181,13 @@ func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 			c.SetConfig(o.Hooks)
 			if got := c.Answer(t.Context(), call(t, event, nil)); !cmp.Equal(got, hook.Answer{}) {
 				t.Errorf("%s, %s, on_failure = allow: %+v", name, event, got)
+			}
+			want := 2
+			if event.Decides() {
+				want = 1 // a denial has a reason of its own
+			}
+			if len(told) != want || !strings.HasPrefix(told[0], string(event)+" the editor, which is asked at "+string(event)+", failed: ") {
+				t.Errorf("%s, %s: told %q", name, event, told)
 			}
 		}
 	}

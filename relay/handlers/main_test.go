@@ -115,6 +115,9 @@ func newChain(o handlers.Options) *handlers.Chain {
 	if o.Client == nil {
 		o.Client = deafClient{}
 	}
+	if o.Failed == nil {
+		o.Failed = func(context.Context, *hook.Call, string) {}
+	}
 	if o.Dir == nil {
 		o.Dir = func(string) string { return "" }
 	}

@@ -62,6 +62,23 @@ func TestUserReadsRefusedCalls(t *testing.T) {
 	known.closeAndWait()
 }
 
+// A handler that fails after a call stops nothing. The user reads that, and the decision log has it.
+func TestUserReadsFailedHandlers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy + "\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; exit 1\"]\n"})
+	c := w.openDeclining(proxyArgv...)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	mark := c.Mark()
+	c.runTurn(thread, "RUN: echo one && echo two")
+	if got := c.warningsSince(mark); len(got) != 1 || !strings.HasPrefix(got[0], thread+" codex-bridge: the hook handler ") || !strings.Contains(got[0], "which is asked at post_tool_use, failed: ") {
+		t.Errorf("the user reads %q", got)
+	}
+	c.closeAndWait()
+	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, `"hook/postToolUse"`) != 1 {
+		t.Errorf("the decision log has\n%s", log)
+	}
+}
+
 // The user of codex-acp reads in its chat why a patch was refused.
 func TestACPShowsRefusedCall(t *testing.T) {
 	t.Parallel()
