@@ -32,6 +32,7 @@ type execRun struct {
 	*execOptions
 	client *child.Client
 	turn   *follow.ExecTurn
+	out    *checkedWriter
 	never  bool // the policy allows the approval policy never
 	// notices are sentences for the user, one for each removed argument.
 	notices []string
@@ -58,8 +59,9 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 		return err
 	}
 	asJSON, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
-	r := &execRun{execOptions: options, notices: notices, never: judge.AcceptsApprovalName("never"), turn: follow.NewExecTurn(follow.ExecOptions{
-		Out: os.Stdout, Err: os.Stderr, JSON: asJSON, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
+	out := &checkedWriter{w: os.Stdout}
+	r := &execRun{execOptions: options, out: out, notices: notices, never: judge.AcceptsApprovalName("never"), turn: follow.NewExecTurn(follow.ExecOptions{
+		Out: out, Err: os.Stderr, JSON: asJSON, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
 	})}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -184,6 +186,9 @@ func (r *execRun) run(ctx context.Context) error {
 	}
 	if !r.turn.End() {
 		return exitError(exitFailed)
+	}
+	if err := r.out.failure(); err != nil {
+		return execError("the output can't be written: %s", systemError(err))
 	}
 	return exitError(0)
 }

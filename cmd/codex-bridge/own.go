@@ -147,9 +147,13 @@ func runOwn(args []string) int {
 	}
 	p := startWaiting(ctx.Selected().FullPath())
 	defer p.stop()
-	raw := p.writer(os.Stdout)
+	raw := &checkedWriter{w: p.writer(os.Stdout)}
 	out := &safeWriter{w: raw}
-	if err := errors.Join(runSelected(ctx, p.reader(os.Stdin), out, raw), out.flush()); err != nil {
+	err = errors.Join(runSelected(ctx, p.reader(os.Stdin), out, raw), out.flush())
+	if err == nil {
+		err = raw.failure()
+	}
+	if err != nil {
 		p.stop()
 		return report(err)
 	}

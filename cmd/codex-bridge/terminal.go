@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"io"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,6 +12,32 @@ import (
 
 // rawOutput is standard output without escapes: for a protocol, a page or colours.
 type rawOutput interface{ io.Writer }
+
+// checkedWriter remembers the first error of w: a command that prints while a turn runs goes on, and fails at
+// its end. Several goroutines may use it.
+type checkedWriter struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (c *checkedWriter) Write(text []byte) (int, error) {
+	n, err := c.w.Write(text)
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.err = cmp.Or(c.err, err)
+	}
+	return n, err
+}
+
+// failure returns the first error.
+func (c *checkedWriter) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
 
 // safeWriter escapes characters that act on a terminal or reorder text: control characters
 // (also C1), bidirectional controls and line separators. Clients and models choose much of what the

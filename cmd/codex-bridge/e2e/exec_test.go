@@ -284,6 +284,26 @@ func TestExecInterrupted(t *testing.T) {
 	}
 }
 
+// A reply that can't be written is a failure, as with Codex alone.
+func TestReplyIsNotLostInSilence(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = full.Close() }()
+	for _, args := range [][]string{{codexPath, "exec", "--skip-git-repo-check", "SAY: hi"}, {proxyPath, "exec", "SAY: hi"}, {proxyPath, "run", "--session", "s", "SAY: hi"}, {proxyPath, "run", "--session", "s", "--json", "SAY: hi"}} {
+		w := newWorld(t, options{codex: codexPath, config: execPolicy})
+		cmd := exec.CommandContext(deadline(t), args[0], args[1:]...)
+		cmd.Env, cmd.Dir, cmd.Stdout = w.env, w.workspace, full
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err == nil || !strings.Contains(strings.ToLower(stderr.String()), "no space left on device") {
+			t.Errorf("%q ends with %v\n%s", args, err, stderr.String())
+		}
+	}
+}
+
 // The policy holds for exec, whatever its flags say. Codex's own exec does all of it.
 func TestExecUnderPolicy(t *testing.T) {
 	t.Parallel()
