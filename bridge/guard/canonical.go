@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,7 +49,7 @@ func canonical(d disk, path string) (string, error) {
 	}
 	resolved, err := d.Resolve(path)
 	if resolved != path {
-		if _, err := walk(d, path); errors.Is(err, errInProc) {
+		if _, err := walk(d, path, nil); errors.Is(err, errInProc) {
 			return "", err
 		}
 	}
@@ -93,11 +94,44 @@ func canonical(d disk, path string) (string, error) {
 // the folder above the link's target, and a link whose target is missing leads to the place of its
 // target.
 func follow(d disk, path string) (string, error) {
-	at, err := walk(d, path)
+	at, err := walk(d, path, nil)
 	if err != nil {
 		return "", err
 	}
 	return canonical(d, at)
+}
+
+// readings returns the paths by which the kernel reaches a file: with each link on the way, the path in
+// which the link is the next name, and at last the canonical path. It reads ".." in both ways, that of
+// canonical and that of follow. After an error it also returns what it has found.
+func readings(d disk, path string) (found []string, err error) {
+	add := func(at string) {
+		if !slices.Contains(found, at) {
+			found = append(found, at)
+		}
+	}
+	resolvers := map[string]func(disk, string) (string, error){filepath.Clean(path): canonical}
+	if strings.Contains(path, "..") {
+		resolvers[path] = follow // a clean path has no "..", and both resolve it alike
+	}
+	for _, spelled := range slices.Sorted(maps.Keys(resolvers)) {
+		_, err := walk(d, spelled, func(link string, rest []string) error {
+			at, err := withStoredNames(d, link)
+			if err == nil {
+				add(filepath.Join(append([]string{at}, rest...)...))
+			}
+			return err
+		})
+		if err != nil {
+			return found, err
+		}
+		end, err := resolvers[spelled](d, spelled)
+		if err != nil {
+			return found, err
+		}
+		add(end)
+	}
+	return found, nil
 }
 
 const (
@@ -120,8 +154,9 @@ func tooLongError(path string, limit int) error {
 func isInProc(path string) bool { return strings.HasPrefix(path, "/proc/") }
 
 // walk returns the place to which the names of an absolute path lead, one by one, without its links.
-// The result is clean, and may not exist.
-func walk(d disk, path string) (string, error) {
+// The result is clean, and may not exist. visit gets each link, in a folder without links, and the names
+// behind it; it may be nil.
+func walk(d disk, path string, visit func(link string, rest []string) error) (string, error) {
 	switch {
 	case len(path) > 2*maxPath: // a folder, and a path in it
 		return "", tooLongError(path, 2*maxPath)
@@ -160,6 +195,13 @@ func walk(d disk, path string) (string, error) {
 			continue
 		}
 		links++
+		if visit != nil {
+			behind := slices.Clone(rest)
+			slices.Reverse(behind)
+			if err := visit(at, behind); err != nil {
+				return "", err
+			}
+		}
 		if filepath.IsAbs(target) {
 			at = filepath.VolumeName(target) + string(filepath.Separator)
 			target = target[len(at)-1:]

@@ -278,3 +278,6 @@ type canonicalOf struct{ guard.Disk }
 
 func (c canonicalOf) Canonical(path string) (string, error) { return guard.CanonicalOn(c.Disk, path) }
 func (c canonicalOf) Follow(path string) (string, error)    { return guard.FollowOn(c.Disk, path) }
+func (c canonicalOf) Readings(path string) ([]string, error) {
+	return guard.ReadingsOn(c.Disk, path)
+}

@@ -13,6 +13,7 @@ type diskAnswers struct {
 	missed bool // a question was neither known nor asked: the verification does not count
 
 	canonical, followed map[string]diskAnswer[string]
+	readings            map[string]diskAnswer[[]string]
 	roots               map[string]diskAnswer[[]string]
 	files               map[string]diskAnswer[bool]
 	policyFiles         map[string]diskAnswer[[]string]
@@ -75,6 +76,11 @@ func (d answeringDisk) Canonical(path string) (string, error) {
 // Follow implements policy.Paths.
 func (d answeringDisk) Follow(path string) (string, error) {
 	return answer(d.diskAnswers, &d.followed, path, func() (string, error) { return d.disk.Paths.Follow(path) })
+}
+
+// Readings implements policy.Paths.
+func (d answeringDisk) Readings(path string) ([]string, error) {
+	return answer(d.diskAnswers, &d.readings, path, func() ([]string, error) { return d.disk.Paths.Readings(path) })
 }
 
 // Roots implements policy.Repositories.

@@ -15,19 +15,21 @@ var ReasonOf = reasonOf
 // GitDir exports gitDir.
 var GitDir = gitDir
 
-// Disk exports disk, CanonicalOn canonical, and FollowOn follow.
+// Disk exports disk, CanonicalOn canonical, FollowOn follow, and ReadingsOn readings.
 type Disk = disk
 
 var (
 	CanonicalOn = canonical
 	FollowOn    = follow
+	ReadingsOn  = readings
 )
 
-// WindowsPath exports windowsPath. Canonical and Follow are those of this machine.
+// WindowsPath exports windowsPath. Canonical, Follow and Readings are those of this machine.
 var (
 	WindowsPath = windowsPath
 	Canonical   = filesystem{}.Canonical
 	Follow      = filesystem{}.Follow
+	Readings    = filesystem{}.Readings
 )
 
 // SystemDisk is the disk of this machine.

@@ -33,6 +33,11 @@ func (p *slowPaths) Canonical(path string) (string, error) {
 	return p.Paths.Canonical(path)
 }
 
+func (p *slowPaths) Readings(path string) ([]string, error) {
+	p.wait(path)
+	return p.Paths.Readings(path)
+}
+
 func (p *slowPaths) Follow(path string) (string, error) {
 	p.wait(path)
 	return p.Paths.Follow(path)

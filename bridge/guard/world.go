@@ -398,14 +398,18 @@ func isFile(path string) bool {
 // Canonical implements policy.Paths.
 func (filesystem) Canonical(path string) (string, error) { return resolveOnDisk(canonical, path) }
 
+// Follow implements policy.Paths.
 func (filesystem) Follow(path string) (string, error) { return resolveOnDisk(follow, path) }
 
+// Readings implements policy.Paths.
+func (filesystem) Readings(path string) ([]string, error) { return resolveOnDisk(readings, path) }
+
 // resolveOnDisk resolves a path on the disk of this machine.
-func resolveOnDisk(resolve func(disk, string) (string, error), path string) (string, error) {
+func resolveOnDisk[T any](resolve func(disk, string) (T, error), path string) (found T, err error) {
 	if runtime.GOOS == "windows" {
 		plain, err := windowsPath(path)
 		if err != nil {
-			return "", err
+			return found, err
 		}
 		path = plain
 	}

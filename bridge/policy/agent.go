@@ -69,9 +69,10 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
 func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
-	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	dirs := rules.Dirs{Home: st.Home}
 	dirs.Cwd, _ = st.canonical(u.Cwd)
 	dirs.Workspace = dirs.Cwd
+	dirs.Readings = func(path string) ([]string, error) { return st.readingsIn(dirs.Workspace, path) }
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
@@ -80,16 +81,7 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 		parts = append(parts, p.rulesAt(st).Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}
 	if len(u.Files) > 0 {
-		var changes []rules.Change
-		for _, path := range u.Files {
-			if at, err := st.canonical(path); err == nil {
-				path = at
-			} else {
-				path = ""
-			}
-			changes = append(changes, rules.Change{Path: path})
-		}
-		parts = append(parts, p.rulesAt(st).Files(changes, rules.Escalated, dirs))
+		parts = append(parts, p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
 	}
 	if unknown := u.Command != nil && *u.Command == "" && slices.Contains(u.Files, ""); unknown || parts == nil {
 		parts = append(parts, p.rulesAt(st).AgentTool(u.Tool))

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,5 +86,6 @@ func TestDecideAgent(t *testing.T) {
 
 type plainPaths struct{}
 
-func (plainPaths) Canonical(path string) (string, error) { return path, nil }
-func (plainPaths) Follow(path string) (string, error)    { return path, nil }
+func (plainPaths) Canonical(path string) (string, error)  { return path, nil }
+func (plainPaths) Follow(path string) (string, error)     { return path, nil }
+func (plainPaths) Readings(path string) ([]string, error) { return []string{filepath.Clean(path)}, nil }

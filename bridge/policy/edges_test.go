@@ -336,16 +336,24 @@ func TestOfferedResults(t *testing.T) {
 
 // TestPatchThatCodexAsksAbout checks that a patch of protected paths is denied if the bridge can't
 // ask, unless Codex asks. Codex asks about a whole patch that changes one file in .git, .codex or
-// .agents.
+// .agents at the top of the workspace, as the patch spells it, and not about one below.
 func TestPatchThatCodexAsksAbout(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation, cfg.ProtectedPaths = "ask", []string{".vscode"}
 	for files, want := range map[string]policy.Verdict{
-		".vscode/a":             policy.Deny,
-		".vscode/a sub/.git/b":  policy.Pass,
-		".vscode/a .agents/b":   policy.Pass,
-		".vscode/a sub/.gits/b": policy.Deny,
-		"sub/a":                 policy.Pass,
+		".vscode/a":            policy.Deny,
+		".vscode/a .git/b":     policy.Pass,
+		".vscode/a .agents/b":  policy.Pass,
+		".vscode/a sub/.git/b": policy.Deny,
+		".vscode/a .gits/b":    policy.Deny,
+		".git/b":               policy.Pass,
+		"sub/.git/b":           policy.Deny,
+		"sub/.codex/b":         policy.Deny,
+		"hooks/b":              policy.Deny, // a link to .git/hooks, which Codex does not see
+		"way/b":                policy.Deny,
+		"sub/a":                policy.Pass,
+		"in/a":                 policy.Pass,
+		"/srv/a":               policy.Pass, // Codex asks
 	} {
 		patch := "*** Begin Patch\n"
 		for file := range strings.FieldsSeq(files) {

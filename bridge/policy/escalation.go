@@ -81,34 +81,51 @@ func callLeaveReason(st State) leaveReason {
 // patchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
 // 0.169: it writes an accepted patch anywhere.
 func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) leaveReason {
-	paths := st.patchPaths(method, params)
+	paths := st.requestedFiles(method, params)
 	if len(paths) == 0 {
 		return leaveReason{ruleRoots, "its files are unknown"}
 	}
 	if st.Thread == nil {
 		return leaveReason{ruleRoots, "its thread's writable folders are unknown"}
 	}
-	limit := p.maxLevel
-	if own, ok := parseMode(st.Thread.Sandbox); ok {
-		limit = min(limit, own)
-	}
+	limit := p.patchLimit(st)
 	roots := p.allowed(st, st.Thread.Workspace)
 	for _, text := range paths {
-		path, err := st.canonical(text)
+		found, err := st.readings(text)
 		switch {
 		case text == "":
 			return leaveReason{ruleRoots, "what it changes is not known"}
 		case err != nil:
 			return leaveReason{ruleRoots, clip(text) + " can't be resolved: " + err.Error()}
-		case limit == readOnly:
-			return leaveReason{ruleSandbox, "to write " + path + " is more than read-only"}
-		case limit == workspaceWrite && !writableBelowAny(roots, path):
-			return leaveReason{ruleRoots, path + " is " + outsideReason(path)}
-		case st.overlapsSensitive(path):
-			return leaveReason{ruleSandbox, path + " is, or contains, a file of Codex or of the policy"}
-		case p.isProtected(roots, path):
-			return leaveReason{ruleProtected, path + " is in one of policy.protected_paths"}
 		}
+		for _, path := range found {
+			if at := p.fileLeaveReason(path, limit, roots, st); at.leaves() {
+				return at
+			}
+		}
+	}
+	return leaveReason{}
+}
+
+// patchLimit returns what a patch may write in the thread of st, which is not nil.
+func (p *Policy) patchLimit(st State) level {
+	if own, ok := parseMode(st.Thread.Sandbox); ok {
+		return min(p.maxLevel, own)
+	}
+	return p.maxLevel
+}
+
+// fileLeaveReason compares one reading of a path of a patch with the writable roots.
+func (p *Policy) fileLeaveReason(path string, limit level, roots []string, st State) leaveReason {
+	switch {
+	case limit == readOnly:
+		return leaveReason{ruleSandbox, "to write " + path + " is more than read-only"}
+	case limit == workspaceWrite && !writableBelowAny(roots, path):
+		return leaveReason{ruleRoots, path + " is " + outsideReason(path)}
+	case st.overlapsSensitive(path):
+		return leaveReason{ruleSandbox, path + " is, or contains, a file of Codex or of the policy"}
+	case p.isProtected(roots, path):
+		return leaveReason{ruleProtected, path + " is in one of policy.protected_paths"}
 	}
 	return leaveReason{}
 }

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -13,6 +14,9 @@ type examplePaths struct{}
 
 func (examplePaths) Canonical(path string) (string, error) { return path, nil }
 func (examplePaths) Follow(path string) (string, error)    { return path, nil }
+func (examplePaths) Readings(path string) ([]string, error) {
+	return []string{filepath.Clean(path)}, nil
+}
 
 // A thread that requests full access gets the policy's sandbox. A method that writes files outside
 // the sandbox is refused.

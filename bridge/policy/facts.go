@@ -87,21 +87,38 @@ type ThreadFacts struct {
 type pathAnswer struct {
 	Follow bool   `json:"follow,omitempty"` // of Paths.Follow
 	Path   string `json:"path"`
-	To     string `json:"to,omitempty"`    // "": Path itself
-	Err    string `json:"error,omitempty"` // it has no canonical form
-	Maybe  bool   `json:"maybe,omitempty"` // Err is a PathError
+	To     string `json:"to,omitempty"` // "": Path itself
+	// Readings is the answer of Paths.Readings; nil: the answer is of another method.
+	Readings []string `json:"readings,omitzero"`
+	Err      string   `json:"error,omitempty"` // it has no canonical form
+	Maybe    bool     `json:"maybe,omitempty"` // Err is a PathError
 }
 
+// isOf reports whether the answer is one of the method of another answer about the same path.
+func (a pathAnswer) isOf(other pathAnswer) bool {
+	return a.Path == other.Path && a.Follow == other.Follow && (a.Readings == nil) == (other.Readings == nil)
+}
+
+// result returns the answer of Paths.Canonical or Paths.Follow.
 func (a pathAnswer) result() (string, error) {
-	switch {
-	case a.Err != "" && a.Maybe:
-		return "", PathError(a.Err)
-	case a.Err != "":
-		return "", errors.New(a.Err)
-	case a.To == "":
+	if err := a.problem(); err != nil {
+		return "", err
+	}
+	if a.To == "" {
 		return a.Path, nil
 	}
 	return a.To, nil
+}
+
+// problem returns the error of the answer; nil if there was none.
+func (a pathAnswer) problem() error {
+	switch {
+	case a.Err != "" && a.Maybe:
+		return PathError(a.Err)
+	case a.Err != "":
+		return errors.New(a.Err)
+	}
+	return nil
 }
 
 // PathLog is Paths that remembers its answers, for Facts. It belongs to one decision.
@@ -114,31 +131,38 @@ type PathLog struct {
 // Canonical implements Paths.
 func (l *PathLog) Canonical(path string) (string, error) {
 	to, err := l.Paths.Canonical(path)
-	return to, l.add(pathAnswer{Path: path}, to, err)
+	l.add(pathAnswer{Path: path, To: to}, err)
+	return to, err
 }
 
 // Follow implements Paths.
 func (l *PathLog) Follow(path string) (string, error) {
 	to, err := l.Paths.Follow(path)
-	return to, l.add(pathAnswer{Follow: true, Path: path}, to, err)
+	l.add(pathAnswer{Follow: true, Path: path, To: to}, err)
+	return to, err
 }
 
-func (l *PathLog) add(a pathAnswer, to string, err error) error {
-	for _, known := range l.answers {
-		if known.Follow == a.Follow && known.Path == a.Path {
-			return err
-		}
+// Readings implements Paths.
+func (l *PathLog) Readings(path string) ([]string, error) {
+	found, err := l.Paths.Readings(path)
+	l.add(pathAnswer{Path: path, Readings: append([]string{}, found...)}, err)
+	return found, err
+}
+
+func (l *PathLog) add(a pathAnswer, err error) {
+	if slices.ContainsFunc(l.answers, a.isOf) {
+		return
 	}
 	if l.full = l.full || len(l.answers) == maxFactPaths; l.full {
-		return err
+		return
+	}
+	if a.To == a.Path {
+		a.To = ""
 	}
 	if err != nil {
 		a.Err, a.Maybe = err.Error(), errors.As(err, new(PathError))
-	} else if to != a.Path {
-		a.To = to
 	}
 	l.answers = append(l.answers, a)
-	return err
 }
 
 // CallFacts returns the facts of a decision of DecideTool with st, whose Paths is a PathLog.
@@ -160,7 +184,7 @@ func (p *Policy) CallFacts(t ToolCall, st State) Facts {
 			return Facts{ID: t.ID, Unknown: "its patch can't be reduced to the names of its files"}
 		}
 		f.Command = &heads
-		st.patchedPaths(text, t.Cwd)
+		st.fileChanges(st.workspace(), patchedFiles(text, t.Cwd))
 	default:
 		f.Server, _ = t.Input.Get("server").Text()
 	}
@@ -185,7 +209,7 @@ func patchHeads(patch string) string {
 // probePaths resolves the files to which a command's redirections write, since another policy may
 // have rules with paths.
 func probePaths(t ToolCall, text string, st State) {
-	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
+	dirs := rules.Dirs{Home: st.Home, Readings: st.readings}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
@@ -241,7 +265,7 @@ func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
 	if err != nil {
 		return Facts{ID: id, Unknown: "it can't be written in JSON"}
 	}
-	st.canonicalPatchPaths(method, params)
+	st.fileChanges(st.workspace(), st.requestedFiles(method, params))
 	if cwd, ok := params.Get("cwd").Text(); ok {
 		_, _ = st.canonical(cwd)
 	}
@@ -315,6 +339,7 @@ func (f *Facts) touchedPaths() (all []string) {
 	}
 	for _, a := range f.Paths {
 		add(a.Path, a.To)
+		add(a.Readings...)
 	}
 	return all
 }
@@ -340,12 +365,16 @@ func DecodeFacts(text []byte) (*Facts, error) {
 	return f, nil
 }
 
-// Patched returns the resolved paths of the files that a patch changes. An empty path is unknown.
-func (f *Facts) Patched() []string {
-	if f.Tool == nil || f.Tool.Command == nil {
+// Patched returns all readings of the files that a patch changes. An empty path is unknown.
+func (f *Facts) Patched() (paths []string) {
+	if f.Tool == nil || f.Tool.Command == nil || f.Thread == nil {
 		return nil
 	}
-	return State{Paths: &replayedPaths{answers: f.Paths}}.patchedPaths(*f.Tool.Command, f.Tool.Cwd)
+	st := State{Home: f.Home, Paths: &replayedPaths{answers: f.Paths}}
+	for _, change := range st.fileChanges(f.Thread.Workspace, patchedFiles(*f.Tool.Command, f.Tool.Cwd)) {
+		paths = append(paths, change.Path)
+	}
+	return paths
 }
 
 // Summary returns the call or the request as a person reads it.

@@ -121,10 +121,9 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 		return Decision{Ask: true, AskReason: leavesMark + "the thread has no sandbox", LeavesSandbox: true}
 	case line.leaves():
 		return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
-	case t.Name == "apply_patch":
-		text, _ := t.Input.Get("command").Text()
-		st.Files = st.patchedPaths(text, t.Cwd)
-		if at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() {
+	case t.Name == "apply_patch" || t.appliesPatch():
+		st.Files = t.changedFiles()
+		if at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() && (t.Name == "apply_patch" || p.isUnasked(st)) {
 			return Decision{Ask: true, AskReason: at.marked(), LeavesSandbox: true}
 		}
 	}

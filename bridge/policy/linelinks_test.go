@@ -21,6 +21,16 @@ func (d dangling) Canonical(p string) (string, error) {
 	return d.links.Canonical(p)
 }
 
+func (d dangling) Readings(p string) ([]string, error) {
+	if p == d.missing {
+		return []string{p}, errors.New("the target of the link is missing")
+	}
+	if p == "/code/proj/any" {
+		return nil, policy.PathError("it depends on the process")
+	}
+	return d.links.Readings(p)
+}
+
 // Follow fails for /code/proj/any, which leads each process elsewhere.
 func (d dangling) Follow(p string) (string, error) {
 	if p == "/code/proj/any" {

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"codex-bridge.example/bridge/rules"
-	"codex-bridge.example/rpc"
 )
 
 const (
@@ -89,8 +88,7 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 	return at, err
 }
 
-// targets returns the files to which the path of a file may lead. A program may remove a name
-// before ".."; the kernel follows it if it is a link. Of a computed path only the folder before the
+// targets returns the files to which the path of a file may lead, by each of its readings. Of a computed path only the folder before the
 // first unknown part is resolved. A path that can't be opened leads nowhere. The error is a PathError:
 // the path may lead to any file.
 func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
@@ -107,14 +105,14 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 		return nil, PathError("it is too long")
 	}
 	var unknown PathError
-	at, err := st.canonical(filepath.Clean(path))
-	switch {
-	case err == nil:
+	found, err := st.readings(path)
+	for _, at := range found {
 		targets = append(targets, filepath.Join(at, rest))
+	}
+	switch {
 	case errors.As(err, &unknown):
 		return nil, unknown
-	}
-	if err != nil || strings.Contains(path, "..") {
+	case err != nil:
 		followed, err := st.follow(path)
 		switch {
 		case err == nil:
@@ -129,25 +127,31 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 // linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,
 // in any folder that Codex could read from the command.
 func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
-	places, ok := st.patchPlaces(command, cwd)
+	places, ok := patchPlaces(command, cwd)
 	if !ok {
 		return leaveReason{ruleProtected, "the bridge can't find out the folder of the patch"}
 	}
-	for _, at := range places {
-		if p.changesProtected(at, false, roots, st) {
-			return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+	for _, name := range places {
+		found, err := st.readings(name)
+		if err != nil {
+			found = append(found, name)
+		}
+		for _, at := range found {
+			if p.changesProtected(at, false, roots, st) {
+				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+			}
 		}
 	}
 	return leaveReason{}
 }
 
-// patchPlaces returns the canonical paths of a patch in a shell command, in any folder that Codex
+// patchPlaces returns the absolute names of the files of a patch in a shell command, in any folder that Codex
 // could read from the command. It returns false if there are too many.
 //
 // Measured with Codex 0.169: its parser finds cd where a shell does not, or another folder. A
 // vertical tab or a continued line may be between cd and its word; of "sub$(true)" it reads sub;
 // assignments may precede a command.
-func (st State) patchPlaces(command, cwd string) (places []string, ok bool) {
+func patchPlaces(command, cwd string) (places []string, ok bool) {
 	head := command[:max(strings.LastIndex(command, "*** Begin Patch"), 0)]
 	if !rules.AppliesPatch(command) || !strings.Contains(head, "cd") {
 		return nil, true
@@ -159,10 +163,7 @@ func (st State) patchPlaces(command, cwd string) (places []string, ok bool) {
 	}
 	for _, file := range files {
 		for _, folder := range words {
-			if !filepath.IsAbs(folder) {
-				folder = filepath.Join(cwd, folder)
-			}
-			places = append(places, st.canonicalIn(file, folder))
+			places = append(places, nameIn(nameIn(cwd, folder), file))
 		}
 	}
 	return places, true
@@ -203,69 +204,10 @@ func patchFolder(command, cwd string) string {
 		return cwd
 	}
 	folder := m[1] + m[2] + m[3]
-	if filepath.IsAbs(folder) {
-		return folder
-	}
-	return filepath.Join(cwd, folder)
+	return nameIn(cwd, folder)
 }
 
 var patchCd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`) })
-
-// codexAsksAbout reports whether Codex asks about a change of path as about one outside its
-// sandbox. Measured with Codex 0.169: it does so for these three folders.
-func codexAsksAbout(path string) bool {
-	for name := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
-		if slices.Contains(governingFolders, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// patchedPaths returns the canonical paths of a patch; one empty path if it names none.
-func (st State) patchedPaths(patch, cwd string) []string {
-	var paths []string
-	for _, path := range rules.PatchedFiles(patch) {
-		paths = append(paths, st.canonicalIn(path, cwd))
-	}
-	if len(paths) == 0 {
-		return []string{""}
-	}
-	return paths
-}
-
-// patchPaths returns the paths of a patch in a request of Codex; empty if unknown.
-func (st State) patchPaths(method string, params rpc.Value) []string {
-	if method != "applyPatchApproval" {
-		return st.Files
-	}
-	var paths []string
-	for path, change := range params.Get("fileChanges").Members() {
-		paths = append(paths, path)
-		if to := change.Get("move_path"); !isUnset(to) {
-			text, _ := to.Text()
-			paths = append(paths, text)
-		}
-	}
-	return paths
-}
-
-// canonicalPatchPaths returns the canonical paths of a patch in a request of Codex. A path without
-// a canonical form stays unchanged: no rule allows it, and every deny rule may match it.
-func (st State) canonicalPatchPaths(method string, params rpc.Value) []string {
-	paths := st.patchPaths(method, params)
-	if len(paths) == 0 {
-		return []string{""} // unknown
-	}
-	out := make([]string, len(paths))
-	for i, path := range paths {
-		out[i] = path
-		if at, err := st.canonical(path); err == nil {
-			out[i] = at
-		}
-	}
-	return out
-}
 
 // redirectedFolder returns a writable folder of the thread whose path now leads elsewhere by a
 // link; "" if there is none.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -8,8 +9,9 @@ import (
 // straight is a file system without links.
 type straight struct{}
 
-func (straight) Canonical(path string) (string, error) { return path, nil }
-func (straight) Follow(path string) (string, error)    { return path, nil }
+func (straight) Canonical(path string) (string, error)  { return path, nil }
+func (straight) Follow(path string) (string, error)     { return path, nil }
+func (straight) Readings(path string) ([]string, error) { return []string{filepath.Clean(path)}, nil }
 
 // A line's folders are followed until their paths need more work than the bound. A path that no
 // program can open needs none.

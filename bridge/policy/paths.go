@@ -21,6 +21,11 @@ type Paths interface {
 	// link is the folder above the link's target, and a link whose target is missing leads to the
 	// place of its target.
 	Follow(path string) (string, error)
+	// Readings returns the paths by which the kernel reaches a file: with each link on the way, the
+	// path in which the link is the next name, then the canonical path, and also Follow's if path has
+	// "..". Without a link it is only the canonical path. After an error it also returns what it has
+	// found.
+	Readings(path string) ([]string, error)
 }
 
 // isInPath reports whether path is, or is in, a program or a folder of PATH.
@@ -161,39 +166,38 @@ func (st State) canonical(path string) (string, error) {
 func (st State) follow(path string) (string, error) { return st.resolve(path, Paths.Follow) }
 
 func (st State) resolve(path string, by func(Paths, string) (string, error)) (string, error) {
-	switch {
-	case st.Paths == nil:
-		return "", PathError("the bridge has no access to the file system")
-	case !filepath.IsAbs(path):
-		return "", PathError("it is not an absolute path")
-	case strings.ContainsRune(path, 0):
-		return "", PathError("it is not a path")
+	if err := st.checkPath(path); err != nil {
+		return "", err
 	}
 	out, err := by(st.Paths, path)
 	if err != nil {
 		return "", err
 	}
-	if !filepath.IsAbs(out) || !utf8.ValidString(out) {
-		// JSON would change such a name, and it would name another folder.
-		return "", PathError("its name can't be written in JSON")
+	if !isPlain(out) {
+		return "", errNotPlain
 	}
 	return filepath.Clean(out), nil
 }
 
-// canonicalIn returns the canonical path of a file that is relative to cwd. Without a canonical
-// path it returns the joined path. An empty name stands for any file, and stays empty.
-func (st State) canonicalIn(path, cwd string) string {
-	if path == "" {
-		return ""
+// checkPath returns an error for a path that can't be resolved.
+func (st State) checkPath(path string) error {
+	switch {
+	case st.Paths == nil:
+		return PathError("the bridge has no access to the file system")
+	case !filepath.IsAbs(path):
+		return PathError("it is not an absolute path")
+	case strings.ContainsRune(path, 0):
+		return PathError("it is not a path")
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(cwd, path)
-	}
-	if at, err := st.canonical(path); err == nil {
-		return at
-	}
-	return path
+	return nil
 }
+
+// errNotPlain is the error for a resolved path that is not plain.
+const errNotPlain = PathError("its name can't be written in JSON")
+
+// isPlain reports whether a resolved path can be written in JSON. Otherwise JSON would change the name, and
+// it would name another folder.
+func isPlain(path string) bool { return filepath.IsAbs(path) && utf8.ValidString(path) }
 
 // ResolveCwd returns the canonical path of a cwd as Codex reads it. Measured with Codex 0.169: a
 // relative cwd starts at Codex's start folder, "" is that folder, and ~ is the home folder.

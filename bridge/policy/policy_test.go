@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -229,8 +230,9 @@ const bareTurn = `{"method":"turn/start","id":7,"params":{"threadId":"T","input"
 // there is a file system without links.
 type there struct{}
 
-func (there) Canonical(path string) (string, error) { return path, nil }
-func (there) Follow(path string) (string, error)    { return path, nil }
+func (there) Canonical(path string) (string, error)  { return path, nil }
+func (there) Follow(path string) (string, error)     { return path, nil }
+func (there) Readings(path string) ([]string, error) { return []string{filepath.Clean(path)}, nil }
 
 func TestAllocations(t *testing.T) {
 	p, st, m := compile(t, contract()), state(), message(t, bareTurn)

@@ -336,8 +336,9 @@ func TestUsableWorkspaces(t *testing.T) {
 
 type oddPaths string
 
-func (o oddPaths) Canonical(string) (string, error) { return string(o), nil }
-func (o oddPaths) Follow(string) (string, error)    { return string(o), nil }
+func (o oddPaths) Canonical(string) (string, error)  { return string(o), nil }
+func (o oddPaths) Follow(string) (string, error)     { return string(o), nil }
+func (o oddPaths) Readings(string) ([]string, error) { return []string{string(o)}, nil }
 
 // TestOddPaths checks that a relative path, or one that JSON can't express, has no canonical form.
 func TestOddPaths(t *testing.T) {

@@ -293,11 +293,26 @@ func (r *replayedPaths) Canonical(path string) (string, error) { return r.find(p
 // Follow implements Paths.
 func (r *replayedPaths) Follow(path string) (string, error) { return r.find(path, true) }
 
+// Readings implements Paths.
+func (r *replayedPaths) Readings(path string) ([]string, error) {
+	if a := r.answer(pathAnswer{Path: path, Readings: []string{}}); a != nil {
+		return a.Readings, a.problem()
+	}
+	r.missing = path
+	return nil, PathError("it was not resolved")
+}
+
+// answer returns the recorded answer of the same method about the same path; nil if there is none.
+func (r *replayedPaths) answer(to pathAnswer) *pathAnswer {
+	if i := slices.IndexFunc(r.answers, to.isOf); i >= 0 {
+		return &r.answers[i]
+	}
+	return nil
+}
+
 func (r *replayedPaths) find(path string, follow bool) (string, error) {
-	for i := range r.answers {
-		if a := &r.answers[i]; a.Path == path && a.Follow == follow {
-			return a.result()
-		}
+	if a := r.answer(pathAnswer{Path: path, Follow: follow}); a != nil {
+		return a.result()
 	}
 	if !follow && slices.Contains(r.roots, path) {
 		r.assumed = true

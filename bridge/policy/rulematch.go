@@ -86,11 +86,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 	case "execCommandApproval":
 		return p.matchArgv(params.Get("command"), reach, dirs, st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
-		var changes []rules.Change
-		for _, path := range st.canonicalPatchPaths(method, params) {
-			changes = append(changes, rules.Change{Path: path})
-		}
-		return p.rulesAt(st).Files(changes, reach, dirs)
+		return p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, st.requestedFiles(method, params)), reach, dirs)
 	case "mcpServer/elicitation/request":
 		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
 			break // the server itself asks
@@ -123,7 +119,7 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs,
 
 // ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home, Resolve: st.canonical, Lines: st.lines}
+	d := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}

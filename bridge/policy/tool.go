@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/rules"
@@ -118,17 +117,23 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 	case !rules.AppliesPatch(text):
 		return leaveReason{}
 	}
-	if t.Name == "Bash" {
-		places, _ := st.patchPlaces(text, t.Cwd) // lineLeaveReason has refused too many
-		st.Files = append(st.patchedPaths(text, patchFolder(text, t.Cwd)), places...)
-	} else {
-		st.Files = st.patchedPaths(text, t.Cwd)
-	}
+	st.Files = t.changedFiles()
 	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
-	if !asks || at.rule == ruleProtected && !p.canAsk(t, st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
+	if !asks || at.leaves() && !p.canAsk(t, st.Thread) && p.isUnasked(st) {
 		return at
 	}
 	return leaveReason{}
+}
+
+// changedFiles returns the absolute names of the files that a call changes by a patch. Those of a shell
+// command are in any folder that Codex could read from it.
+func (t ToolCall) changedFiles() []string {
+	text, _ := t.Input.Get("command").Text()
+	if t.Name != "Bash" {
+		return patchedFiles(text, t.Cwd)
+	}
+	places, _ := patchPlaces(text, t.Cwd) // lineLeaveReason has refused too many
+	return append(patchedFiles(text, patchFolder(text, t.Cwd)), places...)
 }
 
 // canAsk reports whether a person can be asked about a call, by Codex or by the bridge.
@@ -158,7 +163,7 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 
 // matchToolAt returns the rule for a call inside or outside the sandbox.
 func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
-	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical, Lines: st.lines}
+	dirs := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}
@@ -171,11 +176,7 @@ func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) 
 	case t.Name == "Bash":
 		return p.rulesAt(st).Shell(unreadableLine, "", escalation, dirs)
 	case t.Name == "apply_patch":
-		var changes []rules.Change
-		for _, path := range st.patchedPaths(text, t.Cwd) {
-			changes = append(changes, rules.Change{Path: path})
-		}
-		return p.rulesAt(st).Files(changes, escalation, dirs)
+		return p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, patchedFiles(text, t.Cwd)), escalation, dirs)
 	}
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
 		server, tool, _ := strings.Cut(rest, "__")

@@ -17,6 +17,15 @@ import (
 type links map[string]string
 
 func (l links) Canonical(p string) (string, error) {
+	found, err := l.Readings(p)
+	if err != nil {
+		return "", err
+	}
+	return found[len(found)-1], nil
+}
+
+// Readings has each path in which the next name is a link, and the canonical path.
+func (l links) Readings(p string) (found []string, err error) {
 	rest := strings.Split(p, "/")
 	at := "/"
 	for hops := 0; len(rest) > 0; {
@@ -36,14 +45,15 @@ func (l links) Canonical(p string) (string, error) {
 			continue
 		}
 		if hops++; hops > 20 {
-			return "", errors.New("too many links")
+			return found, errors.New("too many links")
 		}
+		found = append(found, path.Join(append([]string{next}, rest...)...))
 		if path.IsAbs(to) {
 			at = "/"
 		}
 		rest = append(strings.Split(to, "/"), rest...)
 	}
-	return at, nil
+	return append(found, at), nil
 }
 
 // Follow is Canonical, which reads a path name by name.

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the decisions into testdata/rules; read the diff")
 
-var dirs = rules.Dirs{Workspace: "/code/proj", Home: "/home/ada", Cwd: "/code/proj", Resolve: func(path string) (string, error) { return filepath.Clean(path), nil }}
+var dirs = rules.Dirs{Workspace: "/code/proj", Home: "/home/ada", Cwd: "/code/proj", Readings: func(path string) ([]string, error) { return []string{filepath.Clean(path)}, nil }}
 
 // TestCases runs testdata/rules. A file has configurations (managed, user, workspace) and cases. A
 // case is a question and its answer on two lines:

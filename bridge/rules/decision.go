@@ -49,9 +49,9 @@ type Dirs struct {
 	Cwd       string // where the command runs; relative paths of a line start here
 	// Roots are other folders in which allow rules for commands apply.
 	Roots []string
-	// Resolve returns the canonical form of an absolute path. If it is nil, no rule allows the file
-	// of a redirection.
-	Resolve func(path string) (string, error)
+	// Readings returns the paths by which a file is reached by an absolute path, with the links on the
+	// way and without. If it is nil, no rule allows the file of a redirection.
+	Readings func(path string) ([]string, error)
 	// Lines keeps the line that was read last, for further questions about it; nil: nothing is kept.
 	Lines *LineCache
 	// Follow resolves an absolute path as the kernel does: name by name, so that ".." behind a link

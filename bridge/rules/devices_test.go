@@ -14,11 +14,11 @@ import (
 func TestWritesBelowProc(t *testing.T) {
 	s := compile(t, []config.Rule{{Path: "/w/secret/f", Decision: "deny"}})
 	dirs := dirsOfW
-	dirs.Resolve = func(path string) (string, error) {
+	dirs.Readings = func(path string) ([]string, error) {
 		if strings.HasPrefix(path, "/proc/self/") || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/dev/std") {
-			return "", errors.New("not a path of this process")
+			return nil, errors.New("not a path of this process")
 		}
-		return path, nil
+		return []string{path}, nil
 	}
 	for line, want := range map[string]rules.Decision{
 		"echo x > /proc/self/cwd/secret/f":                  rules.Deny,

@@ -77,16 +77,20 @@ func TestRedirectsOfAllowed(t *testing.T) {
 		{Command: "cat **", Decision: "allow"}, {Command: "cat **", Decision: "allow", Escalated: true}, {Command: "cd **", Decision: "allow"},
 		{Path: "/w/.env", Decision: "deny"}, {Path: "/w/**", Decision: "allow"}, {Path: "/w/**", Decision: "allow", Escalated: true},
 	})
-	links := rules.Dirs{Workspace: "/w", Cwd: "/w/sub", Resolve: func(path string) (string, error) {
+	links := rules.Dirs{Workspace: "/w", Cwd: "/w/sub", Readings: func(path string) ([]string, error) {
 		switch path {
 		case "/w/sub/link":
-			return "/etc/passwd", nil
+			return []string{path, "/etc/passwd"}, nil
 		case "/w/sub/gone":
-			return "", errors.New("gone")
+			return []string{path}, errors.New("gone")
 		case "/w/sub/env":
-			return "/w/.env", nil
+			return []string{path, "/w/.env"}, nil
+		case "/w/sub/chain": // its link leads to a link
+			return []string{path, "/w/.env", "/w/plain"}, nil
+		case "/w/sub/round":
+			return []string{path, "/etc/round", "/w/plain"}, nil
 		}
-		return path, nil
+		return []string{path}, nil
 	}}
 	for line, want := range map[string]rules.Decision{
 		"cat a > b":              rules.Allow,
@@ -96,6 +100,8 @@ func TestRedirectsOfAllowed(t *testing.T) {
 		"cat a > link":           rules.None,
 		"cat a > gone":           rules.Deny, // the link can't be resolved
 		"cat a > env":            rules.Deny,
+		"cat a > chain":          rules.Deny,
+		"cat a > round":          rules.None,
 		"cat a > /etc/b":         rules.None,
 		"cat a > ../.env":        rules.Deny,
 		"cat < /w/.env":          rules.None,

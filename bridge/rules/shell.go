@@ -111,7 +111,7 @@ func (s *Set) decideLine(l *line, e Escalation, dirs Dirs) Match {
 // matchAccess returns the rule that allows the file of a redirection. Outside the sandbox no rule
 // does, because a link could replace the file.
 func (s *Set) matchAccess(l *line, w fileAccess, e Escalation, dirs Dirs) Match {
-	if e != Sandboxed || w.target.kind != known || hasParent(w.target.text) || dirs.Resolve == nil {
+	if e != Sandboxed || w.target.kind != known || hasParent(w.target.text) || dirs.Readings == nil {
 		return Match{}
 	}
 	file := w.target.text
@@ -121,11 +121,15 @@ func (s *Set) matchAccess(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 		}
 		file = filepath.Join(dirs.Cwd, file)
 	}
-	file, err := dirs.Resolve(file)
+	found, err := dirs.Readings(file)
 	if err != nil {
 		return Match{}
 	}
-	return s.Files([]Change{{Path: file}}, e, dirs)
+	changes := make([]Change, len(found))
+	for i := range found {
+		changes[i].Path = found[i]
+	}
+	return s.Files(changes, e, dirs)
 }
 
 // verdict is the decision on a command and the commands that it runs.
@@ -276,8 +280,8 @@ func hasParentBehindName(file string) bool {
 	return false
 }
 
-// decideWrite decides a redirection or a patch by the path rules, with the path as written and with
-// its links resolved. The target is known only if it is literal and its folder is known.
+// decideWrite decides a redirection or a patch by the path rules, with the path as written and by each
+// of its readings. The target is known only if it is literal and its folder is known.
 func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match {
 	target, isKnown, last := "", true, ""
 	switch t := w.target; {
@@ -299,19 +303,19 @@ func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 	if isInputName(last) {
 		last = "" // in /proc, it may lead to a file with any name
 	}
-	resolved := ""
+	var found []string
 	if isKnown {
 		spelled := target
 		target = path.Clean(filepath.ToSlash(target))
-		resolved = target
 		switch {
 		case l.isOtherFile(target):
 			isKnown = false
 		case outputs[target] && w.target.kind == known:
 			return Match{}
-		case dirs.Resolve != nil && !isOutput(target): // an output of the bridge is another one
-			at, err := dirs.Resolve(spelled)
-			resolved, isKnown = filepath.ToSlash(at), err == nil
+		case dirs.Readings != nil && !isOutput(target): // an output of the bridge is another one
+			var err error
+			found, err = dirs.Readings(spelled)
+			isKnown = err == nil
 		}
 	}
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
@@ -321,11 +325,11 @@ func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match 
 		if !isKnown {
 			return r.path.mayEndWith(last)
 		}
-		found := r.path.match(target, dirs)
-		if resolved != target {
-			found = max(found, r.path.match(resolved, dirs))
+		matches := r.path.match(target, dirs)
+		for _, at := range found {
+			matches = max(matches, r.path.match(filepath.ToSlash(at), dirs))
 		}
-		return min(found, possibleMatch)
+		return min(matches, possibleMatch)
 	})
 	if m.Decision != None {
 		m.Part = w.text

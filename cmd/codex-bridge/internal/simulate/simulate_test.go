@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,8 +27,9 @@ var today = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 // plainDisk has no links.
 type plainDisk struct{}
 
-func (plainDisk) Canonical(path string) (string, error) { return path, nil }
-func (plainDisk) Follow(path string) (string, error)    { return path, nil }
+func (plainDisk) Canonical(path string) (string, error)  { return path, nil }
+func (plainDisk) Follow(path string) (string, error)     { return path, nil }
+func (plainDisk) Readings(path string) ([]string, error) { return []string{filepath.Clean(path)}, nil }
 
 type tester interface {
 	Helper()

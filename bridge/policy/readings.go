@@ -1,0 +1,148 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
+)
+
+// readings returns the paths by which a file is judged: Paths.Readings, without other names of the
+// workspace and of the home folder. The strictest of them counts: whoever may change a link may not thereby
+// reach what the rules, policy.protected_paths or the roots keep.
+//
+// Measured with Codex 0.169: a patch that adds or updates a file writes through a link; one that deletes or
+// moves it removes the link itself.
+func (st State) readings(path string) ([]string, error) {
+	return st.readingsIn(st.workspace(), path)
+}
+
+// workspace returns the workspace of the thread; "" if there is none.
+func (st State) workspace() string {
+	if st.Thread == nil {
+		return ""
+	}
+	return st.Thread.Workspace
+}
+
+// readingsIn is readings for a workspace without a thread.
+func (st State) readingsIn(workspace, path string) ([]string, error) {
+	if err := st.checkPath(path); err != nil {
+		return nil, err
+	}
+	found, err := st.Paths.Readings(path)
+	out := make([]string, 0, len(found))
+	for _, at := range found {
+		if !isPlain(at) {
+			return nil, errNotPlain
+		}
+		if at = filepath.Clean(at); len(found) > 1 {
+			at = st.renamed(workspace, at)
+		}
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out, err
+}
+
+// renamed returns a path that starts with another name of the workspace or the home folder, with their
+// canonical name. Thereby a link above the workspace, such as /tmp on macOS, is no reading. A name in a
+// governing folder stays.
+func (st State) renamed(workspace, path string) string {
+	if workspace != "" && Within(workspace, path) || st.Home != "" && Within(st.Home, path) || isGoverning(path) {
+		return path
+	}
+	for i := range path {
+		if i == 0 || path[i] != filepath.Separator {
+			continue
+		}
+		if at, err := st.canonical(path[:i]); err == nil && (at == workspace || at == st.Home) {
+			return filepath.Join(at, path[i:])
+		}
+	}
+	return path
+}
+
+// fileChanges returns the changes of files for the rules: one for each reading of each name. A name that
+// can't be resolved, and a patch without names, also stand for any file: no rule allows it, and every deny
+// rule may match it.
+func (st State) fileChanges(workspace string, names []string) (changes []rules.Change) {
+	for _, name := range names {
+		found, err := st.readingsIn(workspace, name)
+		for _, path := range found {
+			changes = append(changes, rules.Change{Path: path})
+		}
+		if err != nil {
+			changes = append(changes, rules.Change{})
+		}
+	}
+	if changes == nil {
+		return []rules.Change{{}}
+	}
+	return changes
+}
+
+// patchedFiles returns the absolute names of the files of a patch, as it spells them. An empty name stands
+// for any file; so does a patch without names.
+func patchedFiles(patch, cwd string) (names []string) {
+	for _, name := range rules.PatchedFiles(patch) {
+		names = append(names, nameIn(cwd, name))
+	}
+	if names == nil {
+		return []string{""}
+	}
+	return names
+}
+
+// nameIn returns the absolute name of a file that is relative to a folder. It is not cleaned: a name before
+// ".." may be a link. An empty name stays empty.
+func nameIn(folder, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return folder + string(filepath.Separator) + name
+}
+
+// requestedFiles returns the absolute names of the files of a patch in a request of Codex; empty if they are
+// unknown.
+func (st State) requestedFiles(method string, params rpc.Value) []string {
+	if method != "applyPatchApproval" {
+		return st.Files
+	}
+	var names []string
+	for path, change := range params.Get("fileChanges").Members() {
+		names = append(names, path)
+		if to := change.Get("move_path"); !isUnset(to) {
+			text, _ := to.Text()
+			names = append(names, text)
+		}
+	}
+	return names
+}
+
+// isUnasked reports whether a patch of st.Files changes a file that must not be changed without a question,
+// and Codex would neither ask nor have its sandbox refuse the change.
+//
+// Measured with Codex 0.169: it asks about a path with a governing folder at the top of the workspace, as
+// the patch spells it, and not about one below.
+func (p *Policy) isUnasked(st State) bool {
+	if st.Thread == nil {
+		return false
+	}
+	for _, name := range st.Files {
+		below, isBelow := strings.CutPrefix(filepath.Clean(name), st.workspace()+string(filepath.Separator))
+		if first, _, _ := strings.Cut(below, string(filepath.Separator)); isBelow && slices.Contains(governingFolders, first) {
+			return false
+		}
+	}
+	roots := p.allowed(st, st.workspace())
+	return slices.ContainsFunc(st.Files, func(name string) bool {
+		found, err := st.readings(name)
+		return err != nil || slices.ContainsFunc(found, func(path string) bool {
+			return withinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).leaves()
+		})
+	})
+}
