@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -340,20 +341,24 @@ func TestOfferedResults(t *testing.T) {
 func TestPatchThatCodexAsksAbout(t *testing.T) {
 	cfg := contract()
 	cfg.Escalation, cfg.ProtectedPaths = "ask", []string{".vscode"}
+	paths := maps.Clone(disk)
+	paths["/code/proj/.codex-bridge.toml"] = "sub/policy.toml"
 	for files, want := range map[string]policy.Verdict{
-		".vscode/a":            policy.Deny,
-		".vscode/a .git/b":     policy.Pass,
-		".vscode/a .agents/b":  policy.Pass,
-		".vscode/a sub/.git/b": policy.Deny,
-		".vscode/a .gits/b":    policy.Deny,
-		".git/b":               policy.Pass,
-		"sub/.git/b":           policy.Deny,
-		"sub/.codex/b":         policy.Deny,
-		"hooks/b":              policy.Deny, // a link to .git/hooks, which Codex does not see
-		"way/b":                policy.Deny,
-		"sub/a":                policy.Pass,
-		"in/a":                 policy.Pass,
-		"/srv/a":               policy.Pass, // Codex asks
+		".vscode/a":              policy.Deny,
+		".vscode/a .git/b":       policy.Pass,
+		".vscode/a .agents/b":    policy.Pass,
+		".vscode/a sub/.git/b":   policy.Deny,
+		".vscode/a .gits/b":      policy.Deny,
+		".git/b":                 policy.Pass,
+		"sub/.git/b":             policy.Deny,
+		"sub/.codex/b":           policy.Deny,
+		"hooks/b":                policy.Deny, // a link to .git/hooks, which Codex does not see
+		"way/b":                  policy.Deny,
+		"sub/a":                  policy.Pass,
+		".codex-bridge.toml":     policy.Deny, // a link to another file
+		"sub/.codex-bridge.toml": policy.Pass,
+		"in/a":                   policy.Pass,
+		"/srv/a":                 policy.Pass, // Codex asks
 	} {
 		patch := "*** Begin Patch\n"
 		for file := range strings.FieldsSeq(files) {
@@ -364,6 +369,7 @@ func TestPatchThatCodexAsksAbout(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := state()
+		st.Paths = paths
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
 		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
 		if d.Verdict != want {

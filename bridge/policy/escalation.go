@@ -98,6 +98,9 @@ func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) lea
 		case err != nil:
 			return leaveReason{ruleRoots, clip(text) + " can't be resolved: " + err.Error()}
 		}
+		if link := policyFileLink(found); link != "" {
+			return leaveReason{ruleProtected, link + " leads to a policy file by a link"}
+		}
 		for _, path := range found {
 			if at := p.fileLeaveReason(path, limit, roots, st); at.leaves() {
 				return at

@@ -46,12 +46,13 @@ func TestLinesThroughLinks(t *testing.T) {
 	cfg.ProtectedPaths = []string{".git", ".github/workflows"}
 	p := compile(t, cfg)
 	paths := dangling{links{
-		"/code/proj/to":            "sub/.github",
-		"/code/proj/deep":          "sub/.github/x",
-		"/code/proj/sub/.github/l": "/code/proj/sub/other",
-		"/code/proj/gone":          "sub/.github/workflows/N",
-		"/code/proj/loop":          "loop",
-		"/code/proj/hooks":         "sub/.git/hooks",
+		"/code/proj/to":                 "sub/.github",
+		"/code/proj/deep":               "sub/.github/x",
+		"/code/proj/sub/.github/l":      "/code/proj/sub/other",
+		"/code/proj/gone":               "sub/.github/workflows/N",
+		"/code/proj/.codex-bridge.toml": "sub/policy.toml",
+		"/code/proj/loop":               "loop",
+		"/code/proj/hooks":              "sub/.git/hooks",
 	}, "/code/proj/gone"}
 	file := func(size int) string { // a file below the link, with a path of that many bytes
 		path := "/code/proj/to/workflows" + strings.Repeat("/"+strings.Repeat("a", 99), 1+size/100)
@@ -64,21 +65,23 @@ func TestLinesThroughLinks(t *testing.T) {
 		"cd deep; touch ../workflows/N":                 true,
 		"cd -P deep/..; touch workflows/N":              true,
 		"cd -P deep/..; cd l; cd ..; touch workflows/N": true, // to/l is a link, too
-		"touch gone":              true,
-		"touch loop":              false,
-		"cd loop; touch N":        false, // no shell can change to it
-		"cd any; touch N":         true,
-		"touch to/workflows/$x":   true,
-		"cp a to/workf*":          true,
-		"cp a deep/../workf*":     true,
-		"cp a \"to/workflows$x\"": true,
-		"touch to/$x/N":           false, // only the spelled parts count
-		"touch lin*/workflows":    false,
-		"touch deep/workf*":       false,
-		"touch hooks/$x":          false, // a computed path in .git, which Codex protects
-		"touch hooks/x":           true,
-		"touch to/N":              false,
-		"touch deep/N":            false,
+		"touch gone":                true,
+		"rm .codex-bridge.toml":     true, // a link
+		"rm sub/.codex-bridge.toml": false,
+		"touch loop":                false,
+		"cd loop; touch N":          false, // no shell can change to it
+		"cd any; touch N":           true,
+		"touch to/workflows/$x":     true,
+		"cp a to/workf*":            true,
+		"cp a deep/../workf*":       true,
+		"cp a \"to/workflows$x\"":   true,
+		"touch to/$x/N":             false, // only the spelled parts count
+		"touch lin*/workflows":      false,
+		"touch deep/workf*":         false,
+		"touch hooks/$x":            false, // a computed path in .git, which Codex protects
+		"touch hooks/x":             true,
+		"touch to/N":                false,
+		"touch deep/N":              false,
 		"touch to/../workflows/N deep/../../workflows/N":          false,
 		"touch sub/../workflows/N":                                false,
 		"touch " + file(8192):                                     true,

@@ -53,6 +53,9 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 		if err != nil && protectsMore {
 			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + argText(file.Path) + ": " + err.Error()}
 		}
+		if link := policyFileLink(targets); link != "" {
+			return leaveReason{ruleProtected, "it changes " + link + ", which leads to a policy file by a link"}
+		}
 		for _, at := range targets {
 			if p.changesProtected(at, file.Computed, roots, st) {
 				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -46,6 +47,18 @@ func (st State) readingsIn(workspace, path string) ([]string, error) {
 		}
 	}
 	return out, err
+}
+
+// policyFileLink returns the reading that is a workspace policy file in the place of a link; "" if none is.
+// Codex's sandbox keeps the target from commands, but not the link: without it, the policy would not govern
+// later threads.
+func policyFileLink(found []string) string {
+	for _, path := range found[:max(len(found)-1, 0)] {
+		if strings.EqualFold(filepath.Base(path), config.WorkspaceFile) {
+			return path
+		}
+	}
+	return ""
 }
 
 // renamed returns a path that starts with another name of the workspace or the home folder, with their
@@ -141,7 +154,7 @@ func (p *Policy) isUnasked(st State) bool {
 	roots := p.allowed(st, st.workspace())
 	return slices.ContainsFunc(st.Files, func(name string) bool {
 		found, err := st.readings(name)
-		return err != nil || slices.ContainsFunc(found, func(path string) bool {
+		return err != nil || policyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
 			return withinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).leaves()
 		})
 	})
