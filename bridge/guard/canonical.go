@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -102,36 +101,38 @@ func follow(d disk, path string) (string, error) {
 }
 
 // readings returns the paths by which the kernel reaches a file: with each link on the way, the path in
-// which the link is the next name, and at last the canonical path. It reads ".." in both ways, that of
-// canonical and that of follow. After an error it also returns what it has found.
-func readings(d disk, path string) (found []string, err error) {
+// which the link is the next name, and then the canonical path. If path has "..", the result also has the
+// paths for which follow takes it. After an error it has what was found before.
+func readings(d disk, path string) ([]string, error) {
+	found, err := appendReadings(d, nil, filepath.Clean(path), canonical)
+	if err == nil && strings.Contains(path, "..") {
+		found, err = appendReadings(d, found, path, follow)
+	}
+	return found, err
+}
+
+// appendReadings appends the readings of a path whose end resolve finds.
+func appendReadings(d disk, found []string, path string, resolve func(disk, string) (string, error)) ([]string, error) {
 	add := func(at string) {
 		if !slices.Contains(found, at) {
 			found = append(found, at)
 		}
 	}
-	resolvers := map[string]func(disk, string) (string, error){filepath.Clean(path): canonical}
-	if strings.Contains(path, "..") {
-		resolvers[path] = follow // a clean path has no "..", and both resolve it alike
+	_, err := walk(d, path, func(link string, rest []string) error {
+		at, err := withStoredNames(d, link)
+		if err == nil {
+			add(filepath.Join(append([]string{at}, rest...)...))
+		}
+		return err
+	})
+	if err != nil {
+		return found, err
 	}
-	for _, spelled := range slices.Sorted(maps.Keys(resolvers)) {
-		_, err := walk(d, spelled, func(link string, rest []string) error {
-			at, err := withStoredNames(d, link)
-			if err == nil {
-				add(filepath.Join(append([]string{at}, rest...)...))
-			}
-			return err
-		})
-		if err != nil {
-			return found, err
-		}
-		end, err := resolvers[spelled](d, spelled)
-		if err != nil {
-			return found, err
-		}
+	end, err := resolve(d, path)
+	if err == nil {
 		add(end)
 	}
-	return found, nil
+	return found, err
 }
 
 const (

@@ -91,9 +91,9 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 	return at, err
 }
 
-// targets returns the files to which the path of a file may lead, by each of its readings. Of a computed path only the folder before the
-// first unknown part is resolved. A path that can't be opened leads nowhere. The error is a PathError:
-// the path may lead to any file.
+// targets returns the files to which the path of a file may lead, by each of its readings. Of a
+// computed path only the folder before the first unknown part is resolved. A path that can't be opened
+// leads nowhere. The error is a PathError: the path may lead to any file.
 func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 	path, rest := file.Path, ""
 	if file.Computed {
@@ -148,8 +148,8 @@ func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st St
 	return leaveReason{}
 }
 
-// patchPlaces returns the absolute names of the files of a patch in a shell command, in any folder that Codex
-// could read from the command. It returns false if there are too many.
+// patchPlaces returns the absolute names of the files of a patch in a shell command, in any folder that
+// Codex could read from the command. It returns false if there are too many.
 //
 // Measured with Codex 0.169: its parser finds cd where a shell does not, or another folder. A
 // vertical tab or a continued line may be between cd and its word; of "sub$(true)" it reads sub;

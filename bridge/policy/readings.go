@@ -11,8 +11,8 @@ import (
 )
 
 // readings returns the paths by which a file is judged: Paths.Readings, without other names of the
-// workspace and of the home folder. The strictest of them counts: whoever may change a link may not thereby
-// reach what the rules, policy.protected_paths or the roots keep.
+// workspace and of the home folder. The strictest of them counts, so that a link gives access to nothing
+// that the rules, policy.protected_paths or the roots protect.
 //
 // Measured with Codex 0.169: a patch that adds or updates a file writes through a link; one that deletes or
 // moves it removes the link itself.
@@ -99,21 +99,18 @@ func (st State) fileChanges(workspace string, names []string) (changes []rules.C
 }
 
 // patchedFiles returns the absolute names of the files of a patch, as it spells them. An empty name stands
-// for any file; so does a patch without names.
+// for any file.
 func patchedFiles(patch, cwd string) (names []string) {
 	for _, name := range rules.PatchedFiles(patch) {
 		names = append(names, nameIn(cwd, name))
-	}
-	if names == nil {
-		return []string{""}
 	}
 	return names
 }
 
 // nameIn returns the absolute name of a file that is relative to a folder. It is not cleaned: a name before
-// ".." may be a link. An empty name stays empty.
+// ".." may be a link. An empty name stays empty, and in an unknown folder, "", the name stays relative.
 func nameIn(folder, name string) string {
-	if name == "" || filepath.IsAbs(name) {
+	if name == "" || folder == "" || filepath.IsAbs(name) {
 		return name
 	}
 	return folder + string(filepath.Separator) + name
