@@ -170,7 +170,7 @@ func TestLeftOver(t *testing.T) {
 	w.check("closed", ".vscode", "ci")
 }
 
-// TestRootThatDoesNotAnswer checks that a disk that does not answer makes nobody wait but the thread that
+// TestRootThatDoesNotAnswer checks that a disk that does not answer makes no other thread wait than the one that
 // needs it.
 func TestRootThatDoesNotAnswer(t *testing.T) {
 	slow, w := newTree(t), newTree(t)

@@ -94,7 +94,7 @@ func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]confi
 	return row, nil
 }
 
-// print prints the request as a block of lines, with its id whole. What the model or the client wrote is quoted.
+// print prints the request as a block of lines, with its id whole. Texts of the model and the client are quoted.
 func (r approvalRow) print(w *printer) {
 	field := func(name, value string) {
 		if value != "" {

@@ -46,7 +46,7 @@ func TestElicitations(t *testing.T) {
 	}
 }
 
-// A server may ask without end while nobody answers. The bridge has room for 4,096 questions, and declines the
+// A server may ask without end while no answer comes. The bridge has room for 4,096 questions, and declines the
 // others at once; Codex alone puts them all to the client.
 func TestServerThatAsksWithoutEnd(t *testing.T) {
 	t.Parallel()
