@@ -18,7 +18,8 @@ type Defaults struct {
 	Approval      json.RawMessage         // approval_policy: a string or {"granular": {…}}; nil: null
 	Reviewer      string                  // approvals_reviewer; "": null
 	Sandbox       string                  // sandbox_mode; "": null
-	Permissions   string                  // default_permissions; "": null
+	Permissions   string                  // default_permissions; "": null, or sandbox_mode counts
+	Replaced      string                  // the user's own profile in whose place Sandbox or Permissions counts; "" if none
 	Profiles      map[string]*UserProfile // of the table permissions, by name
 	WritableRoots []string                // sandbox_workspace_write.writable_roots
 	Network       bool                    // sandbox_workspace_write.network_access
@@ -73,6 +74,8 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		}
 		d.Profiles[name] = parseUserProfile(cfg.Get(permissionsKey), name)
 	}
+	d.parseReplaced(result.Get("layers"))
+	d.refuseProjectProfiles(result.Get("layers"))
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
 		return nil, err
 	}
@@ -81,20 +84,6 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	}
 	d.parseManaged(result)
 	return d, nil
-}
-
-// sandboxWins reports whether sandbox_mode counts and not default_permissions. Measured with Codex
-// 0.169: of two layers, the first one that has either key gives the sandbox; in one layer
-// default_permissions wins.
-func sandboxWins(layers rpc.Value) bool {
-	for layer := range layers.Elements() {
-		cfg := layer.Get("config")
-		mode, profile := !isUnset(cfg.Get("sandbox_mode")), !isUnset(cfg.Get(defaultPermissionsKey))
-		if mode || profile {
-			return !profile
-		}
-	}
-	return false
 }
 
 func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {

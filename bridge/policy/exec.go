@@ -99,7 +99,7 @@ func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 			c.needsDefaults, c.configCwd = true, c.st.StartFolder
 			return true
 		}
-		name = c.st.Defaults.Permissions
+		name = c.st.Defaults.userProfileName()
 	}
 	if !namesUserProfile(name) {
 		return false

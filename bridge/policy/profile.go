@@ -185,6 +185,9 @@ func (c *decider) decideProfile([]string) {
 		return
 	case user != nil:
 		to = min(to, user.level())
+		if l, _, _ := d.level(); c.isReplaced(user) {
+			to = min(to, l) // readOnly if unknown
+		}
 	case d.Sandbox == "" && d.Permissions == "" && !c.knowsProject():
 		to = readOnly
 	}

@@ -57,7 +57,7 @@ func (c *decider) defaultSandbox() SandboxSettings {
 	switch user := d.UserProfile(); {
 	case !ok, d.Permissions == "" && d.Sandbox == "" && !c.knowsProject():
 		return SandboxSettings{Mode: readOnly.String()}
-	case user != nil:
+	case user != nil && !c.isReplaced(user):
 		return SandboxSettings{Mode: l.String(), Network: user.networkOn}
 	case profiled, l == fullAccess:
 		return SandboxSettings{Mode: l.String(), Network: l == fullAccess}

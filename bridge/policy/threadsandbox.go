@@ -137,10 +137,13 @@ func (c *decider) decideOmittedSandbox() {
 	switch d := c.st.Defaults; {
 	case !c.spec.startsThread:
 		c.decideResumedSandbox()
-	case c.userProfile() != nil:
+	case c.userProfile() != nil && !c.isReplaced(c.userProfile()):
 		c.decideUserSandbox(c.userProfile())
 	case d != nil:
 		asked, profiled, ok := d.level()
+		if user := c.userProfile(); user != nil {
+			asked = min(asked, user.level())
+		}
 		if !ok {
 			c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
 			return
@@ -162,6 +165,10 @@ func (c *decider) decideOmittedSandbox() {
 		c.needsDefaults, c.level = true, c.p.maxLevel
 	}
 }
+
+// isReplaced reports whether Codex alone would give a thread another sandbox in place of the user's
+// profile, which the thread keeps.
+func (c *decider) isReplaced(user *UserProfile) bool { return user.Name == c.st.Defaults.Replaced }
 
 // decideUserSandbox decides about a request that gets the user's own profile. The bridge repeats it
 // in its own profile, where it can only be narrower.

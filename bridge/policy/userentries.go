@@ -26,7 +26,7 @@ func (c *decider) userProfile() *UserProfile {
 	if d == nil {
 		return nil
 	}
-	name := d.Permissions
+	name := d.userProfileName()
 	for _, asked := range []string{textOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
 		if namesUserProfile(asked) && isUnset(c.params.Get("sandbox")) {
 			name = asked
@@ -56,8 +56,7 @@ func namesUserProfile(name string) bool {
 // refuseUser refuses a request because the bridge can't keep what the user's profile denies.
 func (c *decider) refuseUser(u *UserProfile, problem string) {
 	if c.err == nil {
-		c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem,
-			"change [permissions."+u.Name+"], or name another profile in default_permissions")
+		c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem, u.Hint())
 	}
 }
 

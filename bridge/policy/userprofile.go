@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,12 +21,14 @@ type UserProfile struct {
 	Name string
 	// Problem is why the bridge can't repeat the profile; "" if it can.
 	Problem string
+	fix     string // how to fix Problem; "": by another profile
 	// Writes reports that the profile is Codex's :workspace with fewer rights. Else the bridge
 	// repeats what it denies, but nothing that it lets commands write.
 	Writes bool
 	// base is the builtin profile at the end of the chain; "" if there is none. Commands can then
 	// read only what the profile names.
-	base string
+	base  string
+	chain []string // the names of the profile and those that it extends
 	// access is "read", "write" or "deny" by key of Codex's table, and by path below that key; "."
 	// is the key itself.
 	access map[string]map[string]string
@@ -68,6 +71,7 @@ func parseUserProfile(permissions rpc.Value, name string) *UserProfile {
 	networks := 0
 	for at, n := name, 0; ; n++ {
 		profile := permissions.Get(at)
+		u.chain = append(u.chain, at)
 		switch {
 		case n == maxExtends:
 			u.Problem = "it extends too many profiles"
@@ -236,9 +240,12 @@ func (u *UserProfile) level() level {
 	return readOnly
 }
 
-// UserProfile returns the user's own profile that is the default; nil if the default is a builtin one,
-// or none.
-func (d *Defaults) UserProfile() *UserProfile { return d.userProfile(d.Permissions) }
+// UserProfile returns the user's own profile that is the default, or would be without the command line
+// and the project; nil if that is a builtin one, or none.
+func (d *Defaults) UserProfile() *UserProfile { return d.userProfile(d.userProfileName()) }
+
+// userProfileName returns the name of UserProfile, or a name of another kind.
+func (d *Defaults) userProfileName() string { return cmp.Or(d.Replaced, d.Permissions) }
 
 // userProfile returns the user's own profile of that name; nil if the name is not of such a profile.
 func (d *Defaults) userProfile(name string) *UserProfile {
@@ -249,6 +256,11 @@ func (d *Defaults) userProfile(name string) *UserProfile {
 		return u
 	}
 	return &UserProfile{Name: name, Problem: "[permissions] does not have it"}
+}
+
+// Hint says how to fix a profile that the bridge can't keep.
+func (u *UserProfile) Hint() string {
+	return cmp.Or(u.fix, "change [permissions."+u.Name+"], or name another profile in default_permissions")
 }
 
 // Denials returns what the bridge keeps of the profile, for people: "deny **/.env" and the like,

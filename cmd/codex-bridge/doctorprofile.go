@@ -47,7 +47,7 @@ func examineProfile(result json.RawMessage, err error) []finding {
 	switch {
 	case u.Problem != "":
 		f.State, f.Detail, f.Hint = broken, "threads are refused, because the bridge can't keep what "+u.Name+" of codex's configuration denies: "+u.Problem,
-			"change [permissions."+u.Name+"], or name another profile in default_permissions"
+			u.Hint()
 	case !u.Writes:
 		f.State, f.Hint = warn, "have the profile extend :workspace and add no writable paths"
 		f.Detail += "; a thread that names no sandbox is read-only"

@@ -113,6 +113,48 @@ func TestPolicyKeepsDenialsOfUser(t *testing.T) {
 	}
 }
 
+// A flag of the command line and the configuration of a trusted project change the sandbox of a thread,
+// but keep what the user's own profile denies. Codex alone drops that. A project that changes the profile
+// itself opens no thread.
+func TestFlagKeepsDenialsOfUser(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nproject_trust = \"codex\"\n"
+	onRequest := map[string]any{"approvalPolicy": "on-request"}
+	w := newDenyingWorld(t, config, denyingProfile)
+	a := w.newAcceptingEditor(codexPath, "app-server", "-c", `sandbox_mode="read-only"`)
+	if read, wrote := a.readsSecrets(a.thread(onRequest), nil); !read || wrote {
+		t.Errorf("Codex alone: read %v, wrote %v", read, wrote)
+	}
+	a.closeAndWait()
+	for _, flag := range []string{`sandbox_mode="read-only"`, `default_permissions=":read-only"`} {
+		a := w.newAcceptingEditor(append(slices.Clip(proxyArgv), "-c", flag)...)
+		if read, wrote := a.readsSecrets(a.thread(onRequest), nil); read || wrote {
+			t.Errorf("%s: read %v, wrote %v: %q", flag, read, wrote, w.lastToolOutput())
+		}
+		if err := a.mustFail("command/exec", map[string]any{"command": []any{"cat", ".env"}}); !strings.Contains(err.Message, "guarded") {
+			t.Errorf("command/exec beside %s: %v", flag, err)
+		}
+		a.closeAndWait()
+	}
+
+	const project = "sandbox_mode = \"workspace-write\"\n"
+	w.write("workspace/.codex/config.toml", project)
+	a = w.newAcceptingEditor(codexPath, "app-server")
+	if read, wrote := a.readsSecrets(a.thread(onRequest), nil); !read || !wrote {
+		t.Errorf("Codex alone in the project: read %v, wrote %v", read, wrote)
+	}
+	a.closeAndWait()
+	a = w.newAcceptingEditor(proxyArgv...)
+	if read, wrote := a.readsSecrets(a.thread(onRequest), nil); read || !wrote {
+		t.Errorf("in the project: read %v, wrote %v: %q", read, wrote, w.lastToolOutput())
+	}
+	w.write("workspace/.codex/config.toml", project+"[permissions.guarded.filesystem.\":workspace_roots\"]\nkeys = \"read\"\n")
+	if err := a.mustFail("thread/start", onRequest); !strings.Contains(err.Message, "may allow what yours denies") {
+		t.Error(err)
+	}
+	a.closeAndWait()
+}
+
 // A profile that lets commands write other folders becomes read-only, which the user reads. A
 // profile that the bridge can't repeat opens no thread.
 func TestProfileOfUserThatPolicyCannotKeep(t *testing.T) {

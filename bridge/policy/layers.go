@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"codex-bridge.example/rpc"
+)
+
+const (
+	sandboxModeKey = "sandbox_mode"
+	flagsLayer     = "sessionFlags"
+	projectLayer   = "project"
+)
+
+// activeLayers returns the layers of config/read that count, the strongest first. Measured with Codex
+// 0.169: the configuration of an untrusted project is listed, too, with a disabledReason.
+func activeLayers(layers rpc.Value) (active []rpc.Value) {
+	for layer := range layers.Elements() {
+		if isUnset(layer.Get("disabledReason")) {
+			active = append(active, layer)
+		}
+	}
+	return active
+}
+
+// sandboxWins reports whether sandbox_mode counts and not default_permissions. Measured with Codex
+// 0.169: of two layers, the first one that has either key gives the sandbox; in one layer
+// default_permissions wins.
+func sandboxWins(layers rpc.Value) bool {
+	for _, layer := range activeLayers(layers) {
+		cfg := layer.Get("config")
+		mode, profile := !isUnset(cfg.Get(sandboxModeKey)), !isUnset(cfg.Get(defaultPermissionsKey))
+		if mode || profile {
+			return !profile
+		}
+	}
+	return false
+}
+
+// parseReplaced sets Replaced. A profile that the command line or managed_config.toml names is the user's or
+// the administrator's choice, because clients can't name one there. If both a project and the user's files
+// name profiles, the bridge can't keep what each denies.
+func (d *Defaults) parseReplaced(layers rpc.Value) {
+	var names []string
+	for _, layer := range activeLayers(layers) {
+		kind, cfg := textOf(layer.Get("name").Get("type")), layer.Get("config")
+		name := textOf(cfg.Get(defaultPermissionsKey))
+		strong := kind == flagsLayer || strings.HasPrefix(kind, managedLayer)
+		if strong && name == d.Permissions && namesUserProfile(name) {
+			return
+		}
+		if strong {
+			continue
+		}
+		if namesUserProfile(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if slices.Contains(ownLayers, kind) && (name != "" || !isUnset(cfg.Get(sandboxModeKey))) {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	if names[0] != d.Permissions {
+		d.Replaced = names[0]
+	}
+	if u := d.Profiles[names[0]]; u != nil && len(names) > 1 {
+		u.refuseProject("the configuration of a project names it in default_permissions in place of " + names[1])
+	}
+}
+
+// refuseProjectProfiles refuses the profiles that a project's configuration changes. Measured with Codex
+// 0.169: the tables of a trusted project win over the user's, entry by entry.
+func (d *Defaults) refuseProjectProfiles(layers rpc.Value) {
+	for _, layer := range activeLayers(layers) {
+		if !layer.Get("name").Get("type").Is(projectLayer) {
+			continue
+		}
+		for name := range layer.Get("config").Get(permissionsKey).Members() {
+			for _, u := range d.Profiles {
+				if slices.Contains(u.chain, name) {
+					u.refuseProject("the configuration of a project has [permissions." + name + "], too, and may allow what yours denies")
+				}
+			}
+		}
+	}
+}
+
+// refuseProject sets the problem of a profile that a project's configuration causes.
+func (u *UserProfile) refuseProject(problem string) {
+	if u.Problem == "" {
+		u.Problem = problem
+		u.fix = "remove that from the project's .codex/config.toml, or do not trust the project"
+	}
+}

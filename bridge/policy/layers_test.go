@@ -1,0 +1,74 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge/policy"
+)
+
+// TestLayerKeepsDenialsOfUser checks that a thread keeps what the user's own profile denies if a stronger
+// layer of Codex's configuration has another sandbox, and gets no more than that sandbox.
+func TestLayerKeepsDenialsOfUser(t *testing.T) {
+	const (
+		mine     = `"default_permissions":"mine"`
+		user     = `{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{` + mine + `}}`
+		managed  = `{"name":{"type":"legacyManagedConfigTomlFromFile","file":"/etc/codex/managed_config.toml"},"config":{"sandbox_mode":"workspace-write"}}`
+		readOnly = "codex-bridge-read-only"
+	)
+	flags := func(config string) string { return `{"name":{"type":"sessionFlags"},"config":{` + config + `}}` }
+	project := func(config string) string {
+		return `{"name":{"type":"project","dotCodexFolder":"/code/proj/.codex"},"config":{` + config + `}}`
+	}
+	disabled := strings.Replace(project(`"sandbox_mode":"workspace-write","permissions":{"mine":{}}`), `"config"`, `"disabledReason":"it is untrusted","config"`, 1)
+	for name, test := range map[string]struct {
+		config, params string
+		layers         []string
+		profile        string // that the thread gets; "": none
+		refused        string
+	}{
+		"no other layer":         {mine, ``, []string{user}, "codex-bridge", ""},
+		"flag read-only":         {`"sandbox_mode":"read-only",` + mine, ``, []string{flags(`"sandbox_mode":"read-only"`), user}, readOnly, ""},
+		"flag :read-only":        {`"default_permissions":":read-only"`, ``, []string{flags(`"default_permissions":":read-only"`), user}, readOnly, ""},
+		"flag below sandbox":     {`"sandbox_mode":"read-only",` + mine, `,"sandbox":"workspace-write"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge-no-tmpdir", ""},
+		"flag beside profile":    {`"sandbox_mode":"read-only",` + mine, `,"permissions":"mine"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge", ""},
+		"flag full access":       {`"sandbox_mode":"danger-full-access",` + mine, ``, []string{flags(`"sandbox_mode":"danger-full-access"`), user}, "codex-bridge-no-tmpdir", ""},
+		"project":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{project(`"sandbox_mode":"workspace-write"`), user}, "codex-bridge-no-tmpdir", ""},
+		"project :workspace":     {`"default_permissions":":workspace"`, ``, []string{project(`"default_permissions":":workspace"`), user}, "codex-bridge", ""},
+		"project, same profile":  {mine, ``, []string{project(mine), user}, "codex-bridge", ""},
+		"untrusted project":      {`"sandbox_mode":"read-only",` + mine, ``, []string{disabled, strings.Replace(user, mine, `"sandbox_mode":"read-only",`+mine, 1)}, "codex-bridge", ""},
+		"managed":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{managed, user}, "codex-bridge-no-tmpdir", ""},
+		"machine's below user's": {`"sandbox_mode":"read-only",` + mine, ``, []string{strings.Replace(user, mine, `"sandbox_mode":"read-only"`, 1), strings.Replace(user, `"user"`, `"system"`, 1)}, "", ""},
+		"project's profile":      {`"default_permissions":"other"`, ``, []string{project(`"default_permissions":"other"`), user}, "", "in place of mine"},
+		"flag and both":          {`"sandbox_mode":"read-only","default_permissions":"other"`, ``, []string{flags(`"sandbox_mode":"read-only"`), project(`"default_permissions":"other"`), user}, "", "in place of mine"},
+		"project changes it":     {mine, ``, []string{project(`"permissions":{"mine":{"filesystem":{"/etc/keys":"read"}}}`), user}, "", "the configuration of a project has [permissions.mine]"},
+	} {
+		profiles := strings.TrimSuffix(guardedProfile, "}") + `,"other":{"extends":":read-only","filesystem":{"/etc/other":"deny"}}}`
+		d, err := policy.ParseDefaults(value(t, `{"config":{`+test.config+`,"permissions":`+profiles+`,"sandbox_workspace_write":{"exclude_tmpdir_env_var":true}},"layers":[`+strings.Join(test.layers, ",")+`]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := contract()
+		if cfg.Sandbox = "workspace-write"; strings.Contains(name, "full access") {
+			cfg.Sandbox = "danger-full-access"
+		}
+		sent, decision := sendThread(t, compile(t, cfg), d, test.params)
+		if refused := decision.Err != nil; refused != (test.refused != "") || refused && !strings.Contains(decision.Err.Message, test.refused) {
+			t.Errorf("%s: %v", name, decision.Err)
+			continue
+		}
+		base := "codex-bridge" // which the other variants extend
+		if test.profile == readOnly {
+			base = readOnly
+		}
+		denied := sent.Params.Config.Permissions[base].Filesystem["/etc/keys"]
+		if sent.Params.Permissions != test.profile || test.profile != "" && denied != "deny" {
+			t.Errorf("%s: Codex gets %q, which has %v: %s", name, sent.Params.Permissions, denied, decision.Message)
+		}
+	}
+
+	d, err := policy.ParseDefaults(value(t, `{"config":{"default_permissions":"other","permissions":`+guardedProfile+`},"layers":[`+flags(`"default_permissions":"other"`)+`,`+user+`]}`))
+	if err != nil || d.UserProfile().Name != "other" {
+		t.Errorf("a profile that the command line names does not count: %v, %v", d, err)
+	}
+}
