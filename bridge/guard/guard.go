@@ -143,7 +143,9 @@ func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 // the new policy does not allow take no turns until the client resumes them. If the old policy was
 // not enforced and the new one is, this applies to all threads. An open thread is still checked
 // against each policy that was active since it was opened.
-func (g *Guard) SetPolicy(p *policy.Policy) {
+//
+// It returns true if turns may run in Codex that no policy has verified; see InterruptTurns.
+func (g *Guard) SetPolicy(p *policy.Policy) (unverified bool) {
 	if p.Mode() != config.Enforce {
 		g.unenforced.Store(true)
 	}
@@ -153,9 +155,10 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	was := g.policy.Swap(p)
 	g.readRules(p)
 	if was.Equal(p) {
-		return // another section of the configuration has changed, or only where the policy is written
+		return false // another section of the configuration has changed, or only where the policy is written
 	}
-	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
+	unverified = p.Mode() == config.Enforce && was.Mode() != config.Enforce
+	if unverified {
 		g.threads.revokeAll() // they were not verified and may have no hooks
 	}
 	if n := g.threads.keepPolicy(was.WithBundle()); n > 0 && was.Mode() == config.Enforce {
@@ -163,6 +166,7 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 			"open them again to apply only the new policy", n))
 	}
 	g.threads.verifyAll(g.policy.Load)
+	return unverified
 }
 
 // SetCodexCheck sets a check of Codex. Under enforce, every message of the client is refused while

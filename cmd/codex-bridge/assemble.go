@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/mountpoint"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/threads"
@@ -79,6 +80,9 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 // setConfig applies a changed configuration.
 func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
 
+// isHooked reports whether Codex runs the bridge's hook before each tool call of a thread.
+func (s *sharedParts) isHooked(thread string) bool { return s.inject.IsActive(thread, hook.PreToolUse) }
+
 // close closes the shared parts, after Codex has ended.
 func (s *sharedParts) close() {
 	s.mountPoints.Close()
@@ -102,6 +106,18 @@ type assembly struct {
 	options   bridge.Options
 	closers   []func(context.Context) // called by close, in this order
 	setConfig func(*config.Config)    // applies a changed configuration
+}
+
+// setPolicy applies a changed policy to a Codex that has no other client.
+func (a *assembly) setPolicy(ctx context.Context, p *policy.Policy) {
+	if !a.guard.SetPolicy(p) || a.guard.Client() == "" { // before initialize there are no turns
+		return
+	}
+	go func() { // ends with ctx
+		if err := a.guard.InterruptTurns(ctx, a.isHooked, a.guard); err != nil && ctx.Err() == nil {
+			a.log.Error("turns may go on that began before the policy was enforced; restart the editor's session with codex", "error", err)
+		}
+	}()
 }
 
 // assemble creates the parts of a conversation. client is nil if Codex has no other client. The caller

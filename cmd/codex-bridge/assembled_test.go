@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -134,7 +135,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
 	go shared.warnTooOld(ctx)
-	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig)
+	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, func(p *policy.Policy) { a.setPolicy(ctx, p) }, shared.setConfig, a.setConfig)
 	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
 		a.options.Observer = nil
 	}

@@ -161,8 +161,8 @@ func (h *hub) setPolicy(p *policy.Policy) {
 	h.policy = p // also of a Codex that starts before setConfig
 	g := h.current
 	h.mu.Unlock()
-	if g != nil {
-		g.guard.SetPolicy(p)
+	if g != nil && g.guard.SetPolicy(p) {
+		go g.interruptTurns(h.ended)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/rpc"
 )
 
@@ -42,4 +43,24 @@ func (g *generation) readStatus(out io.Reader) {
 			g.guard.ThreadStatusChanged(m.Params)
 		}
 	}
+}
+
+// interruptTurns interrupts turns that began before the policy was enforced, as one of the clients. If no
+// client can, it ends Codex, which is started again for the next one.
+func (g *generation) interruptTurns(ctx context.Context) {
+	var clients []*guard.Guard
+	for _, a := range g.assemblies() {
+		if a.guard.Client() != "" { // it has sent initialize
+			clients = append(clients, a.guard)
+		}
+	}
+	for _, one := range clients {
+		err := one.InterruptTurns(ctx, g.isHooked, clients...)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		g.log.Warn("a client could not interrupt the turns that began before the policy was enforced", "error", err)
+	}
+	g.log.Warn("codex is ended: turns may run that began before the policy was enforced, and no client can interrupt them")
+	g.server.Close(0, g.grace)
 }

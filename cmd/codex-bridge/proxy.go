@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/redact"
 )
@@ -47,8 +48,9 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	// The rest of the set-up runs while Codex starts.
 	a.options.Upstream = started
 	keepProcessorFree()
-	go shared.warnTooOld(ctx)                                                                                             // ends with ctx
-	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, shared.guard.SetPolicy, shared.setConfig, a.setConfig) // ends with ctx
+	go shared.warnTooOld(ctx) // ends with ctx
+	setPolicy := func(p *policy.Policy) { a.setPolicy(ctx, p) }
+	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, setPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)
 	a.guard.SetUserAgentReader(shared.program.ReadUserAgent) // this Codex has no other client
 	p, err := bridge.NewProxy(a.options)

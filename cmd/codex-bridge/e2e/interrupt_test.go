@@ -1,0 +1,50 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
+)
+
+// A turn that runs without the bridge's hooks when the policy becomes enforced is interrupted, before the
+// model's next call leaves the sandbox. The user reads why, and the thread takes no further turn.
+func TestEnforceInterruptsTurn(t *testing.T) {
+	t.Parallel()
+	const policy = "[policy]\nmode = \"MODE\"\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n"
+	for _, mode := range []string{"audit", "off"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: strings.Replace(policy, "MODE", mode, 1)})
+			a := w.newAcceptingEditor()
+			thread := a.thread(map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"})
+			a.turn(thread, "RUN: touch before")
+			if !w.hasFile("workspace/before") {
+				t.Fatal("without an enforced policy the command did not run")
+			}
+			release := make(chan struct{})
+			w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("touch after")}})
+			turn, mark := a.startTurn(thread, "HOLD")
+			w.write("config.toml", strings.Replace(policy, "MODE", "enforce", 1))
+			if status := a.waitTurn(thread, turn, mark); status != "interrupted" {
+				t.Errorf("the turn is %s", status)
+			}
+			close(release)
+			a.waitFor(mark, "configWarning", func(m editor.Message) bool {
+				return strings.Contains(m.Param("summary"), "has interrupted a turn") && strings.Contains(m.Param("details"), thread)
+			})
+			if err := a.mustFail("turn/start", input(thread, "RUN: touch after")); err.Code != -32013 {
+				t.Error(err)
+			}
+			again := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			a.turn(again, "RUN: touch later; echo ran")
+			if !strings.Contains(w.lastToolOutput(), "ran") || w.hasFile("workspace/after") || w.hasFile("workspace/later") {
+				t.Errorf("after the change: %q", w.lastToolOutput())
+			}
+			a.closeAndWait()
+		})
+	}
+}
