@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,6 +31,9 @@ type Server struct {
 	http    *http.Client
 }
 
+// maxTogether is how many bytes of Codex's stderr are written together.
+const maxTogether = 64 << 10
+
 // startTimeout is how long Codex may take to listen.
 const startTimeout = time.Minute
 
@@ -43,7 +47,7 @@ var banner = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
-// goes to stderr. On Linux Codex ends with this process. The caller calls Close.
+// goes to stderr, in whole lines: those that it has written together in one call. On Linux Codex ends with this process. The caller calls Close.
 func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
 	s := &Server{token: rand.Text(), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
 	sum := sha256.Sum256([]byte(s.token))
@@ -75,7 +79,8 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 	go func() { // ends with Codex and its hooks
 		defer read.Close()
 		defer close(address)
-		lines, listens := bufio.NewReader(read), false
+		lines, listens := bufio.NewReaderSize(read, maxTogether), false
+		var together strings.Builder
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil && line == "" {
@@ -85,13 +90,16 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 				address <- found[1]
 				listens = true
 			}
-			if banner().MatchString(line) {
-				continue
+			if !banner().MatchString(line) {
+				together.WriteString(line)
+				if !listens {
+					said.WriteString(line)
+				}
 			}
-			if !listens {
-				said.WriteString(line)
+			if more, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(more, '\n') < 0 && together.Len() > 0 {
+				_, _ = io.WriteString(stderr, together.String())
+				together.Reset()
 			}
-			_, _ = io.WriteString(stderr, line)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)

@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/redact"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
@@ -58,12 +59,16 @@ type generation struct {
 	open map[*assembly]struct{}
 }
 
+// newHub returns a hub. Codex's output goes to stderr without secrets.
 func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
-	h := &hub{record: record, log: log, stderr: stderr}
+	h := &hub{record: record, log: log, stderr: redact.New(redact.Limits{Text: maxCodexOutput}, secrets(cfg)...).Writer(stderr)}
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.config.Store(cfg)
 	return h
 }
+
+// maxCodexOutput is how many characters of Codex's stderr are kept of one write.
+const maxCodexOutput = 1 << 20
 
 // identity returns what a server says of itself.
 func (h *hub) identity() serve.Identity {

@@ -3,6 +3,7 @@ package redact
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 
@@ -12,6 +13,30 @@ import (
 // Handler returns a slog.Handler that redacts messages and attributes, and words errors for people. If a record has an
 // attribute "field", the attributes "from" and "to" are values of that field.
 func (r Redactor) Handler(h slog.Handler) slog.Handler { return handler{h, r} }
+
+// Writer returns a writer of whole lines of another program's log, which redacts what one call writes. It removes the
+// colours of a terminal: they would part names from their values.
+func (r Redactor) Writer(w io.Writer) io.Writer { return writer{w, r} }
+
+type writer struct {
+	io.Writer
+	r Redactor
+}
+
+// Write implements io.Writer.
+func (w writer) Write(lines []byte) (int, error) {
+	text, end := strings.CutSuffix(colours().ReplaceAllString(string(lines), ""), "\n")
+	text = w.r.Text(text)
+	if end {
+		text += "\n"
+	}
+	if _, err := io.WriteString(w.Writer, text); err != nil {
+		return 0, err
+	}
+	return len(lines), nil
+}
+
+var colours = newExpr(`\x1b\[[0-9;]*m`)
 
 type handler struct {
 	slog.Handler

@@ -3,6 +3,7 @@ package redact_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -36,5 +37,23 @@ func TestLogHandlerRedacts(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(out.String()), "\n")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Lines of another program's log are redacted together, and without colours.
+func TestWriterRedactsLines(t *testing.T) {
+	var out strings.Builder
+	w := redact.New(redact.Limits{}, "my secret").Writer(&out)
+	for _, lines := range []string{
+		"\x1b[2mERROR\x1b[0m \x1b[3mapi_key\x1b[0m\x1b[2m=\x1b[0mabcdefgh my secret\n",
+		"-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\nnext\n", "no end",
+	} {
+		if n, err := io.WriteString(w, lines); n != len(lines) || err != nil {
+			t.Error(n, err)
+		}
+	}
+	const want = "ERROR api_key=<redacted> <redacted>\n<redacted>\nnext\nno end"
+	if out.String() != want {
+		t.Errorf("%q", out.String())
 	}
 }
