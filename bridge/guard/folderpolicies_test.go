@@ -46,7 +46,7 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+s
 	takesTurn(c, "t2", "on-request", "on-request")
 }
 
-// A command of the client is checked against the active policy and that of its folder.
+// A command of the client is checked against the active policy and that of its folder; without cwd, of the start folder.
 func TestCommandHasPolicyOfItsFolder(t *testing.T) {
 	c, g, w := converse(t, strings.Replace(loosePolicy, "read-only", "workspace-write", 1), guard.NoRecord)
 	own, elsewhere := load(t, "[policy]\nsandbox = \"read-only\"\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"), filepath.Join(w.StartFolder, "elsewhere")
@@ -71,7 +71,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"comm
 editor> {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":{"type":"readOnly"}}}
 codex<  {"id":"$config2","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
 codex>  {"id":"$config2","result":{"config":{},"layers":[]}}
-codex<  {"id":2,"method":"command/exec","params":{"command":["touch","a"],"sandboxPolicy":"$any"}}
+editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":{"method":"command/exec","rule":"policy.rule","origin":"<text>","reason":"<text>","hint":"<text>"}}}
 editor> {"id":3,"method":"command/exec","params":{"command":["ls"],"cwd":"$elsewhere","sandboxPolicy":{"type":"readOnly"}}}
 codex<  {"id":"$config3","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
 codex>  {"id":"$config3","result":{"config":{},"layers":[]}}

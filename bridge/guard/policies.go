@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -54,7 +55,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	case d.Sent != nil:
 		folders = g.openingFolders(ctx, call, d, state)
 	case call.Method == execMethod && d.Verdict != policy.Deny:
-		folders = []string{sentCwd(d)}
+		folders = []string{cmp.Or(sentCwd(d), g.world.StartFolder)}
 	}
 	seen := make(map[string]bool)
 	for _, folder := range folders {
@@ -78,8 +79,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 // execMethod runs a command of the client in a folder, without a thread.
 const execMethod = "command/exec"
 
-// sentCwd returns the canonical cwd of the message that Codex gets; "" stands for its start folder,
-// whose policy is the active one.
+// sentCwd returns the canonical cwd of the message that Codex gets; "" stands for its start folder.
 func sentCwd(d policy.Decision) string {
 	m, err := rpc.ParseMessage(d.Message)
 	if err != nil {
@@ -247,8 +247,11 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 		return nil
 	}
 	cwd := textOf(call, "cwd")
+	if cwd == "" && (call.Method == execMethod || call.Method == "thread/start") {
+		cwd = g.world.StartFolder
+	}
 	if cwd == "" {
-		return nil // the folder in which the bridge was started, or that of the stored thread
+		return nil // the folder of the stored thread
 	}
 	folder, err := g.world.ResolveCwd(cwd)
 	if err != nil {
