@@ -35,6 +35,9 @@ type Options struct {
 	Converse func(ctx context.Context, settings Settings, client io.ReadWriter) error
 	// Identity is what the server says of itself at IdentityPath. It may be called concurrently.
 	Identity func() Identity
+	// Started is closed when conversations may begin. Until then clients wait, and IdentityPath answers. nil: at
+	// once.
+	Started <-chan struct{}
 	// Token is the bearer token that clients must send; "" if they need none.
 	Token string
 	// MaxConnections is how many connections may be open at once; another gets status 503.
@@ -142,6 +145,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if !s.awaitStart(r.Context()) {
+		http.Error(w, "codex-bridge serve ends", http.StatusServiceUnavailable)
+		return
+	}
 	if !s.enter() {
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
@@ -162,6 +169,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = conn.Close(websocket.StatusGoingAway, "the conversation has ended")
+}
+
+// awaitStart waits for Started. It returns false at the end of ctx, and if the server ends before.
+func (s *Server) awaitStart(ctx context.Context) bool {
+	if s.options.Started == nil {
+		return true
+	}
+	select {
+	case <-s.options.Started:
+		return true
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+	return false
 }
 
 func (s *Server) enter() bool {

@@ -239,3 +239,48 @@ func TestConversationEndsWithoutClient(t *testing.T) {
 	close(gone)
 	s.close() // hangs if the conversation does not end
 }
+
+// While Codex starts, the server answers who it is, and clients wait.
+func TestClientsWaitForStart(t *testing.T) {
+	started := make(chan struct{})
+	s := start(t, serve.Options{Started: started, Identity: func() serve.Identity { return serve.Identity{PID: 7} }})
+	dialed := make(chan error, 1)
+	go func() {
+		conn, _, err := s.tryDial(t, "", nil)
+		if err == nil {
+			_ = conn.CloseNow()
+		}
+		dialed <- err
+	}()
+	response, err := http.Get(strings.Replace(s.url, "ws:", "http:", 1) + serve.IdentityPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(text), `"pid":7`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	select {
+	case err := <-dialed:
+		t.Fatalf("a client has not waited: %v", err)
+	default:
+	}
+	close(started)
+	if err := <-dialed; err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that ends while Codex starts leaves no client waiting.
+func TestServerEndsBeforeStart(t *testing.T) {
+	s := start(t, serve.Options{Started: make(chan struct{})})
+	dialed := make(chan error, 1)
+	go func() {
+		_, _, err := s.tryDial(t, "", nil)
+		dialed <- err
+	}()
+	s.close()
+	if err := <-dialed; err == nil {
+		t.Error("a client has a conversation")
+	}
+}

@@ -217,7 +217,7 @@ var specs = map[string]spec{
 
 	"serve":                {doc: "One Codex for several clients: codex-bridge serve."},
 	"serve.mode":           {doc: "Whether app-server and the terminal interface join codex-bridge serve, which starts by itself: no; yes, or alone if that fails; or yes, or not at all.", enum: []string{OwnCodex, Join, MustJoin}},
-	"serve.idle":           {doc: "A codex-bridge serve that started by itself ends so long after its last client; with control_socket never.", minimum: sec, maximum: 168 * hour},
+	"serve.idle":           {doc: "A codex-bridge serve that started by itself ends so long after its last client; with control_socket never, unless it is for the policy files of a folder.", minimum: sec, maximum: 168 * hour},
 	"serve.listen":         {doc: "Where clients connect: unix://PATH, unix:// for the default path, or ws://IP:PORT."},
 	"serve.listen[]":       {filled: true, pattern: listenURL, wants: `unix://, unix://PATH with an absolute path, or ws://IP:PORT`},
 	"serve.token_file":     {doc: "File with the token for ws://; it is written if it is missing. Empty: serve.token in the folder of the sockets."},

@@ -52,8 +52,9 @@ type sharedParts struct {
 	mountPoints *mountpoint.Keeper
 }
 
-// newSharedParts creates the shared parts of one Codex. The caller closes them.
-func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*sharedParts, error) {
+// newSharedParts creates the shared parts of one Codex under the configuration of a workspace; "" means none. The
+// caller closes them.
+func newSharedParts(cfg *config.Config, workspace string, command codex.Command, record *ledger, log *slog.Logger) (*sharedParts, error) {
 	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter(), asked: new(handlers.Calls)}
 	s.config.Store(cfg)
 	var err error
@@ -61,7 +62,7 @@ func newSharedParts(cfg *config.Config, command codex.Command, record *ledger, l
 		return nil, err
 	}
 	s.guard.SetGateRecord(record)
-	s.guard.SetFolderPolicies(folderPolicies(func() bool { return s.config.Load().Skipped() }, log))
+	s.guard.SetFolderPolicies(folderPolicies(workspace, func() bool { return s.config.Load().Skipped() }, log))
 	if folder, err := store.Folder(); err == nil {
 		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
 	}

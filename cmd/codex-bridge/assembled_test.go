@@ -125,7 +125,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	record := newLedger(cfg)
-	shared, err := newSharedParts(cfg, codex.Command{Path: program}, record, log)
+	shared, err := newSharedParts(cfg, workspaceFolder(), codex.Command{Path: program}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 		t.Fatal(err)
 	}
 	log, record := slog.New(slog.DiscardHandler), newLedger(cfg)
-	shared, err := newSharedParts(cfg, codex.Command{Path: "codex"}, record, log)
+	shared, err := newSharedParts(cfg, "", codex.Command{Path: "codex"}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, err
 	}
 	g := guard.New(p, world, recorder, log)
-	g.SetFolderPolicies(folderPolicies(cfg.Skipped, log))
+	g.SetFolderPolicies(folderPolicies(workspaceFolder(), cfg.Skipped, log))
 	g.SetFolderDigest(config.WorkspaceDigest)
 	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
@@ -238,13 +238,13 @@ func socketFolder(world policy.State) (string, error) {
 	}), nil
 }
 
-// folderPolicies returns a function that loads the policy of another folder. It returns nil for
-// a folder whose policy files are those of the folder of the start, unless one of them was skipped.
-func folderPolicies(skipped func() bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
-	started := workspaceFolder()
+// folderPolicies returns a function that loads the policy of another folder. It returns nil for a folder whose
+// policy files are those of the workspace, which the active policy has, unless one of them was skipped. Without a
+// workspace the active policy has no policy file.
+func folderPolicies(workspace string, skipped func() bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
 	return func(folder string) (*policy.Policy, error) {
 		files := config.WorkspaceFiles(folder)
-		if len(files) == 0 || !skipped() && slices.Equal(files, config.WorkspaceFiles(started)) {
+		if len(files) == 0 || workspace != "" && !skipped() && slices.Equal(files, config.WorkspaceFiles(workspace)) {
 			return nil, nil
 		}
 		cfg, err := config.Load(filesOf(folder))

@@ -76,7 +76,7 @@ func (d daemon) ensure() (started bool, err error) {
 	if served, err := isServed(d.cfg, d.socket); served || err != nil {
 		return false, err
 	}
-	own, err := runningServe(d.cfg)
+	own, err := runningServe(d.cfg, "")
 	if err != nil {
 		return false, err
 	}
@@ -106,7 +106,7 @@ func (d daemon) start() error {
 
 // stop ends it, and waits for that. One that started without serve.control_socket has another socket only.
 func (d daemon) stop() error {
-	own, err := serveSocket(d.cfg)
+	own, err := serveSocket(d.cfg, "")
 	if err != nil {
 		return err
 	}

@@ -93,16 +93,24 @@ func examineServe(cfg *config.Config) []finding {
 	if cfg.Serve.Mode == config.OwnCodex {
 		return nil
 	}
-	socket, err := serveSocket(cfg)
+	workspace := policyFolder(workspaceFolder())
+	socket, err := serveSocket(cfg, workspace)
+	where := socket
+	if workspace != "" {
+		where += ", with other clients to which " + filepath.Join(workspace, config.WorkspaceFile) + " applies"
+	}
 	switch {
 	case runtime.GOOS != "linux":
 		return []finding{{"serve", warn, "clients have a Codex of their own, since the bridge can share one only on Linux", "remove serve.mode"}}
 	case err != nil:
 		return []finding{{"serve", broken, "the socket of codex-bridge serve is not known: " + problem.Text(err), "correct the reason, or remove serve.mode"}}
 	case !hook.IsServed(socket):
-		return []finding{{"serve", fine, "clients share a Codex at " + socket + ", which starts with the first one; the commands of all have the environment of that client", ""}}
+		return []finding{{"serve", fine, "clients share a Codex at " + where + "; it starts with the first one, and the commands of all have the environment of that client", ""}}
 	}
-	return []finding{{"serve", fine, "clients share a Codex at " + socket + "; the commands of all have the environment of the client that has started it", ""}}
+	if err := checkServe(socket); errors.As(err, new(*unresponsiveError)) {
+		return []finding{{"serve", broken, "the process that listens at " + socket + " does not answer, so clients can't join", "end it: \"ss -xlp src " + socket + "\" names it"}}
+	}
+	return []finding{{"serve", fine, "clients share a Codex at " + where + "; the commands of all have the environment of the client that has started it", ""}}
 }
 
 // isListening reports whether a process accepts connections at a socket, which may be a link. A process that

@@ -19,7 +19,7 @@ func TestOnFailureAppliesToNextThread(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	log := slog.New(slog.DiscardHandler)
 	cfg := config.Default()
-	shared, err := newSharedParts(cfg, codex.Command{}, newLedger(cfg), log)
+	shared, err := newSharedParts(cfg, "", codex.Command{}, newLedger(cfg), log)
 	if err != nil {
 		t.Fatal(err)
 	}

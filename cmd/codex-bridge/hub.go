@@ -30,7 +30,9 @@ type hub struct {
 	record *ledger
 	log    *slog.Logger
 	stderr io.Writer // of Codex
-	config atomic.Pointer[config.Config]
+	// workspace is the folder whose policy files the configuration has; "": none.
+	workspace string
+	config    atomic.Pointer[config.Config]
 	// args are overrides of Codex's configuration from a command line, notices what the user reads about it.
 	args, notices []string
 	// turns is how long running turns may go on at the end; 0: for the grace.
@@ -59,9 +61,10 @@ type generation struct {
 	open map[*assembly]struct{}
 }
 
-// newHub returns a hub. Codex's output goes to stderr without secrets.
-func newHub(cfg *config.Config, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
-	h := &hub{record: record, log: log, stderr: redact.New(redact.Limits{Text: maxCodexOutput}, secrets(cfg)...).Writer(stderr)}
+// newHub returns a hub for the configuration of a workspace; "" means none. Codex's output goes to stderr without
+// secrets.
+func newHub(cfg *config.Config, workspace string, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
+	h := &hub{record: record, log: log, stderr: redact.New(redact.Limits{Text: maxCodexOutput}, secrets(cfg)...).Writer(stderr), workspace: workspace}
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.config.Store(cfg)
 	return h
@@ -122,7 +125,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	if err := keepTrustList(cfg); err != nil {
 		return nil, err
 	}
-	shared, err := newSharedParts(cfg, command, h.record, h.log)
+	shared, err := newSharedParts(cfg, h.workspace, command, h.record, h.log)
 	if err != nil {
 		return nil, err
 	}

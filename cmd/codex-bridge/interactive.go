@@ -54,7 +54,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	if cfg.Serve.Mode != config.OwnCodex {
 		socket, err := "", errUnshared
 		if len(overrides(line, len(cfg.Codex.Args))) == 0 {
-			socket, err = runningServe(cfg)
+			socket, err = runningServe(cfg, policyFolder(workspaceFolder()))
 		}
 		switch {
 		case err == nil:
@@ -91,7 +91,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		return fmt.Errorf("the socket for Codex's terminal interface can't be opened: %w", err)
 	}
 	record.ship(cfg, log)
-	h := newHub(cfg, record, stderr, log)
+	h := newHub(cfg, workspaceFolder(), record, stderr, log)
 	h.args, h.notices, h.turns = overrides(line, len(cfg.Codex.Args)), notices, turnsEnd
 	if _, err := h.generation(); err != nil {
 		return errors.Join(err, listener.Close())

@@ -3,18 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,53 +18,9 @@ import (
 	"github.com/coder/websocket"
 
 	"codex-bridge.example/bridge/argv"
-	"codex-bridge.example/bridge/child"
-	"codex-bridge.example/bridge/codex"
-	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
-
-const (
-	// serveLogName is the name of the log of a codex-bridge serve that started by itself.
-	serveLogName = "serve.log"
-	// ownCodexEnv is the variable for an app-server that must not join: that of exec and doctor. An agent's
-	// does not join either.
-	ownCodexEnv = "CODEX_BRIDGE_OWN_CODEX"
-	// serveStart is how long such a serve may take to listen.
-	serveStart = time.Minute
-)
-
-// serveSocket returns the default socket of codex-bridge serve. A bridge with another configuration, home
-// of Codex or version, or for another Codex, has another one.
-func serveSocket(cfg *config.Config) (string, error) {
-	world := guard.WorldOf(cfg.Codex)
-	folder, err := socketFolder(world)
-	if err != nil {
-		return "", err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	program, err := codex.Find(cfg.Codex.Command)
-	if err != nil {
-		return "", err
-	}
-	text := world.CodexHome + "\x00" + config.Discover("").User
-	for _, path := range []string{self, program} {
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", err
-		}
-		text += fmt.Sprintf("\x00%s\x00%d\x00%d", path, info.Size(), info.ModTime().UnixNano())
-	}
-	sum := sha256.Sum256([]byte(text))
-	return filepath.Join(folder, "serve-"+hex.EncodeToString(sum[:6])+".sock"), nil
-}
 
 // harmlessFlags are those of app-server that do not change the configuration of a thread.
 var harmlessFlags = []string{"--analytics-default-enabled", "--stdio"}
@@ -139,10 +88,11 @@ func jsonOf(text string) (json.RawMessage, error) {
 }
 
 // join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
-// input it waits for the responses. It returns at the end of the connection, after an error for each request
-// without a response.
+// input it waits for the responses. It returns at the end of the connection or of ctx, after an error for each
+// request without a response.
 func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, maxMessage int64) error {
 	ws.SetReadLimit(-1)
+	stopped := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	j := &joinedClient{ws: ws, ready: make(chan struct{})}
@@ -161,6 +111,9 @@ func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, 
 		_ = ws.CloseNow()
 		for _, id := range j.requests.end() {
 			j.sink.WriteMessage(unanswered(id))
+		}
+		if stopped.Err() != nil {
+			return context.Cause(stopped)
 		}
 		if j.ended.Load() {
 			return nil
@@ -267,116 +220,3 @@ func (l continuedLine) Write(part []byte) (int, error) {
 	l.ContinueLine(part)
 	return len(part), nil
 }
-
-// dialServe connects to the socket of codex-bridge serve.
-func dialServe(socket string, settings serve.Settings) (*websocket.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
-	defer cancel()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return hook.DialPrivate(ctx, socket) }}
-	ws, response, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{ //nolint:bodyclose // see its documentation
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: settings.Header(),
-	})
-	if err != nil && response != nil {
-		if why, _ := io.ReadAll(response.Body); len(why) > 0 { // its first kilobyte
-			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(why))
-		}
-	}
-	return ws, err
-}
-
-// ensureServe starts codex-bridge serve unless it listens on the socket.
-func ensureServe(cfg *config.Config, socket string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), serveStart)
-	defer cancel()
-	if hook.IsServed(socket) {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	// A thread whose client names no folder is refused there.
-	state, err := store.Folder()
-	if err == nil {
-		err = store.EnsurePrivateFolder(state)
-	}
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(self, "serve", "--listen", "unix://"+socket, "--idle", time.Duration(cfg.Serve.Idle).String())
-	// Under the name codex the command would be Codex's.
-	cmd.Args[0] = "codex-bridge"
-	cmd.Dir = state
-	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv, child.MarkName}) // the server is for all clients
-	child.Detach(cmd)
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with this process, if not before
-	failure := errors.New("codex-bridge serve does not listen")
-	for {
-		select {
-		case err := <-ended:
-			failure = fmt.Errorf("codex-bridge serve has ended: %w", err)
-			if !hook.IsLocked(socket) && !hook.IsServed(socket) {
-				cancel() // else another one was faster, and is about to listen
-			}
-		case <-ctx.Done():
-			return fmt.Errorf("%w; see %s in the state folder", failure, serveLogName)
-		case <-time.After(20 * time.Millisecond):
-			if hook.IsServed(socket) {
-				return nil
-			}
-		}
-	}
-}
-
-// joined serves the client on stdin and stdout by codex-bridge serve, if serve.mode says so. done reports
-// whether it did.
-func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err error) {
-	if cfg.Serve.Mode == config.OwnCodex || os.Getenv(ownCodexEnv) != "" || nestingDepth() > 0 {
-		return false, nil
-	}
-	ws, err := reachServe(cfg, args)
-	if err != nil && cfg.Serve.Mode == config.Join {
-		log.Warn("this client gets a Codex of its own", "reason", err)
-		return false, nil
-	}
-	if err != nil {
-		return true, fmt.Errorf("serve.mode is %q: %w", config.MustJoin, err)
-	}
-	return true, join(context.Background(), ws, os.Stdin, os.Stdout, int64(cfg.Codex.MaxMessage))
-}
-
-// reachServe returns a connection to codex-bridge serve.
-func reachServe(cfg *config.Config, args []string) (*websocket.Conn, error) {
-	settings, err := sharedSettings(args)
-	if err != nil {
-		return nil, err
-	}
-	socket, err := runningServe(cfg)
-	if err != nil {
-		return nil, err
-	}
-	ws, err := dialServe(socket, settings)
-	if err == nil {
-		return ws, nil
-	}
-	time.Sleep(retryDelay) // it may have just ended, after its idle time
-	if err := ensureServe(cfg, socket); err != nil {
-		return nil, err
-	}
-	return dialServe(socket, settings)
-}
-
-// runningServe returns the socket of a running codex-bridge serve.
-func runningServe(cfg *config.Config) (socket string, err error) {
-	if socket, err = serveSocket(cfg); err != nil {
-		return "", err
-	}
-	return socket, ensureServe(cfg, socket)
-}
-
-// retryDelay is the time in which a codex-bridge serve that ends releases its socket.
-const retryDelay = 500 * time.Millisecond

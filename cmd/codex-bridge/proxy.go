@@ -22,7 +22,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	record.ship(cfg, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared, err := newSharedParts(cfg, command, record, log)
+	shared, err := newSharedParts(cfg, workspaceFolder(), command, record, log)
 	if err != nil {
 		return err
 	}

@@ -33,18 +33,23 @@ const serveToken = "serve.token"
 type serveCmd struct {
 	Idle   time.Duration ` help:"End so long after the last client."`
 	Listen []string      `placeholder:"URL" help:"Where clients connect, in place of serve.listen: unix://, unix://PATH or ws://IP:PORT."`
+
+	Workspace string `placeholder:"FOLDER" help:"Apply all sections of this folder's policy files to all clients. Such a server is not in place of Codex's daemon."`
 }
 
 // Help describes how clients connect.
 func (serveCmd) Help() string {
 	return `Clients connect as to "codex app-server --listen": for example "codex --remote unix://PATH". All use one Codex, so that several can work on one thread.
 A client of ws:// needs the token in the file serve.token_file, as a bearer token.
-The policy files of workspaces apply to the threads in their folders; other sections of these files don't. It ends on SIGINT or SIGTERM.`
+Without --workspace, the policy files of workspaces apply to the threads in their folders; other sections of these files don't. It ends on SIGINT or SIGTERM.`
 }
 
 // Run serves clients until a signal comes.
 func (c serveCmd) Run(out io.Writer) error {
-	cfg, err := config.Load(atStart(startFiles(filesOf(""))))
+	if c.Workspace != "" && !filepath.IsAbs(c.Workspace) {
+		return usageError("--workspace: the path is relative; give an absolute one")
+	}
+	cfg, err := config.LoadLenient(atStart(startFiles(filesOf(c.Workspace))))
 	if err != nil {
 		return err
 	}
@@ -74,29 +79,18 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	stop := codex.Signals()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	h := newHub(cfg, record, stderr, log)
-	listeners, err := openListeners(cfg, h.commandsHaveNetwork, log)
+	controls := cfg.Serve.ControlSocket && c.Workspace == "" // a codex that the bridge does not start works in any folder
+	h := newHub(cfg, c.Workspace, record, stderr, log)
+	listeners, err := openListeners(cfg, c.Workspace, h.commandsHaveNetwork, log)
 	if err != nil {
 		return &listenError{err}
 	}
-	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
-		return errors.Join(err, closeListeners(listeners))
-	}
-	defer h.Close()
-	var lost <-chan struct{}
-	if cfg.Serve.ControlSocket { // at last, since another codex-bridge serve may lose it
-		var l *hook.PrivateListener
-		if l, lost, err = listenForCodex(cfg, log); err != nil {
-			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeListeners(listeners), record.Close())
-		}
-		listeners = append(listeners, l)
-	}
-	go h.current.warnTooOld(ctx)
-	go h.watch(ctx, filesOf(""))
-	ended := make(chan error)
+	started, ended := make(chan struct{}), make(chan error)
 	var servers []*serve.Server
 	start := func(l *hook.PrivateListener) {
-		server := serve.New(serve.Options{Converse: h.converse, Identity: h.identity, Token: l.Endpoint().Token, MaxConnections: maxClients, Log: log})
+		server := serve.New(serve.Options{
+			Converse: h.converse, Identity: h.identity, Started: started, Token: l.Endpoint().Token, MaxConnections: maxClients, Log: log,
+		})
 		servers = append(servers, server)
 		go func() { // ends with server.Close, or with the process
 			select {
@@ -106,7 +100,34 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		}()
 	}
 	for _, l := range listeners {
+		start(l) // from now on it answers those who look whether it does
+	}
+	closeAll := func() error {
+		var closing sync.WaitGroup
+		failures := make([]error, len(servers))
+		for i, server := range servers {
+			closing.Go(func() { failures[i] = errors.Join(listeners[i].Close(), server.Close()) })
+		}
+		closing.Wait()
+		return errors.Join(failures...)
+	}
+	if _, err := h.generation(); err != nil { // the user sees an error at once, and not the first client
+		return errors.Join(err, closeAll())
+	}
+	defer h.Close()
+	var lost <-chan struct{}
+	if controls { // at last, since another codex-bridge serve may lose it
+		var l *hook.PrivateListener
+		if l, lost, err = listenForCodex(cfg, log); err != nil {
+			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeAll(), record.Close())
+		}
+		listeners = append(listeners, l)
 		start(l)
+	}
+	close(started)
+	go h.current.warnTooOld(ctx)
+	go h.watch(ctx, filesOf(c.Workspace))
+	for _, l := range listeners {
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
 	}
 	if f, ok := out.(*safeWriter); ok {
@@ -115,7 +136,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		}
 	}
 	var idle <-chan struct{}
-	if c.Idle > 0 && !cfg.Serve.ControlSocket {
+	if c.Idle > 0 && !controls {
 		idle = serve.Idle(ctx, c.Idle, servers)
 	}
 	for done := false; !done; {
@@ -148,13 +169,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	}
 	h.end() // no client starts Codex again
 	cancel()
-	var closing sync.WaitGroup
-	failures := make([]error, len(servers))
-	for i, server := range servers {
-		closing.Go(func() { failures[i] = errors.Join(listeners[i].Close(), server.Close()) })
-	}
-	closing.Wait()
-	return errors.Join(err, errors.Join(failures...), record.Close())
+	return errors.Join(err, closeAll(), record.Close())
 }
 
 // isReplaced reports whether another codex-bridge serve listens where Codex's daemon would, under a policy
@@ -210,14 +225,14 @@ func serveCommand(cfg *config.Config, overrides []string, record *ledger, log *s
 type listenError struct{ error }
 
 // openListeners opens the listeners of serve.listen.
-func openListeners(cfg *config.Config, commandsHaveNetwork func() bool, log *slog.Logger) (all []*hook.PrivateListener, err error) {
+func openListeners(cfg *config.Config, workspace string, commandsHaveNetwork func() bool, log *slog.Logger) (all []*hook.PrivateListener, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeListeners(all))
 		}
 	}()
 	for _, address := range cfg.Serve.Listen {
-		l, err := openListener(cfg, address, commandsHaveNetwork, log)
+		l, err := openListener(cfg, workspace, address, commandsHaveNetwork, log)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", address, err)
 		}
@@ -273,11 +288,11 @@ func closeListeners(all []*hook.PrivateListener) (err error) {
 	return err
 }
 
-func openListener(cfg *config.Config, address string, commandsHaveNetwork func() bool, log *slog.Logger) (*hook.PrivateListener, error) {
+func openListener(cfg *config.Config, workspace, address string, commandsHaveNetwork func() bool, log *slog.Logger) (*hook.PrivateListener, error) {
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
 		if path == "" {
 			var err error
-			if path, err = serveSocket(cfg); err != nil {
+			if path, err = serveSocket(cfg, workspace); err != nil {
 				return nil, err
 			}
 		}
