@@ -52,7 +52,7 @@ func policyFolder(folder string) string {
 }
 
 // serveSocket returns the default socket of a codex-bridge serve that applies the policy files of the workspace;
-// "" means none. A bridge with another configuration, home of Codex or version, or for another Codex, has
+// "" means none. A bridge with another configuration, state, home of Codex or version, or for another Codex, has
 // another socket.
 func serveSocket(cfg *config.Config, workspace string) (string, error) {
 	world := guard.WorldOf(cfg.Codex)
@@ -68,7 +68,15 @@ func serveSocket(cfg *config.Config, workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := world.CodexHome + "\x00" + config.Discover("").User + "\x00" + workspace
+	state, err := store.Folder()
+	if err != nil {
+		return "", err
+	}
+	files := config.Discover("")
+	text := world.CodexHome
+	for _, path := range []string{files.User, files.Home, state, workspace} {
+		text += "\x00" + path
+	}
 	for _, path := range []string{self, program} {
 		info, err := os.Stat(path)
 		if err != nil {

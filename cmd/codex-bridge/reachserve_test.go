@@ -10,7 +10,7 @@ import (
 	"codex-bridge.example/bridge/config"
 )
 
-// Clients share a server if they have the same policy files.
+// Clients share a server if they have the same state folder and the same policy files.
 func TestServeSocketIsOfStateAndPolicyFiles(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -44,7 +44,7 @@ func TestServeSocketIsOfStateAndPolicyFiles(t *testing.T) {
 	for _, test := range []struct {
 		state, start string
 		same         bool
-	}{{"state", ".", true}, {"state", "x", false}} {
+	}{{"state", ".", true}, {"other", "y", false}, {"state", "x", false}} {
 		if path := socket(test.state, test.start); (path == first) != test.same {
 			t.Errorf("%+v: %s; the first one is %s", test, path, first)
 		}
