@@ -87,18 +87,29 @@ func jsonOf(text string) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// joinOptions configure join.
+type joinOptions struct {
+	conn       *websocket.Conn // to codex-bridge serve
+	in         io.Reader
+	out        io.Writer
+	maxMessage int // bytes of a message of the client
+	// watch ends the context of join if codex-bridge serve does not answer. It returns with waiting, during which
+	// the client waits for it.
+	watch func(waiting context.Context)
+}
+
 // join copies messages between the client on in and out and codex-bridge serve. At the end of the client's
 // input it waits for the responses. It returns at the end of the connection or of ctx, after an error for each
 // request without a response.
-func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, maxMessage int64) error {
-	ws.SetReadLimit(-1)
+func join(ctx context.Context, o joinOptions) error {
+	o.conn.SetReadLimit(-1)
 	stopped := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	j := &joinedClient{ws: ws, ready: make(chan struct{})}
+	j := &joinedClient{ws: o.conn, watch: o.watch, ready: make(chan struct{})}
 	sent := make(chan error, 1)
 	go func() { // ends with the client, or with the process
-		err := j.sendInput(ctx, in, out, int(maxMessage))
+		err := j.sendInput(ctx, o.in, o.out, o.maxMessage)
 		if sent <- err; err != nil {
 			time.AfterFunc(lastMessages, cancel) // messages of an ended server are read before its end
 		}
@@ -108,7 +119,7 @@ func join(ctx context.Context, ws *websocket.Conn, in io.Reader, out io.Writer, 
 		if err == nil {
 			continue
 		}
-		_ = ws.CloseNow()
+		_ = o.conn.CloseNow()
 		for _, id := range j.requests.end() {
 			j.sink.WriteMessage(unanswered(id))
 		}
@@ -133,6 +144,7 @@ const lastMessages = 2 * time.Second
 // joinedClient is a client that has joined codex-bridge serve.
 type joinedClient struct {
 	ws    *websocket.Conn
+	watch func(waiting context.Context)
 	ready chan struct{} // closed when sink is set
 	sink  rpc.Sink
 	ended atomic.Bool // the client's input
@@ -155,6 +167,7 @@ func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Write
 			continue
 		case errors.Is(err, io.EOF):
 			j.ended.Store(true)
+			go j.watch(ctx)
 			return j.ws.Write(ctx, websocket.MessageBinary, nil) // see serve.SettingsHeader
 		case err != nil:
 			return err
@@ -163,10 +176,18 @@ func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Write
 			sink.WriteMessage(unanswered(late))
 			continue
 		}
-		if err := j.ws.Write(ctx, websocket.MessageText, bytes.TrimSpace(line)); err != nil {
+		if err := j.send(ctx, bytes.TrimSpace(line)); err != nil {
 			return err
 		}
 	}
+}
+
+// send sends a message. While codex-bridge serve does not take it, the end of the input is not seen.
+func (j *joinedClient) send(ctx context.Context, message []byte) error {
+	waiting, sent := context.WithCancel(ctx)
+	defer sent()
+	defer time.AfterFunc(serveCheck, func() { j.watch(waiting) }).Stop()
+	return j.ws.Write(ctx, websocket.MessageText, message)
 }
 
 // receive writes one message to the client, a long one in parts.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,6 +51,36 @@ func TestOverrideAsJSON(t *testing.T) {
 	}
 }
 
+// A client ends if the server stops answering while it takes no message, and after the client's last one.
+func TestJoinedClientOfStoppedServer(t *testing.T) {
+	for name, size := range map[string]int{"at the end of the input": 1, "within a message": 64 << 20} {
+		t.Run(name, func(t *testing.T) {
+			stopped := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if _, err := websocket.Accept(w, r, nil); err != nil {
+					t.Error(err)
+				}
+				<-stopped
+			}))
+			defer server.Close()
+			defer close(stopped)
+			ws, _, err := websocket.Dial(t.Context(), server.URL, nil) //nolint:bodyclose // see its documentation
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			silent := &unresponsiveError{"socket"}
+			var out bytes.Buffer
+			in := strings.NewReader(`{"id":1,"method":"a","params":"` + strings.Repeat("x", size) + "\"}\n")
+			err = join(ctx, joinOptions{conn: ws, in: in, out: &out, maxMessage: 1 << 30, watch: func(context.Context) { cancel(silent) }})
+			if !errors.Is(err, silent) || !strings.Contains(out.String(), `"id":1`) {
+				t.Errorf("%v; the client has read %q", err, &out)
+			}
+		})
+	}
+}
+
 // A client reads an error for each request that the lost server has not answered, and for no other one.
 func TestLostServerAnswersRequests(t *testing.T) {
 	for name, framed := range map[string]func(string) string{
@@ -88,7 +120,9 @@ func TestLostServerAnswersRequests(t *testing.T) {
 			defer input.Close()
 			var out bytes.Buffer
 			joined := make(chan error)
-			go func() { joined <- join(t.Context(), ws, in, &out, 1<<20) }()
+			go func() {
+				joined <- join(t.Context(), joinOptions{conn: ws, in: in, out: &out, maxMessage: 1 << 20, watch: func(context.Context) {}})
+			}()
 			for _, text := range []string{`{"id":1,"method":"a"}`, `{"id":"1","method":"a"}`, `{"id":2,"method":"a"}`, `{"id":2,"method":"b"}`, `{"method":"c"}`, `{"id":3,"result":{}}`} {
 				if _, err := io.WriteString(input, framed(text)); err != nil {
 					t.Fatal(err)

@@ -111,24 +111,10 @@ func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go watchPolicyFolder(ctx, cancel, settings.Folder, workspace)
-	in := &endReader{Reader: os.Stdin, onEnd: func() { go watchServe(ctx, cancel, socket) }}
-	return true, join(ctx, ws, in, os.Stdout, int64(cfg.Codex.MaxMessage))
-}
-
-// endReader calls onEnd at the end of the input.
-type endReader struct {
-	io.Reader
-	onEnd func()
-}
-
-// Read implements io.Reader.
-func (r *endReader) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	if err != nil && r.onEnd != nil {
-		r.onEnd()
-		r.onEnd = nil
-	}
-	return n, err
+	return true, join(ctx, joinOptions{
+		conn: ws, in: os.Stdin, out: os.Stdout, maxMessage: int(cfg.Codex.MaxMessage),
+		watch: func(waiting context.Context) { watchServe(waiting, cancel, socket) },
+	})
 }
 
 // reachServe returns a connection to codex-bridge serve, and its socket.

@@ -71,7 +71,7 @@ func TestPolicyFilesOfStartFolder(t *testing.T) {
 				t.Errorf("%s, %s: agents run: %v: %s, %v", mode, sandbox, runs, spawned, err)
 			}
 			if mode == "shared" && !isLax {
-				w.joinedIn(folder + "/below").must("thread/resume", map[string]any{"threadId": thread})
+				w.joinedIn(folder+"/below").must("thread/resume", map[string]any{"threadId": thread})
 			}
 		}
 		if mode == "shared" {
