@@ -263,7 +263,7 @@ func TestClientsWaitForStart(t *testing.T) {
 	select {
 	case err := <-dialed:
 		t.Fatalf("a client has not waited: %v", err)
-	default:
+	case <-time.After(100 * time.Millisecond): // without the wait it has a conversation by now
 	}
 	close(started)
 	if err := <-dialed; err != nil {
