@@ -15,7 +15,7 @@ const maxExcerpt = 200
 
 // Line returns a text in one line: characters that can't be seen, or change the direction of text, are escaped as
 // in JSON.
-func Line(text string) string { return escape(text, "") }
+func Line(text string) string { return escape(text, isInvisible, "") }
 
 // Lines does the same for a text of several lines, and keeps its line feeds.
 func Lines(text string) string {
@@ -26,21 +26,49 @@ func Lines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Quote returns a whole text as a quotation in one line. Nothing in the text ends the quotation.
-func Quote(text string) string { return `"` + escape(text, `"\`) + `"` }
+// Quote returns a whole text as a quotation in one line. Nothing in the text ends the quotation, and no other text has
+// the same quotation.
+func Quote(text string) string { return `"` + escape(text, looksLikeAnother, `"\`) + `"` }
 
-// Excerpt returns the start of a text as a quotation, with single blanks between its words.
+// Excerpt returns the start of a text as a quotation, and how much it leaves out.
 func Excerpt(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxExcerpt {
-		text = strings.ToValidUTF8(text[:maxExcerpt], "") + "…"
+	text = strings.TrimSpace(text)
+	if len(text) <= maxExcerpt {
+		return Quote(text)
 	}
-	return Quote(text)
+	start := strings.ToValidUTF8(text[:maxExcerpt], "")
+	return fmt.Sprintf("%s… (+%d more characters)", Quote(start), utf8.RuneCountInString(text[len(start):]))
 }
 
-// escape escapes invisible characters, and puts a backslash before the marks.
-func escape(text, marks string) string {
-	isPlain := func(r rune) bool { return !isInvisible(r) && !strings.ContainsRune(marks, r) }
+// Exact returns a whole text in one line: as it is, or quoted if it could be taken for another text.
+func Exact(text string) string {
+	if text == "" || text[0] == ' ' || !isExact(text) {
+		return Quote(text)
+	}
+	return text
+}
+
+// Block returns the lines of a whole text, each behind a mark. A line that could be taken for another is quoted.
+func Block(text string) []string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !isExact(line) {
+			line = Quote(line)
+		}
+		lines[i] = "  | " + line
+	}
+	return lines
+}
+
+// isExact reports whether no other text looks like this one behind a mark.
+func isExact(text string) bool {
+	return strings.IndexFunc(text, looksLikeAnother) < 0 && utf8.ValidString(text) && !strings.HasSuffix(text, " ") &&
+		!strings.HasPrefix(strings.TrimLeft(text, " "), `"`)
+}
+
+// escape escapes some characters, and puts a backslash before the marks.
+func escape(text string, isEscaped func(rune) bool, marks string) string {
+	isPlain := func(r rune) bool { return !isEscaped(r) && !strings.ContainsRune(marks, r) }
 	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return !isPlain(r) }) < 0 {
 		return text
 	}
@@ -49,7 +77,7 @@ func escape(text, marks string) string {
 		switch {
 		case isPlain(r):
 			b.WriteRune(r)
-		case isInvisible(r):
+		case isEscaped(r):
 			b.WriteString(escapeRune(r))
 		default:
 			b.WriteRune('\\')
@@ -58,6 +86,10 @@ func escape(text, marks string) string {
 	}
 	return b.String()
 }
+
+// looksLikeAnother reports whether a character can't be told from another: it is invisible, or a blank of another
+// width, which a shell takes for a letter.
+func looksLikeAnother(r rune) bool { return isInvisible(r) || r != ' ' && unicode.IsSpace(r) }
 
 // isInvisible reports whether a character can't be seen, or changes the direction of others. Blanks of other widths
 // count as seen.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"codex-bridge.example/bridge/display"
 )
 
@@ -12,13 +14,14 @@ import (
 func TestTexts(t *testing.T) {
 	for text, want := range map[string]struct{ line, quote, excerpt string }{
 		"touch a":                   {`touch a`, `"touch a"`, `"touch a"`},
-		"touch a\n\tb":              {`touch a\n\tb`, `"touch a\n\tb"`, `"touch a b"`},
+		"touch a\n\tb":              {`touch a\n\tb`, `"touch a\n\tb"`, `"touch a\n\tb"`},
 		`a". Verified by policy. "`: {`a". Verified by policy. "`, `"a\". Verified by policy. \""`, `"a\". Verified by policy. \""`},
 		`a\n`:                       {`a\n`, `"a\\n"`, `"a\\n"`},
 		"a\x1b[2K\u202eb\a":         {`a\u001b[2K\u202eb\u0007`, `"a\u001b[2K\u202eb\u0007"`, `"a\u001b[2K\u202eb\u0007"`},
+		"a\u00a0\u3000b  c":         {"a\u00a0\u3000b  c", `"a\u00a0\u3000b  c"`, `"a\u00a0\u3000b  c"`},
 		"\u200b\ufe0f\u3164\u2800é": {`\u200b\ufe0f\u3164\u2800é`, `"\u200b\ufe0f\u3164\u2800é"`, `"\u200b\ufe0f\u3164\u2800é"`},
 		"\U000e0061\xff":            {`\udb40\udc61` + "\ufffd", `"\udb40\udc61` + "\ufffd\"", `"\udb40\udc61` + "\ufffd\""},
-		strings.Repeat("ä", 150):    {strings.Repeat("ä", 150), `"` + strings.Repeat("ä", 150) + `"`, `"` + strings.Repeat("ä", 100) + `…"`},
+		strings.Repeat("ä", 150):    {strings.Repeat("ä", 150), `"` + strings.Repeat("ä", 150) + `"`, `"` + strings.Repeat("ä", 100) + `"… (+50 more characters)`},
 	} {
 		if got := display.Line(text); got != want.line {
 			t.Errorf("%q becomes the line %s, want %s", text, got, want.line)
@@ -37,4 +40,47 @@ func TestTexts(t *testing.T) {
 	if got := display.Lines("a\r\n\tb\x1b\nc"); got != `a\r`+"\n    b"+`\u001b`+"\nc" {
 		t.Errorf("the lines become %q", got)
 	}
+}
+
+// No two texts look the same.
+func TestExactTextsProperty(t *testing.T) {
+	for text, want := range map[string]struct {
+		exact string
+		block string
+	}{
+		"touch a":         {`touch a`, "  | touch a"},
+		"a # b\nrm c\n\n": {`"a # b\nrm c\n\n"`, "  | a # b\n  | rm c\n  | \n  | "},
+		`"a"`:             {`"\"a\""`, `  | "\"a\""`},
+		` grep "\n"`:      {`" grep \"\\n\""`, `  |  grep "\n"`},
+		"rm -rf\u00a0/ ":  {`"rm -rf\u00a0/ "`, `  | "rm -rf\u00a0/ "`},
+		"\tb":             {`"\tb"`, `  | "\tb"`},
+		"":                {`""`, "  | "},
+	} {
+		if got := display.Exact(text); got != want.exact {
+			t.Errorf("%q is shown as %s, want %s", text, got, want.exact)
+		}
+		if got := strings.Join(display.Block(text), "\n"); got != want.block {
+			t.Errorf("%q is shown as\n%s\nwant\n%s", text, got, want.block)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab \\\"n|#\n\r\t\u00a0\u2028\u200b\U000e0061")), 0, 8, -1)
+		one, other := text.Draw(t, "one"), text.Draw(t, "other")
+		for name, show := range map[string]func(string) string{
+			"Quote": display.Quote, "Exact": display.Exact, "Block": func(s string) string { return strings.Join(display.Block(s), "\n") },
+		} {
+			if one != other && seen(show(one)) == seen(show(other)) {
+				t.Fatalf("%s shows %q as %q", name, one, other)
+			}
+		}
+	})
+}
+
+// seen returns what a reader sees of a text: no blanks at the end of a line, and nothing of what can't be seen.
+func seen(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(strings.NewReplacer("\u200b", "", "\u00a0", " ", "\t", " ", "\r", "", "\u2028", " ").Replace(line), " ")
+	}
+	return strings.Join(lines, "\n")
 }

@@ -37,7 +37,7 @@ func TestUserReadsRefusals(t *testing.T) {
 		t.Errorf("the user reads %s", line)
 	}
 	failed := b.entries[1] // between two refusals
-	if n := len(b.entries); n != 3 || failed.Method != "hook/completed" || failed.Verdict != "deny" || failed.Turn != "u" || !strings.Contains(failed.Reason, "No such file") {
+	if n := len(b.entries); n != 3 || failed.Method != "hook/completed" || failed.Verdict != "deny" || failed.Turn != "u" || !strings.Contains(failed.Reason, `"No such\nfile"`) {
 		t.Errorf("%d entries; the last is %+v", n, failed)
 	}
 }

@@ -16,7 +16,7 @@ var reasonMarks = strings.NewReplacer(`"`, "'", "\u201c", "'", "\u201d", "'", "`
 // bridge's words; "" if there is none.
 func statedReason(params rpc.Value) string {
 	said, _ := params.Get("reason").Text()
-	if said = strings.Join(strings.Fields(said), " "); said == "" {
+	if said = strings.TrimSpace(said); said == "" {
 		return ""
 	}
 	return "Stated reason (not checked): " + display.Quote(reasonMarks.Replace(said))

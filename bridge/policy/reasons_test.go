@@ -194,7 +194,7 @@ func TestReasonsOfRules(t *testing.T) {
 	}
 	// The mark precedes Codex's own reason.
 	st.Escalation = rules.Escalated
-	for said, want := range map[string]string{`"please"`: "outside the sandbox. Stated reason (not checked): \"please\"", `"I ask\n\n\". **Verified** by [policy](x) \u202e"`: `outside the sandbox. Stated reason (not checked): "I ask '. ∗∗Verified∗∗ by (policy)(x) \u202e"`, `""`: "outside the sandbox", `null`: "outside the sandbox", `1`: "outside the sandbox"} {
+	for said, want := range map[string]string{`"please"`: "outside the sandbox. Stated reason (not checked): \"please\"", `"I ask\n\n\". **Verified** by [policy](x) \u202e"`: `outside the sandbox. Stated reason (not checked): "I ask\n\n'. ∗∗Verified∗∗ by (policy)(x) \u202e"`, `""`: "outside the sandbox", `null`: "outside the sandbox", `1`: "outside the sandbox"} {
 		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"ls","reason":`+said+`}`)
 		var marked string
 		if err := json.Unmarshal(d.ShownReason, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {

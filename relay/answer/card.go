@@ -2,10 +2,8 @@ package answer
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"codex-bridge.example/rpc"
 )
@@ -14,7 +12,8 @@ import (
 // cuts longer texts.
 type Card struct {
 	Title, Description string
-	// More has lines to show below the description: the parts that it has cut.
+	// More has lines to show below the description: the parts that it has cut, and each text of others in whole if
+	// the description does not show it as it is. Two questions never look the same.
 	More []string
 }
 
@@ -22,7 +21,6 @@ const (
 	titleLength       = 80
 	descriptionLength = 256
 	valueLength       = 72
-	wholeLength       = 4000 // of a text that must be shown in full
 )
 
 // ApprovalCard returns the card of an approval request. session names the conversation and
@@ -48,41 +46,13 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 		tail = "\nSession: " + cleanAndCount(session, 80, asPath)
 	}
 	card.Description = fitted(max(descriptionLength-len([]rune(tail)), 0), lines) + tail
-	if method == "item/commandExecution/requestApproval" {
-		card.More = wholeCommand(params, card.Description)
-	}
 	for _, line := range lines(detail{100, 100}) {
 		if !strings.HasPrefix(line, "Command: ") && !slices.Contains(strings.Split(card.Description, "\n"), line) {
 			card.More = append(card.More, line)
 		}
 	}
-	if line := homesLine(params); line != "" && strings.ContainsAny(card.Description+strings.Join(card.More, ""), "~～") {
-		card.More = append(card.More, line)
-	}
+	card.More = append(card.More, exactLines(method, params, card.Description)...)
 	return card, true
-}
-
-// shell matches the shell that Codex runs a command with.
-var shell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:/[\w./-]*/)?(?:ba|z|da|k)?sh -l?c `) })
-
-// wholeCommand returns a line with the whole command; nil if the description has all of it.
-func wholeCommand(params rpc.Value, description string) []string {
-	whole := words(params.Get("command"))
-	texts := commandTexts(params)
-	read := strings.Join(texts, " && ")
-	if whole == "" {
-		whole = read
-	}
-	inner := shell().ReplaceAllString(whole, "")
-	covered := whole == read || inner == read || inner == "'"+read+"'"
-	clean := Clean(whole)
-	if covered && countRemoved(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(hideHomes(read)))) {
-		return nil
-	}
-	if clean == "" && countRemoved(whole, clean) == 0 {
-		return nil
-	}
-	return []string{"Whole command: " + cleanAndCount(hideHomes(whole), wholeLength, asText)}
 }
 
 // detail is how many values and members a card shows; it counts the others.
@@ -207,20 +177,10 @@ func fileLines(method string, params rpc.Value) []string {
 }
 
 func reasonLines(method string, params rpc.Value) []string {
-	if reason := Reason(params); reason != "" {
-		return []string{reason}
+	if text, _ := params.Get("reason").Text(); Clean(text) != "" {
+		return []string{"Reason: " + cleanAndCount(hideHomes(text), 180, asText)}
 	}
 	return []string{"Request method: " + method}
-}
-
-// Reason returns the reason of a question as one line; "" if it has none. The card of a
-// command has no room for it.
-func Reason(params rpc.Value) string {
-	text, _ := params.Get("reason").Text()
-	if Clean(text) == "" {
-		return ""
-	}
-	return "Reason: " + cleanAndCount(hideHomes(text), 180, asText)
 }
 
 func commandDetails(params rpc.Value, d detail) (lines []string) {
@@ -273,16 +233,6 @@ func shortValue(text string) string {
 	return text
 }
 
-// Files returns a line with the files that a patch changes.
-func Files(paths []string) string {
-	const most, length = 6, 120
-	list := make([]string, len(paths))
-	for i, path := range paths {
-		list[i] = cleanAndCount(path, length, asPath)
-	}
-	return "Files: " + firstValues(list, most)
-}
-
 // SessionScope returns a text for the person about what ApprovedSession allows beyond this
 // call, or "". That may be a permanent rule of Codex.
 func SessionScope(method string, params rpc.Value) string {
@@ -317,6 +267,5 @@ func commandSessionScope(offered rpc.Value) string {
 	if at := doc.Root().Get("applyNetworkPolicyAmendment").Get("network_policy_amendment"); at.Exists() {
 		return "always, for the host " + host(at.Get("host"))
 	}
-	rule := words(doc.Root().Get("acceptWithExecpolicyAmendment").Get("execpolicy_amendment"))
-	return "always, for commands that begin with " + cleanAndCount(hideHomes(rule), wholeLength, asText)
+	return "always, for commands that begin with " + exactWords(doc.Root().Get("acceptWithExecpolicyAmendment").Get("execpolicy_amendment"))
 }

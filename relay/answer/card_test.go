@@ -1,9 +1,12 @@
 package answer_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
@@ -76,7 +79,7 @@ func TestSessionScope(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != "Files: /1, /2, /3, /4, /5, /6 (4 characters not shown) (+2 more)" {
+	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != `Files: /1, /2, /3, /4, /5, "/6\u001b[1m", /7, /8` {
 		t.Error(got)
 	}
 }
@@ -91,17 +94,17 @@ func TestCardsHideNothing(t *testing.T) {
 		want           []string
 	}{
 		"host":        {command, `{"networkApprovalContext":{"protocol":"https","host":"good.example` + padding + `.evil.com","port":1}}`, []string{"https good.example.evil.com (5000 characters not shown) port: 1"}},
-		"spaces":      {permissions, `{"permissions":{"fileSystem":{"write":["/a` + far + `/etc"]}}}`, []string{"write: /a /etc"}},
+		"spaces":      {permissions, `{"permissions":{"fileSystem":{"write":["/a` + far + `/etc"]}}}`, []string{"write: /a  ", "… (+4959 more characters)", `{"fileSystem":{"write":["/a` + far + `/etc"]}}`}},
 		"path":        {permissions, `{"permissions":{"fileSystem":{"write":["/` + long + `"]}}}`, []string{"x… (+"}},
 		"OSC":         {permissions, `{"permissions":{"fileSystem":{"write":["/a\u001b]/etc"]}}}`, []string{"write: /a (6 characters not shown)"}},
 		"grantRoot":   {files, `{"reason":"r","grantRoot":"/a` + padding + `/etc"}`, []string{"Write access: /a/etc (5000 characters not shown)"}},
 		"reason":      {files, `{"reason":"` + long + `"}`, []string{"x… (+4"}},
-		"command":     {command, `{"command":"echo ` + strings.Repeat("y ", 200) + `; rm -rf /srv"}`, []string{"y ...", "Whole command: echo y", "y ; rm -rf /srv"}},
-		"two lines":   {command, `{"command":"echo ` + padding + `; rm -rf /srv"}`, []string{"Whole command: echo ; rm -rf /srv (5000 characters not shown)"}},
-		"too long":    {command, `{"command":"` + long + `"}`, []string{"Whole command: xx", "x… (+1"}},
-		"read as":     {command, `{"command":"bash -lc 'cd /etc \u0026\u0026 ls'","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: bash -lc 'cd /etc &amp;&amp; ls'"}},
-		"read after":  {command, `{"command":"rm x; bash -lc ls","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: rm x; bash -lc ls"}},
-		"home":        {permissions, `{"permissions":{"fileSystem":{"write":["/home/other/.ssh","/home/more/x"]}}}`, []string{"write: ~/.ssh, ~/x", "~ stands for /home/other, /home/more"}},
+		"command":     {command, `{"command":"echo ` + strings.Repeat("y ", 200) + `; rm -rf /srv"}`, []string{"y ...", "\nWhole command:\n  | echo y", "y ; rm -rf /srv"}},
+		"two lines":   {command, `{"command":"echo ` + padding + `; rm -rf /srv"}`, []string{"Command: echo ; rm -rf /srv\n", "\nWhole command:\n  | \"echo " + padding + `; rm -rf /srv"`}},
+		"too long":    {command, `{"command":"` + long + `"}`, []string{"xx...\n", "\nWhole command:\n  | " + long}},
+		"read as":     {command, `{"command":"bash -lc 'cd /etc \u0026\u0026 ls'","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command:\n  | bash -lc 'cd /etc && ls'"}},
+		"read after":  {command, `{"command":"rm x; bash -lc ls","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command:\n  | rm x; bash -lc ls"}},
+		"home":        {permissions, `{"permissions":{"fileSystem":{"write":["/home/other/.ssh","/home/more/x"]}}}`, []string{"write: ~/.ssh, ~/x", `{"write":["/home/other/.ssh","/home/more/x"]}`}},
 		"not read":    {command, `{"command":"ls; rm x","commandActions":[{"command":"ls"},{"type":"unknown"}]}`, []string{"Command: ls; rm x"}},
 		"other kinds": {permissions, `{"permissions":{"network":null,"processes":{"kill":true}}}`, []string{"Permissions: none", `Not granted: processes: {"kill":true}`}},
 		"entry":       {permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"path","path":"/a","pattern":"/etc/*"},"deep":true}]}}}`, []string{`write /a pattern: "/etc/*" deep: true`}},
@@ -122,14 +125,14 @@ func TestCardsHideNothing(t *testing.T) {
 	if got := answer.Files([]string{"/home/other/.ssh/config"}); got != "Files: /home/other/.ssh/config" {
 		t.Error(got)
 	}
-	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != "Files: /a/etc (5000 characters not shown)" {
+	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != `Files: "/a`+padding+`/etc"` {
 		t.Error(got)
 	}
 	if got := answer.SessionScope(command, value(t, []byte(`{"availableDecisions":[{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","`+strings.Repeat("x", 300)+`","end"]}}]}`))); !strings.HasSuffix(got, "x end") {
 		t.Error(got)
 	}
 	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'go test'","commandActions":[{"command":"go test"}]}`)), "")
-	if card.More != nil {
+	if fmt.Sprint(card.More) != "[Shell: /bin/bash -lc]" {
 		t.Errorf("below a whole description is %q", card.More)
 	}
 }
@@ -143,7 +146,7 @@ func TestElicitationCardHidesNothing(t *testing.T) {
 	all := card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
 	for _, want := range []string{
 		"x… (+5", `- A: "end" (600 characters not shown)`, `- to: "me"`, `- to: "you"`, "- body: \"x", "x… (+506 more characters)",
-		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters", `- at: "～/x"`, "~ stands for /home/other",
+		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters", `- at: "～/x"`, `{"at":"/home/other/x","to":"you","body":"` + long + `"`, `"c":{"hidden":1}`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the card says\n%s\nwithout %q", all, want)
@@ -180,4 +183,50 @@ func TestCardCountsWhatItLeavesOut(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, card.Description, test.want)
 		}
 	}
+}
+
+// Two questions never look the same, apart from a session's name. A multi-line command is shown in lines.
+func TestCardsDifferProperty(t *testing.T) {
+	const command = "item/commandExecution/requestApproval"
+	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'touch a # then\nrm  -rf b'","cwd":"/w x"}`)), "")
+	if got := strings.Join(card.More, "\n"); got != "Whole command:\n  | /bin/bash -lc 'touch a # then\n  | rm  -rf b'\nFolder: /w x" || card.Description != `Command: /bin/bash -lc 'touch a # then⏎rm  -rf b'` {
+		t.Errorf("the card says\n%s\n%s", card.Description, got)
+	}
+	texts := rapid.OneOf(
+		rapid.StringOfN(rapid.SampledFrom([]rune("ab \\\"'n&;,(（@＠~\n\r\t\u00a0\u200b\x1b")), 0, 8, -1),
+		rapid.SampledFrom([]string{"ls", "/bin/sh -c ls", "/bin/bash -lc ls", "bash -lc ls", "bash -lc 'ls'", "/x/bash -lc ls", "/home/u/x", "~/x", "a && b", "a &amp;&amp; b"}),
+		rapid.Map(rapid.SampledFrom([]string{"b", "c", " ", "\n"}), func(end string) string { return strings.Repeat("a", 300) + end }),
+	)
+	for _, q := range []struct{ method, params string }{
+		{command, `{"command":%s}`}, {command, `{"command":"ls","cwd":%s}`}, {command, `{"command":"ls","reason":%s}`},
+		{command, `{"command":%s,"commandActions":[{"command":"ls"}]}`}, {command, `{"command":"ls","proposedExecpolicyAmendment":["a",%s]}`},
+		{command, `{"networkApprovalContext":{"protocol":"https","host":%s}}`}, {command, `{"command":"ls","additionalPermissions":{"fileSystem":{"write":["/a",%s]}}}`},
+		{"item/fileChange/requestApproval", `{"reason":%s}`}, {"item/fileChange/requestApproval", `{"grantRoot":%s}`},
+		{"item/permissions/requestApproval", `{"permissions":{"fileSystem":{"write":["/a",%s]}}}`}, {"", `{"message":"m","_meta":{"tool_params":{"a":%s}}}`}, {"", `{"message":%s}`},
+	} {
+		show := func(text string) string {
+			card, ok := answer.ApprovalCard(q.method, value(t, fmt.Appendf(nil, q.params, quoted(text))), "s")
+			if !ok {
+				card = answer.ElicitationCard(value(t, fmt.Appendf(nil, q.params, quoted(text))))
+			}
+			return card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			one, other := texts.Draw(t, "one"), texts.Draw(t, "other")
+			if q.method == "" { // Codex's elicitations may have blanks around a text
+				one, other = strings.TrimSpace(one), strings.TrimSpace(other)
+			}
+			if one != other && show(one) == show(other) {
+				t.Fatalf("%s: %q looks like %q:\n%s", q.params, one, other, show(one))
+			}
+		})
+	}
+}
+
+func quoted(text string) []byte {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string
+	}
+	return raw
 }

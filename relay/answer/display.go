@@ -3,13 +3,10 @@ package answer
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"codex-bridge.example/rpc"
 )
 
 // unsafeText replaces text that is not shown.
@@ -47,10 +44,14 @@ func Display(text string) string {
 	return asText.Replace(text)
 }
 
-// Clean removes invisible characters and terminal sequences, and folds white space. It is
+// lineBreaks shows where a line ends.
+var lineBreaks = strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\v", "⏎", "\f", "⏎", "\u0085", "⏎", "\u2028", "⏎", "\u2029", "⏎")
+
+// Clean removes invisible characters and terminal sequences, and shows line breaks as ⏎. It is
 // idempotent.
 func Clean(text string) string {
-	return strings.Join(strings.Fields(replaceUnsafe(text, ' ')), " ")
+	text = sequence().ReplaceAllString(stringSequence().ReplaceAllString(text, ""), "")
+	return strings.TrimSpace(replaceUnsafe(lineBreaks.Replace(strings.TrimSpace(text)), ' '))
 }
 
 // replaceUnsafe replaces line breaks by other. It drops invisible characters if other is a
@@ -169,20 +170,3 @@ func clip(text string, most int) string {
 
 // hideHomes writes home folders as ~, so that a chat does not learn the user's name.
 func hideHomes(text string) string { return homeFolder().ReplaceAllString(text, "${1}~") }
-
-// homesLine returns a line with the home folders that hideHomes replaces; "" if there are
-// none.
-func homesLine(v rpc.Value) string {
-	var found []string
-	eachText(v, func(text string) {
-		for _, match := range homeFolder().FindAllStringSubmatch(text, -1) {
-			if home := cleanAndCount(match[0][len(match[1]):], valueLength, asPath); !slices.Contains(found, home) {
-				found = append(found, home)
-			}
-		}
-	})
-	if found == nil {
-		return ""
-	}
-	return "~ stands for " + firstValues(found, 20)
-}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -43,12 +45,12 @@ func ElicitationCard(params rpc.Value) Card {
 		omitted += cut
 		given = append(given, "- "+cleanAndCount(name, 80, asText)+": "+cleanAndCount(hideHomes(text), value, asText))
 	}
-	display := meta.Get("tool_params_display")
-	for e := range display.Elements() {
+	displayed := meta.Get("tool_params_display")
+	for e := range displayed.Elements() {
 		add(cmp.Or(text(e, "display_name"), text(e, "name")), e.Get("value"))
 	}
 	for key, v := range meta.Get("tool_params").Members() {
-		if !isDisplayed(display, key, v) {
+		if !isDisplayed(displayed, key, v) {
 			add(key, v)
 		}
 	}
@@ -62,15 +64,36 @@ func ElicitationCard(params rpc.Value) Card {
 	if omitted > 0 {
 		card.More = []string{fmt.Sprintf("Not shown: %d characters", omitted)}
 	}
-	if line := homesLine(meta); line != "" && strings.ContainsAny(card.Description, "~～") {
-		card.More = append(card.More, line)
-	}
+	card.More = append(card.More, exactElicitation(params, card.Description)...)
 	return card
 }
 
-// displays reports whether the parameters for display have a parameter with this value.
-func isDisplayed(display rpc.Value, name string, v rpc.Value) bool {
-	for e := range display.Elements() {
+// exactElicitation returns lines with the texts of an elicitation that the description does not show as they are.
+func exactElicitation(params rpc.Value, description string) (lines []string) {
+	shown, meta := strings.Split(description, "\n"), params.Get("_meta")
+	add := func(label string, of rpc.Value, key string) {
+		if text := text(of, key); !slices.Contains(shown, text) {
+			lines = append(lines, exactText(label, of, key, shown)...)
+		}
+	}
+	add("Whole message: ", params, "message")
+	for _, one := range [...]struct{ label, key string }{
+		{"App: ", "connector_name"}, {"Tool: ", "tool_title"}, {"Tool: ", "tool_name"}, {"Whole description: ", "tool_description"},
+	} {
+		add(one.label, meta, one.key)
+	}
+	add("MCP server: ", params, "serverName")
+	for _, one := range [...]struct{ label, key string }{{"All parameters: ", "tool_params"}, {"All displayed parameters: ", "tool_params_display"}} {
+		if v := meta.Get(one.key); v.Len() > 0 {
+			lines = append(lines, one.label+display.Exact(string(v.Raw())))
+		}
+	}
+	return lines
+}
+
+// isDisplayed reports whether the parameters for display have a parameter with this value.
+func isDisplayed(displayed rpc.Value, name string, v rpc.Value) bool {
+	for e := range displayed.Elements() {
 		if e.Get("name").Is(name) && bytes.Equal(e.Get("value").Raw(), v.Raw()) {
 			return true
 		}

@@ -210,6 +210,25 @@ func TestRunOnATerminal(t *testing.T) {
 	}
 }
 
+// The question shows each line of a command, so that none looks like the comment before it.
+func TestRunShowsEachLine(t *testing.T) {
+	t.Parallel()
+	for answer, removed := range map[string]bool{"y": true, "n": false} {
+		w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"})
+		w.write("workspace/precious", "")
+		text, err := w.runAtTerminal(answer, "--session", "s", "--sandbox", "workspace-write", `CALL: exec_command {"cmd":"touch made # a marker\nrm  precious"}`)
+		question, _, _ := strings.Cut(text, endOfQuestion)
+		for _, want := range []string{"Command: touch made # a marker⏎rm  precious\r\n", "\r\nWhole command:\r\n  | ", "touch made # a marker\r\n  | rm  precious\r\n", "\r\nFolder: " + w.workspace + "\r\n"} {
+			if !strings.Contains(question, want) {
+				t.Errorf("the question is without %q:\n%q", want, question)
+			}
+		}
+		if err != nil || exists(filepath.Join(w.workspace, "precious")) == removed {
+			t.Errorf("%s: %v, removed: %v", answer, err, !removed)
+		}
+	}
+}
+
 // A session keeps the settings of its thread. A user who asks for others gets a warning: on stderr,
 // or as an event.
 func TestRunWarnsOfIgnoredFlags(t *testing.T) {

@@ -62,7 +62,7 @@ func TestScreen(t *testing.T) {
 		err    string // a part of it; "" nothing at all
 	}{
 		{"a pipe", &follow.Screen{}, "All green.\n", ""},
-		{"a terminal", &follow.Screen{Stream: true, Progress: true}, "Let me look.\n\nAll]0;x green.\n", "\r\x1b[K· running go test ./... # with[31m colour (5s)"},
+		{"a terminal", &follow.Screen{Stream: true, Progress: true}, "Let me look.\n\nAll]0;x green.\n", `· running go test ./...\n# with\u001b[31m colour (5s)`},
 		{"output is a file", &follow.Screen{Progress: true}, "All green.\n", "running go test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -75,9 +75,6 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 // ask shows a card and reads the user's answer.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
 	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
-	if reason := answer.Reason(params); reason != "" && !strings.Contains(card.Description, reason) {
-		text += reason + "\n" // the policy's reason for a command outside the sandbox
-	}
 	if item, ok := params.Get("itemId").Text(); ok {
 		if files := p.screen.filesOf(item); len(files) > 0 {
 			text += answer.Files(files) + "\n"

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -171,7 +172,7 @@ func (s *Screen) draw() {
 	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" {
 		return
 	}
-	what := strings.Join(strings.Fields(StripControls(s.doing)), " ")
+	what := display.Line(s.doing)
 	if PrefixLen(what, widest) < len(what) {
 		what = what[:PrefixLen(what, widest-1)] + "…"
 	}
