@@ -24,11 +24,11 @@ func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session stri
 func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, session string, line []byte, reason string) *rpc.Error {
 	d, p := g.decideAgent(use)
 	if d.Verdict != policy.Deny {
-		why := "the user allowed it"
+		why := "the user has allowed " + use.Describe()
 		if reason != "" {
 			why += ": " + clip(reason)
 		}
-		d = policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "result", Rule: "approvals", Reason: why}}}
+		d = policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "result", Rule: "approvals.person", Reason: why}}}
 	}
 	return g.applyAgent(ctx, p, use, subject{method: permissionMethod, thread: session, line: line}, d).Err
 }
@@ -36,6 +36,9 @@ func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, sessi
 // decideAgent returns the strictest decision about an agent's request, and its policy.
 func (g *Guard) decideAgent(use policy.AgentRequest) (policy.Decision, *policy.Policy) {
 	policies, refusal := g.policiesIn(permissionMethod, use.Cwd, []*policy.Policy{g.policy.Load()})
+	if refusal == nil && use.RunsIn != use.Cwd {
+		policies, refusal = g.policiesIn(permissionMethod, use.RunsIn, policies)
+	}
 	if refusal != nil {
 		return policy.Decision{Verdict: policy.Deny, Err: refusal}, policies[0]
 	}

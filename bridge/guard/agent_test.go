@@ -61,7 +61,7 @@ escalated = true
 			w := world(t)
 			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			d := g.Agent(t.Context(), policy.AgentRequest{Command: &test.command, Cwd: w.StartFolder}, "s1", []byte("{}"))
+			d := g.Agent(t.Context(), policy.AgentRequest{Command: &test.command, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
 			if d.Verdict != test.verdict || d.Ask != (test.verdict == policy.Pass) {
 				t.Errorf("the verdict is %s, asked: %t", d.Verdict, d.Ask)
 			}
@@ -112,11 +112,15 @@ func TestAgentAllowedByPerson(t *testing.T) {
 			return load(t, test.folder), nil
 		})
 		rule := ""
-		if err := g.AgentAllowed(t.Context(), policy.AgentRequest{Command: &command, Cwd: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {
+		if err := g.AgentAllowed(t.Context(), policy.AgentRequest{Agent: "a", Tool: "execute", Command: &command, Files: []string{"/x"}, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {
 			rule = (&policy.Decision{Err: err}).Refusal().Rule
 		}
 		if rule != test.rule || verdicts(b) != test.logged {
 			t.Errorf("%s: refused by %q, the log has %q", test.name, rule, verdicts(b))
+		}
+		if want := `the user has allowed {"agent":"a","tool":"execute","command":"rm x","files":["/x"],"cwd":"` + w.StartFolder + `"}: fine`; test.logged == "accept" &&
+			(b.entries[0].Rule != "approvals.person" || b.entries[0].Reason != want) {
+			t.Errorf("%s: the log has %+v", test.name, b.entries[0])
 		}
 	}
 }

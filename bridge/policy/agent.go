@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"encoding/json"
 	"runtime"
 	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -16,6 +18,10 @@ type AgentRequest struct {
 	Files   []string // absolute paths of changed files, also by the command; "" for an unknown one
 	Tool    string   // the kind of the tool, such as fetch
 	Cwd     string   // the agent's folder
+	RunsIn  string   // where the command runs; "" if unknown
+	Agent   string   // its name in the configuration
+	Input   json.RawMessage
+	Unread  []string // members of Input that the bridge does not know: no rule allows the request then
 	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
 	// policy.escalation itself.
 	OwnBridge bool
@@ -30,6 +36,22 @@ func (u AgentRequest) Summary() string {
 		return strings.Join(u.Files, ", ")
 	}
 	return u.Tool
+}
+
+// Describe returns all that the request would allow, as JSON for the decision log.
+func (u AgentRequest) Describe() string {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(struct { // strings and parsed JSON always have a JSON form
+		Agent   string          `json:"agent"`
+		Tool    string          `json:"tool"`
+		Command *string         `json:"command,omitempty"`
+		Files   []string        `json:"files,omitempty"`
+		Cwd     string          `json:"cwd"`
+		Input   json.RawMessage `json:"rawInput,omitempty"`
+	}{u.Agent, u.Tool, u.Command, u.Files, u.RunsIn, u.Input})
+	return strings.TrimSpace(text.String())
 }
 
 // DecideAgent checks an agent's request against the rules and policy.escalation. The verdict is
@@ -56,8 +78,12 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
+	case m.Decision == rules.Allow && len(u.Unread) > 0:
+		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the bridge does not know these members of the agent's request: " + display.Line(clip(strings.Join(u.Unread, ", ")))}
 	case m.Decision == rules.Allow:
-		return Decision{Verdict: Accept, Changes: append([]Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Why(), Origin: m.Rule.Origin.String()}}, exceptionChanges(m)...)}
+		return Decision{Verdict: Accept, Changes: append([]Change{{
+			Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),
+		}}, exceptionChanges(m)...)}
 	case m.Decision == rules.Ask:
 		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
 	}
@@ -70,9 +96,12 @@ var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
 func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home}
-	dirs.Cwd, _ = st.canonical(u.Cwd)
-	dirs.Workspace = dirs.Cwd
+	dirs.Workspace, _ = st.canonical(u.Cwd)
+	if u.RunsIn != "" {
+		dirs.Cwd, _ = st.canonical(u.RunsIn)
+	}
 	dirs.Readings = func(path string) ([]string, error) { return st.readingsIn(dirs.Workspace, path) }
+	p.addRoots(&dirs, st)
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":

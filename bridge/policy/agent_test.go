@@ -13,6 +13,8 @@ import (
 // request, unless the agent has its own bridge.
 func TestDecideAgent(t *testing.T) {
 	command := func(text string) policy.AgentRequest { return policy.AgentRequest{Command: &text, Cwd: "/w"} }
+	in := func(folder string, u policy.AgentRequest) policy.AgentRequest { u.RunsIn = folder; return u }
+	unread := func(u policy.AgentRequest) policy.AgentRequest { u.Unread = []string{"env"}; return u }
 	both := func(text, file string) policy.AgentRequest {
 		return policy.AgentRequest{Command: &text, Files: []string{file}, Cwd: "/w"}
 	}
@@ -41,6 +43,13 @@ func TestDecideAgent(t *testing.T) {
 		{"allowed where it stays inside", "ask", command("ls /"), policy.Pass, ""},
 		{"allowed", "ask", command("cat x"), policy.Accept, ""},
 		{"allowed, and not let out", "deny", command("cat x"), policy.Deny, "policy.escalation"},
+		{"allowed in a folder below", "ask", in("/w/sub", command("cat x")), policy.Accept, ""},
+		{"allowed in a writable root", "ask", in("/root/sub", command("cat x")), policy.Accept, ""},
+		{"not in another folder", "ask", in("/etc", command("cat x")), policy.Pass, ""},
+		{"not in an unknown folder", "ask", in("?", command("cat x")), policy.Pass, ""},
+		{"denied in another folder", "ask", in("/etc", command("git push")), policy.Deny, "policy.rule"},
+		{"not with an unknown member", "ask", unread(command("cat x")), policy.Pass, ""},
+		{"denied with an unknown member", "ask", unread(command("git push")), policy.Deny, "policy.rule"},
 		{"asked", "ask", command("make"), policy.Pass, ""},
 		{"a file", "ask", policy.AgentRequest{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a denied command, and a file", "ask", both("git push", "/w/a"), policy.Deny, "policy.rule"},
@@ -62,7 +71,13 @@ func TestDecideAgent(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := config.Default().Policy
-			cfg.Mode, cfg.Escalation, cfg.Rules = config.Enforce, test.escalation, rules
+			cfg.Mode, cfg.Escalation, cfg.Rules, cfg.WritableRoots = config.Enforce, test.escalation, rules, []string{"/root"}
+			switch test.use.RunsIn {
+			case "":
+				test.use.RunsIn = test.use.Cwd
+			case "?":
+				test.use.RunsIn = ""
+			}
 			p, err := policy.New(cfg, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -76,6 +91,12 @@ func TestDecideAgent(t *testing.T) {
 			}
 			if r := d.Refusal(); test.name == "both denied" && !strings.Contains(r.Reason, "Pushing is done by people") {
 				t.Errorf("the first reason is not given: %s", r.Reason)
+			}
+			if strings.HasSuffix(test.name, "an unknown member") && test.want == policy.Pass && !strings.HasSuffix(d.AskReason, "request: env") {
+				t.Errorf("the reason is %q", d.AskReason)
+			}
+			if d.Verdict == policy.Accept && !strings.HasPrefix(d.Changes[0].Reason, `a rule says allow: {"agent":"`) {
+				t.Errorf("the log has the reason %q", d.Changes[0].Reason)
 			}
 			if test.want == policy.Pass && !d.Ask {
 				t.Error("nobody is asked")

@@ -188,7 +188,7 @@ func (s *agentOutput) ask(in io.Reader, wait time.Duration) acp.Approver {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("no answer came in time"))
 		defer cancel()
 		line, err := listener.Next(ctx, func() {
-			fmt.Fprintf(os.Stderr, "\n%s asks: %s", display.Line(a.Agent), display.Quote(describeAsk(a)))
+			fmt.Fprintf(os.Stderr, "\n%s asks: %s", display.Line(a.Agent), strings.Join(describeAsk(a), "\n"))
 			if why != "" {
 				fmt.Fprintf(os.Stderr, " (%s)", display.Line(why))
 			}
@@ -201,16 +201,36 @@ func (s *agentOutput) ask(in io.Reader, wait time.Duration) acp.Approver {
 	}
 }
 
-// describeAsk describes in a few words the action that an agent asks about.
-func describeAsk(a acp.Ask) string {
+// describeAsk returns lines with the action that an agent asks about: two actions never look the same.
+func describeAsk(a acp.Ask) (lines []string) {
+	isKnown := a.Command != nil && *a.Command != ""
 	what := a.Title
-	if a.Command != nil && *a.Command != "" && (len(a.Files) == 0 || a.Kind == "execute") {
+	if isKnown {
 		what = *a.Command
 	}
-	if files := strings.Join(a.Files, ", "); files != "" {
-		what += " [" + files + "]"
+	if lines = []string{display.Quote(what)}; isKnown && strings.Contains(what, "\n") {
+		lines = append([]string{"a command of several lines"}, display.Block(what)...)
 	}
-	return what
+	if len(a.Files) > 0 {
+		files := make([]string, len(a.Files))
+		for i, name := range a.Files {
+			if files[i] = display.Quote(name); name == "" {
+				files[i] = "a file that it does not name"
+			}
+		}
+		lines = append(lines, "files: "+strings.Join(files, ", "))
+	}
+	if a.Command != nil {
+		folder := "not known"
+		if a.Cwd != "" {
+			folder = display.Quote(a.Cwd)
+		}
+		lines = append(lines, "folder: "+folder)
+	}
+	if len(a.Input) > 0 && (!isKnown || len(a.Unread) > 0 || len(a.Files) > 0) {
+		lines = append(lines, "input: "+display.Exact(string(a.Input)))
+	}
+	return lines
 }
 
 type listAgentsCmd struct {

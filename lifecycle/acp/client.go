@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -43,15 +44,18 @@ func (c *client) send(u Update) {
 // RequestPermission implements sdk.Client.
 func (c *client) RequestPermission(ctx context.Context, p sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
 	c.mu.Lock()
-	a := readToolCall(c.calls.merge(p.ToolCall))
-	a.Child, a.Agent, a.Cwd, a.Behind = c.ask.Child, c.ask.Agent, c.ask.Cwd, c.ask.Behind
+	a := readToolCall(c.calls.merge(p.ToolCall), c.ask.Folder)
+	a.Child, a.Agent, a.Behind = c.ask.Child, c.ask.Agent, c.ask.Behind
 	during := c.during
 	c.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// An agent may wait for this answer before it handles a cancellation.
 	defer context.AfterFunc(during, func() { cancel(context.Cause(during)) })()
-	answer := c.judge(ctx, a)
+	answer := Answer{Reason: "a yes could not be given: the agent offers no answer that allows it once (kind allow_once)"}
+	if slices.ContainsFunc(p.Options, func(o sdk.PermissionOption) bool { return o.Kind == sdk.PermissionOptionKindAllowOnce }) {
+		answer = c.judge(ctx, a)
+	}
 	if ctx.Err() != nil {
 		answer.Allow = false
 	}

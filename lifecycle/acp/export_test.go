@@ -15,7 +15,18 @@ func Outbox(deliver func(Update)) (put func(Update) bool, end func()) {
 }
 
 // CommandOf returns the command of a call's input.
-var CommandOf = commandOf
+func CommandOf(v any) (string, bool) { return readInput(v).command() }
+
+// FolderOf returns the folder of a call with this input, and the members that are not known.
+func FolderOf(t *testing.T, text string) string {
+	t.Helper()
+	var call sdk.ToolCallUpdate
+	if err := json.Unmarshal([]byte(`{"toolCallId":"t","kind":"execute","rawInput":`+text+`}`), &call); err != nil {
+		t.Fatal(err)
+	}
+	a := readToolCall(call, "/w")
+	return strings.Join(append([]string{a.Cwd}, a.Unread...), " ")
+}
 
 // ReadAnnounced returns the command and files of a request for permission, after an announced call and an
 // update of it, each "" if it did not come: "-" if there is none, "?" for an unknown one.
@@ -41,7 +52,7 @@ func ReadAnnounced(t *testing.T, announced, update, request string) (command, fi
 	}
 	var call sdk.ToolCallUpdate
 	read(request, &call)
-	a := readToolCall(calls.merge(call))
+	a := readToolCall(calls.merge(call), "/w")
 	command, files = "-", "-"
 	if a.Command != nil {
 		if command = *a.Command; command == "" {

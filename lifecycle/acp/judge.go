@@ -35,7 +35,9 @@ type Judge struct {
 
 // Decide returns the answer to an agent's request.
 func (j Judge) Decide(ctx context.Context, a Ask) Answer {
-	use := policy.AgentRequest{Command: a.Command, Files: a.Files, Tool: a.Kind, Cwd: a.Cwd, OwnBridge: a.Behind}
+	use := policy.AgentRequest{
+		Agent: a.Agent, Command: a.Command, Files: a.Files, Tool: a.Kind, Input: a.Input, Unread: a.Unread, RunsIn: a.Cwd, Cwd: a.Folder, OwnBridge: a.Behind,
+	}
 	d := j.Policy.Agent(ctx, use, a.Child, a.Line)
 	switch d.Verdict {
 	case policy.Deny:

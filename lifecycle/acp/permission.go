@@ -2,9 +2,7 @@ package acp
 
 import (
 	"encoding/json"
-	"path"
 	"slices"
-	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -18,9 +16,14 @@ type Ask struct {
 	Title   string   `json:"title,omitempty"`
 	Command *string  `json:"command,omitempty"` // "" means an unknown command
 	Files   []string `json:"files,omitempty"`   // "" means an unknown file
-	Cwd     string   `json:"cwd"`
-	Behind  bool     `json:"-"` // the agent is a Codex behind its own bridge
-	Line    []byte   `json:"-"` // the tool call as JSON
+	// Cwd is where the command runs: the folder that the request states, or else the agent's; "" if unknown.
+	Cwd string `json:"cwd"`
+	// Input is the agent's whole input of the tool, as JSON.
+	Input  json.RawMessage `json:"rawInput,omitempty"`
+	Unread []string        `json:"-"` // members of Input that the bridge does not know
+	Folder string          `json:"-"` // the agent's folder
+	Behind bool            `json:"-"` // the agent is a Codex behind its own bridge
+	Line   []byte          `json:"-"` // the tool call as JSON
 }
 
 // Answer is the answer to an Ask.
@@ -32,9 +35,9 @@ type Answer struct {
 }
 
 // readToolCall reads the tool call of a permission request, with what the agent has announced of it. A
-// command or file that it can't determine is "", which every rule could mean.
-func readToolCall(call sdk.ToolCallUpdate) Ask {
-	a := Ask{Call: string(call.ToolCallId), Kind: string(sdk.ToolKindOther)}
+// command or file that it can't determine is "", which every rule could mean. folder is the agent's.
+func readToolCall(call sdk.ToolCallUpdate, folder string) Ask {
+	a := Ask{Call: string(call.ToolCallId), Kind: string(sdk.ToolKindOther), Folder: folder}
 	if call.Kind != nil {
 		a.Kind = string(*call.Kind)
 	}
@@ -42,12 +45,24 @@ func readToolCall(call sdk.ToolCallUpdate) Ask {
 		a.Title = *call.Title
 	}
 	a.Line, _ = json.Marshal(call) // it was decoded from JSON
-	command, ok := commandOf(call.RawInput)
+	if call.RawInput != nil {
+		a.Input, _ = json.Marshal(call.RawInput) // as above
+	}
+	in := readInput(call.RawInput)
+	command, ok := in.command()
+	a.Cwd = in.folder(folder)
 	a.Files = filesOf(call)
+	if changesFiles(call.Kind) {
+		for _, path := range in.files(a.Cwd) {
+			if !slices.Contains(a.Files, path) {
+				a.Files = append(a.Files, path)
+			}
+		}
+	}
 	// A call may have a command and files: the input of an edit may have a member "command".
 	unstated := call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
 	if ok || unstated || a.Kind == string(sdk.ToolKindExecute) {
-		a.Command = &command
+		a.Command, a.Unread = &command, in.unread()
 	}
 	if unstated || len(a.Files) == 0 && changesFiles(call.Kind) {
 		a.Files = append(a.Files, "")
@@ -58,60 +73,6 @@ func readToolCall(call sdk.ToolCallUpdate) Ask {
 // changesFiles reports whether a tool of this kind changes files.
 func changesFiles(kind *sdk.ToolKind) bool {
 	return kind != nil && slices.Contains([]sdk.ToolKind{sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove}, *kind)
-}
-
-// commandOf returns the shell command of a call's input, which is a string or a list of words. ok
-// reports whether the input has a command. The command is "" if it is unknown: an input with two
-// commands does not say which one the agent runs.
-func commandOf(input any) (command string, ok bool) {
-	members, isObject := input.(map[string]any)
-	if !isObject {
-		return "", false
-	}
-	for _, name := range []string{"command", "cmd"} {
-		switch v := members[name].(type) {
-		case string:
-			if ok {
-				return "", true
-			}
-			command, ok = v, true
-		case []any:
-			if ok {
-				return "", true
-			}
-			ok = true
-			words := make([]string, 0, len(v))
-			for _, one := range v {
-				word, isString := one.(string)
-				if !isString {
-					return "", true
-				}
-				words = append(words, word)
-			}
-			command = script(words)
-		}
-	}
-	return command, ok
-}
-
-// script returns a shell line for a command in words. For a shell with -c that is its script; other
-// programs could do anything with the same arguments, so the words are quoted.
-func script(words []string) string {
-	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") && isShell(words[0]) {
-		return words[2]
-	}
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return strings.Join(quoted, " ")
-}
-
-// isShell reports whether a program is a shell, by its plain name or in a system folder.
-func isShell(program string) bool {
-	folder, name := path.Split(program)
-	return slices.Contains([]string{"bash", "zsh", "sh", "dash"}, name) &&
-		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
 }
 
 // filesOf returns the files that a call changes.

@@ -16,11 +16,16 @@ func TestCommandOf(t *testing.T) {
 		`{"cmd":"git status"}`:                         "git status",
 		`{"command":["/bin/bash","-lc","git status"]}`: "git status",
 		`{"command":["sh","-c","git status"]}`:         "git status",
-		`{"command":["git","it's"]}`:                   `'git' 'it'\''s'`,
-		`{"command":["./evil","-c","git status"]}`:     "'./evil' '-c' 'git status'",
-		`{"command":["./bash","-c","git status"]}`:     "'./bash' '-c' 'git status'",
-		`{"command":["python3","-c","git status"]}`:    "'python3' '-c' 'git status'",
-		`{"command":["bash","-c","git status","x"]}`:   "'bash' '-c' 'git status' 'x'",
+		`{"command":["git","it's"]}`:                   `git 'it'\''s'`,
+		`{"command":["make","A=b","-j4","x y","~"]}`:   `make A=b -j4 'x y' '~'`,
+		`{"command":["A=b","time"]}`:                   `'A=b' time`,
+		`{"command":["time","make","","=ls","a*"]}`:    `'time' make '' '=ls' 'a*'`,
+		`{"command":"ls","args":["-l",";","rm"]}`:      "?",
+		`{"Command":"ls","command":"rm"}`:              "?",
+		`{"command":["./evil","-c","git status"]}`:     "./evil -c 'git status'",
+		`{"command":["./bash","-c","git status"]}`:     "./bash -c 'git status'",
+		`{"command":["python3","-c","git status"]}`:    "python3 -c 'git status'",
+		`{"command":["bash","-c","git status","x"]}`:   "bash -c 'git status' x",
 		`{"command":"git status","cmd":"rm x"}`:        "?",
 		`{"command":["git","status"],"cmd":["rm"]}`:    "?",
 		`{"command":["git",1]}`:                        "?",
@@ -53,10 +58,34 @@ func TestAnnouncedCall(t *testing.T) {
 		{"too large", strings.Replace(push, "push", strings.Repeat("x", 1<<20), 1), "", `{"toolCallId":"t"}`, "?", "?"},
 		{"an input", "", "", `{"toolCallId":"t","kind":"fetch","rawInput":{"url":"x"}}`, "-", "-"},
 		{"a diff and a location", "", "", `{"toolCallId":"t","kind":"edit","content":[{"type":"diff","path":"/a","newText":""}],"locations":[{"path":"/b"},{"path":"/a"}]}`, "-", "/a /b"},
+		{"a file of the input", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"file_path":"/etc/x","content":"y"},"locations":[{"path":"/a"}]}`, "-", "/a /etc/x"},
+		{"a relative file of the input", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":"a"}}`, "-", "/w/a"},
+		{"a file in another form", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":["a"]}}`, "-", "?"},
 	} {
 		command, files := acp.ReadAnnounced(t, test.announced, test.update, test.request)
 		if command != test.command || files != test.files {
 			t.Errorf("%s: the command %q, the files %q", test.name, command, files)
+		}
+	}
+}
+
+// A command runs in the folder that the request states; an unclear one is unknown. Other members are named.
+func TestFolderOfCommand(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"command":"make"}`:                                   "/w",
+		`{"command":"make","cwd":null}`:                        "/w",
+		`{"command":"make","cwd":"/etc"}`:                      "/etc",
+		`{"command":"make","working_directory":"sub/.."}`:      "/w/sub/..",
+		`{"command":["make"],"workdir":"/etc"}`:                "/etc",
+		`{"command":"make","workDir":"/w","cwd":"/etc"}`:       "",
+		`{"command":"make","cwd":["/w"]}`:                      "",
+		`{"command":"make","cwd":"~"}`:                         "",
+		`{"command":"make","timeout_ms":1,"description":"d"}`:  "/w",
+		`{"command":"make","env":{"A":"b"},"stdin":"x"}`:       "/w env stdin",
+		`{"command":"make","cwd":"/etc","Environment-X":true}`: "/etc environmentx",
+	} {
+		if got := acp.FolderOf(t, input); got != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
 		}
 	}
 }

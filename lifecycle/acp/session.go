@@ -71,7 +71,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.out = newOutbox(s.deliver)
 	c := &client{
-		judge: s.all.o.Judge, put: s.out.put, during: s.all.ctx, ask: Ask{Child: s.child.Key, Agent: s.child.Agent, Cwd: s.child.Cwd},
+		judge: s.all.o.Judge, put: s.out.put, during: s.all.ctx, ask: Ask{Child: s.child.Key, Agent: s.child.Agent, Folder: s.child.Cwd},
 	}
 	p := program{command: command, cwd: s.child.Cwd, env: s.all.o.Env, version: s.all.o.Version, open: s.all.o.Open, grace: s.all.o.Grace}
 	agent, err := p.start(ctx, c, s.child.Resume)

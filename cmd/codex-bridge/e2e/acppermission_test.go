@@ -19,11 +19,14 @@ func TestPermissionsOfAgents(t *testing.T) {
 read x; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"a","version":"1"},"agentCapabilities":{}}}'
 read x; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
 read x; echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","kind":"execute","title":"git push","rawInput":{"command":"git push"}}}}'
-echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":CALL,"options":[{"optionId":"yes","name":"y","kind":"allow_once"},{"optionId":"no","name":"n","kind":"reject_once"}]}}'
+echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":CALL,"options":[{"optionId":"yes","name":"y","kind":"KIND"},{"optionId":"no","name":"n","kind":"reject_once"}]}}'
 read x; case "$x" in *'"yes"'*) touch allowed;; esac
 echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'
 cat`
 	const full, short = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push"}}`, `{"toolCallId":"t"}`
+	const work, elsewhere = `{"toolCallId":"t","kind":"execute","rawInput":{"command":["git","push"]}}`, `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"/etc"}}`
+	const environment, always = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","env":{"GIT_SSH":"x"}}}`, full + " "
+	const allow = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"allow\"\nescalated = true\n"
 	const deny, all = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\n", "[[policy.rule]]\ntool = \"*\"\ndecision = \"allow\"\n"
 	for _, test := range []struct {
 		name, call, user, folder string
@@ -36,9 +39,17 @@ cat`
 		{"no allow without escalated for an announced call", short, all, "", false, false, false},
 		{"a rule of the agent's folder", full, "", "[policy]\n" + deny, true, false, true},
 		{"an approval of the person is logged", full, "", "", true, true, true},
+		{"control: a rule allows", work, allow, "", false, true, true},
+		{"no allow in another folder", elsewhere, allow, "", false, false, false},
+		{"no allow with an environment", environment, allow, "", false, false, false},
+		{"no yes for once can be given", always, allow, "", true, false, false},
 	} {
 		w := newWorld(t, options{mute: "bridge", codex: codexPath, config: "[policy]\napproval = [\"on-request\"]\nescalation = \"ask\"\n" + test.user + "[acp]\ndefault_agent = \"a\"\n[acp.agents.a]\ncommand = [\"/bin/sh\", \"agent.sh\"]\n"})
-		script := strings.ReplaceAll(agent, "CALL", test.call)
+		kind := "allow_once"
+		if test.call == always {
+			kind = "allow_always"
+		}
+		script := strings.NewReplacer("CALL", test.call, "KIND", kind).Replace(agent)
 		w.write("workspace/sub/agent.sh", script)
 		if test.folder != "" {
 			w.write("workspace/sub/.codex-bridge.toml", test.folder)
@@ -60,6 +71,9 @@ cat`
 		list, _, _ := w.runCommand("decisions", "list")
 		if strings.Contains(list, "session/request_permission") != test.logged {
 			t.Errorf("%s: the log has %q", test.name, list)
+		}
+		if test.want && !strings.Contains(strings.Join(strings.Fields(list), " "), `{"agent":"a","tool":"execute","command":"git push","cwd":"`) {
+			t.Errorf("%s: the log does not have what is allowed: %q", test.name, list)
 		}
 	}
 }

@@ -1,0 +1,150 @@
+package acp
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// input has the members of a tool's input, which each agent names in its own way. The names are in lower case, without
+// marks between their words.
+type input map[string][]any
+
+// readInput returns the members of an input; none if it is not an object.
+func readInput(v any) input {
+	members, _ := v.(map[string]any)
+	in := make(input, len(members))
+	for name, one := range members {
+		if one != nil {
+			name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+			in[name] = append(in[name], one)
+		}
+	}
+	return in
+}
+
+var (
+	commandNames  = []string{"command", "cmd"}
+	argumentNames = []string{"args", "arguments", "argv"}
+	folderNames   = []string{
+		"cwd", "workdir", "workingdir", "workingdirectory", "currentdir", "currentdirectory", "dir", "dirpath", "directory", "directorypath", "folder",
+	}
+	fileNames = []string{
+		"path", "filepath", "file", "filename", "abspath", "absolutepath", "targetfile", "notebookpath", "oldpath", "newpath", "source", "destination",
+	}
+	// harmlessNames are members beside a command that do not change what it does.
+	harmlessNames = []string{
+		"description", "explanation", "justification", "reason", "title", "timeout", "timeoutms", "timeoutseconds", "runinbackground", "isbackground",
+		"background", "callid", "toolcallid", "turnid", "threadid", "id", "type", "parsedcmd", "commandactions", "status",
+	}
+)
+
+// values returns the members with these names.
+func (in input) values(names []string) (all []any) {
+	for _, name := range names {
+		all = append(all, in[name]...)
+	}
+	return all
+}
+
+// command returns the shell command, which is a string or a list of words. ok reports whether there is one. The
+// command is "" if it is unknown: an input with two commands, or with arguments beside it, does not say what the agent
+// runs.
+func (in input) command() (command string, ok bool) {
+	all := in.values(commandNames)
+	if len(all) != 1 || len(in.values(argumentNames)) > 0 {
+		return "", len(all) > 0
+	}
+	switch v := all[0].(type) {
+	case string:
+		return v, true
+	case []any:
+		words := make([]string, 0, len(v))
+		for _, one := range v {
+			word, isString := one.(string)
+			if !isString {
+				return "", true
+			}
+			words = append(words, word)
+		}
+		return script(words), true
+	}
+	return "", false
+}
+
+// folder returns the folder that the input states, or else the agent's. It is "" if the input does not say which.
+func (in input) folder(agent string) string {
+	all := in.values(folderNames)
+	if len(all) == 0 {
+		return agent
+	}
+	folder, ok := all[0].(string)
+	if !ok || folder == "" || len(all) > 1 {
+		return ""
+	}
+	return absolute(folder, agent)
+}
+
+// files returns the files that the input names; "" for one that it names in another form.
+func (in input) files(folder string) (files []string) {
+	for _, v := range in.values(fileNames) {
+		name, _ := v.(string)
+		files = append(files, absolute(name, folder))
+	}
+	return files
+}
+
+// absolute returns a path from a folder on; "" if one of them is unknown. It does not shorten "..", which may be
+// behind a link.
+func absolute(name, folder string) string {
+	switch {
+	case filepath.IsAbs(name):
+		return name
+	case name == "" || folder == "" || strings.HasPrefix(name, "~"):
+		return ""
+	}
+	return folder + string(filepath.Separator) + name
+}
+
+// unread returns the names of the other members, which may change what a command does.
+func (in input) unread() (names []string) {
+	for name := range in {
+		if !slices.Contains(slices.Concat(commandNames, folderNames, harmlessNames), name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// script returns a shell line for a command in words. For a shell with -c that is its script; other
+// programs could do anything with the same arguments, so a shell reads them as these words.
+func script(words []string) string {
+	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") && isShell(words[0]) {
+		return words[2]
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = word
+		if !plainWord().MatchString(word) || i == 0 && (strings.Contains(word, "=") || slices.Contains(keywords, word)) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// plainWord matches a word that each shell reads as it is.
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./+,:@-][A-Za-z0-9_./+,:@=-]*$`) })
+
+// keywords are plain words that a shell does not read as the name of a program.
+var keywords = strings.Fields("case coproc do done elif else end esac fi for foreach function if in nocorrect noglob repeat select then time until while")
+
+// isShell reports whether a program is a shell, by its plain name or in a system folder.
+func isShell(program string) bool {
+	folder, name := path.Split(program)
+	return slices.Contains([]string{"bash", "zsh", "sh", "dash"}, name) &&
+		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
+}
