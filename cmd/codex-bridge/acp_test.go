@@ -13,7 +13,7 @@ import (
 func TestDescribeAskProperty(t *testing.T) {
 	two := "echo a # c\nrm -rf /"
 	for want, a := range map[string]acp.Ask{
-		`"make clean"|folder: "/etc"`:                                              {Command: new("make clean"), Cwd: "/etc"},
+		`"make clean"|folder: "/etc"`: {Command: new("make clean"), Cwd: "/etc"},
 		`a command of several lines|  | echo a # c|  | rm -rf /|folder: not known`: {Command: &two},
 		`"title"|folder: "/w"|input: {"cmd":"rm"}`:                                 {Title: "title", Command: new(""), Cwd: "/w", Input: []byte(`{"cmd":"rm"}`)},
 		`"make"|folder: "/w"|input: {"command":"make","env":{"A":"b"}}`:            {Command: new("make"), Cwd: "/w", Unread: []string{"env"}, Input: []byte(`{"command":"make","env":{"A":"b"}}`)},
