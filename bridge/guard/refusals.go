@@ -62,6 +62,34 @@ func (g *Guard) warnRefusal(a Applied) {
 	g.WarnRefusedCall(a.ThreadID, a.TurnID, a.ItemID, a.What, a.Error.Sentence())
 }
 
+// UnreadableCall is a tool call whose hook's input can't be read, with what is known of it.
+type UnreadableCall struct {
+	Event            string // Codex's name of the hook
+	Thread, Turn, ID string
+	Tool             string
+	Reason           error
+	Payload          []byte // the start of the input
+}
+
+// RefuseUnreadable logs that a call is denied because the bridge can't read what Codex reports of it. In
+// each mode but off the entry says that it was denied, since no rule or handler could decide about it.
+func (g *Guard) RefuseUnreadable(ctx context.Context, call UnreadableCall) {
+	if g.policies(call.Thread)[0].Mode() == config.Off {
+		return
+	}
+	method := "hook/" + strings.ToLower(call.Event[:1]) + call.Event[1:]
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		Method: method, Rule: "policy.mode", Reason: call.Reason.Error(),
+	})}
+	g.logDecision(config.Enforce, method, d)
+	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: unknownFacts(clip(call.ID), "the bridge could not read the call")}
+	_ = g.record(ctx, config.Enforce, about, d) // the call is denied even if this fails
+	if call.ID != "" {
+		g.calls.start(turnOf{call.Thread, call.Turn}, call.ID) // so that the user is told once
+	}
+	g.notifyListeners(method, Applied{ThreadID: call.Thread, TurnID: call.Turn, ItemID: call.ID, What: call.Tool}, d)
+}
+
 // FailedHook logs that Codex went on without the answer of a hook of the bridge, for which the turn is
 // interrupted under enforce, and tells the user, both once for each turn. event is Codex's name of the
 // hook, and why what Codex reports.

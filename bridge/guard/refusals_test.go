@@ -1,9 +1,12 @@
 package guard_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/guard"
 )
 
 // The user reads the refusal of a call once, also if several parts report it, and why a turn ends without a hook.
@@ -56,5 +59,28 @@ func TestTurnInRemovedFolder(t *testing.T) {
 	}
 	if len(b.entries) != 1 || b.entries[0].Verdict != "deny" || b.entries[0].Method != "turn/start" {
 		t.Errorf("the log has %+v", b.entries)
+	}
+}
+
+// A call that the bridge can't read is denied under audit, too. It is logged as denied, and the user reads it once.
+func TestUnreadableCallIsLogged(t *testing.T) {
+	for _, mode := range []string{"enforce", "audit"} {
+		b := &book{}
+		c, g, _ := converse(t, strings.Replace(strictPolicy, `"enforce"`, `"`+mode+`"`, 1), b)
+		opens(c, "thread/start", "t1", "untrusted")
+		b.entries = nil
+		g.RefuseUnreadable(t.Context(), guard.UnreadableCall{
+			Event: "PreToolUse", Thread: "t1", Turn: "u", ID: "call", Tool: "apply_patch", Reason: errors.New("it is too long"), Payload: []byte("{"),
+		})
+		g.WarnRefusedCall("t1", "u", "call", "apply_patch", "it is too long")
+		g.WarnRefusedCall("t1", "u", "", "", "the last one")
+		for _, want := range []string{`codex-bridge has refused \"apply_patch\": it is too long`, "the last one"} {
+			if line := <-c.EditorReceives(); !strings.Contains(line, want) {
+				t.Errorf("%s: the user reads %s", mode, line)
+			}
+		}
+		if n := len(b.entries); n != 1 || b.entries[0].Method != "hook/preToolUse" || b.entries[0].Mode != "enforce" || b.entries[0].Verdict != "deny" || b.entries[0].Thread != "t1" || b.entries[0].Reason != "it is too long" {
+			t.Errorf("%s: the log has %+v", mode, b.entries)
+		}
 	}
 }

@@ -184,7 +184,7 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 	a := h.answerCall(ctx, call, attended)
 	if a.Decision == hook.Deny && !a.Declined {
 		what := call.ToolName
-		if use, err := useOf(call); err == nil {
+		if use, err := useOf(call); err == nil && call.Unreadable == nil {
 			what = use.Summary()
 		}
 		h.guard.WarnRefusedCall(call.Thread(), call.TurnID, call.ToolUseID, what, a.ReasonForUser())
@@ -193,6 +193,12 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 }
 
 func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
+	if call.Unreadable != nil {
+		h.guard.RefuseUnreadable(ctx, guard.UnreadableCall{
+			Event: call.Event.Name(), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Tool: call.ToolName, Reason: call.Unreadable, Payload: call.Payload,
+		})
+		return hook.FailureAnswer(call.Event, call.Unreadable.Error())
+	}
 	if call.Event == hook.PreToolUse {
 		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.TranscriptPath, call.Payload); refusal != "" {
 			return hook.Answer{Decision: hook.Deny, Reason: refusal}

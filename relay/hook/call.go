@@ -29,6 +29,10 @@ type Call struct {
 	ToolResponse   json.RawMessage `json:"tool_response"`
 	StopHookActive bool            `json:"stop_hook_active"`
 	LastMessage    string          `json:"last_assistant_message"`
+
+	// Unreadable is why the input can't be read; nil: it was. Then the call is denied whatever the
+	// answer, Payload may be only the start of the input, and members may be missing.
+	Unreadable error `json:"-"`
 }
 
 // Thread returns the thread that runs the hook.
@@ -91,7 +95,47 @@ func ParseCall(e Event, payload []byte) (*Call, error) {
 	return call, nil
 }
 
-var errPayloadTooLong = fmt.Errorf("codex's hook input is longer than %d bytes", MaxPayload)
+// parseInput is [ParseCall]. If the input is too long, payload is only its head.
+func parseInput(e Event, payload []byte, tooLong bool) (*Call, error) {
+	if tooLong {
+		return nil, errPayloadTooLong
+	}
+	return ParseCall(e, payload)
+}
+
+// unreadableCall describes a call whose input can't be read, by the texts before the first member
+// that is incomplete or not valid. Codex writes the thread, the turn and the tool's name before the
+// tool's input.
+func unreadableCall(e Event, payload []byte, why error) *Call {
+	call := &Call{Event: e, Payload: bytes.Clone(payload), Unreadable: why}
+	texts := map[string]*string{
+		"session_id": &call.SessionID, "agent_id": &call.AgentID, "turn_id": &call.TurnID, "tool_name": &call.ToolName, "tool_use_id": &call.ToolUseID,
+	}
+	d := json.NewDecoder(bytes.NewReader(payload))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return call
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			break
+		}
+		key, _ := name.(string)
+		if at := texts[key]; at != nil && *at == "" {
+			_ = json.Unmarshal(value, at) // a value that is no text leaves it empty
+		}
+	}
+	return call
+}
+
+var errPayloadTooLong = fmt.Errorf("codex's hook input is longer than %d bytes; %s", MaxPayload, splitHint)
+
+// splitHint tells the model how to avoid a limit.
+const splitHint = "split the patch or the call into smaller ones"
 
 // errNoToolName rejects a call that can't be decided without the tool's name.
 var errNoToolName = errors.New("codex's hook input does not name the tool")
@@ -127,15 +171,13 @@ func (m *memberReader) expect(name string, v rpc.Value, want rpc.Kind) {
 	}
 }
 
-// Limits of a hook's input. Codex's own values stay far below. MaxPayload also keeps all
-// texts together below 4,000,000 bytes.
+// Limits of a hook's input.
 const (
 	// MaxPayload is the maximum length of a hook's input in bytes.
 	MaxPayload = ask.MaxPayload
 
 	maxDepth = 64 // nested objects and arrays
 	maxNodes = 20_000
-	maxText  = 1_000_000 // bytes of one text or member name
 )
 
 // checkLimits returns an error if a value exceeds the limits.
@@ -147,22 +189,12 @@ func checkLimits(v rpc.Value) error {
 // checkValue recurses no deeper than maxDepth, even if the value is deeper.
 func checkValue(v rpc.Value, depth int, nodes *int) error {
 	if *nodes++; *nodes > maxNodes {
-		return fmt.Errorf("it holds more than %d values", maxNodes)
+		return fmt.Errorf("it holds more than %d values; %s", maxNodes, splitHint)
 	}
-	switch v.Kind() {
-	case rpc.String:
-		if text, _ := v.Text(); len(text) > maxText {
-			return errTextTooLong
-		}
-	case rpc.Object, rpc.Array:
-		if depth > maxDepth {
-			return fmt.Errorf("objects and arrays are nested more than %d deep", maxDepth)
-		}
+	if kind := v.Kind(); depth > maxDepth && (kind == rpc.Object || kind == rpc.Array) {
+		return fmt.Errorf("objects and arrays are nested more than %d deep", maxDepth)
 	}
-	for name, member := range v.Members() {
-		if len(name) > maxText {
-			return errTextTooLong
-		}
+	for _, member := range v.Members() {
 		if err := checkValue(member, depth+1, nodes); err != nil {
 			return err
 		}
@@ -174,5 +206,3 @@ func checkValue(v rpc.Value, depth int, nodes *int) error {
 	}
 	return nil
 }
-
-var errTextTooLong = fmt.Errorf("a text in it is longer than %d bytes", maxText)

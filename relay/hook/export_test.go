@@ -10,7 +10,6 @@ var (
 
 const (
 	MaxNodes      = maxNodes
-	MaxText       = maxText
 	MaxDepth      = maxDepth
 	TokenName     = ask.TokenName
 	MaxStartupAge = maxStartupAge

@@ -18,7 +18,8 @@ func awaitOutput(a *ask.Request) ([]byte, error) {
 	var failure *ask.Failure
 	if errors.As(err, &failure) && failure.NoBridge && a.Stage() > ask.Reading {
 		// Input that can't be read is denied even with --on-failure allow.
-		if _, err := ParseCall(Event(a.Event), a.Payload()); err != nil {
+		payload, tooLong := a.Payload()
+		if _, err := parseInput(Event(a.Event), payload, tooLong); err != nil {
 			return nil, &ask.Failure{Reason: err.Error()}
 		}
 	}

@@ -67,15 +67,40 @@ func TestRunPassesLargestPayloadUnchanged(t *testing.T) {
 		if string(c.Payload) != text {
 			t.Errorf("%d bytes arrived of %d", len(c.Payload), len(text))
 		}
-		return hook.Answer{Input: []byte(`{"long":"` + strings.Repeat("<", hook.MaxPayload-20) + `"}`)}
+		return hook.Answer{Input: []byte(`{"long":"` + strings.Repeat("<", 1<<20) + `"}`)}
 	}})
 	args := []string{"--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", longTimeout.String()}
 	o := start(t, strings.NewReader(text), args...)()
-	if len(o.stdout) < hook.MaxPayload || o.stderr != "" || o.status != 0 {
+	if len(o.stdout) < 1<<20 || o.stderr != "" || o.status != 0 {
 		t.Errorf("status %d, %d bytes, stderr %q", o.status, len(o.stdout), o.stderr)
 	}
-	o = start(t, strings.NewReader(text+strings.Repeat(" ", hook.MaxPayload)), args...)()
-	checkFailure(t, hook.PreToolUse, o, "longer than 1048576 bytes")
+}
+
+// The bridge learns of a call whose input is too long or can't be read, so that it can log the denial.
+// Without a bridge, such a call is denied even with --on-failure allow.
+func TestRunReportsUnreadableCalls(t *testing.T) {
+	calls := make(chan *hook.Call, 1)
+	s := listen(t, hook.Options{Decide: func(_ context.Context, c *hook.Call) hook.Answer {
+		calls <- c
+		return hook.Answer{}
+	}})
+	const head = `{"session_id":"s","turn_id":"t","cwd":1,"hook_event_name":"PreToolUse","tool_name":"apply_patch","tool_input":{"command":"`
+	for name, c := range map[string]struct{ input, id, want string }{
+		"too long":        {head + strings.Repeat("x", hook.MaxPayload) + `"},"tool_use_id":"c"}`, "", "longer than 4194304 bytes; split the patch"},
+		"a number for it": {head + `"},"tool_use_id":"c"}`, "c", "a number where cwd is a string"},
+	} {
+		args := []string{"--event", "pre_tool_use", "--timeout", longTimeout.String(), "--on-failure", "allow", "--socket"}
+		checkFailure(t, hook.PreToolUse, start(t, strings.NewReader(c.input), append(args, s.Socket())...)(), c.want)
+		got := new(hook.Call)
+		select {
+		case got = <-calls:
+		default:
+		}
+		if got.SessionID != "s" || got.TurnID != "t" || got.ToolName != "apply_patch" || got.ToolUseID != c.id || got.Unreadable == nil || !strings.Contains(got.Unreadable.Error(), c.want) {
+			t.Errorf("%s: the bridge gets %+v", name, got)
+		}
+		checkFailure(t, hook.PreToolUse, start(t, strings.NewReader(c.input), append(args, s.Socket()+"x")...)(), c.want)
+	}
 }
 
 // Input that can't be read is denied even with --on-failure allow.

@@ -38,9 +38,10 @@ const (
 type Options struct {
 	// Folder contains the servers' folders, one for each. See [DefaultFolder].
 	Folder string
-	// Decide answers a call. It is called from many goroutines at once and must return soon
-	// after its context ends: when the process's time is up, when the process is gone, or
-	// at Close. After that only a denial or a block counts.
+	// Decide answers a call. It also gets calls with [Call.Unreadable], to log the denial. It is
+	// called from many goroutines at once and must return soon after its context ends: when the
+	// process's time is up, when the process is gone, or at Close. After that only a denial or a
+	// block counts.
 	Decide func(context.Context, *Call) Answer
 	Log    *slog.Logger // nil: no log
 }
@@ -185,16 +186,19 @@ func (s *Server) handle(ctx context.Context, q *askParams) (*askResult, error) {
 	if q.Timeout <= 0 {
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "timeoutMs must be positive, not %d", q.Timeout)
 	}
-	call, err := ParseCall(q.Event, q.Payload)
+	left := time.Duration(q.Timeout) * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, left-min(replyMargin, left/10))
+	defer cancel()
+	call, err := parseInput(q.Event, q.Payload, q.TooLong)
 	if err == nil && q.Event.Decides() && call.ToolName == "" {
 		err = errNoToolName
 	}
 	if err != nil {
+		if q.Event.Decides() {
+			s.callDecide(ctx, unreadableCall(q.Event, q.Payload, err))
+		}
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
 	}
-	left := time.Duration(q.Timeout) * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, left-min(replyMargin, left/10))
-	defer cancel()
 	answer, output := s.decide(ctx, call)
 	switch late := ctx.Err() != nil; {
 	case s.ctx.Err() != nil:

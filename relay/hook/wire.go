@@ -29,6 +29,7 @@ type askParams struct {
 	Event   Event  `json:"event"`
 	Timeout int64  `json:"timeoutMs"` // the time that the process has left
 	Payload []byte `json:"payload"`
+	TooLong bool   `json:"tooLong"` // Payload is only the head of Codex's input
 }
 
 // askResult is the result of a request. Package ask reads its encoding without a parser.

@@ -8,8 +8,14 @@ import (
 	"time"
 )
 
-// MaxPayload is the maximum length of a hook's input in bytes.
-const MaxPayload = 1 << 20
+// MaxPayload is the maximum length of a hook's input in bytes. Of a longer one, the bridge gets
+// the first HeadLen bytes, so that it can log the refusal. Measured on two busy cores: 4 MiB take a
+// second and 12 MiB of memory in the process, and 16 MiB up to 9 seconds. With Codex 0.169 alone, a
+// patch of 5 MB takes 27 seconds.
+const (
+	MaxPayload = 4 << 20
+	HeadLen    = 64 << 10
+)
 
 // maxReply is above the length of any reply: the largest is a replaced input, as long as a
 // payload, with every byte escaped to six, in base64.
@@ -39,6 +45,7 @@ type Request struct {
 
 	// Written before done is closed:
 	payload []byte
+	tooLong bool // payload is only the head of the input
 	tokens  Tokens
 	line    []byte
 	err     error
@@ -100,9 +107,9 @@ func (a *Request) Output() (text []byte, ok bool) {
 // got a part.
 func (a *Request) WriteError() error { return a.writeErr }
 
-// Payload returns Codex's input. It must be called only after Wait has returned true, or at
-// a stage after Reading.
-func (a *Request) Payload() []byte { return a.payload }
+// Payload returns Codex's input, or only its head if that is too long. It must be called only
+// after Wait has returned true, or at a stage after Reading.
+func (a *Request) Payload() (payload []byte, tooLong bool) { return a.payload, a.tooLong }
 
 func (a *Request) run(stdin io.Reader) {
 	defer close(a.done)
@@ -121,7 +128,7 @@ func (a *Request) ask(stdin io.Reader) error {
 	case err != nil:
 		return &Failure{"codex's hook input can't be read: " + err.Error(), false}
 	case len(payload) > MaxPayload:
-		return &Failure{"codex's hook input is longer than " + strconv.Itoa(MaxPayload) + " bytes", false}
+		payload, a.tooLong = payload[:HeadLen], true
 	}
 	a.payload = payload
 	a.stage.Store(int32(Connecting))
@@ -179,7 +186,9 @@ func (a *Request) encode() []byte {
 	b = strconv.AppendInt(b, left, 10)
 	b = append(b, `,"payload":"`...)
 	b = base64.StdEncoding.AppendEncode(b, a.payload)
-	return append(b, "\"}}\n"...)
+	b = append(b, `","tooLong":`...)
+	b = strconv.AppendBool(b, a.tooLong)
+	return append(b, "}}\n"...)
 }
 
 // Failure is the reason why there is no answer.

@@ -107,8 +107,9 @@ func TestRequestReportsStageAtTimeout(t *testing.T) {
 	}
 	flags.Timeout = time.Hour
 	a = ask.Start(flags, strings.NewReader("{}"))
-	if !a.Wait() || a.Stage() != ask.Connecting || string(a.Payload()) != "{}" || a.Expired() {
-		t.Errorf("stage %d, payload %q", a.Stage(), a.Payload())
+	done := a.Wait()
+	if payload, tooLong := a.Payload(); !done || a.Stage() != ask.Connecting || string(payload) != "{}" || tooLong || a.Expired() {
+		t.Errorf("stage %d, payload %q", a.Stage(), payload)
 	}
 	var absent *ask.Failure
 	if _, err := a.Reply(); !errors.As(err, &absent) || !absent.NoBridge {
