@@ -293,6 +293,9 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.st.Defaults == nil && c.spec.startsThread {
 		c.needsDefaults = true
 	}
+	if c.checkEntries(entries, roots); c.err != nil {
+		return
+	}
 	c.requireProfile(user, entries, roots, folders)
 }
 

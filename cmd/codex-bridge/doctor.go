@@ -111,6 +111,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	all = append(all, examineDesk(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineTrust(cfg)...)
+	all = append(all, examineFolder(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineExposed(cfg)...)
 	all = append(all, examineSecrets(cfg)...)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -22,6 +24,21 @@ func askConfig(ctx context.Context, cfg *config.Config, path string) (json.RawMe
 		return nil, err
 	}
 	return askServer(ctx, cfg, path, "config/read", string(params))
+}
+
+// examineFolder names a folder whose threads are refused because Codex would not enforce the bridge's profile
+// there. It is the folder in which doctor was started.
+func examineFolder(cfg *config.Config) []finding {
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil || cfg.Policy.Mode != config.Enforce {
+		return nil
+	}
+	world := guard.WorldOf(cfg.Codex)
+	reason := p.Unenforceable(world, world.StartFolder)
+	if reason == "" {
+		return nil
+	}
+	return []finding{{"folder", broken, "threads in " + display.Quote(world.StartFolder) + " are refused: " + reason, policy.UnenforceableHint}}
 }
 
 // examineProfile says what the threads of an enforced policy keep of the user's own permissions

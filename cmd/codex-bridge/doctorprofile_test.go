@@ -3,8 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/config"
 )
 
 // TestDoctorNamesDenials checks the row about the user's permissions profile.
@@ -36,5 +40,21 @@ func TestDoctorNamesDenials(t *testing.T) {
 	}
 	if all := examineProfile(json.RawMessage("x"), nil); len(all) != 0 {
 		t.Error(all)
+	}
+}
+
+// TestDoctorNamesUnenforceableFolder checks the row about a folder whose name keeps Codex from enforcing a profile.
+func TestDoctorNamesUnenforceableFolder(t *testing.T) {
+	cfg := config.Default()
+	cfg.Policy.Mode, cfg.Policy.Sandbox, cfg.Policy.ProtectedPaths = config.Enforce, "workspace-write", []string{".vscode"}
+	for name, refused := range map[string]bool{"plain": false, "[slug]": true} {
+		folder := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(folder)
+		if all := examineFolder(cfg); (len(all) == 1) != refused || refused && (all[0].State != broken || !strings.Contains(all[0].Detail, `takes "[" for a pattern`)) {
+			t.Errorf("%s: %v", name, all)
+		}
 	}
 }
