@@ -85,9 +85,10 @@ type decider struct {
 	trust              trustLevel // of the folder, in the user's own configuration
 	untrustedFolder    string     // the folder that the overlay distrusts
 
-	workspace     string // canonical; "" if unknown
-	allowedRoots  []string
-	rootsExpanded bool // allowedRoots is set
+	workspace      string   // canonical; "" if unknown
+	profileFolders []string // the writable folders for which the opening thread has a profile
+	allowedRoots   []string
+	rootsExpanded  bool // allowedRoots is set
 
 	level              level         // the highest level that the opening thread can have
 	builtinProfile     bool          // a permissions profile gives the level

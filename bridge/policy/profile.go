@@ -215,6 +215,9 @@ func (c *decider) decideProfile([]string) {
 		}
 	}
 	if to == workspaceWrite {
+		if c.checkLinks("params.cwd", c.sent.Profile.Entries, c.profileFolders); c.err != nil {
+			return
+		}
 		f.readOnly = false
 		switch d := c.st.Defaults; {
 		case d == nil || own || !c.spec.startsThread && c.sent.Sandbox == "" && !named:
@@ -296,6 +299,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.checkEntries(entries, roots); c.err != nil {
 		return
 	}
+	c.profileFolders = folders
 	c.requireProfile(user, entries, roots, folders)
 }
 

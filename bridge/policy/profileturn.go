@@ -24,6 +24,9 @@ func (c *decider) decideTurnProfile([]string) {
 	}
 	switch {
 	case c.hasTurnPolicy:
+		if c.checkLinks("params.sandboxPolicy", t.Profile.Entries, append([]string{t.Workspace}, c.turnRoots...)); c.err != nil {
+			return
+		}
 		o := c.turnPolicy
 		f := profileVariant{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
 		for _, root := range c.turnRoots {

@@ -75,7 +75,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 		d = p.refuseMissing(method)
 	}
 	if where := st.redirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
-		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere, and commands could write there; start another thread"})
+		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere by a link, and commands could write there; replace the link by the folder itself, or start another thread"})
 	}
 	if err := p.checkSubagent(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}

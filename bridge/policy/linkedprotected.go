@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
+)
+
+// checkLinks refuses a thread or turn that may write, with a profile's entries in the writable folders, if a
+// protected path or a folder above it is a link. field is the request's field for the error.
+//
+// Measured with Codex 0.169: it can't mount anything over a link, so no command runs. And a command
+// could replace the link, which is in a writable folder.
+func (c *decider) checkLinks(field string, entries map[string]any, folders []string) {
+	relative, _ := entries[workspaceRootsKey].(map[string]string)
+	for _, at := range slices.Sorted(maps.Keys(relative)) { // a folder before what is in it
+		for _, folder := range folders {
+			path := filepath.Join(folder, filepath.FromSlash(at))
+			to, err := c.st.follow(path)
+			reason := display.Quote(path) + " is a link to " + display.Quote(to)
+			switch {
+			case err != nil:
+				reason = display.Quote(path) + " can't be resolved: " + err.Error()
+			case rules.FoldCase(to) == rules.FoldCase(path):
+				continue
+			}
+			c.refuse(rpc.CodeRefused, field, ruleProtected, reason+", and Codex can't keep commands from replacing it",
+				"replace it by the folder or file itself, or use the sandbox read-only")
+			return
+		}
+	}
+}
