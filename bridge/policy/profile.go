@@ -296,15 +296,15 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.st.Defaults == nil && c.spec.startsThread {
 		c.needsDefaults = true
 	}
-	if c.checkEntries(entries, roots); c.err != nil {
-		return
-	}
-	c.profileFolders = folders
+	c.profileFolders = slices.Concat(folders, roots)
 	c.requireProfile(user, entries, roots, folders)
 }
 
 // requireProfile has the overlay define the profile with the entries of the bridge and of the user.
 func (c *decider) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
+	if c.checkEntries(entries, roots); c.err != nil {
+		return
+	}
 	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Hidden: c.st.Hidden, Folders: folders}
 	if user == nil && len(c.st.Secrets) > 0 {
 		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]

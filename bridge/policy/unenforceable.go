@@ -32,11 +32,11 @@ func (c *decider) checkEntries(entries map[string]any, roots []string) {
 // UnenforceableHint says what to do about [Policy.Unenforceable].
 const UnenforceableHint = "rename that folder or file, or open the thread in another folder"
 
-// Unenforceable returns why a thread that may write can't open in folder: its name, or another one,
+// Unenforceable returns why a thread can't open in folder: its name, or that of a protected or hidden file,
 // keeps Codex from enforcing the profile. "" if nothing does. st must have no thread.
 func (p *Policy) Unenforceable(st State, folder string) string {
 	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
-		return ""
+		return unenforceable(hide(map[string]any{}, st.Secrets), nil)
 	}
 	return unenforceable(p.profileEntries(st, []string{folder}), nil)
 }

@@ -49,4 +49,10 @@ func TestUnenforceableFolders(t *testing.T) {
 	if got := compile(t, cfg).Unenforceable(state(), "/code/proj"); got != "" {
 		t.Errorf("under a read-only policy: %q", got)
 	}
+	st := state()
+	st.Secrets = []string{"/home/ada/s[1]/password"}
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st)
+	if got := compile(t, cfg).Unenforceable(st, "/code/proj"); d.Err == nil || !strings.Contains(got, `"/home/ada/s[1]"`) {
+		t.Errorf("a secret of the bridge: %v; doctor says %q", d.Err, got)
+	}
 }
