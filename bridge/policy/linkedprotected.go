@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/rules"
@@ -23,6 +25,8 @@ func (c *decider) checkLinks(field string, entries map[string]any, folders []str
 			to, err := c.st.follow(path)
 			reason := display.Quote(path) + " is a link to " + display.Quote(to)
 			switch {
+			case errors.Is(err, syscall.ENOTDIR):
+				continue // a file above it, as a killed command leaves one; see package mountpoint
 			case err != nil:
 				reason = display.Quote(path) + " can't be resolved: " + err.Error()
 			case rules.FoldCase(to) == rules.FoldCase(path):

@@ -84,13 +84,33 @@ func (h *hub) commandsHaveNetwork() bool {
 	return p.Mode == config.Enforce && p.Network
 }
 
-// converse runs the conversation of a client, and starts Codex if it does not run.
+// converse runs the conversation of a client, and starts Codex if it does not run, or if it is ending.
 func (h *hub) converse(ctx context.Context, settings serve.Settings, client io.ReadWriter) error {
-	g, err := h.generation()
-	if err != nil {
-		return err
+	for again := false; ; again = true {
+		g, err := h.generation()
+		if err != nil {
+			return err
+		}
+		err = g.converse(ctx, settings, client)
+		if unreached := new(dialError); again || !errors.As(err, unreached) || !g.ends(ctx) {
+			return err
+		}
 	}
-	return g.converse(ctx, settings, client)
+}
+
+// dialError is the error of a connection to Codex that was not made.
+type dialError struct{ error }
+
+// ends reports whether Codex, to which a connection was not made, ends now.
+func (g *generation) ends(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, g.grace)
+	defer cancel()
+	select {
+	case <-g.server.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // generation returns the current Codex. It starts one if there is none, or if it has exited.
@@ -237,7 +257,7 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	defer cancel()
 	conn, err := g.server.Dial(dialing)
 	if err != nil {
-		return err
+		return dialError{err}
 	}
 	var a *assembly
 	client := g.clients.NewClient(serve.ClientOptions{

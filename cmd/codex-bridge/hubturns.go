@@ -61,6 +61,11 @@ func (g *generation) interruptTurns(ctx context.Context) {
 		}
 		g.log.Warn("a client could not interrupt the turns that began before the policy was enforced", "error", err)
 	}
+	select {
+	case <-g.server.Done(): // with its turns; Codex may be started again already
+		return
+	default:
+	}
 	g.log.Warn("codex is ended: turns may run that began before the policy was enforced, and no client can interrupt them")
 	g.server.Close(0, g.grace)
 }

@@ -98,7 +98,7 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	w := newWorld(t, options{config: governsConfig})
 	w.writeGoverning()
 
-	// A thread that Codex alone left in workspace-write.
+	// A thread whose last turn with Codex alone could write. Codex restores its first sandbox.
 	alone := w.newAcceptingEditor(codexPath, "app-server")
 	left := alone.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 	turn, mark := alone.startTurnWith(left, "good day", map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
@@ -133,7 +133,9 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	a.resume(thread, map[string]any{})
 	holds("resumed", thread)
 	a.resume(left, map[string]any{})
-	holds("left by codex alone", left)
+	if out := a.runOverwrites(left); strings.Contains(out, "changed ") || !strings.Contains(out, "Read-only file system") {
+		t.Errorf("left by codex alone: %s", out)
+	}
 	a.closeAndWait()
 }
 

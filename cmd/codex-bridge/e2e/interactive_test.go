@@ -152,7 +152,8 @@ const terminalPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"
 // later session.
 func TestTerminalInterfaceUnderPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{codexConfig: terminalConfig, codex: codexPath, config: terminalPolicy})
+	// In a remote Codex a session that comes back has Codex's default sandbox.
+	w := newWorld(t, options{codexConfig: "sandbox_mode = \"workspace-write\"\n" + terminalConfig, codex: codexPath, config: terminalPolicy})
 	for _, argv := range [][]string{
 		{"-s", "workspace-write", "-a", "never", "-c", `sandbox_mode="danger-full-access"`, "--", "RUN: touch ../outside; touch first"},
 		{"resume", "--last", "RUN: touch ../outside; touch second"},
