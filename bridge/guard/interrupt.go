@@ -23,9 +23,8 @@ const (
 
 // InterruptTurns interrupts the running turns of threads that the policy has not verified, and whose tool
 // calls the bridge can't deny. Call it after SetPolicy has returned true, for a client that has sent
-// initialize. isHooked reports whether Codex runs
-// the bridge's hook before each tool call of a thread. All clients get a warning. It returns an error if
-// turns may still run.
+// initialize. isHooked reports whether Codex runs the bridge's hook before each tool call of a thread. All
+// clients get a warning. It returns an error if turns may still run.
 func (g *Guard) InterruptTurns(ctx context.Context, isHooked func(thread string) bool, clients ...*Guard) error {
 	told := make(map[string]bool)
 	quiet := 0
