@@ -77,9 +77,9 @@ func TestClientsOfferOnlyKeptAnswers(t *testing.T) {
 	}
 	w := newWorld(t, options{config: neverConfig, codexConfig: terminalConfig, codex: codexPath})
 	w.trustWorkspace()
-	u := w.startTUI()
-	u.waitUntil("the first thread", func() bool { return strings.Contains(u.text(), "OpenAI Codex") })
 	for prompt, offers := range map[string]bool{escalate + filepath.Join(w.root, "by-tui"): false, "PATCH: " + filepath.Join(w.root, "by-tui") + "\nx": true} {
+		u := w.startTUI() // one that has shown a question draws only what differs in the next one
+		u.waitUntil("the first thread", func() bool { return strings.Contains(u.text(), "OpenAI Codex") })
 		_, mark := u.mark()
 		u.says(prompt)
 		shown := strings.Join(strings.Fields(visible(u.text()[mark:])), " ")
