@@ -102,7 +102,7 @@ func follow(d disk, path string) (string, error) {
 
 // readings returns the paths by which the kernel reaches a file: with each link on the way, the path in
 // which the link is the next name, and then the canonical path. If path has "..", the result also has the
-// paths for which follow takes it. After an error it has what was found before.
+// paths that follow finds for it. Beside an error, readings returns the paths found before it.
 func readings(d disk, path string) ([]string, error) {
 	found, err := appendReadings(d, nil, filepath.Clean(path), canonical)
 	if err == nil && strings.Contains(path, "..") {

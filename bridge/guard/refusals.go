@@ -62,7 +62,8 @@ func (g *Guard) warnRefusal(a Applied) {
 	g.WarnRefusedCall(a.ThreadID, a.TurnID, a.ItemID, a.What, a.Error.Sentence())
 }
 
-// UnreadableCall is a tool call whose hook's input can't be read, with what is known of it.
+// UnreadableCall is a tool call of which the hook could not read Codex's input, for example because it is
+// too long. The fields that the hook could not read are empty.
 type UnreadableCall struct {
 	Event            string // Codex's name of the hook
 	Thread, Turn, ID string

@@ -2,6 +2,7 @@ package mountpoint
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -20,7 +21,7 @@ func entries(root *os.Root, name string) (names []string, ok bool) {
 	}
 	defer func() { _ = f.Close() }()
 	names, err = f.Readdirnames(len(codexNames) + 1)
-	return names, err == nil || err == io.EOF
+	return names, err == nil || errors.Is(err, io.EOF)
 }
 
 // isEmpty reports whether name is an empty folder.

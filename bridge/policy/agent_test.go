@@ -44,7 +44,7 @@ func TestDecideAgent(t *testing.T) {
 		{"allowed", "ask", command("cat x"), policy.Accept, ""},
 		{"allowed, and not let out", "deny", command("cat x"), policy.Deny, "policy.escalation"},
 		{"allowed in a folder below", "ask", in("/w/sub", command("cat x")), policy.Accept, ""},
-		{"allowed in a writable root", "ask", in("/root/sub", command("cat x")), policy.Accept, ""},
+		{"allowed in a writable root", "ask", in("/out/sub", command("cat x")), policy.Accept, ""},
 		{"not in another folder", "ask", in("/etc", command("cat x")), policy.Pass, ""},
 		{"not in an unknown folder", "ask", in("?", command("cat x")), policy.Pass, ""},
 		{"denied in another folder", "ask", in("/etc", command("git push")), policy.Deny, "policy.rule"},
@@ -71,7 +71,7 @@ func TestDecideAgent(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := config.Default().Policy
-			cfg.Mode, cfg.Escalation, cfg.Rules, cfg.WritableRoots = config.Enforce, test.escalation, rules, []string{"/root"}
+			cfg.Mode, cfg.Escalation, cfg.Rules, cfg.WritableRoots = config.Enforce, test.escalation, rules, []string{"/out"}
 			switch test.use.RunsIn {
 			case "":
 				test.use.RunsIn = test.use.Cwd

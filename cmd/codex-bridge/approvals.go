@@ -79,7 +79,7 @@ func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]confi
 	row := approvalRow{DeskRequest: r}
 	if row.ID != waiting.ID || problem != nil {
 		row.ID, row.Expires, row.Problem, row.unreadable = waiting.ID, waiting.Expires, "it can't be read; do not answer it", true
-		return row, nil
+		return row, nil //nolint:nilerr // the row has the problem
 	}
 	answers, err := s.DeskAnswers(ctx, waiting.ID)
 	if err != nil {

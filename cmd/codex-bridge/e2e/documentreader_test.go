@@ -18,7 +18,8 @@ import (
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
-// reader is a user with a new home folder, who has the bridge, Codex and codex-acp in the PATH.
+// reader plays a user who follows a document: it has a new home folder, and the bridge, Codex and codex-acp
+// are in its PATH.
 type reader struct {
 	*world
 	reading

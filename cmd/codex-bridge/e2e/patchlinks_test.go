@@ -22,7 +22,8 @@ path = "${workspace}/**"
 decision = "allow"
 `
 
-// linkedPatches are patches of links in, at or towards what is protected. Each adds or deletes its file.
+// linkedPatches are patches whose path has a link: the link is in a protected folder, stands in its place, or
+// leads to it. Each patch adds or deletes the file in its row.
 var linkedPatches = map[string]struct {
 	patchTry
 	alone int // questions of Codex alone
