@@ -29,7 +29,7 @@ func TestServeSocketIsOfStateAndPolicyFiles(t *testing.T) {
 	t.Setenv("CODEX_HOME", filepath.Join(root, "state"))
 	cfg := config.Default()
 	cfg.Codex.Command = filepath.Join(root, "codex")
-	if err := os.WriteFile(cfg.Codex.Command, nil, 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(cfg.Codex.Command, nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	socket := func(state, start string) string {
