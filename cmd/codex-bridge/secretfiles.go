@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/jackc/pgservicefile"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
@@ -85,29 +88,63 @@ func hasSecret(text string) bool {
 // databases of cfg. It does not read a password file if it gets the password elsewhere, and reads a service
 // file only if a service is named.
 func databaseFiles(cfg *config.Config) (files []secretFile) {
-	home, _ := config.Home()
+	defaults := driverDefaults()
 	for _, address := range databases(cfg) {
-		setting := func(parameter, variable, otherwise string) string {
-			for _, value := range []string{address.Query().Get(parameter), os.Getenv(variable), otherwise} {
-				if value != "" {
-					return value
-				}
-			}
-			return ""
+		c := driverSettings{address: address}
+		service, serviceFile := c.get("service", "PGSERVICE"), cmp.Or(c.get("servicefile", "PGSERVICEFILE"), defaults.serviceFile)
+		if service != "" {
+			c.readService(serviceFile, service)
 		}
 		password, _ := address.User.Password()
-		if setting("password", "PGPASSWORD", password) == "" {
-			files = append(files, secretFile{"the password of the database", setting("passfile", "PGPASSFILE", filepath.Join(home, ".pgpass"))})
+		if cmp.Or(password, c.get("password", "PGPASSWORD")) == "" {
+			files = append(files, secretFile{"the password of the database", cmp.Or(c.get("passfile", "PGPASSFILE"), defaults.passwordFile)})
 		}
-		if setting("service", "PGSERVICE", "") != "" {
-			files = append(files, secretFile{"the address of the database", setting("servicefile", "PGSERVICEFILE", filepath.Join(home, ".pg_service.conf"))})
+		if service != "" {
+			files = append(files, secretFile{"the address of the database", serviceFile})
 		}
-		files = append(files, secretFile{"the key of the database's client", setting("sslkey", "PGSSLKEY", "")})
+		files = append(files, secretFile{"the key of the database's client", cmp.Or(c.get("sslkey", "PGSSLKEY"), defaults.key)})
 	}
 	return slices.DeleteFunc(files, func(f secretFile) bool {
 		_, err := os.Stat(f.path)
 		return err != nil
 	})
+}
+
+// driverSettings are settings of the driver of PostgreSQL for a database.
+type driverSettings struct {
+	address *url.URL
+	service map[string]string // of the service file
+}
+
+// get returns a setting from where the driver takes it first; "" if it has its default.
+func (c driverSettings) get(parameter, variable string) string {
+	return cmp.Or(c.address.Query().Get(parameter), c.service[parameter], os.Getenv(variable))
+}
+
+// readService reads the settings of a service. The driver does not connect if it can't.
+func (c *driverSettings) readService(file, name string) {
+	if all, err := pgservicefile.ReadServicefile(file); err == nil {
+		if service, err := all.GetService(name); err == nil {
+			c.service = service.Settings
+		}
+	}
+}
+
+// driverFiles are files that the driver of PostgreSQL reads.
+type driverFiles struct{ passwordFile, serviceFile, key string }
+
+// driverDefaults returns the files that it reads if no setting names others.
+func driverDefaults() driverFiles {
+	home, _ := config.Home()
+	if data := os.Getenv("APPDATA"); runtime.GOOS == "windows" && data != "" {
+		folder := filepath.Join(data, "postgresql")
+		files := driverFiles{filepath.Join(folder, "pgpass.conf"), filepath.Join(folder, ".pg_service.conf"), filepath.Join(folder, "postgresql.key")}
+		if _, err := os.Stat(files.serviceFile); err != nil {
+			files.serviceFile = filepath.Join(home, ".pg_service.conf")
+		}
+		return files
+	}
+	return driverFiles{filepath.Join(home, ".pgpass"), filepath.Join(home, ".pg_service.conf"), filepath.Join(home, ".postgresql", "postgresql.key")}
 }
 
 // hide adds to world what commands must not read: the folder of the hooks' socket, and the files with secrets

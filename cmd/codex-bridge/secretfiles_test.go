@@ -36,7 +36,11 @@ func newFolder(t *testing.T, files ...string) (at func(name string) string) {
 
 // Only files with a secret that the bridge uses are hidden, so that others cost nothing.
 func TestSecretFiles(t *testing.T) {
-	at := newFolder(t, "codex-bridge/config.toml", "other.toml", ".pgpass", "pass", ".pg_service.conf", "key")
+	at := newFolder(t, "codex-bridge/config.toml", "other.toml", ".pgpass", "pass", ".pg_service.conf", "key", "other/.postgresql/postgresql.key")
+	services := strings.ReplaceAll("[c]\npassfile=ROOT/pass\nsslkey=ROOT/key\n[d]\npassword=e\n", "ROOT", at("."))
+	if err := os.WriteFile(at("services"), []byte(services), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		text, file string
 		env        string
@@ -53,6 +57,9 @@ func TestSecretFiles(t *testing.T) {
 		"password in a variable":  {text: "[store]\nurl = \"postgres://a@h/d\"\n", env: "PGPASSWORD=c"},
 		"service file":            {text: "[store]\nurl = \"postgres://a@h/d\"\n", env: "PGSERVICE=c", want: []string{".pgpass", ".pg_service.conf"}},
 		"key":                     {text: "[store]\nurl = \"postgres://a@h/d?sslkey=ROOT/key\"\n", env: "PGPASSWORD=c", want: []string{"key"}},
+		"default key":             {text: "[store]\nurl = \"postgres://a@h/d\"\n", env: "HOME=ROOT/other", want: []string{"other/.postgresql/postgresql.key"}},
+		"files of a service":      {text: "[store]\nurl = \"postgres://a@h/d?service=c&servicefile=ROOT/services\"\n", want: []string{"pass", "services", "key"}},
+		"password of a service":   {text: "[store]\nurl = \"postgres://a@h/d?service=d&servicefile=ROOT/services\"\n", want: []string{"services"}},
 		"token of a collector":    {text: "[otel]\nendpoint = \"https://token@h\"\n", want: []string{"codex-bridge"}},
 		"collector":               {text: "[otel]\nendpoint = \"https://h:4318\"\n"},
 		"parameter of a server":   {text: "[tool_servers.a]\nurl = \"https://h/mcp?api_key=hunter2hunter2\"\n", want: []string{"codex-bridge"}},
@@ -65,7 +72,7 @@ func TestSecretFiles(t *testing.T) {
 			}
 			t.Setenv(config.EnvConfig, at(test.file))
 			if name, value, ok := strings.Cut(test.env, "="); ok {
-				t.Setenv(name, value)
+				t.Setenv(name, strings.ReplaceAll(value, "ROOT", at(".")))
 			}
 			if err := os.WriteFile(at(test.file), []byte(strings.ReplaceAll(test.text, "ROOT", at("."))), 0o600); err != nil {
 				t.Fatal(err)
