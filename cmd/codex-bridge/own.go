@@ -138,12 +138,14 @@ func runOwn(args []string) int {
 		panic(err) // cli is declared wrongly
 	}
 	ctx, done, err := parseArgs(parser, args)
-	if err != nil {
+	switch {
+	case done && err == nil:
+		return 0
+	case done:
+		return report(err)
+	case err != nil:
 		printError("codex-bridge: %s", wrongCall(ctx, err, args[0]))
 		return exitConfig
-	}
-	if done {
-		return 0
 	}
 	p := startWaiting(ctx.Selected().FullPath())
 	defer p.stop()
