@@ -53,7 +53,6 @@ func (c spawnCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g.SetFolderPolicies(folderPolicies(workspaceFolder(), cfg.Skipped, logger(cfg)))
 	env, err := agentEnv(cfg)
 	if err != nil {
 		return err

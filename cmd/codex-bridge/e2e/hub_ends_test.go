@@ -108,9 +108,7 @@ func TestMountPointOfAbandonedTurn(t *testing.T) {
 		c := w.joined()
 		thread := c.thread(map[string]any{"sandbox": "workspace-write"})
 		c.startTurn(thread, "RUN: touch began; until [ -e go ]; do sleep 0.1; done")
-		for !exists(w.workspace + "/began") {
-			time.Sleep(20 * time.Millisecond)
-		}
+		c.waitFile(w.workspace + "/began")
 		if mode == "shared" {
 			c.Close(5 * time.Second)
 		} else {
