@@ -192,12 +192,22 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 	return a
 }
 
-func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
-	if call.Unreadable != nil {
+// answerUnreadable denies a call that the bridge can't read. After a call, and at the end of a turn, the user
+// reads that no handler was asked.
+func (h *hooks) answerUnreadable(ctx context.Context, call *hook.Call) hook.Answer {
+	if call.Event.Decides() {
 		h.guard.RefuseUnreadable(ctx, guard.UnreadableCall{
 			Event: call.Event.Name(), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Tool: call.ToolName, Reason: call.Unreadable, Payload: call.Payload,
 		})
-		return hook.FailureAnswer(call.Event, call.Unreadable.Error())
+	} else if !h.isIdle(call.Event) {
+		h.failed(ctx, call, fmt.Sprintf("no hook handler was asked at %s: %v", call.Event, call.Unreadable))
+	}
+	return hook.FailureAnswer(call.Event, call.Unreadable.Error())
+}
+
+func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
+	if call.Unreadable != nil {
+		return h.answerUnreadable(ctx, call)
 	}
 	if call.Event == hook.PreToolUse {
 		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.TranscriptPath, call.Payload); refusal != "" {

@@ -30,8 +30,8 @@ type Call struct {
 	StopHookActive bool            `json:"stop_hook_active"`
 	LastMessage    string          `json:"last_assistant_message"`
 
-	// Unreadable is why the input can't be read; nil: it was. Then the call is denied whatever the
-	// answer, Payload may be only the start of the input, and members may be missing.
+	// Unreadable is why the input can't be read; nil: it was. If it can't, the answer does not count: Codex
+	// gets a [FailureAnswer]. Payload may be only the start of the input, and members may be missing.
 	Unreadable error `json:"-"`
 }
 

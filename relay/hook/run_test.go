@@ -76,7 +76,7 @@ func TestRunPassesLargestPayloadUnchanged(t *testing.T) {
 	}
 }
 
-// The bridge learns of a call whose input is too long or can't be read, so that it can log the denial.
+// The bridge learns of a call whose input is too long or can't be read, so that it can log that.
 // Without a bridge, such a call is denied even with --on-failure allow.
 func TestRunReportsUnreadableCalls(t *testing.T) {
 	calls := make(chan *hook.Call, 1)
@@ -84,6 +84,14 @@ func TestRunReportsUnreadableCalls(t *testing.T) {
 		calls <- c
 		return hook.Answer{}
 	}})
+	reported := func() *hook.Call {
+		select {
+		case got := <-calls:
+			return got
+		default:
+			return new(hook.Call)
+		}
+	}
 	const head = `{"session_id":"s","turn_id":"t","cwd":1,"hook_event_name":"PreToolUse","tool_name":"apply_patch","tool_input":{"command":"`
 	for name, c := range map[string]struct{ input, id, want string }{
 		"too long":        {head + strings.Repeat("x", hook.MaxPayload) + `"},"tool_use_id":"c"}`, "", "longer than 4194304 bytes; split the patch"},
@@ -91,15 +99,16 @@ func TestRunReportsUnreadableCalls(t *testing.T) {
 	} {
 		args := []string{"--event", "pre_tool_use", "--timeout", longTimeout.String(), "--on-failure", "allow", "--socket"}
 		checkFailure(t, hook.PreToolUse, start(t, strings.NewReader(c.input), append(args, s.Socket())...)(), c.want)
-		got := new(hook.Call)
-		select {
-		case got = <-calls:
-		default:
-		}
+		got := reported()
 		if got.SessionID != "s" || got.TurnID != "t" || got.ToolName != "apply_patch" || got.ToolUseID != c.id || got.Unreadable == nil || !strings.Contains(got.Unreadable.Error(), c.want) {
 			t.Errorf("%s: the bridge gets %+v", name, got)
 		}
 		checkFailure(t, hook.PreToolUse, start(t, strings.NewReader(c.input), append(args, s.Socket()+"x")...)(), c.want)
+	}
+	const after = `{"session_id":"s","turn_id":"t","cwd":1,"hook_event_name":"PostToolUse"}`
+	checkFailure(t, hook.PostToolUse, start(t, strings.NewReader(after), "--event", "post_tool_use", "--timeout", longTimeout.String(), "--socket", s.Socket())(), "cwd")
+	if got := reported(); got.Event != hook.PostToolUse || got.SessionID != "s" || got.TurnID != "t" || got.Unreadable == nil {
+		t.Errorf("after a call, the bridge gets %+v", got)
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 type Options struct {
 	// Folder contains the servers' folders, one for each. See [DefaultFolder].
 	Folder string
-	// Decide answers a call. It also gets calls with [Call.Unreadable], to log the denial. It is
+	// Decide answers a call. It also gets calls with [Call.Unreadable], to log that. It is
 	// called from many goroutines at once and must return soon after its context ends: when the
 	// process's time is up, when the process is gone, or at Close. After that only a denial or a
 	// block counts.
@@ -194,7 +194,7 @@ func (s *Server) handle(ctx context.Context, q *askParams) (*askResult, error) {
 		err = errNoToolName
 	}
 	if err != nil {
-		if q.Event.Decides() {
+		if q.Event.Name() != "" {
 			s.callDecide(ctx, unreadableCall(q.Event, q.Payload, err))
 		}
 		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
+	"codex-bridge.example/relay/hook"
 )
 
 // warningsSince returns the warnings of codex-bridge since mark, with their threads.
@@ -71,6 +73,39 @@ func TestUserReadsFailedHandlers(t *testing.T) {
 	mark := c.Mark()
 	c.runTurn(thread, "RUN: echo one && echo two")
 	if got := c.warningsSince(mark); len(got) != 1 || !strings.HasPrefix(got[0], thread+" codex-bridge: the hook handler ") || !strings.Contains(got[0], "which is asked at post_tool_use, failed: ") {
+		t.Errorf("the user reads %q", got)
+	}
+	c.closeAndWait()
+	if log, _, _ := w.runCommand("decisions", "list", "--json"); strings.Count(log, `"hook/postToolUse"`) != 1 {
+		t.Errorf("the decision log has\n%s", log)
+	}
+}
+
+// A handler is not asked about an output that the bridge can't read, and the user reads that. The control is a
+// short output.
+func TestUserReadsThatOutputIsUnreadable(t *testing.T) {
+	t.Parallel()
+	const handler = "\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; echo '{\\\"decision\\\":\\\"block\\\",\\\"reason\\\":\\\"BLOCKED\\\"}'\"]\n"
+	w := newWorld(t, options{config: hooksPolicy + handler, mute: "the answer is for one tool"})
+	c := &conversation{world: w, ctx: deadline(t), Editor: w.start(proxyArgv, editor.Options{Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
+		output := "short"
+		if m.Param("arguments", "size") == "long" {
+			output = strings.Repeat("long ", hook.MaxPayload/4)
+		}
+		return map[string]any{"contentItems": []any{map[string]any{"type": "inputText", "text": output}}, "success": true}, nil
+	}})}
+	c.initialize(map[string]any{"experimentalApi": true})
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "dynamicTools": []any{map[string]any{
+		"name": "lookup_ticket", "description": "Finds a ticket.", "inputSchema": map[string]any{"type": "object"},
+	}}})
+	if said := c.toolOutput(thread, `CALL: lookup_ticket {"size":"short"}`); !strings.Contains(said, "BLOCKED") {
+		t.Errorf("of a short output the model got %q", said)
+	}
+	mark := c.Mark()
+	if said := c.toolOutput(thread, `CALL: lookup_ticket {"size":"long"}`); !strings.Contains(said, "long long") {
+		t.Errorf("of a long output the model got %q", said)
+	}
+	if got := c.warningsSince(mark); len(got) != 1 || !strings.Contains(got[0], "no hook handler was asked at post_tool_use: ") {
 		t.Errorf("the user reads %q", got)
 	}
 	c.closeAndWait()
