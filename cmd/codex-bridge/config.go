@@ -164,12 +164,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err != nil {
 		return nil, err
 	}
-	world := guard.WorldOf(cfg.Codex)
-	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
-	if root := cfg.PolicySource.Root; root != "" {
-		world.Sensitive = append(world.Sensitive, root)
-	}
-	guard.AddPrograms(&world, configuredPrograms(cfg)...)
+	world := newWorld(cfg)
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
@@ -181,6 +176,17 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	g.SetFolderDigest(config.WorkspaceDigest)
 	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
+}
+
+// newWorld returns what there is to protect on this machine under cfg. What must be hidden is added by hide.
+func newWorld(cfg *config.Config) policy.State {
+	world := guard.WorldOf(cfg.Codex)
+	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
+	if root := cfg.PolicySource.Root; root != "" {
+		world.Sensitive = append(world.Sensitive, root)
+	}
+	guard.AddPrograms(&world, configuredPrograms(cfg)...)
+	return world
 }
 
 // configuredPrograms returns the files that commands of the configuration name with absolute

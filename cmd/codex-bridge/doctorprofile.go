@@ -8,8 +8,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
-	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
@@ -33,7 +33,10 @@ func examineFolder(cfg *config.Config) []finding {
 	if err != nil || cfg.Policy.Mode != config.Enforce {
 		return nil
 	}
-	world := guard.WorldOf(cfg.Codex)
+	world := newWorld(cfg)
+	if err := hide(cfg, &world); err != nil {
+		return []finding{{"secrets", broken, "no bridge starts: " + problem.Text(err), "make the folder readable, or keep the secret elsewhere"}}
+	}
 	reason := p.Unenforceable(world, world.StartFolder)
 	if reason == "" {
 		return nil

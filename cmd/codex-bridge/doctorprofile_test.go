@@ -58,3 +58,20 @@ func TestDoctorNamesUnenforceableFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorNamesHiddenFileThatCodexCantHide checks the row about a hidden file whose path Codex takes for a pattern.
+func TestDoctorNamesHiddenFileThatCodexCantHide(t *testing.T) {
+	at := newFolder(t, "[x]/config.toml", "w/y")
+	t.Setenv(config.EnvConfig, at("[x]/config.toml"))
+	if err := os.WriteFile(at("[x]/config.toml"), []byte("[policy]\n[fleet]\nurl = \"postgres://a:b@h/d\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Discover(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(at("w"))
+	if all := examineFolder(cfg); len(all) != 1 || all[0].State != broken || !strings.Contains(all[0].Detail, "[x]/config.toml") {
+		t.Error(all)
+	}
+}

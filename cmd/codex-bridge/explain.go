@@ -19,12 +19,16 @@ import (
 
 type explainCmd struct {
 	File      string `arg:"" optional:"" help:"The message, one JSON object; by default standard input." type:"existingfile"`
-	Workspace string `help:"The thread's folder." default:"." type:"existingdir"`
+	Workspace string `help:"The thread's folder, whose policy files count." default:"." type:"existingdir"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
 func (c explainCmd) Run(in io.Reader, out io.Writer) error {
-	cfg, err := config.LoadLenient(configFiles())
+	folder, err := filepath.Abs(c.Workspace)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.LoadLenient(filesOf(folder))
 	if err == nil {
 		err = requireWorkspace(cfg)
 	}
@@ -40,11 +44,11 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	// Codex's configuration and threads are unknown here: see guard.Explain.
-	world := guard.WorldOf(cfg.Codex)
-	guard.AddPrograms(&world, configuredPrograms(cfg)...)
-	if folder, err := filepath.Abs(c.Workspace); err != nil {
+	world := newWorld(cfg)
+	if err := hide(cfg, &world); err != nil && p.Mode() == config.Enforce {
 		return err
-	} else if world.StartFolder, err = world.Paths.Canonical(folder); err != nil {
+	}
+	if world.StartFolder, err = world.Paths.Canonical(folder); err != nil {
 		return err
 	}
 	g := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler))
