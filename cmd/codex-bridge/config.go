@@ -178,7 +178,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	return g, nil
 }
 
-// newWorld returns what there is to protect on this machine under cfg. What must be hidden is added by hide.
+// newWorld returns what the policy of cfg protects on this machine. The function hide adds the files to hide.
 func newWorld(cfg *config.Config) policy.State {
 	world := guard.WorldOf(cfg.Codex)
 	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
