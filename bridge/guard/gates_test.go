@@ -30,7 +30,7 @@ editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"`+approval+`",`
 }
 
 // A request that changes how often the client is asked takes effect when Codex reports success, and
-// not when Codex rejects it (R4). While it is pending, or if its outcome is unknown, the stricter
+// not when Codex rejects it. While it is pending, or if its outcome is unknown, the stricter
 // state counts.
 func TestGateChangesWithCodexsConsent(t *testing.T) {
 	use, err := rpc.ParseValue([]byte(`{"command":"true"}`))

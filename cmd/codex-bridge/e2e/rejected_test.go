@@ -9,7 +9,7 @@ import (
 	"codex-bridge.example/cmd/internal/editor"
 )
 
-// A turn that Codex rejects does not change the approval policy (R4). An accepted turn does, which
+// A turn that Codex rejects does not change the approval policy. An accepted turn does, which
 // is the control.
 func TestTurnRejectedByCodexKeepsApprovalPolicy(t *testing.T) {
 	t.Parallel()
