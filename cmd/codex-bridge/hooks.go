@@ -200,7 +200,7 @@ func (h *hooks) answerUnreadable(ctx context.Context, call *hook.Call) hook.Answ
 			Event: call.Event.Name(), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Tool: call.ToolName, Reason: call.Unreadable, Payload: call.Payload,
 		})
 	} else if !h.isIdle(call.Event) {
-		h.failed(ctx, call, fmt.Sprintf("no hook handler was asked at %s: %v", call.Event, call.Unreadable))
+		h.failed(ctx, call, fmt.Sprintf("the hook %s asked no handler: %v", call.Event, call.Unreadable))
 	}
 	return hook.FailureAnswer(call.Event, call.Unreadable.Error())
 }

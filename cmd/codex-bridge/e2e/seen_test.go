@@ -105,7 +105,7 @@ func TestUserReadsThatOutputIsUnreadable(t *testing.T) {
 	if said := c.toolOutput(thread, `CALL: lookup_ticket {"size":"long"}`); !strings.Contains(said, "long long") {
 		t.Errorf("of a long output the model got %q", said)
 	}
-	if got := c.warningsSince(mark); len(got) != 1 || !strings.Contains(got[0], "no hook handler was asked at post_tool_use: ") {
+	if got := c.warningsSince(mark); len(got) != 1 || !strings.Contains(got[0], "the hook post_tool_use asked no handler: ") {
 		t.Errorf("the user reads %q", got)
 	}
 	c.closeAndWait()
