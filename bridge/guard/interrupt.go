@@ -91,7 +91,7 @@ func (g *Guard) interruptRunning(ctx context.Context, isHooked func(thread strin
 func (g *Guard) reportInterrupted(ctx context.Context, id string, clients []*Guard) {
 	const (
 		method = "turn/interrupt"
-		reason = "the policy is enforced since this turn began, and the bridge can't deny the turn's tool calls"
+		reason = "the turn began before the policy was enforced, and the bridge can't deny its tool calls"
 		hint   = "open the thread again; if that is refused, restart Codex"
 	)
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{Method: method, Rule: "policy.mode", Reason: reason, Hint: hint})}
