@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,12 +18,16 @@ import (
 // reaper reaps orphans, which are children of the bridge on Linux, so that they do not stay
 // zombies. It leaves children of Start to os/exec, and children in the bridge's own process group: those
 // were started in another way, as tests do, and their Wait would fail. An orphan is in the group of
-// the child of Start whose descendant it was, or in one of its own.
+// the child of Start whose descendant it was, or in one of its own. So may be a child that was started in
+// another way, such as one on a terminal: the reaper leaves time to those who wait for one.
 var reaper struct {
 	mu   sync.Mutex
 	own  map[int]bool
 	once sync.Once
 }
+
+// reapDelay is how long an orphan that has ended stays a zombie.
+const reapDelay = 200 * time.Millisecond
 
 // Start starts cmd. The reaper does not touch it until Wait has returned.
 func Start(cmd *exec.Cmd) error {
@@ -31,7 +36,9 @@ func Start(cmd *exec.Cmd) error {
 		signal.Notify(ended, syscall.SIGCHLD)
 		go func() { // lives as long as the process
 			for range ended {
-				reap()
+				orphans := endedOrphans()
+				time.Sleep(reapDelay)
+				reap(orphans)
 			}
 		}()
 	})
@@ -56,11 +63,28 @@ func Wait(cmd *exec.Cmd) error {
 	return err
 }
 
-func reap() {
+// endedOrphans returns the children that may be orphans and have ended.
+func endedOrphans() (pids []int) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
 	for _, pid := range Children(os.Getpid()) {
-		if group, err := unix.Getpgid(pid); !reaper.own[pid] && err == nil && group != unix.Getpgrp() {
+		if group, err := unix.Getpgid(pid); reaper.own[pid] || err != nil || group == unix.Getpgrp() {
+			continue
+		}
+		var ended unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, pid, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err == nil && ended.Signo != 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// reap reaps those of the children for which nothing has waited.
+func reap(pids []int) {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	for _, pid := range pids {
+		if !reaper.own[pid] {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 		}

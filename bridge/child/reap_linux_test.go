@@ -4,6 +4,8 @@ package child_test
 
 import (
 	"os/exec"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,4 +27,25 @@ func TestOtherChildrenAreNotReaped(t *testing.T) {
 			t.Fatalf("another child: %v", err)
 		}
 	}
+}
+
+// A child in a session of its own, as one on a terminal, looks like an orphan. Whoever waits for it gets its status.
+func TestWaitedChildrenInOtherSessionsAreNotReaped(t *testing.T) {
+	if _, err := child.Run(t.Context(), child.Command{Args: []string{"true"}}); err != nil { // the reaper runs
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				other := exec.Command("true")
+				other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+				if err := other.Run(); err != nil {
+					t.Errorf("another child: %v", err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -261,11 +261,11 @@ func ensureServe(cfg *config.Config, workspace, socket string) error {
 	cmd.Dir = state
 	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv, child.MarkName}) // the server is for all clients
 	child.Detach(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with this process, if not before
+	go func() { ended <- child.Wait(cmd) }() // ends with this process, if not before
 	failure := errors.New("codex-bridge serve does not listen")
 	for {
 		select {
