@@ -29,7 +29,7 @@ func TestOtherChildrenAreNotReaped(t *testing.T) {
 	}
 }
 
-// A child in a session of its own, as one on a terminal, looks like an orphan. Whoever waits for it gets its status.
+// A child in a session of its own, as one on a terminal, looks like an orphan. The caller that waits for it gets its status.
 func TestWaitedChildrenInOtherSessionsAreNotReaped(t *testing.T) {
 	if _, err := child.Run(t.Context(), child.Command{Args: []string{"true"}}); err != nil { // the reaper runs
 		t.Fatal(err)
