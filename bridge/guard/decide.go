@@ -192,11 +192,11 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
 		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
 		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {
-			j.state.StoredGate, j.state.StoredKnown = &record.gated, record.known
+			j.state.StoredGate, j.state.KnownFolder = &record.gated, record.known
 		}
 	}
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
-		j.state.OpenedIn, folderErr = g.originalFolder(ctx, call.Message)
+		j.state.OpenedIn, j.state.MovedTo, folderErr = g.originalFolder(ctx, call.Message)
 	}
 	d := g.decideWithFacts(ctx, p, call, call.Message, &j.state)
 	j.folderPolicies, refusal = g.folderPolicies(ctx, call, d, &j.state)

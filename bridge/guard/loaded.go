@@ -62,55 +62,59 @@ func openedUnenforcedError(method string) *rpc.Error {
 }
 
 // originalFolder returns the canonical folder in which the thread of a resume or fork was opened,
-// if a turn may have moved the thread since. Codex would open the thread in the folder to which a
+// if a turn may have moved the thread since, and the folder to which the turn has moved it; "" if that
+// is unknown. Codex would open the thread in the folder to which a
 // turn has moved it, so originalFolder refuses a thread whose record can't be read.
 //
-// It returns "" for another request, if no turn has moved the thread, if the request has a cwd, or
-// if Codex knows no such thread. It also returns "" if Codex has the thread in memory, because
+// It returns no folder for another request, if no turn has moved the thread, if the request has a cwd, or
+// if Codex knows no such thread. It also returns none if Codex has the thread in memory, because
 // Codex then ignores the cwd of a resume, unless the client has unsubscribed from the thread.
-func (g *Guard) originalFolder(ctx context.Context, m *rpc.Message) (string, *rpc.Error) {
+func (g *Guard) originalFolder(ctx context.Context, m *rpc.Message) (folder, movedTo string, refusal *rpc.Error) {
 	_, named := m.Params.Get("cwd").Text()
 	id, _ := m.Params.Get("threadId").Text()
 	if named || !isCanonicalUUID(id) || m.Method != "thread/resume" && m.Method != "thread/fork" {
-		return "", nil
+		return "", "", nil
 	}
 	read, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": id, "includeTurns": false})
 	var answered *rpc.Error
 	if errors.As(err, &answered) && answered.Code == rpc.CodeUpstream {
-		return "", nil // Codex refuses the request, too
+		return "", "", nil // Codex refuses the request, too
 	}
 	path, written := read.Get("thread").Get("path").Text()
 	if err == nil && !written {
-		return "", nil // a thread in memory only
+		return "", "", nil // a thread in memory only
 	}
-	var opened, last, folder string
+	var opened, last string
 	if err == nil {
 		opened, last, err = rollout.Folders(g.world.CodexHome, path, id)
 	}
 	if err == nil && opened == last {
-		return "", nil
+		return "", "", nil
 	}
 	if _, unsubscribed := g.threads.profile(id); !unsubscribed {
 		loaded, failed := g.listLoaded(ctx)
 		if failed != nil {
-			return "", failed
+			return "", "", failed
 		}
 		if slices.Contains(loaded, id) {
-			return "", nil
+			return "", "", nil
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && !rollout.HasFile(g.world.CodexHome, id) {
-		return "", nil // Codex refuses the request, too, unless no turn has run in the thread
+		return "", "", nil // Codex refuses the request, too, unless no turn has run in the thread
 	}
 	if err == nil {
 		folder, err = g.world.Paths.Canonical(opened)
 	}
 	if err != nil {
-		return "", policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		return "", "", policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 			Method: m.Method, Rule: "policy", Field: "params.threadId",
 			Reason: "the folder in which the thread was opened is not known, because Codex's record of the thread can't be read: " + err.Error(),
 			Hint:   "send its cwd",
 		})
 	}
-	return folder, nil
+	if movedTo, err = g.world.Paths.Canonical(last); err != nil {
+		movedTo = ""
+	}
+	return folder, movedTo, nil
 }

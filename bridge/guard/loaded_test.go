@@ -69,13 +69,13 @@ func TestOriginalFolder(t *testing.T) {
 			w.g.threads.loadedLocked(id + test.thread).unsubscribed = true
 		}
 		type result struct {
-			folder string
-			err    *rpc.Error
+			folder, movedTo string
+			err             *rpc.Error
 		}
 		got := make(chan result, 1)
 		go func() {
-			folder, err := w.g.originalFolder(context.Background(), m)
-			got <- result{folder, err}
+			folder, movedTo, err := w.g.originalFolder(context.Background(), m)
+			got <- result{folder, movedTo, err}
 		}()
 		if test.read == "file" {
 			test.read = `"result":{"thread":{"path":"` + path(test.thread) + `"}}`
@@ -86,8 +86,8 @@ func TestOriginalFolder(t *testing.T) {
 		if test.loaded != "" {
 			w.answer("thread/loaded/list", `{"limit":1000}`, test.loaded)
 		}
-		if r := <-got; r.folder != test.want || (r.err != nil) != test.refused {
-			t.Errorf("%s: %q and %v, want %q", test.name, r.folder, r.err, test.want)
+		if r := <-got; r.folder != test.want || (r.movedTo == w.root) != (test.want != "") || (r.err != nil) != test.refused {
+			t.Errorf("%s: %q, moved to %q, and %v, want %q", test.name, r.folder, r.movedTo, r.err, test.want)
 		}
 	}
 }

@@ -7,18 +7,22 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, and whether
-// Codex alone would know the thread's project, since Codex does not store either. No client can change it.
+// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, and a folder
+// whose project Codex alone would know by the thread, since Codex does not store either. No client can
+// change it.
 type GateRecord interface {
-	// SetGate keeps a known that was recorded before.
-	SetGate(ctx context.Context, thread string, gated, known bool) error
+	// SetGate keeps a known folder that was recorded before.
+	SetGate(ctx context.Context, thread string, gated bool, known string) error
 	// Gate returns what SetGate has recorded.
-	Gate(ctx context.Context, thread string) (gated, known, found bool, err error)
+	Gate(ctx context.Context, thread string) (gated bool, known string, found bool, err error)
 	DeleteGate(ctx context.Context, thread string) error
 }
 
 // gateState is what the GateRecord has of a thread.
-type gateState struct{ gated, known bool }
+type gateState struct {
+	gated bool
+	known string // policy.State.KnownFolder
+}
 
 // SetGateRecord sets the record; without one, nothing is recorded. Call it before the conversation starts.
 func (g *Guard) SetGateRecord(record GateRecord) { g.gateRecord = record }
@@ -80,7 +84,7 @@ func (g *Guard) recordGate(ctx context.Context, thread string) {
 	if one == nil {
 		return // it takes no turns
 	}
-	if err := g.writeGate(ctx, thread, gateState{one.Gated, one.Known}); err != nil {
+	if err := g.writeGate(ctx, thread, gateState{one.Gated, one.KnownFolder}); err != nil {
 		// Without a record, or with that of requireGateRecord, the bridge asks.
 		g.log.Error("a thread can't be recorded; after a restart the bridge may ask about each of its commands", "thread", thread, "error", err)
 	}

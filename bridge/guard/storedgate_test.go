@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -10,12 +11,12 @@ import (
 // gateRecords is a GateRecord in memory.
 type gateRecords map[string]gateState
 
-func (r gateRecords) SetGate(_ context.Context, thread string, gated, known bool) error {
-	r[thread] = gateState{gated, known || r[thread].known}
+func (r gateRecords) SetGate(_ context.Context, thread string, gated bool, known string) error {
+	r[thread] = gateState{gated, cmp.Or(r[thread].known, known)}
 	return nil
 }
 
-func (r gateRecords) Gate(_ context.Context, thread string) (gated, known, found bool, err error) {
+func (r gateRecords) Gate(_ context.Context, thread string) (gated bool, known string, found bool, err error) {
 	one, found := r[thread]
 	return one.gated, one.known, found, nil
 }
@@ -25,7 +26,7 @@ func (r gateRecords) DeleteGate(_ context.Context, thread string) error {
 	return nil
 }
 
-// The record of a thread says whether Codex alone would know its project. It ends when Codex deletes the
+// The record of a thread says which project Codex alone would know by it. It ends when Codex deletes the
 // thread, so that the bridge asks about a later thread with that id; an archived or closed thread keeps it.
 func TestGateRecordOfThread(t *testing.T) {
 	w := newAgentWorld(t, nil)
@@ -33,18 +34,18 @@ func TestGateRecordOfThread(t *testing.T) {
 	records := gateRecords{}
 	w.g.SetGateRecord(records)
 	const id = "01900000-0000-7000-8000-000000000001"
-	for _, known := range []bool{false, true} {
+	for _, known := range []string{"", "/work"} {
 		w.g.threads.mu.Lock()
-		w.g.threads.recordLocked(id).verified = &thread{Thread: policy.Thread{ID: id, Known: known}}
+		w.g.threads.recordLocked(id).verified = &thread{Thread: policy.Thread{ID: id, KnownFolder: known}}
 		w.g.threads.mu.Unlock()
 		w.g.recordGate(t.Context(), id)
 		if got, found := records[id]; !found || got.known != known {
-			t.Errorf("recorded %v, %+v, want known %v", found, got, known)
+			t.Errorf("recorded %v, %+v, want known %q", found, got, known)
 		}
 	}
 	for _, method := range []string{"thread/closed", "thread/archived"} {
 		w.closes(method, id)
-		if one := w.g.storedGate(t.Context(), id); one == nil || !one.known {
+		if one := w.g.storedGate(t.Context(), id); one == nil || one.known != "/work" {
 			t.Errorf("%s: the record is %+v", method, one)
 		}
 	}

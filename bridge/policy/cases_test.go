@@ -107,7 +107,7 @@ type world struct {
 	ConfigCwd  string
 	// The stored sandbox of the thread, and the policy files by folder.
 	StoredSandbox *policy.SandboxSettings
-	StoredKnown   bool
+	KnownFolder   string
 	PolicyFiles   policyFiles
 	// Programs that run outside of the sandbox, or folders of them.
 	Programs, Links []string
@@ -185,7 +185,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 	}
 	st.OpenedIn, st.CodexHome = w.OpenedIn, w.CodexHome
 	st.Workspaces, st.Writable, st.StoredSandbox = w.Workspaces, w.Writable, w.StoredSandbox
-	st.StoredKnown = w.StoredKnown
+	st.KnownFolder = w.KnownFolder
 	st.Programs, st.Links, st.Models = w.Programs, w.Links, w.Models
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles

@@ -189,7 +189,7 @@ func (c *decider) result() Decision {
 	if c.spec.opensThread {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.configCwd
-		sent.Trusts, sent.FromKnown = c.wouldTrust(), !c.spec.startsThread && c.st.StoredKnown
+		sent.Trusts, sent.KnownFolder = c.wouldTrust(), c.st.KnownFolder
 		d.Sent, d.Workspace, d.ConfigCwd = &sent, sent.Workspace, c.configCwd
 		if c.addsDistrust() {
 			d.Untrusted = c.untrustedFolder

@@ -150,8 +150,9 @@ type SentSettings struct {
 	Profile     Profile         // the profile of the overlay
 	ProfileName string          // the variant that the request names; "" for none, or any variant of a loaded thread
 	// Trusts reports that Codex alone would store the project as trusted, if the thread gets more than
-	// read-only. FromKnown reports that it would know the project from the thread that is resumed or forked.
-	Trusts, FromKnown bool
+	// read-only. KnownFolder is that of the thread that is resumed or forked; see State.KnownFolder.
+	Trusts      bool
+	KnownFolder string
 	// Loaded reports that Codex had loaded the thread. It then ignores the request's settings, and
 	// those of the thread count if the policy allows them.
 	Loaded bool

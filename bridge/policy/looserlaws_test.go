@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -260,7 +261,7 @@ type played struct {
 	p              *policy.Policy
 	alone, bridge  threadSettings
 	thread         *policy.Thread // nil: the bridge does not know it
-	known          bool           // recorded of the thread; see State.StoredKnown
+	known          string         // recorded of the thread; see State.KnownFolder
 	recorded       bool           // the state has a record of the thread
 	log            []string
 }
@@ -348,7 +349,7 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 		return false
 	}
 	w.recorded = w.cfg.Mode == config.Enforce || w.recorded && method == "thread/resume"
-	w.known = w.thread.Known
+	w.known = w.thread.KnownFolder
 	return true
 }
 
@@ -356,7 +357,7 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 // false if the thread takes no turn.
 func (w *played) resumeLoaded(params map[string]any) bool {
 	st, profile := state(), w.thread.Profile
-	st.Thread, st.LoadedProfile, st.NotLoaded, st.StoredKnown = w.thread, &profile, false, w.known
+	st.Thread, st.LoadedProfile, st.NotLoaded, st.KnownFolder = w.thread, &profile, false, w.known
 	_, d, ok := w.decide("thread/resume", params, st)
 	if !ok || d.Sent == nil {
 		return false
@@ -379,7 +380,7 @@ func (w *played) resumeLoaded(params map[string]any) bool {
 		return false
 	}
 	thread.Gated = w.bridge.gated
-	w.thread, w.known = thread, w.known || thread.Known
+	w.thread, w.known = thread, cmp.Or(w.known, thread.KnownFolder)
 	return true
 }
 
@@ -442,7 +443,7 @@ func (w *played) restart() policy.State {
 	asks := w.cfg.Gate && (slices.Contains(w.cfg.Approval, "untrusted") || slices.Contains(w.cfg.Approval, "on-request"))
 	if w.recorded && (t.gated && !asks || rapid.IntRange(0, 3).Draw(w.t, "lost record") > 0) {
 		gated := t.gated
-		st.StoredGate, st.StoredKnown = &gated, w.known
+		st.StoredGate, st.KnownFolder = &gated, w.known
 	}
 	st.Stored = &policy.StoredProfile{ReadsRoot: t.access("/") != "deny"}
 	if t.profile != modeProfile {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/rpc"
@@ -14,7 +15,7 @@ import (
 //
 // The bridge changes two of these facts. It marks the project in each overlay, so that Codex always knows
 // it. And where it defines a profile, Codex restores that profile. So it finds out itself what Codex alone
-// would take, and sends no more. State.StoredKnown says what Codex alone would know of the project.
+// would take, and sends no more. State.KnownFolder says which project Codex alone would know.
 
 // takesDefault reports whether Codex alone would open the thread of a resume or fork without a sandbox with
 // its default sandbox. State.StoredSandbox must be known.
@@ -65,15 +66,31 @@ func (c *decider) defaultSandbox() SandboxSettings {
 	return SandboxSettings{Mode: l.String(), Network: d.Network, NoTmpdir: d.NoTmpdir, NoSlashTmp: d.NoSlashTmp}
 }
 
-// knowsProject reports whether Codex alone would know the project of the thread: by its configuration, or
-// because a request that opened the thread would have made it store the project as trusted.
+// knowsProject reports whether Codex alone would know the project of the folder in which it opens the thread,
+// which may be another one than with the bridge.
 func (c *decider) knowsProject() bool {
-	folder := c.openingFolder()
-	if c.st.StoredKnown || c.userTrust(folder) != trustUnset {
+	if c.openingFolder() == "" && c.st.KnownFolder != "" && !c.st.UnknownThread {
+		c.needsThreadFolder = true
+	}
+	return c.knows(c.openingFolder()) && (c.st.OpenedIn == "" || c.knows(c.st.MovedTo))
+}
+
+// knows reports whether Codex alone would know the project of a folder: by its configuration, or because the
+// request that started the thread would have made it store the project as trusted.
+func (c *decider) knows(folder string) bool {
+	if folder != "" && folder == c.st.KnownFolder || c.userTrust(folder) != trustUnset {
 		return true
 	}
-	keys, _ := c.projectKeys(folder)
-	return containsAny(c.projects().Others, keys)
+	keys, err := c.projectKeys(folder)
+	if containsAny(c.projects().Others, keys) {
+		return true
+	}
+	if err != nil || c.st.KnownFolder == "" {
+		return false
+	}
+	// Measured with Codex 0.169: it stores the repository, and for a linked worktree the main one.
+	stored, err := c.projectKeys(c.st.KnownFolder)
+	return err == nil && slices.Contains(keys, stored[len(stored)-1])
 }
 
 // wouldTrust reports whether Codex alone would store the project of a new thread as trusted, if the thread

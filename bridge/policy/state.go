@@ -66,8 +66,9 @@ type State struct {
 	// message that several policies decide has it no more after the first.
 	NamedProfile string
 	// OpenedIn is the folder in which the thread of a resume or fork was opened. It is "" unless a
-	// turn has moved the thread and Codex has not loaded it.
-	OpenedIn string
+	// turn has moved the thread and Codex has not loaded it. MovedTo is the folder of the last turn, in
+	// which Codex alone would open the thread; "" if unknown.
+	OpenedIn, MovedTo string
 	// LoadedProfile is the permissions profile of a thread that Codex has loaded, for a resume. It
 	// is empty if that profile is unknown, and nil if Codex has not loaded the thread (NotLoaded)
 	// or was not asked yet.
@@ -85,10 +86,10 @@ type State struct {
 	// StoredGate reports whether the bridge asked in Codex's place in the thread of a resume or fork when
 	// it last had the thread; nil if there is no record of that.
 	StoredGate *bool
-	// StoredKnown reports that Codex alone would know the project of the thread of a resume or fork, since
-	// the thread was started in a way that makes Codex store the project as trusted. It is false without a
-	// record.
-	StoredKnown bool
+	// KnownFolder is the folder in which the thread of a resume or fork was started, or a thread of which it
+	// is a fork, if Codex alone would have stored its project as trusted then. It is "" otherwise, and
+	// without a record.
+	KnownFolder string
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

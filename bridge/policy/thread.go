@@ -133,9 +133,9 @@ type Thread struct {
 	Writable []string
 	// LacksProfile reports that the thread has a sandbox without the profile that belongs to it.
 	LacksProfile bool
-	// Known reports that Codex alone would know the thread's project, whatever its configuration says. See
-	// State.StoredKnown.
-	Known bool
+	// KnownFolder is a folder whose project Codex alone would know, whatever its configuration says; "" if
+	// there is none. See State.KnownFolder.
+	KnownFolder string
 }
 
 // SandboxSettings are the members of a sandbox. Mode is "" if unknown.
@@ -192,7 +192,10 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.isGated(st)
 	if sent != nil {
 		thread.Project, thread.Profile = sent.Project, sent.Profile
-		thread.Known = sent.FromKnown || sent.Trusts && thread.Sandbox != readOnly.String()
+		thread.KnownFolder = sent.KnownFolder
+		if sent.Trusts && thread.Sandbox != readOnly.String() {
+			thread.KnownFolder = folder
+		}
 	}
 	thread.LacksProfile = lacksProfile(thread.Profile, result.Get("sandbox"), result.Get("activePermissionProfile"))
 	return thread, nil

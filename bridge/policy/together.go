@@ -80,7 +80,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	}
 	if e.Sent != nil && d.Sent != nil {
 		e.Sent.Gated = e.Gated
-		e.Sent.Trusts, e.Sent.FromKnown = d.Sent.Trusts, d.Sent.FromKnown // e has read what d has added to the overlay
+		e.Sent.Trusts = d.Sent.Trusts // e has read what d has added to the overlay
 		if d.Sent.Approval == nil && m.Params.Get("approvalPolicy").Exists() {
 			e.Sent.Approval = nil // from an earlier policy, which does not compare it
 		}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// SetGate records of a thread whether the bridge asks about each of its commands in Codex's place. known
-// reports that Codex alone would know its project; once recorded, that stays.
-func (s *Store) SetGate(ctx context.Context, thread string, gated, known bool) error {
+// SetGate records of a thread whether the bridge asks about each of its commands in Codex's place. known is
+// a folder whose project Codex alone would know by the thread, or "". Once recorded, the folder stays.
+func (s *Store) SetGate(ctx context.Context, thread string, gated bool, known string) error {
 	_, err := s.exec(ctx, `INSERT INTO gates (thread, gated, known) VALUES ($1, $2, $3)
-		ON CONFLICT (thread) DO UPDATE SET gated = excluded.gated, known = gates.known OR excluded.known`, thread, gated, known)
+		ON CONFLICT (thread) DO UPDATE SET gated = excluded.gated, known = CASE gates.known WHEN '' THEN excluded.known ELSE gates.known END`, thread, gated, known)
 	if err != nil {
 		return fmt.Errorf("whether the bridge asks about the commands of a thread can't be written in %s: %w", s.location, err)
 	}
@@ -19,13 +19,13 @@ func (s *Store) SetGate(ctx context.Context, thread string, gated, known bool) e
 }
 
 // Gate returns what SetGate has recorded of a thread.
-func (s *Store) Gate(ctx context.Context, thread string) (gated, known, found bool, err error) {
+func (s *Store) Gate(ctx context.Context, thread string) (gated bool, known string, found bool, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT gated, known FROM gates WHERE thread = $1`, thread).Scan(&gated, &known)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, false, false, nil
+		return false, "", false, nil
 	}
 	if err != nil {
-		return false, false, false, fmt.Errorf("whether the bridge asks about the commands of a thread can't be read in %s: %w", s.location, s.describe(err))
+		return false, "", false, fmt.Errorf("whether the bridge asks about the commands of a thread can't be read in %s: %w", s.location, s.describe(err))
 	}
 	return gated, known, true, nil
 }

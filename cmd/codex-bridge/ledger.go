@@ -82,7 +82,7 @@ func (l *ledger) write(ctx context.Context, d store.Decision) error {
 }
 
 // SetGate implements guard.GateRecord.
-func (l *ledger) SetGate(ctx context.Context, thread string, gated, known bool) error {
+func (l *ledger) SetGate(ctx context.Context, thread string, gated bool, known string) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err
@@ -91,10 +91,10 @@ func (l *ledger) SetGate(ctx context.Context, thread string, gated, known bool) 
 }
 
 // Gate implements guard.GateRecord.
-func (l *ledger) Gate(ctx context.Context, thread string) (gated, known, found bool, err error) {
+func (l *ledger) Gate(ctx context.Context, thread string) (gated bool, known string, found bool, err error) {
 	s, err := l.store(ctx)
 	if err != nil {
-		return false, false, false, err
+		return false, "", false, err
 	}
 	return s.Gate(ctx, thread)
 }

@@ -51,14 +51,16 @@ func TestResumeOfUnknownProject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, started := range []struct {
-				name     string
-				withCwd  bool
-				defaults string // Codex's configuration
-				resumed  string // the sandbox
+				name      string
+				withCwd   bool
+				defaults  string // Codex's configuration
+				elsewhere bool   // it is resumed in another folder
+				resumed   string // the sandbox
 			}{
-				{"without a cwd", false, "", "readOnly"},
-				{"with a cwd", true, "", "workspaceWrite"},
-				{"under read-only", true, "sandbox_mode = \"read-only\"\n", "readOnly"},
+				{"without a cwd", false, "", false, "readOnly"},
+				{"with a cwd", true, "", false, "workspaceWrite"},
+				{"under read-only", true, "sandbox_mode = \"read-only\"\n", false, "readOnly"},
+				{"resumed elsewhere", true, "", true, "readOnly"},
 			} {
 				w := newWorld(t, options{mute: "many", config: test.config, codexConfig: started.defaults})
 				c := w.openAnswering("decline", test.argv...)
@@ -72,15 +74,20 @@ func TestResumeOfUnknownProject(t *testing.T) {
 				c.closeAndWait()
 				c = w.openAnswering("decline", test.argv...)
 				c.initialize(nil)
+				again, folder := map[string]any{"threadId": thread}, "workspace"
+				if started.elsewhere {
+					folder = "other"
+					again["cwd"] = filepath.Dir(w.write("other/x", ""))
+				}
 				for _, method := range []string{"thread/fork", "thread/resume"} {
-					opened := c.must(method, map[string]any{"threadId": thread})
+					opened := c.must(method, again)
 					if got := editor.Member(opened, "sandbox", "type"); got != started.resumed {
 						t.Errorf("%s, %s: the sandbox is %s, want %s", started.name, method, got, started.resumed)
 					}
 				}
 				c.runTurn(thread, "RUN: touch later")
-				if !w.hasFile("workspace/first") || w.hasFile("workspace/later") != (started.resumed == "workspaceWrite") {
-					t.Errorf("%s: written first %v, later %v", started.name, w.hasFile("workspace/first"), w.hasFile("workspace/later"))
+				if !w.hasFile("workspace/first") || w.hasFile(folder+"/later") != (started.resumed == "workspaceWrite") {
+					t.Errorf("%s: written first %v, later %v", started.name, w.hasFile("workspace/first"), w.hasFile(folder+"/later"))
 				}
 				c.closeAndWait()
 			}

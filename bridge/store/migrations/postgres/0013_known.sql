@@ -1,2 +1,2 @@
--- Whether Codex alone would know the project of a thread. The bridge's own marks hide that.
-ALTER TABLE gates ADD COLUMN known BOOLEAN NOT NULL DEFAULT FALSE;
+-- A folder whose project Codex alone would know by the thread. The bridge's own marks hide that.
+ALTER TABLE gates ADD COLUMN known TEXT NOT NULL DEFAULT '';

@@ -1,0 +1,60 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"codex-bridge.example/bridge/policy"
+)
+
+// Codex alone opens a stored thread read-only in a project that it does not know. It knows the project in
+// which it has started the thread, but not another folder in which the thread is opened again, or to which a
+// turn has moved it.
+func TestKnownProjectOfStoredThread(t *testing.T) {
+	for name, test := range map[string]struct {
+		cwd, openedIn, movedTo, known, want string
+	}{
+		"as started":                       {"/code/proj", "", "", "/code/proj", "workspace-write"},
+		"no cwd":                           {"", "", "", "/code/proj", "workspace-write"},
+		"not by the bridge":                {"/code/proj", "", "", "", "read-only"},
+		"another folder":                   {"/srv/out", "", "", "/code/proj", "read-only"},
+		"in the repository":                {"/code/proj/sub", "", "", "/code/proj", "workspace-write"},
+		"worktree of the repository":       {"/code/wt", "", "", "/code/proj", "workspace-write"},
+		"above the repository":             {"/code", "", "", "/code/proj/sub", "read-only"},
+		"moved in the repository":          {"", "/code/proj", "/code/proj/sub", "/code/proj", "workspace-write"},
+		"moved out of it":                  {"", "/code/proj", "/srv/out", "/code/proj", "read-only"},
+		"moved, where to is not known":     {"", "/code/proj", "", "/code/proj", "read-only"},
+		"repository that can't be read":    {"/code/torn", "", "", "/code/proj", "read-only"},
+		"started where it can't be read":   {"/code/proj", "", "", "/code/torn", "read-only"},
+		"the same, which can't be read":    {"/code/torn", "", "", "/code/torn", "workspace-write"},
+		"started in a folder of the roots": {"/code/wt/sub", "", "", "/code/wt", "workspace-write"},
+	} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			cfg := contract()
+			cfg.ProjectTrust = "user"
+			cfg.WritableRoots = append(cfg.WritableRoots, "/srv/out", "/code")
+			st := withoutThread(state())
+			st.ThreadFolder, st.OpenedIn, st.MovedTo, st.KnownFolder = "/code/proj", test.openedIn, test.movedTo, test.known
+			st.StoredSandbox, st.StoredApproval = &policy.SandboxSettings{Mode: "workspace-write"}, json.RawMessage(`"on-request"`)
+			params := map[string]any{"threadId": "T"}
+			if test.cwd != "" {
+				params["cwd"] = test.cwd
+			}
+			line, err := json.Marshal(map[string]any{"id": 1, "method": method, "params": params})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := compile(t, cfg).Decide(message(t, string(line)), st)
+			if d.Err != nil {
+				t.Fatalf("%s, %s: %v", name, method, d.Err)
+			}
+			got := d.Sent.Sandbox
+			if got == "" {
+				got = "workspace-write" // Codex's default beside the entry of the overlay
+			}
+			if got != test.want || d.Sent.KnownFolder != test.known {
+				t.Errorf("%s, %s: the sandbox is %s and the known folder %q, want %s and %q", name, method, got, d.Sent.KnownFolder, test.want, test.known)
+			}
+		}
+	}
+}
