@@ -91,16 +91,20 @@ escalated = true
 func TestAgentAllowedByPerson(t *testing.T) {
 	const asks = "[policy]\nescalation = \"ask\"\n"
 	const denies = asks + "[[policy.rule]]\ncommand = \"rm **\"\ndecision = \"deny\"\n"
+	unsafe := errors.New("commands could write its script")
 	for _, test := range []struct {
 		name, later, folder string
-		failure             error
+		failure, unsafe     error // of the decision log, and of the policy file of its folder
 		rule, logged        string
 	}{
-		{"logged", asks, "", nil, "", "accept"},
-		{"not logged", asks, "", errors.New("the disk is full"), "store", ""},
-		{"denied meanwhile", denies, "", nil, "policy.rule", "deny"},
-		{"denied in its folder", asks, denies, nil, "policy.rule", "deny"},
-		{"audit", inMode("audit", denies), "", nil, "", "deny"},
+		{"logged", asks, "", nil, nil, "", "accept"},
+		{"not logged", asks, "", errors.New("the disk is full"), nil, "store", ""},
+		{"denied meanwhile", denies, "", nil, nil, "policy.rule", "deny"},
+		{"denied in its folder", asks, denies, nil, nil, "policy.rule", "deny"},
+		{"denied in its folder alone", inMode("off", asks), denies, nil, nil, "policy.rule", "deny"},
+		{"its folder can't be enforced", asks, asks, nil, unsafe, "policy", "deny"},
+		{"its folder alone can't be enforced", inMode("off", asks), asks, nil, unsafe, "policy", "deny"},
+		{"audit", inMode("audit", denies), "", nil, nil, "", "deny"},
 	} {
 		b, w, command := &book{err: test.failure}, world(t), "rm x"
 		g := guard.New(load(t, asks), w, b, slog.New(slog.DiscardHandler))
@@ -109,7 +113,7 @@ func TestAgentAllowedByPerson(t *testing.T) {
 			if test.folder == "" {
 				return nil, nil
 			}
-			return load(t, test.folder), nil
+			return load(t, test.folder), test.unsafe
 		})
 		rule := ""
 		if err := g.AgentAllowed(t.Context(), policy.AgentRequest{Agent: "a", Tool: "execute", Command: &command, Files: []string{"/x"}, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {

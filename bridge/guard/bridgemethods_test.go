@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -67,5 +68,41 @@ func TestOwnMethodIsDeniedBySession(t *testing.T) {
 			want = `"error":{"code":-32010,"message":"<text>","data":"$data"}`
 		}
 		c.Play(params, `editor> {"id":9,"method":"bridge/echo","params":{`+params+"}}\neditor< {\"id\":9,"+want+"}\n")
+	}
+}
+
+// A method that begins work in a folder is refused if the folder's policy file requires that the policy is
+// enforced, and the file denies the method or can't be enforced. What else can't be loaded refuses it only
+// where a policy is enforced anyway.
+func TestOwnMethodInFolder(t *testing.T) {
+	const denies = readOnlyPolicy + "[policy.methods]\n\"bridge/echo\" = \"deny\"\n"
+	unsafe := errors.New("commands could write it")
+	for name, test := range map[string]struct {
+		active, folder string
+		failure        error
+		refused        bool
+	}{
+		"passes":                       {readOnlyPolicy, readOnlyPolicy, nil, false},
+		"denied":                       {readOnlyPolicy, denies, nil, true},
+		"denied, nothing enforced":     {"", denies, nil, true},
+		"unsafe":                       {readOnlyPolicy, readOnlyPolicy, unsafe, true},
+		"unsafe, nothing enforced":     {"", readOnlyPolicy, unsafe, true},
+		"unsafe, audit":                {inMode("audit", readOnlyPolicy), readOnlyPolicy, unsafe, true},
+		"not loaded":                   {readOnlyPolicy, "", unsafe, true},
+		"not loaded, nothing enforced": {"", "", unsafe, false},
+	} {
+		g := guard.New(load(t, test.active), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+		g.SetFolderPolicies(func(string) (*policy.Policy, error) {
+			if test.folder == "" {
+				return nil, test.failure
+			}
+			return load(t, test.folder), test.failure
+		})
+		c := bridgetest.Start(t, g.BridgeMethods(nil), echo{}, g)
+		want := `"result":{}`
+		if test.refused {
+			want = `"error":{"code":-32010,"message":"<text>","data":"$data"}`
+		}
+		c.Play(name, `editor> {"id":9,"method":"bridge/echo","params":{"cwd":"`+world(t).StartFolder+"\"}}\neditor< {\"id\":9,"+want+"}\n")
 	}
 }

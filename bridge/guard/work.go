@@ -31,7 +31,7 @@ func (g *Guard) refuseWork(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideWork(call.Method) }, strictness)
 	if refusal != nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+		d, p = policy.Decision{Verdict: policy.Deny, Err: refusal}, policies[0]
 	}
 	if d.Verdict == policy.Pass && p.Mode() == config.Enforce {
 		waitCtx := newLazyTimeout(ctx, g.codexTimeout)
@@ -61,18 +61,20 @@ func (g *Guard) policiesIn(method, folder string, policies []*policy.Policy) ([]
 	if err == nil {
 		p, err = g.folderPolicy(at)
 	}
+	enforces := p != nil && p.Mode() == config.Enforce
 	switch {
-	case err != nil && p == nil && policies[0].Mode() != config.Enforce:
+	case enforces && policies[0].Mode() == config.Enforce:
+		policies = append(slices.Clip(policies), p)
+	case enforces:
+		policies = append([]*policy.Policy{p}, policies...)
+	case err != nil && policies[0].Mode() != config.Enforce:
 		g.log.Warn("the policy file of a folder does not load; work begins there without it", "method", clip(method), "folder", folder, "error", err)
-	case err != nil:
+		return policies, nil
+	}
+	if err != nil {
 		return policies, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 			Method: clip(method), Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
 		})
-	case p == nil || p.Mode() != config.Enforce:
-	case policies[0].Mode() == config.Enforce:
-		return append(slices.Clip(policies), p), nil
-	default:
-		return append([]*policy.Policy{p}, policies...), nil
 	}
 	return policies, nil
 }
