@@ -217,6 +217,9 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil {
 		j.loaded, refusal = g.loadedBefore(ctx, textOf(call, "threadId"), policies)
 	}
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" {
+		refusal = g.keepStoredGate(ctx, textOf(call, "threadId"), &d, j.state)
+	}
 	if refusal == nil {
 		refusal = g.checkGit(ctx, policies, call, d, &j.state)
 	}

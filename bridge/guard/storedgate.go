@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
@@ -54,6 +55,22 @@ func (g *Guard) storedGate(ctx context.Context, id string) *gateState {
 		id = child.Parent
 	}
 	return nil
+}
+
+// keepStoredGate changes a decision by which the bridge would no longer ask about each command of a resumed
+// thread, if Codex has the thread in memory and the guard does not know it. Codex ignores the request's
+// approval policy then, as does the guard for a thread that it knows; see verifyResponse.
+func (g *Guard) keepStoredGate(ctx context.Context, id string, d *policy.Decision, state policy.State) *rpc.Error {
+	gated := state.StoredGate == nil || *state.StoredGate
+	endsGate := d.Sent != nil && d.Gated != nil && !*d.Gated
+	if g.gateRecord == nil || state.Thread != nil || state.Unsubscribed || !gated || !endsGate {
+		return nil
+	}
+	loaded, err := g.listLoaded(ctx)
+	if err == nil && slices.Contains(loaded, id) {
+		d.Gated, d.Sent.Gated = nil, &gated
+	}
+	return err
 }
 
 // requireGateRecord records that the bridge asks about each command of a thread, before Codex gets the

@@ -58,10 +58,12 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		sent := *d.Sent
 		sent.Loaded = wasOpen && opened == id || slices.Contains(loaded, opened)
 		if sent.Loaded && sent.Gated != nil && !*sent.Gated {
-			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate.
+			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate. Of a thread
+			// that the guard does not know, the record has it; without a record, the bridge asks.
 			sent.Gated, outcome = nil, bridge.Failed
-			if state.Thread == nil {
-				sent.Gated = state.StoredGate
+			if state.Thread == nil && enforced {
+				gated := state.StoredGate == nil || *state.StoredGate
+				sent.Gated = &gated
 			}
 		}
 		err := g.registerOpened(openedThread{sent: &sent, result: result, world: state, order: change.order, own: own})
