@@ -15,15 +15,21 @@ const (
 // name only the id of the call. A forgotten call, and a part of a call that is too large, is unknown.
 // Not safe for concurrent use.
 type announcedCalls struct {
-	calls map[sdk.ToolCallId]sdk.ToolCallUpdate
+	calls map[sdk.ToolCallId]announcedCall
 	order []sdk.ToolCallId
+}
+
+// announcedCall is a call with all that the agent has said of it. incomplete reports that it was too much.
+type announcedCall struct {
+	sdk.ToolCallUpdate
+	incomplete bool
 }
 
 // announce remembers a call as the agent begins it.
 func (c *announcedCalls) announce(call sdk.SessionUpdateToolCall) {
-	c.put(sdk.ToolCallUpdate{
+	c.put(announcedCall{ToolCallUpdate: sdk.ToolCallUpdate{
 		ToolCallId: call.ToolCallId, Kind: kindOf(call.Kind), Title: &call.Title, RawInput: call.RawInput, Content: call.Content, Locations: call.Locations,
-	})
+	}})
 }
 
 // update remembers what the agent says more of a call.
@@ -42,10 +48,10 @@ func kindOf(kind sdk.ToolKind) *sdk.ToolKind {
 }
 
 // put remembers a call in place of its earlier parts.
-func (c *announcedCalls) put(call sdk.ToolCallUpdate) {
+func (c *announcedCalls) put(call announcedCall) {
 	if _, known := c.calls[call.ToolCallId]; !known {
 		if c.calls == nil {
-			c.calls = make(map[sdk.ToolCallId]sdk.ToolCallUpdate)
+			c.calls = make(map[sdk.ToolCallId]announcedCall)
 		}
 		if len(c.order) == maxCalls {
 			delete(c.calls, c.order[0])
@@ -53,14 +59,14 @@ func (c *announcedCalls) put(call sdk.ToolCallUpdate) {
 		}
 		c.order = append(c.order, call.ToolCallId)
 	}
-	if text, err := json.Marshal(call); err != nil || len(text) > maxCallBytes {
-		call = sdk.ToolCallUpdate{ToolCallId: call.ToolCallId} // its parts are unknown
+	if text, err := json.Marshal(call.ToolCallUpdate); err != nil || len(text) > maxCallBytes {
+		call = announcedCall{sdk.ToolCallUpdate{ToolCallId: call.ToolCallId}, true}
 	}
 	c.calls[call.ToolCallId] = call
 }
 
 // merge returns a call with the announced parts that it does not name, as the protocol has it.
-func (c *announcedCalls) merge(call sdk.ToolCallUpdate) sdk.ToolCallUpdate {
+func (c *announcedCalls) merge(call sdk.ToolCallUpdate) announcedCall {
 	known := c.calls[call.ToolCallId]
 	if call.Kind == nil {
 		call.Kind = known.Kind
@@ -77,5 +83,5 @@ func (c *announcedCalls) merge(call sdk.ToolCallUpdate) sdk.ToolCallUpdate {
 	if call.Locations == nil {
 		call.Locations = known.Locations
 	}
-	return call
+	return announcedCall{call, known.incomplete}
 }

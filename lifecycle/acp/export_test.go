@@ -24,7 +24,7 @@ func FolderOf(t *testing.T, text string) string {
 	if err := json.Unmarshal([]byte(`{"toolCallId":"t","kind":"execute","rawInput":`+text+`}`), &call); err != nil {
 		t.Fatal(err)
 	}
-	a := readToolCall(call, "/w")
+	a := readToolCall(announcedCall{ToolCallUpdate: call}, "/w")
 	return strings.Join(append([]string{a.Cwd}, a.Unread...), " ")
 }
 

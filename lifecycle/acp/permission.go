@@ -36,7 +36,7 @@ type Answer struct {
 
 // readToolCall reads the tool call of a permission request, with what the agent has announced of it. A
 // command or file that it can't determine is "", which every rule could mean. folder is the agent's.
-func readToolCall(call sdk.ToolCallUpdate, folder string) Ask {
+func readToolCall(call announcedCall, folder string) Ask {
 	a := Ask{Call: string(call.ToolCallId), Kind: string(sdk.ToolKindOther), Folder: folder}
 	if call.Kind != nil {
 		a.Kind = string(*call.Kind)
@@ -44,14 +44,14 @@ func readToolCall(call sdk.ToolCallUpdate, folder string) Ask {
 	if call.Title != nil {
 		a.Title = *call.Title
 	}
-	a.Line, _ = json.Marshal(call) // it was decoded from JSON
+	a.Line, _ = json.Marshal(call.ToolCallUpdate) // it was decoded from JSON
 	if call.RawInput != nil {
 		a.Input, _ = json.Marshal(call.RawInput) // as above
 	}
 	in := readInput(call.RawInput)
 	command, ok := in.command()
 	a.Cwd = in.folder(folder)
-	a.Files = filesOf(call)
+	a.Files = filesOf(call.ToolCallUpdate)
 	if changesFiles(call.Kind) {
 		for _, path := range in.files(a.Cwd) {
 			if !slices.Contains(a.Files, path) {
@@ -60,7 +60,7 @@ func readToolCall(call sdk.ToolCallUpdate, folder string) Ask {
 		}
 	}
 	// A call may have a command and files: the input of an edit may have a member "command".
-	unstated := call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
+	unstated := call.incomplete || call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
 	if ok || unstated || a.Kind == string(sdk.ToolKindExecute) {
 		a.Command, a.Unread = &command, in.unread()
 	}
