@@ -97,6 +97,18 @@ func (in input) files(folder string) (files []string) {
 	return files
 }
 
+// mayNameFiles reports whether the input of a call without contents, such as a move, has members that may name
+// further files.
+func (in input) mayNameFiles() bool {
+	known := slices.Concat(fileNames, folderNames, harmlessNames, []string{"overwrite", "force", "recursive"})
+	for name := range in {
+		if !slices.Contains(known, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // absolute returns a path from a folder on; "" if one of them is unknown. It does not shorten "..", which may be
 // behind a link.
 func absolute(name, folder string) string {

@@ -58,6 +58,9 @@ func readToolCall(call announcedCall, folder string) Ask {
 				a.Files = append(a.Files, path)
 			}
 		}
+		if *call.Kind != sdk.ToolKindEdit && in.mayNameFiles() {
+			a.Files = append(a.Files, "")
+		}
 	}
 	// A call may have a command and files: the input of an edit may have a member "command".
 	unstated := call.incomplete || call.Kind == nil || call.RawInput == nil && len(a.Files) == 0

@@ -63,6 +63,10 @@ func TestAnnouncedCall(t *testing.T) {
 		{"a diff and a location", "", "", `{"toolCallId":"t","kind":"edit","content":[{"type":"diff","path":"/a","newText":""}],"locations":[{"path":"/b"},{"path":"/a"}]}`, "-", "/a /b"},
 		{"a file of the input", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"file_path":"/etc/x","content":"y"},"locations":[{"path":"/a"}]}`, "-", "/a /etc/x"},
 		{"a relative file of the input", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":"a"}}`, "-", "/w/a"},
+		{"a move", "", "", `{"toolCallId":"t","kind":"move","rawInput":{"source":"/a","destination":"/b","overwrite":true,"reason":"r"},"locations":[{"path":"/a"}]}`, "-", "/a /b"},
+		{"a move with other members", "", "", `{"toolCallId":"t","kind":"move","rawInput":{"from":"/a","to":"/etc/x"},"locations":[{"path":"/a"}]}`, "-", "/a "},
+		{"a removal with other members", "", "", `{"toolCallId":"t","kind":"delete","rawInput":{"path":"/a","also":["/etc/x"]}}`, "-", "/a "},
+		{"an edit with its content", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":"/a","new_string":"b"}}`, "-", "/a"},
 		{"a file in another form", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":["a"]}}`, "-", "?"},
 	} {
 		command, files := acp.ReadAnnounced(t, test.announced, test.update, test.request)
