@@ -480,7 +480,12 @@ func TestNothingIsLoosened(t *testing.T) {
 				w.drawPolicy()
 				stored := w.bridge
 				method := sample(t, "method", "thread/resume", "thread/fork")
-				if !w.open(method, w.codex.drawOpening(t, method), &stored, w.restart()) {
+				params := w.codex.drawOpening(t, method)
+				if rapid.IntRange(0, 2).Draw(t, "elsewhere") == 0 {
+					params["cwd"] = "/code/proj"
+					w.move()
+				}
+				if !w.open(method, params, &stored, w.restart()) {
 					return
 				}
 				continue
@@ -496,6 +501,15 @@ func TestNothingIsLoosened(t *testing.T) {
 			}
 		}
 	})
+}
+
+// move makes another folder that of the thread. It has the name of the one before, which gets another name.
+func (w *played) move() {
+	if w.known != "" {
+		w.known = "/code/before"
+	}
+	w.codex.trust = sample(w.t, "trust of the other folder", "", "trusted", "untrusted")
+	w.without.trust = w.codex.trust
 }
 
 func withoutThread(st policy.State) policy.State {
