@@ -490,6 +490,14 @@ func TestNothingIsLoosened(t *testing.T) {
 				}
 				continue
 			}
+			if rapid.IntRange(0, 4).Draw(t, "fork in memory") == 0 {
+				st, stored := w.restart(), w.bridge
+				st.Thread = w.thread
+				if !w.open("thread/fork", w.codex.drawOpening(t, "thread/fork"), &stored, st) {
+					return
+				}
+				continue
+			}
 			if rapid.IntRange(0, 4).Draw(t, "loaded") == 0 {
 				if !w.resumeLoaded(w.codex.drawOpening(t, "thread/resume")) {
 					return

@@ -217,9 +217,16 @@ func (c *decider) decideResumedSandbox() {
 	case c.keepsUnknownReadOnly():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
 		to := readOnly
-		if c.st.Thread != nil {
-			if last, ok := parseMode(c.st.Thread.Sandbox); ok {
-				to, _, _ = c.allowedLevel(last)
+		if c.knowsSandbox() {
+			stays := c.m.Method == "thread/resume" // in memory
+			if !stays && c.st.StoredSandbox == nil {
+				c.needsStoredSandbox = true
+				return
+			}
+			restored := c.restoredSandbox(stays)
+			last, _ := parseMode(restored.Mode)
+			if to, _, _ = c.allowedLevel(last); to == workspaceWrite && !stays {
+				c.narrowDefaults(restored)
 			}
 		}
 		c.setMode(to, ruleSandbox, "if omitted, Codex may use its default, which the policy does not allow")

@@ -34,7 +34,7 @@ func TestShorterRootsOfCommandLine(t *testing.T) {
 }
 
 // The bridge marks each project in the overlay, and defines a profile for protected paths. Neither makes a
-// resumed thread write where Codex alone would not: in a project that Codex does not know, because the thread
+// resumed or forked thread write where Codex alone would not: in a project that Codex does not know, because the thread
 // was started without a cwd, or under a default that is read-only. A thread that was started with a cwd
 // writes after a resume, as with Codex alone.
 func TestResumeOfUnknownProject(t *testing.T) {
@@ -59,7 +59,7 @@ func TestResumeOfUnknownProject(t *testing.T) {
 			}{
 				{"without a cwd", false, "", false, "readOnly"},
 				{"with a cwd", true, "", false, "workspaceWrite"},
-				{"under read-only", true, "sandbox_mode = \"read-only\"\n", false, "readOnly"},
+				{"under read-only", true, "sandbox_mode = \"read-only\"\n[sandbox_workspace_write]\nwritable_roots = [\"/srv\"]\n", false, "readOnly"},
 				{"resumed elsewhere", true, "", true, "readOnly"},
 			} {
 				w := newWorld(t, options{mute: "many", config: test.config, codexConfig: started.defaults})
@@ -71,14 +71,17 @@ func TestResumeOfUnknownProject(t *testing.T) {
 				}
 				thread := editor.Member(c.must("thread/start", params), "thread", "id")
 				c.runTurn(thread, "RUN: touch first")
-				c.closeAndWait()
-				c = w.openAnswering("decline", test.argv...)
-				c.initialize(nil)
 				again, folder := map[string]any{"threadId": thread}, "workspace"
 				if started.elsewhere {
 					folder = "other"
 					again["cwd"] = filepath.Dir(w.write("other/x", ""))
 				}
+				if got := editor.Member(c.must("thread/fork", again), "sandbox", "type"); got != started.resumed {
+					t.Errorf("%s, fork in memory: the sandbox is %s, want %s", started.name, got, started.resumed)
+				}
+				c.closeAndWait()
+				c = w.openAnswering("decline", test.argv...)
+				c.initialize(nil)
 				for _, method := range []string{"thread/fork", "thread/resume"} {
 					opened := c.must(method, again)
 					if got := editor.Member(opened, "sandbox", "type"); got != started.resumed {
