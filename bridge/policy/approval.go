@@ -108,8 +108,7 @@ func (c *decider) decideRestoredApproval() {
 	case kept && !only:
 		// The thread keeps it, and the gate.
 	case kept && c.st.Thread.isGated(p):
-		const reason = "if omitted, the bridge would no longer ask about each command of the thread"
-		c.replaceApproval(parseApproval(jsonString("untrusted")), reason)
+		c.decideRestoredGate(v)
 	case only && p.allowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
 		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())

@@ -28,10 +28,11 @@ func (c *decider) restoresGate(v rpc.Value) bool {
 	return isReduced(v) && c.p.gatesFirst() // see reduceApproval
 }
 
-// decideRestoredGate decides about a resume or fork of such a thread.
+// decideRestoredGate decides about a resume or fork of such a thread, or of one in memory about whose commands the
+// bridge asks. v is its approval policy.
 func (c *decider) decideRestoredGate(v rpc.Value) {
 	reason := "if omitted, the bridge would no longer ask about each command of the thread"
-	if c.st.StoredGate == nil {
+	if c.st.StoredGate == nil && c.st.Thread == nil {
 		reason = "the bridge has no record of the thread, and may have asked about each of its commands"
 	}
 	if questionsOf(v).areFew() {
