@@ -47,7 +47,8 @@ var banner = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // StartServer starts Codex. c.Args end with the command app-server and its flags. The output of Codex
-// goes to stderr, in whole lines: those that it has written together in one call. On Linux Codex ends with this process. The caller calls Close.
+// goes to stderr in whole lines, those that it has written together by one call. On Linux Codex ends with
+// this process. The caller calls Close.
 func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
 	s := &Server{token: rand.Text(), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
 	sum := sha256.Sum256([]byte(s.token))

@@ -18,8 +18,8 @@ type bridgeMethods struct {
 }
 
 // BridgeMethods returns the feature that refuses the bridge's methods, bridge/…, if policy.methods
-// denies them, and those that begin work if that must not begin. It comes before the features that handle these methods. threadOf returns the thread
-// of a session, or "" if it has none.
+// denies them, or if they begin work that the policy does not allow now. It comes before the features
+// that handle these methods. threadOf returns the thread of a session, or "" if it has none.
 func (g *Guard) BridgeMethods(threadOf func(ctx context.Context, session string) (string, error)) bridge.Feature {
 	return bridgeMethods{g, threadOf}
 }
