@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // setProfile sends the profile in place of field.
 func (c *decider) setProfile(f profileVariant, field string) {
 	const reason = "the bridge's profile protects policy files and protected paths"
@@ -22,11 +24,11 @@ func (c *decider) decideTurnProfile([]string) {
 	if t == nil || !t.Profile.Defined {
 		return
 	}
+	if c.checkTurnLinks(); c.err != nil {
+		return
+	}
 	switch {
 	case c.hasTurnPolicy:
-		if c.checkLinks("params.sandboxPolicy", t.Profile.Entries, append([]string{t.Workspace}, c.turnRoots...)); c.err != nil {
-			return
-		}
 		o := c.turnPolicy
 		f := profileVariant{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
 		for _, root := range c.turnRoots {
@@ -54,6 +56,26 @@ func (c *decider) decideTurnProfile([]string) {
 	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
 		c.setProfile(profileVariant{readOnly: t.Sandbox == readOnly.String()}, "sandboxPolicy")
 	}
+}
+
+// checkTurnLinks is checkLinks for a turn of a thread with the profile: one that asks to write the workspace, in
+// any form, or one that keeps a sandbox that may.
+func (c *decider) checkTurnLinks() {
+	t, field := c.st.Thread, "params.threadId"
+	for _, name := range []string{permissionsKey, "sandboxPolicy"} {
+		if !isUnset(c.params.Get(name)) {
+			field = "params." + name
+		}
+	}
+	keeps := field == "params.threadId" && t.Sandbox == workspaceWrite.String()
+	if !keeps && !c.hasTurnPolicy && !c.namesBridgeProfile {
+		return
+	}
+	folders := slices.Concat([]string{t.Workspace}, t.WorkspaceRoots(c.st), c.newlyWritable)
+	if isUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
+		folders = append(folders, t.Cwd) // where the turn stays; a folder of the workspace is no root of its own
+	}
+	c.checkLinks(field, t.Profile.Entries, folders)
 }
 
 // lowerTurnProfile replaces the variant that a turn names if the policy now allows less. The
