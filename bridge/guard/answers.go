@@ -198,7 +198,7 @@ func (g *Guard) serverRequestResolved(_ context.Context, msg *bridge.ServerMessa
 
 // currentState returns the current state for a message, without waiting.
 func (g *Guard) currentState(params rpc.Value) policy.State {
-	state := g.world
+	state := g.machine()
 	state.Workspaces, state.Writable = g.threads.workspaces(), g.threads.writable.ofAll()
 	if id, ok := params.Get("threadId").Text(); ok {
 		turn, _ := params.Get("turnId").Text()

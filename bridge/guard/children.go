@@ -94,7 +94,7 @@ func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	if settings == nil {
 		return nil
 	}
-	state := g.world
+	state := g.machine()
 	state.Thread = root
 	if p.Mode() == config.Enforce && p.VerifySettings(settings.Root(), state) != nil {
 		return nil

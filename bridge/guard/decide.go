@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -93,6 +94,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	}
 	if p.Mode() == config.Enforce && call.Kind == rpc.Request {
 		g.holdForRequest(ctx, d, state.Thread)
+		g.warnUnhidden(call, state)
 	}
 	// Under enforce the proxy refuses a notification whose response is needed.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
@@ -185,10 +187,11 @@ type judgement struct {
 // enforced. writable are the folders that commands of any thread could write.
 func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, writable []string) judgement {
 	p := policies[0]
+	refusal := g.refreshSecrets(call)
 	j := judgement{state: g.stateFor(ctx, p, call.Message)}
 	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)
-	var refusal, folderErr *rpc.Error
+	var folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
 		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
 		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {
@@ -199,10 +202,9 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 		j.state.OpenedIn, j.state.MovedTo, folderErr = g.originalFolder(ctx, call.Message)
 	}
 	d := g.decideWithFacts(ctx, p, call, call.Message, &j.state)
-	j.folderPolicies, refusal = g.folderPolicies(ctx, call, d, &j.state)
-	if folderErr != nil {
-		refusal = folderErr
-	}
+	var fileErr *rpc.Error
+	j.folderPolicies, fileErr = g.folderPolicies(ctx, call, d, &j.state)
+	refusal = cmp.Or(refusal, folderErr, fileErr)
 	if refusal == nil && d.Sent != nil {
 		var required *policy.Policy
 		if required, refusal = g.requiredPolicy(ctx, call.Method, p); required != nil {

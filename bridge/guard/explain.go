@@ -111,7 +111,7 @@ func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
 	use := policy.ToolCall{Name: "Bash", Input: doc.Root(), Cwd: cwd, Shell: "bash", Flags: "-lc"}
 	var strict policy.ToolAnswer
 	for i, p := range policies {
-		state := g.world
+		state := g.machine()
 		state.Workspaces, state.Escalation = g.threads.workspaces(), rules.Sandboxed
 		if state.Thread = one; one == nil {
 			state.Thread = p.AssumedThread(cwd)
@@ -147,7 +147,7 @@ type Situation struct {
 // ExplainIn is Explain with a state from the caller.
 func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	p := g.policy.Load()
-	state := g.world
+	state := g.machine()
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults, state.Models = s.Thread, s.Defaults, s.Models
 	state.Escalation = rules.Sandboxed

@@ -48,8 +48,10 @@ type shared struct {
 	policy        atomic.Pointer[policy.Policy]
 	codexTimeout  time.Duration
 	diskTimeout   time.Duration
-	world         policy.State // the machine: folders, programs and file system
-	pinArgs       []string     // the policy's arguments with which Codex was started
+	world         policy.State             // the machine: folders, programs and file system; see machine
+	findSecrets   func() ([]string, error) // set by SetSecretFiles; nil: there are none
+	secrets       atomic.Pointer[secretFiles]
+	pinArgs       []string // the policy's arguments with which Codex was started
 	threads       threads
 	children      children
 	patches       patches

@@ -66,6 +66,8 @@ type Profile struct {
 	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
 	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
+	// Secrets are the files of State.Secrets that the profile hides.
+	Secrets []string
 	// Hidden are the folders of Entries that belong to this process of the bridge.
 	Hidden []string
 	// Folders are the folders in which the entries below each workspace root count.
@@ -244,6 +246,7 @@ func (c *decider) knowsSandbox() bool { return c.st.Thread != nil && c.st.Thread
 func (c *decider) keepLoadedProfile() bool {
 	has, needed := *c.st.LoadedProfile, c.sent.Profile
 	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed) || c.resendsProfile(has)) {
+		has.Secrets = needed.Secrets
 		c.sent.Profile = has
 		return true
 	}
@@ -305,7 +308,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	if c.checkEntries(entries, roots); c.err != nil {
 		return
 	}
-	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Hidden: c.st.Hidden, Folders: folders}
+	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders}
 	if user == nil && len(c.st.Secrets) > 0 {
 		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]
 	}

@@ -58,7 +58,7 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter(), asked: new(handlers.Calls)}
 	s.config.Store(cfg)
 	var err error
-	if s.guard, err = newGuard(cfg, record, log); err != nil {
+	if s.guard, err = newGuard(cfg, s.config.Load, record, log); err != nil {
 		return nil, err
 	}
 	s.guard.SetGateRecord(record)

@@ -158,8 +158,12 @@ func workspaceFolder() string {
 	return start
 }
 
-// newGuard returns the policy of a conversation.
-func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
+// newGuard returns the policy of a conversation. current returns the changed configuration; nil: it does not
+// change.
+func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
+	if current == nil {
+		current = func() *config.Config { return cfg }
+	}
 	p, err := newPolicy(cfg, log)
 	if err != nil {
 		return nil, err
@@ -168,10 +172,13 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
-	if err := hide(cfg, &world); err != nil && p.Mode() == config.Enforce {
+	if err := hideSocket(&world); err != nil && p.Mode() == config.Enforce {
 		return nil, err
 	}
 	g := guard.New(p, world, recorder, log)
+	if err := g.SetSecretFiles(func() ([]string, error) { return secretPaths(current(), world) }); err != nil && p.Mode() == config.Enforce {
+		return nil, err
+	}
 	g.SetFolderPolicies(folderPolicies(workspaceFolder(), cfg.Skipped, log))
 	g.SetFolderDigest(config.WorkspaceDigest)
 	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))

@@ -5,13 +5,14 @@ import (
 	"runtime"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/setting"
 )
 
 // examineSecrets says of each file with a secret of the bridge whether commands can read it. Commands without
 // a sandbox can also read the environment of the bridge.
 func examineSecrets(cfg *config.Config) (all []finding) {
-	for _, file := range secretFiles(cfg) {
+	for _, file := range secretFiles(cfg, guard.WorldOf(cfg.Codex)) {
 		one := finding{Name: "secrets", State: warn}
 		switch {
 		case cfg.Policy.Mode != config.Enforce:

@@ -73,7 +73,7 @@ func (c describeImageCmd) describe(ctx context.Context, cfg *config.Config) (non
 	if err != nil {
 		return none, err
 	}
-	g, err := newGuard(cfg, record, logger(cfg))
+	g, err := newGuard(cfg, nil, record, logger(cfg))
 	if err != nil {
 		return none, err
 	}

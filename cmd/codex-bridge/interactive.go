@@ -42,7 +42,7 @@ const (
 // screen.
 func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string, record *ledger) error {
 	// Before this check, commands may be able to replace the log by a link.
-	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := newGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())

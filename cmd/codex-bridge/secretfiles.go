@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type secretFile struct{ holds, path string }
 func (f secretFile) String() string { return f.path + " (" + f.holds + ")" }
 
 // secretFiles returns the files with secrets of cfg.
-func secretFiles(cfg *config.Config) (files []secretFile) {
+func secretFiles(cfg *config.Config, world policy.State) (files []secretFile) {
 	for _, one := range secretAddresses(cfg) {
 		if at, ok := cfg.Origin(one.key); ok && !at.Layer.IsBundle() {
 			files = append(files, secretFile{"the secret in " + one.key, at.File})
@@ -35,7 +34,7 @@ func secretFiles(cfg *config.Config) (files []secretFile) {
 	}
 	files = append(files, databaseFiles(cfg)...)
 	token := cfg.Serve.TokenFile
-	if folder, err := socketFolder(guard.WorldOf(cfg.Codex)); token == "" && err == nil {
+	if folder, err := socketFolder(world); token == "" && err == nil {
 		token = filepath.Join(folder, serveToken)
 		if _, err := os.Stat(token); err != nil {
 			token = "" // no ws:// address has been used
@@ -147,12 +146,8 @@ func driverDefaults() driverFiles {
 	return driverFiles{filepath.Join(home, ".pgpass"), filepath.Join(home, ".pg_service.conf"), filepath.Join(home, ".postgresql", "postgresql.key")}
 }
 
-// hide adds to world what commands must not read: the folder of the hooks' socket, and the files with secrets
-// of cfg.
-//
-// Measured with Codex 0.169: while a command runs, it can read a file that replaces a hidden one, but nothing
-// that is put into a hidden folder. So the bridge's own folder of a configuration file is hidden with it.
-func hide(cfg *config.Config, world *policy.State) error {
+// hideSocket adds to world the folder of the hooks' socket, which commands must not read.
+func hideSocket(world *policy.State) error {
 	folder, err := socketFolder(*world)
 	if err != nil {
 		return err
@@ -162,23 +157,27 @@ func hide(cfg *config.Config, world *policy.State) error {
 		return fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
-	for _, file := range secretFiles(cfg) {
+	return nil
+}
+
+// secretPaths returns the canonical paths of the files with secrets of cfg, which commands must not read.
+//
+// Measured with Codex 0.169: while a command runs, it can read a file that replaces a hidden one, but nothing
+// that is put into a hidden folder. So the bridge's own folder of a configuration file is hidden with it.
+func secretPaths(cfg *config.Config, world policy.State) (paths []string, err error) {
+	for _, file := range secretFiles(cfg, world) {
 		at, err := world.Paths.Canonical(file.path)
 		if err != nil {
-			return fmt.Errorf("%v can't be hidden from commands: %w", file, err)
+			return nil, fmt.Errorf("%v can't be hidden from commands: %w", file, err)
 		}
 		if folder := filepath.Dir(at); filepath.Base(folder) == "codex-bridge" {
 			at = folder
 		}
-		if !slices.Contains(world.Secrets, at) {
-			world.Secrets = append(world.Secrets, at)
+		if !slices.Contains(paths, at) {
+			paths = append(paths, at)
 		}
 	}
-	world.Sensitive = append(world.Sensitive, world.Secrets...)
-	if runtime.GOOS == "windows" { // whether Codex's sandbox hides files there is not known
-		world.Hidden, world.Secrets = append(world.Hidden, world.Secrets...), nil
-	}
-	return nil
+	return paths, nil
 }
 
 // governing returns the files and folders that the policy of cfg depends on. With the files of the database's

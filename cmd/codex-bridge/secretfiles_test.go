@@ -81,15 +81,15 @@ func TestSecretFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			world := guard.WorldOf(cfg.Codex)
-			if err := hide(cfg, &world); err != nil {
+			paths, err := secretPaths(cfg, guard.WorldOf(cfg.Codex))
+			if err != nil {
 				t.Fatal(err)
 			}
 			var want []string
 			for _, name := range test.want {
 				want = append(want, at(name))
 			}
-			if diff := cmp.Diff(want, world.Secrets); diff != "" {
+			if diff := cmp.Diff(want, paths); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -101,7 +101,7 @@ func TestDefaultTokenIsHidden(t *testing.T) {
 	at := newFolder(t)
 	t.Setenv(config.EnvConfig, "")
 	cfg := &config.Config{}
-	if files := secretFiles(cfg); len(files) > 0 {
+	if files := secretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) > 0 {
 		t.Error("nothing is there", files)
 	}
 	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
@@ -112,7 +112,7 @@ func TestDefaultTokenIsHidden(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(token, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if files := secretFiles(cfg); len(files) != 1 || files[0].path != token {
+	if files := secretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) != 1 || files[0].path != token {
 		t.Error(files)
 	}
 }

@@ -141,3 +141,53 @@ func TestCommandsCannotReadSecrets(t *testing.T) {
 		})
 	}
 }
+
+// A secret that comes into the configuration later is hidden from the threads that open then, without a restart.
+// The user of a thread that was open before reads once that its commands can read the file. That thread is the
+// control.
+func TestSecretThatComesLater(t *testing.T) {
+	t.Parallel()
+	const before = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n[otel]\nendpoint = \"http://127.0.0.1:1\"\n"
+	w := newSecretsWorld(t, before)
+	a := w.newAcceptingEditor(proxyArgv...)
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	thread := a.thread(settings)
+	if done, _ := a.readSecrets(thread, nil); done != "folder token ran" {
+		t.Fatalf("before there is a secret, a command could do %q", done)
+	}
+	warned := func() (n int) {
+		for _, m := range a.Messages() {
+			if m.Method == "warning" && strings.Contains(m.Param("message"), "Start another thread, and change the secret") {
+				n++
+			}
+		}
+		return n
+	}
+	w.write("codex-bridge/config.toml", strings.ReplaceAll(before, "http://", "http://bridge:"+bridgeSecret+"@"))
+	for { // until the change is effective
+		_, err := a.Call(a.ctx, "command/exec", map[string]any{"command": []any{"true"}})
+		if err != nil && strings.Contains(err.Message, "has a secret of the bridge") {
+			break
+		}
+		if a.ctx.Err() != nil {
+			t.Fatalf("command/exec is not refused: %v", err)
+		}
+	}
+	for range 2 {
+		if done, _ := a.readSecrets(thread, nil); done != "address folder token ran" {
+			t.Errorf("control: in a thread that was open before, a command could do %q", done)
+		}
+	}
+	if n := warned(); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+	if done, wrote := a.readSecrets(a.thread(settings), nil); done != "token ran" || !wrote {
+		t.Errorf("in a new thread, a command could do %q, wrote %v", done, wrote)
+	}
+	if err := a.mustFail("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "protects too little now") {
+		t.Errorf("the resume of a loaded thread: %v", err)
+	}
+	if n := warned(); n != 1 {
+		t.Errorf("%d warnings in the end", n)
+	}
+}
