@@ -108,10 +108,11 @@ func (h *hooks) thread() config.Thread { return h.config.Load().Thread }
 // steering returns the section [steering] of the current configuration.
 func (h *hooks) steering() config.Steering { return h.config.Load().Steering }
 
-// plan returns the hooks to install in a thread, or nil if hooks are off.
+// plan returns the hooks to install in a thread, or nil if hooks are off. A policy that is enforced has them
+// even before setConfig: a change of the configuration replaces the policy first.
 func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	cfg := h.config.Load().Hooks
-	if !cfg.On {
+	if !cfg.On && !h.guard.Enforces() {
 		return nil, nil
 	}
 	server, err := h.socket.listen()

@@ -8,6 +8,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -37,5 +38,34 @@ func TestOnFailureAppliesToNextThread(t *testing.T) {
 		if allows := strings.Contains(plan.Command(hook.PreToolUse), "--on-failure allow"); allows != (onFailure == "allow") {
 			t.Errorf("on_failure %s: %s", onFailure, plan.Command(hook.PreToolUse))
 		}
+	}
+}
+
+// Between the change of the policy and that of the other sections, a thread that opens under the enforced policy
+// has the hooks.
+func TestHooksOfNewPolicyBeforeOtherSections(t *testing.T) {
+	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	log := slog.New(slog.DiscardHandler)
+	cfg := config.Default()
+	shared, err := newSharedParts(cfg, "", codex.Command{}, newLedger(cfg), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := newHooks(cfg, shared, shared.guard, hello.New(Version, nil, shared.guard, log), nil, log)
+	t.Cleanup(shared.close)
+	if plan, err := h.plan(rpc.Value{}); plan != nil || err != nil {
+		t.Fatalf("without a policy: %v, %v", plan, err)
+	}
+	enforced := config.Default().Policy
+	enforced.Mode = config.Enforce
+	p, err := policy.New(enforced, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.guard.SetPolicy(p)
+	plan, err := h.plan(rpc.Value{})
+	if err != nil || plan == nil || plan.Command(hook.PreToolUse) == "" {
+		t.Errorf("under the new policy: %v, %v", plan, err)
 	}
 }
