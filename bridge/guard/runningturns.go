@@ -94,7 +94,7 @@ func (g *Guard) endTurn(thread string) {
 // questions are the requests by which Codex asks for a turn, and whether they name it: the older two do not.
 var questions = map[string]bool{
 	"item/commandExecution/requestApproval": true, "item/fileChange/requestApproval": true, "item/permissions/requestApproval": true,
-	"item/tool/requestUserInput": true, elicitation: true, "execCommandApproval": false, "applyPatchApproval": false,
+	"item/tool/requestUserInput": true, "item/tool/call": true, elicitation: true, "execCommandApproval": false, "applyPatchApproval": false,
 }
 
 const elicitation = "mcpServer/elicitation/request"

@@ -85,6 +85,9 @@ codex< {"id":1,`+test.answer+`}
 			t.Errorf("%s: the user learns %s", name, got)
 		}
 	}
+	c.Play("tool of the host", `codex> {"id":1,"method":"item/tool/call","params":{"threadId":"t1","turnId":"v","callId":"i","tool":"greet","arguments":{}}}
+codex< {"id":1,"result":{"contentItems":[{"type":"inputText","text":"<text>"}],"success":false}}
+`)
 	const asked = `{"id":2,"method":"mcpServer/elicitation/request","params":{"threadId":"t1","turnId":null,` + server + `}}`
 	c.Play("a server that starts", "codex> "+asked+"\neditor< "+asked+`
 editor> {"id":2,"result":{"action":"decline"}}

@@ -17,10 +17,11 @@ import (
 const otherTurn = "01900000-0000-7000-8000-000000000001"
 
 // The bridge declines a question that names a turn which does not run in its thread: no rule and no person
-// answers it, and the person and the decision log learn why.
+// answers it, and the person and the decision log learn why. No tool of the host runs for such a turn.
 func TestQuestionOfOtherTurn(t *testing.T) {
 	t.Parallel()
 	config := strings.Replace(hubConfig, "mode = \"require\"\nidle = \"5s\"", "mode = \"off\"", 1)
+	config += "[tools.greet]\ndescription = \"greets\"\ncommand = [\"/bin/echo\", \"greeted\"]\n"
 	const rule = "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"allow\"\nescalated = true\n"
 	for _, test := range []struct {
 		name, config string
@@ -29,7 +30,7 @@ func TestQuestionOfOtherTurn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: test.config, mute: "Codex's questions are changed"})
-			forging := w.write("codex", fmt.Sprintf("#!/bin/sh\n%s \"$@\" | sed -u '/requestApproval/s/\"turnId\":\"[^\"]*\"/\"turnId\":\"%s\"/'\n", codexPath, otherTurn))
+			forging := w.write("codex", fmt.Sprintf("#!/bin/sh\n%s \"$@\" | sed -u '/requestApproval\\|tool.call/s/\"turnId\":\"[^\"]*\"/\"turnId\":\"%s\"/'\n", codexPath, otherTurn))
 			if err := os.Chmod(forging, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -49,6 +50,9 @@ func TestQuestionOfOtherTurn(t *testing.T) {
 				a.waitFor(mark, "warning", func(m editor.Message) bool {
 					return strings.Contains(m.Param("message"), "a turn that does not run in this thread")
 				})
+			}
+			if a.turn(thread, "CALL: greet {}"); !test.alone && !strings.Contains(w.lastToolOutput(), "refused by policy: Codex asks for a turn that does not run") {
+				t.Errorf("a tool of the host: %q", w.lastToolOutput())
 			}
 			a.closeAndWait()
 			if out, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny"); strings.Contains(out, "approvals.turn") == test.alone {
