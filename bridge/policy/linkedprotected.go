@@ -18,11 +18,29 @@ import (
 // Measured with Codex 0.169: it can't mount anything over a link, so no command runs. And a command
 // could replace the link, which is in a writable folder.
 func (c *decider) checkLinks(field string, entries map[string]any, folders []string) {
+	if reason := linkedProtected(c.st, entries, folders); reason != "" {
+		c.refuse(rpc.CodeRefused, field, ruleProtected, reason, LinkedHint)
+	}
+}
+
+// LinkedHint says what to do about [Policy.LinkedProtected].
+const LinkedHint = "replace it by the folder or file itself, or use the sandbox read-only"
+
+// LinkedProtected returns why no thread or turn in folder may write: a protected path, or a folder above it, is
+// a link. "" if none is. st must have no thread.
+func (p *Policy) LinkedProtected(st State, folder string) string {
+	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
+		return ""
+	}
+	return linkedProtected(st, p.profileEntries(st, []string{folder}), []string{folder})
+}
+
+func linkedProtected(st State, entries map[string]any, folders []string) string {
 	relative, _ := entries[workspaceRootsKey].(map[string]string)
 	for _, at := range slices.Sorted(maps.Keys(relative)) { // a folder before what is in it
 		for _, folder := range folders {
 			path := filepath.Join(folder, filepath.FromSlash(at))
-			to, err := c.st.follow(path)
+			to, err := st.follow(path)
 			reason := display.Quote(path) + " is a link to " + display.Quote(to)
 			switch {
 			case errors.Is(err, syscall.ENOTDIR):
@@ -32,9 +50,8 @@ func (c *decider) checkLinks(field string, entries map[string]any, folders []str
 			case rules.FoldCase(to) == rules.FoldCase(path):
 				continue
 			}
-			c.refuse(rpc.CodeRefused, field, ruleProtected, reason+", and Codex can't keep commands from replacing it",
-				"replace it by the folder or file itself, or use the sandbox read-only")
-			return
+			return reason + ", and Codex can't keep commands from replacing it"
 		}
 	}
+	return ""
 }

@@ -26,8 +26,8 @@ func askConfig(ctx context.Context, cfg *config.Config, path string) (json.RawMe
 	return askServer(ctx, cfg, path, "config/read", string(params))
 }
 
-// examineFolder names a folder whose threads are refused because Codex would not enforce the bridge's profile
-// there. It is the folder in which doctor was started.
+// examineFolder names a folder whose threads, or those of them that may write, are refused because Codex would
+// not enforce the bridge's profile there. It is the folder in which doctor was started.
 func examineFolder(cfg *config.Config) []finding {
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil || cfg.Policy.Mode != config.Enforce {
@@ -37,11 +37,13 @@ func examineFolder(cfg *config.Config) []finding {
 	if err := hide(cfg, &world); err != nil {
 		return []finding{{"secrets", broken, "no bridge starts: " + problem.Text(err), "make the folder readable, or keep the secret elsewhere"}}
 	}
-	reason := p.Unenforceable(world, world.StartFolder)
-	if reason == "" {
-		return nil
+	if reason := p.Unenforceable(world, world.StartFolder); reason != "" {
+		return []finding{{"folder", broken, "threads in " + display.Quote(world.StartFolder) + " are refused: " + reason, policy.UnenforceableHint}}
 	}
-	return []finding{{"folder", broken, "threads in " + display.Quote(world.StartFolder) + " are refused: " + reason, policy.UnenforceableHint}}
+	if reason := p.LinkedProtected(world, world.StartFolder); reason != "" {
+		return []finding{{"folder", broken, "threads in " + display.Quote(world.StartFolder) + " that may write are refused: " + reason, policy.LinkedHint}}
+	}
+	return nil
 }
 
 // examineProfile says what the threads of an enforced policy keep of the user's own permissions

@@ -75,3 +75,24 @@ func TestDoctorNamesHiddenFileThatCodexCantHide(t *testing.T) {
 		t.Error(all)
 	}
 }
+
+// TestDoctorNamesLinkedProtectedPath checks the row about a protected path that is a link.
+func TestDoctorNamesLinkedProtectedPath(t *testing.T) {
+	cfg := config.Default()
+	cfg.Policy.Mode, cfg.Policy.Sandbox, cfg.Policy.ProtectedPaths = config.Enforce, "workspace-write", []string{".github/workflows"}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	if all := examineFolder(cfg); len(all) != 0 {
+		t.Errorf("without a link: %v", all)
+	}
+	if err := os.Symlink("gh", filepath.Join(folder, ".github")); err != nil {
+		t.Fatal(err)
+	}
+	if all := examineFolder(cfg); len(all) != 1 || all[0].State != broken || !strings.Contains(all[0].Detail, "that may write are refused: ") || !strings.Contains(all[0].Detail, `/.github" is a link to "`) {
+		t.Errorf("with a link: %v", all)
+	}
+	cfg.Policy.Sandbox = "read-only"
+	if all := examineFolder(cfg); len(all) != 0 {
+		t.Errorf("under a read-only policy: %v", all)
+	}
+}

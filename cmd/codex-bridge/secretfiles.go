@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -157,6 +158,25 @@ func hideSocket(world *policy.State) error {
 		return fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
+	return nil
+}
+
+// hide is hideSocket, and adds the files with secrets of cfg, for one question about the policy. The Guard of a
+// conversation finds these again and again.
+func hide(cfg *config.Config, world *policy.State) error {
+	if err := hideSocket(world); err != nil {
+		return err
+	}
+	paths, err := secretPaths(cfg, *world)
+	if err != nil {
+		return err
+	}
+	world.Sensitive = append(world.Sensitive, paths...)
+	if runtime.GOOS == "windows" { // as guard.SetSecretFiles
+		world.Hidden = append(world.Hidden, paths...)
+		return nil
+	}
+	world.Secrets = paths
 	return nil
 }
 
