@@ -219,6 +219,35 @@ func TestManagedConfiguration(t *testing.T) {
 	}
 }
 
+// TestManagedSandbox checks that a thread does not open where sandbox_workspace_write of managed_config.toml
+// would give it what the policy forbids.
+func TestManagedSandbox(t *testing.T) {
+	const network, roots = `{"network_access":true}`, `{"writable_roots":["/srv/out"]}`
+	for _, test := range []struct{ managed, params, protected, refused string }{
+		{network, `"sandbox":"workspace-write"`, ".git", "sandbox_workspace_write.network_access"},
+		{network, `"sandbox":"workspace-write"`, ".vscode", ""}, // the bridge's profile counts
+		{network, `"sandbox":"read-only"`, ".git", ""},
+		{network, `"permissions":":workspace"`, ".git", ""},
+		{roots, `"sandbox":"workspace-write"`, ".git", "sandbox_workspace_write.writable_roots"},
+		{roots, `"sandbox":"read-only"`, ".git", "sandbox_workspace_write.writable_roots"},
+		{roots, `"sandbox":"read-only"`, ".vscode", ""},
+		{`{"network_access":false,"writable_roots":[]}`, `"sandbox":"workspace-write"`, ".git", ""},
+	} {
+		defaults, err := policy.ParseDefaults(value(t, `{"config":{"sandbox_workspace_write":`+test.managed+`},"layers":[{"name":{"type":"legacyManagedConfigTomlFromFile"},"config":{"sandbox_workspace_write":`+test.managed+`}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := contract()
+		cfg.ProtectedPaths = []string{test.protected}
+		st := state()
+		st.Defaults = defaults
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj",`+test.params+`}}`), st)
+		if (d.Err != nil) != (test.refused != "") || d.Err != nil && !strings.Contains(d.Err.Message, "managed_config.toml of this machine sets "+test.refused+",") {
+			t.Errorf("%s, %s, %s: %v", test.managed, test.params, test.protected, d.Err)
+		}
+	}
+}
+
 // TestOverlayHasRequiredKeys checks that the overlay has the required keys for any overlay of the
 // client.
 func TestOverlayHasRequiredKeys(t *testing.T) {

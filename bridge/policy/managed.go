@@ -10,11 +10,12 @@ import (
 )
 
 // managedLayer begins the types of the layers that win over a thread's configuration. Measured with
-// Codex 0.169: so does /etc/codex/managed_config.toml.
+// Codex 0.169 and 0.171: so does /etc/codex/managed_config.toml, but not a profile of the thread or its model.
+// Its approval_policy and sandbox_mode are also in configRequirements/read.
 const managedLayer = "legacyManagedConfig"
 
-// parseManaged reads the keys of the managed layers that the bridge sets for a thread: features and
-// projects. Measured with Codex 0.169: hooks of these layers run beside the bridge's, and
+// parseManaged reads the keys of the managed layers that the bridge sets for a thread: features,
+// projects and sandbox_workspace_write. Measured with Codex 0.169: hooks of these layers run beside the bridge's, and
 // hooks.state there does not disable those.
 func (d *Defaults) parseManaged(result rpc.Value) {
 	d.Managed = make(map[string]json.RawMessage)
@@ -32,6 +33,9 @@ func (d *Defaults) parseManaged(result rpc.Value) {
 			add(featuresKey+"."+name, v)
 		}
 		add(projectsKey, cfg.Get(projectsKey))
+		for _, name := range []string{"network_access", "writable_roots"} {
+			add(workspaceWriteKey+"."+name, cfg.Get(workspaceWriteKey).Get(name))
+		}
 	}
 }
 
@@ -55,7 +59,18 @@ func (c *decider) conflictsManaged(key, value string) bool {
 		return value != "true"
 	case projectsKey: // under "user" it counts as the user's own trust
 		return c.p.trust == trustNever && strings.Contains(value, `"`+string(trusted)+`"`)
+	case workspaceWriteKey + ".network_access":
+		return value == "true" && !c.p.network && c.level == workspaceWrite && c.takesManagedSandbox()
+	case workspaceWriteKey + ".writable_roots": // also roots of a read-only thread
+		_, loose := c.allowedDefaultRoots()
+		return loose && c.takesManagedSandbox()
 	}
 	_, pinned := c.p.findPin(strings.Split(key, "."))
 	return pinned && value != string(featureOff)
+}
+
+// takesManagedSandbox reports whether sandbox_workspace_write of a managed layer counts in a new thread. In a
+// resumed one the sandbox of Codex's response decides.
+func (c *decider) takesManagedSandbox() bool {
+	return c.spec.startsThread && c.p.letsWrite() && !c.builtinProfile && !c.sent.Profile.Defined
 }
