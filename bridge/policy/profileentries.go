@@ -147,6 +147,13 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 			reads = append(reads, program)
 		}
 	}
+	for _, folder := range folders {
+		for _, script := range st.scriptsIn(folder) {
+			if at, err := st.canonical(script); err == nil && withinAny(writable, at) {
+				reads = append(reads, at)
+			}
+		}
+	}
 	if st.PolicyFiles != nil {
 		governed := slices.Clone(folders)
 		if st.StartFolder != "" { // its policy file counts in every thread

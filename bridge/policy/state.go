@@ -26,6 +26,9 @@ type State struct {
 	// Programs are programs that run outside the sandbox, such as the bridge itself, and folders of
 	// PATH.
 	Programs []string
+	// Scripts are relative paths by which commands of the configuration may name a file. If there is one
+	// in a thread's folder, it runs outside the sandbox, too.
+	Scripts []string
 	// PathFolders are the folders of PATH among Programs. They may not exist.
 	PathFolders []string
 	// Links are links by which PATH or the configuration names such a program, or $TMPDIR a folder.

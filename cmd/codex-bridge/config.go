@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -192,33 +191,8 @@ func newWorld(cfg *config.Config) policy.State {
 	if root := cfg.PolicySource.Root; root != "" {
 		world.Sensitive = append(world.Sensitive, root)
 	}
-	guard.AddPrograms(&world, configuredPrograms(cfg)...)
+	addConfiguredPrograms(&world, cfg)
 	return world
-}
-
-// configuredPrograms returns the files that commands of the configuration name with absolute
-// paths. These programs and scripts run outside the sandbox.
-func configuredPrograms(cfg *config.Config) (files []string) {
-	add := func(command []string) {
-		for _, word := range command {
-			if info, err := os.Stat(word); filepath.IsAbs(word) && err == nil && info.Mode().IsRegular() {
-				files = append(files, word)
-			}
-		}
-	}
-	for _, handler := range cfg.Hooks.Handlers {
-		add(handler.Command)
-	}
-	for _, tool := range cfg.Tools {
-		add(tool.Command)
-	}
-	for _, server := range cfg.ToolServers {
-		add(server.Command)
-	}
-	for _, agent := range cfg.ACP.Agents {
-		add(agent.Command)
-	}
-	return files
 }
 
 // exposed returns an error if sandboxed commands could change a file that the enforced policy

@@ -9,24 +9,36 @@ import (
 	"codex-bridge.example/bridge/config"
 )
 
-// The guard gets the programs and scripts with absolute paths in the configuration, because they
-// run outside the sandbox. Bare names, options and folders are not programs.
+// The guard gets the programs and scripts in the configuration, because they run outside the
+// sandbox. Names on PATH and folders are no files.
 func TestConfiguredPrograms(t *testing.T) {
 	folder := t.TempDir()
+	t.Chdir(folder)
 	at := func(name string) string { return filepath.Join(folder, name) }
-	for _, name := range []string{"handler", "tool.py", "server", "agent"} {
+	for _, name := range []string{"handler", "tool.py", "server", "agent", "option", "text", "agent.js"} {
 		if err := os.WriteFile(at(name), nil, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cfg := config.Default()
-	cfg.Hooks.Handlers = []config.Handler{{Command: []string{at("handler"), "--all"}}}
-	cfg.Tools = map[string]config.Tool{"t": {Command: []string{"python3", at("tool.py"), folder, at("missing")}}}
+	cfg.Hooks.Handlers = []config.Handler{
+		{Command: []string{at("handler"), "--all"}},
+		{Command: []string{"sh", "-c", "cd /; exec '" + at("text") + "' <in >out"}},
+	}
+	cfg.Tools = map[string]config.Tool{"t": {Command: []string{"python3", at("tool.py"), folder, at("missing"), "./x.sh", "--with=" + at("option")}}}
 	cfg.ToolServers = map[string]config.ToolServer{"s": {Command: []string{at("server")}}}
-	cfg.ACP.Agents = map[string]config.Agent{"a": {Command: []string{at("agent"), "handler"}}}
-	got := configuredPrograms(cfg)
+	cfg.ACP.Agents = map[string]config.Agent{"a": {Command: []string{at("agent"), "agent.js"}}}
+	got, scripts := configuredPrograms(cfg)
 	slices.Sort(got)
-	if want := []string{at("agent"), at("handler"), at("server"), at("tool.py")}; !slices.Equal(got, want) {
+	if want := []string{at("agent"), at("agent.js"), at("handler"), at("option"), at("server"), at("text"), at("tool.py")}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, want := range []string{"--all", "in", "out", "./x.sh"} {
+		if !slices.Contains(scripts, want) {
+			t.Errorf("scripts %q lack %q", scripts, want)
+		}
+	}
+	if slices.Contains(scripts, "sh") || slices.Contains(scripts, "python3") || slices.Contains(scripts, "agent.js") {
+		t.Errorf("scripts %q have a name on PATH, or an agent's", scripts)
 	}
 }

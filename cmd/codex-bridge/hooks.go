@@ -50,7 +50,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, Failed: h.failed, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
 	o.Rules, o.Client = h.unattendedRules, noClient{}

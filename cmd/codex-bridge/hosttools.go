@@ -25,7 +25,7 @@ func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, 
 		// Without it, Codex does not report settings that another client has changed (measured).
 		Experimental: func() bool { return g.Policy().UsesProfiles() || shared && g.Policy().Mode() != config.Off },
 		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
-		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
+		Before:       []tools.Before{relay.beforeTool, relay.checkToolFiles}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
 	})
 	hi.AddMethods(host.Methods...)
 	hi.AddStatus("tools", func() any { return f.Status() })
@@ -50,6 +50,14 @@ func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, st
 	}
 	if a.Input != nil {
 		call.Arguments = a.Input
+	}
+	return call, ""
+}
+
+// checkToolFiles refuses a tool whose command names a file that the thread's commands could write.
+func (h *hooks) checkToolFiles(_ context.Context, call tools.Call) (tools.Call, string) {
+	if err := h.guard.CheckScripts(call.Thread, call.Cwd, h.config.Load().Tools[call.Name].Command); err != nil {
+		return call, "the tool was not run: " + err.Error()
 	}
 	return call, ""
 }

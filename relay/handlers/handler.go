@@ -34,8 +34,12 @@ func (c *Chain) handlerStep(h config.Handler) step {
 			ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
 			defer cancel()
 		}
+		folder := c.handlerDir(call)
+		if err := c.options.CheckFiles(call.Thread(), folder, h.Command); err != nil {
+			return opinion{}, err
+		}
 		r, err := child.Run(ctx, child.Command{
-			Args: h.Command, Dir: c.handlerDir(call), Env: c.env, Stdin: call.Payload, MaxStdout: maxOutput, MaxStderr: maxStderr,
+			Args: h.Command, Dir: folder, Env: c.env, Stdin: call.Payload, MaxStdout: maxOutput, MaxStderr: maxStderr,
 		})
 		stderrText := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 		switch {

@@ -118,6 +118,9 @@ func newChain(o handlers.Options) *handlers.Chain {
 	if o.Failed == nil {
 		o.Failed = func(context.Context, *hook.Call, string) {}
 	}
+	if o.CheckFiles == nil {
+		o.CheckFiles = func(string, string, []string) error { return nil }
+	}
 	if o.Dir == nil {
 		o.Dir = func(string) string { return "" }
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	// working directory that the model asked for (measured), which is no place to look up a
 	// handler's files.
 	Dir func(thread string) string
+	// CheckFiles returns an error if a handler's command names a file in folder that commands of the
+	// thread could write. Then the handler fails.
+	CheckFiles func(thread, folder string, command []string) error
 	// Failed is called with the reason when a handler or the client fails and the call goes on as if it had no
 	// opinion: after the call, at a stop, or with on_failure "allow".
 	Failed func(ctx context.Context, call *hook.Call, reason string)

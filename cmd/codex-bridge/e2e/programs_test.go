@@ -156,19 +156,57 @@ func TestGrantsOfWhatGoverns(t *testing.T) {
 	}
 }
 
-// A handler's script runs outside the sandbox. A command can't replace one in the workspace.
+// A handler's script runs outside the sandbox. A command can't replace one in the workspace, also if
+// the configuration names it relative to the workspace.
 func TestCommandsCannotReplaceHandlers(t *testing.T) {
 	t.Parallel()
+	for name, words := range map[string]string{
+		"absolute":  `["sh", "$WORKSPACE/scripts/handler.sh"]`,
+		"relative":  `["sh", "./scripts/handler.sh"]`,
+		"in a text": `["sh", "-c", "exec sh 'scripts/handler.sh'"]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			script := w.write("workspace/scripts/handler.sh", "exit 0\n")
+			w.handleWith(strings.ReplaceAll(words, "$WORKSPACE", filepath.Join(w.root, "workspace")))
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			for _, line := range []string{"echo exit 1 > " + script, "mv scripts old; mkdir scripts; echo exit 1 > " + script} {
+				a.turn(thread, "RUN: "+line+"; touch scripts/beside")
+				if w.read("workspace/scripts/handler.sh") != "exit 0\n" || !w.hasFile("workspace/scripts/beside") {
+					t.Errorf("%q: script %q; other file in its folder: %v; %q", line, w.read("workspace/scripts/handler.sh"), w.hasFile("workspace/scripts/beside"), w.lastToolOutput())
+				}
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
+// A handler's script that a command writes later does not run.
+func TestHandlerThatAppearsDoesNotRun(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, options{config: gitConfig})
-	script := w.write("workspace/scripts/handler.sh", "exit 0\n")
-	w.write("config.toml", fmt.Sprintf("%s\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", %q]\n%s", gitConfig, script, withLongGrace(gitConfig)))
+	w.handleWith(`["sh", "later.sh"]`)
 	a := w.newAcceptingEditor(proxyArgv...)
-	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	for _, line := range []string{"echo exit 1 > " + script, "mv scripts old; mkdir scripts; echo exit 1 > " + script} {
-		a.turn(thread, "RUN: "+line+"; touch scripts/beside")
-		if w.read("workspace/scripts/handler.sh") != "exit 0\n" || !w.hasFile("workspace/scripts/beside") {
-			t.Errorf("%q: script %q; other file in its folder: %v; %q", line, w.read("workspace/scripts/handler.sh"), w.hasFile("workspace/scripts/beside"), w.lastToolOutput())
-		}
+	before := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	outside := filepath.Join(w.root, "RAN")
+	a.turn(before, "RUN: echo touch "+outside+" > later.sh")
+	a.turn(before, "RUN: true")
+	if w.hasFile("RAN") || !w.hasFile("workspace/later.sh") {
+		t.Errorf("the script ran: %v, was written: %v", w.hasFile("RAN"), w.hasFile("workspace/later.sh"))
+	}
+	// The control: a new thread protects the script, and the handler runs.
+	after := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	a.turn(after, "RUN: echo more >> later.sh")
+	if !w.hasFile("RAN") || strings.Contains(w.read("workspace/later.sh"), "more") {
+		t.Errorf("in a new thread the script ran: %v, and is %q", w.hasFile("RAN"), w.read("workspace/later.sh"))
 	}
 	a.closeAndWait()
+}
+
+// handleWith configures a command as the handler of post_tool_use.
+func (w *world) handleWith(command string) {
+	w.t.Helper()
+	w.write("config.toml", fmt.Sprintf("%s\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = %s\n%s", gitConfig, command, withLongGrace(gitConfig)))
 }

@@ -1,0 +1,53 @@
+package guard
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+)
+
+// A script of the configuration that commands of the thread can write does not run. One that the
+// profile protects does, and so does one where nothing is written or no sandbox would be left.
+func TestScriptsThatCommandsCanWrite(t *testing.T) {
+	for name, test := range map[string]struct {
+		mode    config.Mode
+		sandbox string
+		entries map[string]any // $ROOT is the workspace
+		command []string
+		refused bool
+	}{
+		"writable":            {config.Enforce, "workspace-write", nil, []string{"sh", "-e", "tools/a.sh"}, true},
+		"a link":              {config.Enforce, "workspace-write", map[string]any{"$ROOT/tools/a.sh": "read"}, []string{"sh", "link.sh"}, true},
+		"protected":           {config.Enforce, "workspace-write", map[string]any{"$ROOT/tools/a.sh": "read"}, []string{"sh", "./tools/a.sh"}, false},
+		"in a protected path": {config.Enforce, "workspace-write", map[string]any{":workspace_roots": map[string]string{"tools": "read"}}, []string{"sh", "tools/a.sh"}, false},
+		"another is writable": {config.Enforce, "workspace-write", map[string]any{"$ROOT/tools/a.sh": "write"}, []string{"sh", "tools/a.sh"}, true},
+		"missing":             {config.Enforce, "workspace-write", nil, []string{"sh", "missing.sh"}, false},
+		"a folder":            {config.Enforce, "workspace-write", nil, []string{"ls", "tools"}, false},
+		"no words":            {config.Enforce, "workspace-write", nil, []string{"true"}, false},
+		"read-only":           {config.Enforce, "read-only", nil, []string{"sh", "tools/a.sh"}, false},
+		"full access":         {config.Enforce, "danger-full-access", nil, []string{"sh", "tools/a.sh"}, false},
+		"audit":               {config.Audit, "workspace-write", nil, []string{"sh", "tools/a.sh"}, false},
+	} {
+		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = test.mode })
+		if err := os.Mkdir(filepath.Join(w.root, "tools"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(w.root, "tools/a.sh"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("tools/a.sh", filepath.Join(w.root, "link.sh")); err != nil {
+			t.Fatal(err)
+		}
+		profile := policy.Profile{Defined: true, Entries: map[string]any{}, Folders: []string{w.root}}
+		for at, access := range test.entries {
+			profile.Entries[os.Expand(at, func(string) string { return w.root })] = access
+		}
+		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: test.sandbox, Profile: profile}}})
+		if err := w.g.CheckScripts("t", w.root, test.command); (err != nil) != test.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
