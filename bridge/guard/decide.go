@@ -187,7 +187,7 @@ type judgement struct {
 // enforced. writable are the folders that commands of any thread could write.
 func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, writable []string) judgement {
 	p := policies[0]
-	refusal := g.refreshSecrets(call)
+	refusal := g.refreshFiles(call)
 	j := judgement{state: g.stateFor(ctx, p, call.Message)}
 	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)

@@ -231,7 +231,7 @@ func (g *Guard) isWritableByCommands(folder, file string) bool {
 	if err != nil {
 		return true
 	}
-	if slices.Contains(g.world.Programs, at) {
+	if slices.Contains(g.machine().Programs, at) {
 		return false // the sandbox protects it
 	}
 	folders := append(slices.Clone(g.threads.workspaces()), folder)

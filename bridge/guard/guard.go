@@ -48,9 +48,9 @@ type shared struct {
 	policy        atomic.Pointer[policy.Policy]
 	codexTimeout  time.Duration
 	diskTimeout   time.Duration
-	world         policy.State             // the machine: folders, programs and file system; see machine
-	findSecrets   func() ([]string, error) // set by SetSecretFiles; nil: there are none
-	secrets       atomic.Pointer[secretFiles]
+	world         policy.State                    // the machine: folders, programs and file system; see machine
+	findFiles     func() (ConfiguredFiles, error) // set by SetConfiguredFiles; nil: there are none
+	files         atomic.Pointer[machineFiles]
 	pinArgs       []string // the policy's arguments with which Codex was started
 	threads       threads
 	children      children

@@ -11,16 +11,12 @@ import (
 	"codex-bridge.example/bridge/display"
 )
 
-// CheckScripts returns an error if a command of the configuration begins with a script, such as
-// tools/check.sh in ["sh", "tools/check.sh"], that commands of the thread can write. The bridge would
-// run it outside the sandbox. The thread's profile protects a script that was there when the thread
-// was opened, so this finds one that appeared later, or that is a link.
+// CheckScripts returns an error if commands of the thread can write the program that a command of the
+// configuration starts, or its script, such as tools/check.sh in ["sh", "tools/check.sh"] in folder. The
+// bridge would run it outside the sandbox. A thread's profile protects those files that the configuration
+// named when the thread was opened, and that were there. So this finds one that came later, or is a link.
 func (g *Guard) CheckScripts(thread, folder string, command []string) error {
-	if folder == "" || len(command) == 0 || g.policy.Load().Mode() != config.Enforce {
-		return nil
-	}
-	i := slices.IndexFunc(command[1:], func(word string) bool { return !strings.HasPrefix(word, "-") })
-	if i < 0 || filepath.IsAbs(command[1+i]) {
+	if g.policy.Load().Mode() != config.Enforce {
 		return nil
 	}
 	one := g.threads.peek(thread)
@@ -30,14 +26,35 @@ func (g *Guard) CheckScripts(thread, folder string, command []string) error {
 	if one == nil {
 		return nil
 	}
-	name := filepath.Join(folder, command[1+i])
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	paths, err := g.world.Paths.Readings(name)
-	if err != nil || slices.ContainsFunc(paths, func(at string) bool { return one.CanWrite(g.world, at) }) {
-		return fmt.Errorf("commands of the thread can write the script %s; start a new thread, which protects it unless it is a link, or put it elsewhere and name its absolute path",
-			display.Quote(name))
+	for _, name := range programsOf(folder, command) {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		paths, err := g.world.Paths.Readings(name)
+		if err != nil || slices.ContainsFunc(paths, func(at string) bool { return one.CanWrite(g.world, at) }) {
+			return fmt.Errorf("commands of the thread can write %s, which would run outside the sandbox; start a new thread, which protects the file unless it is a link, or name a file that they can't write",
+				display.Quote(name))
+		}
 	}
 	return nil
+}
+
+// programsOf returns the absolute paths of a command's program, unless it is found on PATH, and of its
+// first word that is no option.
+func programsOf(folder string, command []string) (names []string) {
+	if len(command) == 0 {
+		return nil
+	}
+	if filepath.IsAbs(command[0]) {
+		names = append(names, command[0])
+	}
+	i := slices.IndexFunc(command[1:], func(word string) bool { return !strings.HasPrefix(word, "-") })
+	switch {
+	case i < 0:
+	case filepath.IsAbs(command[1+i]):
+		names = append(names, command[1+i])
+	case folder != "":
+		names = append(names, filepath.Join(folder, command[1+i]))
+	}
+	return names
 }

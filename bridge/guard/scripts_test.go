@@ -24,6 +24,8 @@ func TestScriptsThatCommandsCanWrite(t *testing.T) {
 		"protected":           {config.Enforce, "workspace-write", map[string]any{"$ROOT/tools/a.sh": "read"}, []string{"sh", "./tools/a.sh"}, false},
 		"in a protected path": {config.Enforce, "workspace-write", map[string]any{":workspace_roots": map[string]string{"tools": "read"}}, []string{"sh", "tools/a.sh"}, false},
 		"another is writable": {config.Enforce, "workspace-write", map[string]any{"$ROOT/tools/a.sh": "write"}, []string{"sh", "tools/a.sh"}, true},
+		"absolute":            {config.Enforce, "workspace-write", nil, []string{"sh", "$ROOT/tools/a.sh"}, true},
+		"the program":         {config.Enforce, "workspace-write", nil, []string{"$ROOT/tools/a.sh", "-x"}, true},
 		"missing":             {config.Enforce, "workspace-write", nil, []string{"sh", "missing.sh"}, false},
 		"a folder":            {config.Enforce, "workspace-write", nil, []string{"ls", "tools"}, false},
 		"no words":            {config.Enforce, "workspace-write", nil, []string{"true"}, false},
@@ -46,6 +48,9 @@ func TestScriptsThatCommandsCanWrite(t *testing.T) {
 			profile.Entries[os.Expand(at, func(string) string { return w.root })] = access
 		}
 		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: test.sandbox, Profile: profile}}})
+		for i, word := range test.command {
+			test.command[i] = os.Expand(word, func(string) string { return w.root })
+		}
 		if err := w.g.CheckScripts("t", w.root, test.command); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}

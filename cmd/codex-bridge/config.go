@@ -175,7 +175,12 @@ func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.
 		return nil, err
 	}
 	g := guard.New(p, world, recorder, log)
-	if err := g.SetSecretFiles(func() ([]string, error) { return secretPaths(current(), world) }); err != nil && p.Mode() == config.Enforce {
+	find := func() (guard.ConfiguredFiles, error) {
+		programs, scripts := configuredPrograms(current())
+		secrets, err := secretPaths(current(), world)
+		return guard.ConfiguredFiles{Secrets: secrets, Programs: programs, Scripts: scripts}, err
+	}
+	if err := g.SetConfiguredFiles(find); err != nil && p.Mode() == config.Enforce {
 		return nil, err
 	}
 	g.SetFolderPolicies(folderPolicies(workspaceFolder(), cfg.Skipped, log))

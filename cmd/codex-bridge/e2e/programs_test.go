@@ -205,6 +205,32 @@ func TestHandlerThatAppearsDoesNotRun(t *testing.T) {
 	a.closeAndWait()
 }
 
+// A handler that a changed configuration names is protected in threads that open after the change, and
+// does not run in those that were open.
+func TestHandlerOfChangedConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: gitConfig})
+	script := w.write("workspace/handler.sh", "touch "+filepath.Join(w.root, "HANDLED")+"\n")
+	a := w.newUninitializedEditor(false)
+	a.initializeWithBridge()
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	before := a.thread(settings)
+	mark := a.Mark()
+	w.handleWith(fmt.Sprintf(`["sh", %q]`, script))
+	a.waitFor(mark, "bridge/config/changed", nil)
+	line := "RUN: echo touch " + filepath.Join(w.root, "RAN") + " > " + script
+	a.turn(before, line)
+	if w.hasFile("RAN") || w.hasFile("HANDLED") {
+		t.Errorf("in the open thread the changed script ran: %v, the former: %v", w.hasFile("RAN"), w.hasFile("HANDLED"))
+	}
+	w.write("workspace/handler.sh", "touch "+filepath.Join(w.root, "HANDLED")+"\n")
+	a.turn(a.thread(settings), line)
+	if w.hasFile("RAN") || !w.hasFile("HANDLED") {
+		t.Errorf("in a new thread the changed script ran: %v, the former: %v; %q", w.hasFile("RAN"), w.hasFile("HANDLED"), w.lastToolOutput())
+	}
+	a.closeAndWait()
+}
+
 // handleWith configures a command as the handler of post_tool_use.
 func (w *world) handleWith(command string) {
 	w.t.Helper()

@@ -15,7 +15,7 @@ func TestSecretFilesChange(t *testing.T) {
 	var files []string
 	var failed error
 	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-	if err := g.SetSecretFiles(func() ([]string, error) { return files, failed }); err != nil {
+	if err := g.SetConfiguredFiles(func() (guard.ConfiguredFiles, error) { return guard.ConfiguredFiles{Secrets: files}, failed }); err != nil {
 		t.Fatal(err)
 	}
 	c := bridgetest.Start(t, g)
@@ -39,7 +39,7 @@ func TestSecretFilesChange(t *testing.T) {
 	if got := answer(); !strings.Contains(got, "a loop of links") {
 		t.Errorf("with a file that can't be found: %s", got)
 	}
-	if err := g.SetSecretFiles(func() ([]string, error) { return nil, failed }); err == nil {
+	if err := g.SetConfiguredFiles(func() (guard.ConfiguredFiles, error) { return guard.ConfiguredFiles{}, failed }); err == nil {
 		t.Error("the first search has no error")
 	}
 }
