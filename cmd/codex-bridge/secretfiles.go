@@ -172,7 +172,7 @@ func hide(cfg *config.Config, world *policy.State) error {
 		return err
 	}
 	world.Sensitive = append(world.Sensitive, paths...)
-	if runtime.GOOS == "windows" { // as guard.SetSecretFiles
+	if runtime.GOOS == "windows" { // as guard.SetConfiguredFiles
 		world.Hidden = append(world.Hidden, paths...)
 		return nil
 	}
