@@ -66,3 +66,15 @@ func ReadAnnounced(t *testing.T, announced, update, request string) (command, fi
 	}
 	return command, files
 }
+
+// SelectedOption returns the option that an answer selects; "" for none. Each option has an id and a kind.
+func SelectedOption(answer Answer, options ...[2]string) string {
+	var offered []sdk.PermissionOption
+	for _, o := range options {
+		offered = append(offered, sdk.PermissionOption{OptionId: sdk.PermissionOptionId(o[0]), Kind: sdk.PermissionOptionKind(o[1])})
+	}
+	if s := permissionResponse(offered, answer).Outcome.Selected; s != nil {
+		return string(s.OptionId)
+	}
+	return ""
+}

@@ -126,7 +126,7 @@ func permissionResponse(options []sdk.PermissionOption, answer Answer) sdk.Reque
 	}
 	for _, kind := range wanted {
 		for _, o := range options {
-			if o.Kind == kind {
+			if o.Kind == kind && o.OptionId != codexAlways {
 				return selected(o)
 			}
 		}

@@ -96,3 +96,25 @@ func TestFolderOfCommand(t *testing.T) {
 		}
 	}
 }
+
+// An answer selects no option that allows for longer than the answer.
+func TestSelectedOptionIsNotLonger(t *testing.T) {
+	always, session, once, no := [2]string{"accept_execpolicy_amendment", "allow_always"}, [2]string{"for_session", "allow_always"}, [2]string{"yes", "allow_once"}, [2]string{"no", "reject_once"}
+	for _, test := range []struct {
+		answer  acp.Answer
+		options [][2]string
+		want    string
+	}{
+		{acp.Answer{Allow: true, Lasts: true, Always: true}, [][2]string{once, session, always, no}, always[0]},
+		{acp.Answer{Allow: true, Lasts: true, Always: true}, [][2]string{once, session, no}, session[0]},
+		{acp.Answer{Allow: true, Lasts: true}, [][2]string{always, session, once, no}, session[0]},
+		{acp.Answer{Allow: true, Lasts: true}, [][2]string{always, once, no}, once[0]},
+		{acp.Answer{Allow: true, Lasts: true}, [][2]string{always, no}, ""},
+		{acp.Answer{Allow: true}, [][2]string{session, once, no}, once[0]},
+		{acp.Answer{Always: true}, [][2]string{always, session, once, no}, no[0]},
+	} {
+		if got := acp.SelectedOption(test.answer, test.options...); got != test.want {
+			t.Errorf("%+v of %v: %q, want %q", test.answer, test.options, got, test.want)
+		}
+	}
+}

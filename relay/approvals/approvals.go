@@ -216,7 +216,7 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 	f.addHint(msg, hint)
 	msg.OnResponse(func(r *bridge.ClientResponse) {
 		f.recordConsent(ctx, envelope, known, r)
-		if isKept := ok && f.remember(ctx, envelope.Method, r, key, what); !isKept {
+		if isKept := ok && f.remember(ctx, envelope, hint.Remember, r, key, what); !isKept {
 			f.warnCounted(envelope, r)
 		}
 		f.shareOutcome(ctx, envelope.ID, responseOutcome(envelope.Method, r.Line))
@@ -272,16 +272,16 @@ func (f *Feature) answerFromMemory(ctx context.Context, msg *bridge.ServerMessag
 	return true
 }
 
-// remember stores a consent for more than once, and reports whether it did. The policy has already changed the
-// response to Codex to a consent for once.
-func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key Key, what string) bool {
-	span := consentSpan(method, r.Root().Get("result"))
-	if span == Off || responseOutcome(method, r.Line) != answer.ApprovedOnce {
+// remember stores a consent for more than once, and reports whether it did. kept are the spans that the client
+// was offered. The policy has already changed the response to Codex to a consent for once.
+func (f *Feature) remember(ctx context.Context, asked *rpc.Envelope, kept []Span, r *bridge.ClientResponse, key Key, what string) bool {
+	span := ConsentSpan(asked.Method, asked.Root().Get("params"), r.Root().Get("result"))
+	if !slices.Contains(kept, span) || responseOutcome(asked.Method, r.Line) != answer.ApprovedOnce {
 		return false
 	}
 	_, err := f.Memory.Remember(ctx, key, span, Origin{Client: f.Policy.Client(), What: what})
 	if err != nil {
-		f.Log.Info("an approval is not remembered", "method", method, "error", err)
+		f.Log.Info("an approval is not remembered", "method", asked.Method, "error", err)
 	}
 	return err == nil
 }
@@ -384,18 +384,4 @@ func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, w
 	asked.Input = raw
 	requestKey, err = NewKey(asked)
 	return requestKey, what, err == nil
-}
-
-// consentSpan returns how long a consent is meant to last.
-func consentSpan(method string, result rpc.Value) Span {
-	decision, persist := result.Get("decision"), result.Get("_meta").Get("persist")
-	switch {
-	case method == elicitation && persist.Is("always"):
-		return Always
-	case method == elicitation && persist.Is("session"), decision.Is("acceptForSession"):
-		return Session
-	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return Always
-	}
-	return Off
 }

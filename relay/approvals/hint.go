@@ -65,24 +65,3 @@ func AddHint(msg *bridge.ServerMessage, h Hint) {
 	patch.Set(params, "bridge", raw)
 	msg.Line = patch.Bytes()
 }
-
-// offeredSpans returns the spans that the answers to a request can name.
-func offeredSpans(method string, params rpc.Value) []Span {
-	if method == elicitation {
-		return []Span{Session, Always}
-	}
-	list := params.Get("availableDecisions")
-	if list.Kind() != rpc.Array {
-		return []Span{Session}
-	}
-	var spans []Span
-	for decision := range list.Elements() {
-		switch {
-		case decision.Is("acceptForSession"):
-			spans = append(spans, Session)
-		case decision.Get("acceptWithExecpolicyAmendment").Exists():
-			spans = append(spans, Always)
-		}
-	}
-	return spans
-}

@@ -48,10 +48,13 @@ func elicitationOf(id int, tool, arguments string) string {
 		`"requestedSchema":{"type":"object","properties":{}},"_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":%q,"tool_params":%s}}}`, id, tool, arguments)
 }
 
-// asks lets the person accept a question about a call, with these members of _meta.
+// asks lets the person accept a question about a call, with these members of _meta. The question offers as much.
 func (m mcpTurn) asks(id int, tool, arguments, meta string) {
 	m.t.Helper()
 	question := elicitationOf(id, tool, arguments)
+	if meta != "" {
+		question = strings.Replace(question, `"_meta":{`, `"_meta":{`+meta+",", 1)
+	}
 	m.c.Play("question", fmt.Sprintf(`
 codex> %s
 editor<= %[1]s

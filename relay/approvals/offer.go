@@ -56,7 +56,7 @@ func (o *offer) narrowDecisions() {
 		switch {
 		case e.Is("acceptForSession"):
 			return !o.keeps(Session)
-		case e.Get("acceptWithExecpolicyAmendment").Exists():
+		case e.Get(amendment).Exists():
 			return !o.keeps(Always)
 		}
 		return e.Get("applyNetworkPolicyAmendment").Exists()
@@ -141,7 +141,8 @@ func (f *Feature) warnCounted(asked *rpc.Envelope, r *bridge.ClientResponse) {
 		return
 	}
 	thread, _ := params.Get("threadId").Text()
-	f.Policy.WarnOnce(thread, CountsOnce(f.Approvals(), !f.Policy.RunsInSandbox(asked.Method, params)))
+	leaves, offered := !f.Policy.RunsInSandbox(asked.Method, params), Offers(asked.Method, params, r.Root().Get("result"))
+	f.Policy.WarnOnce(thread, CountsOnce(f.Approvals(), leaves, offered))
 }
 
 // isMeantToLast reports whether a client means a consent for longer than once.
@@ -164,13 +165,15 @@ func isMeantToLast(result rpc.Value) bool {
 }
 
 // CountsOnce returns a sentence for the user about a consent that was meant to last, but counts once. leaves reports
-// that the call would leave the sandbox.
-func CountsOnce(a config.Approvals, leaves bool) string {
+// that the call would leave the sandbox, offered that the question offers this answer.
+func CountsOnce(a config.Approvals, leaves, offered bool) string {
 	switch {
 	case leaves:
 		return "codex-bridge has let this run once: what leaves the sandbox is never allowed for longer, so the next question comes again."
 	case isOff(a):
 		return `codex-bridge has accepted this once: approvals.remember = "off" keeps no answer, so the next question comes again.`
+	case !offered:
+		return "codex-bridge has accepted this once: your client has sent an answer that the question does not offer, so nothing is kept and the next question comes again."
 	}
 	return "codex-bridge has accepted this once: it keeps no answer to such a question, so the next one comes again."
 }

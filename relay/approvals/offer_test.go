@@ -126,7 +126,7 @@ func TestAnswerThatIsCutWarns(t *testing.T) {
 		"permissions": {"session", false, `"method":"item/permissions/requestApproval"`, `{"permissions":{"network":{"enabled":true}},"scope":"session"}`,
 			`{"permissions":{"network":{"enabled":true}},"scope":"turn"}`, never},
 		"no permissions": {"session", false, `"method":"item/permissions/requestApproval"`, `{"permissions":{},"scope":"session"}`, `{"permissions":{},"scope":"turn"}`, ""},
-		"a tool":         {"session", false, `"method":"mcpServer/elicitation/request"`, `{"action":"accept","_meta":{"persist":"always"}}`, `{"action":"accept"}`, never},
+		"a tool":         {"session", false, `"method":"mcpServer/elicitation/request"`, `{"action":"accept","_meta":{"persist":"always"}}`, `{"action":"accept"}`, "does not offer"},
 		"a tool, as a question": {"off", false, `"method":"item/tool/requestUserInput"`, `{"answers":{"mcp_tool_call_approval_1":{"answers":["Allow for this session"]}}}`,
 			`{"answers":{"mcp_tool_call_approval_1":{"answers":["Allow"]}}}`, off},
 	} {

@@ -169,7 +169,7 @@ func TestSharedConsentMustBeLogged(t *testing.T) {
 		{"not on record", told("breaks") + answered("accept"), "accept", "decline", "1 accept approvals.shared"},
 		{"refused, not on record", told("breaks") + answered("decline"), "decline", "decline", "1 deny approvals.shared"},
 		{"not for once", told("fence") + answered("acceptForSession"), "acceptForSession", "decline",
-			"warned t: " + approvals.CountsOnce(config.Approvals{Remember: "off"}, false) + "\n1 deny approvals.shared"},
+			"warned t: " + approvals.CountsOnce(config.Approvals{Remember: "off"}, false, true) + "\n1 deny approvals.shared"},
 		{"withdrawn", told("fence") + `codex> {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":0}}
 editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":0}}
 `, "", "decline", "1 deny approvals.shared"},

@@ -284,7 +284,10 @@ func (g *Gate) Withdraw(q *Question) { g.options.Calls.takeAnnounced(g, q.callID
 
 // settle applies the answer of this client.
 func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, result rpc.Value) (yes bool, err error) {
-	answer := q.parseReply(result)
+	answer, err := q.parseReply(result)
+	if err != nil {
+		return false, err
+	}
 	if answer.cancel {
 		// as Codex does: the turn ends, and the model gets no reason
 		if _, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.Thread(), "turnId": q.Turn()}); err != nil {
@@ -301,13 +304,22 @@ func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, resul
 		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, approvals.RuleStore, why))
 	}
 	g.options.Calls.accept(q)
-	if answer.span != approvals.Off {
-		if _, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary}); err != nil {
-			g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
-			g.options.Policy.WarnOnce(q.Thread(), approvals.CountsOnce(g.options.Approvals(), q.reason.Escalated))
-		}
-	}
+	g.remember(ctx, q, key, answer)
 	return true, nil
+}
+
+// remember keeps a consent that was meant to last, or tells the user that it counts once.
+func (g *Gate) remember(ctx context.Context, q *Question, key approvals.Key, answer personReply) {
+	if answer.span != approvals.Off {
+		_, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary})
+		if err == nil {
+			return
+		}
+		g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
+	} else if !answer.unoffered {
+		return
+	}
+	g.options.Policy.WarnOnce(q.Thread(), approvals.CountsOnce(g.options.Approvals(), q.reason.Escalated, !answer.unoffered))
 }
 
 // shownParams returns the params of a question as the client gets them.

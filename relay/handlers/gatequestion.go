@@ -206,31 +206,32 @@ func itemSubject(method, thread, item string) string {
 type personReply struct {
 	accepted, cancel bool
 	span             approvals.Span
+	unoffered        bool // the question does not offer it
 }
 
-// parseReply parses an answer. It accepts only the forms that were offered.
-func (q *Question) parseReply(result rpc.Value) personReply {
-	if q.method == methodElicitation {
-		yes := result.Get("action").Is("accept")
-		s := personReply{accepted: yes, span: approvals.Off}
-		for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
-			if yes && result.Get("_meta").Get("persist").Is(string(span)) {
-				s.span = span
-			}
-		}
-		return s
-	}
-	switch decision := result.Get("decision"); {
-	case decision.Is("accept"):
-		return personReply{accepted: true, span: approvals.Off}
-	case decision.Is("acceptForSession"):
-		return personReply{accepted: true, span: approvals.Session}
+// parseReply parses an answer. One that the question does not offer counts at most once.
+func (q *Question) parseReply(result rpc.Value) (personReply, error) {
+	decision := result.Get("decision")
+	reply := personReply{cancel: decision.Is("cancel")}
+	switch {
+	case q.method == methodElicitation:
+		reply = personReply{accepted: result.Get("action").Is("accept")}
+	case decision.Is("accept"), decision.Is("acceptForSession"):
+		reply.accepted = true
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return personReply{accepted: q.method == methodCommandApproval, span: approvals.Always}
-	case decision.Is("cancel"):
-		return personReply{cancel: true}
+		reply.accepted = q.method == methodCommandApproval
 	}
-	return personReply{}
+	if !reply.accepted {
+		return reply, nil
+	}
+	asked, err := q.envelope(q.params)
+	if err != nil {
+		return personReply{}, err
+	}
+	params := asked.Root().Get("params")
+	reply.span = approvals.ConsentSpan(q.method, params, result)
+	reply.unoffered = !approvals.Offers(q.method, params, result)
+	return reply, nil
 }
 
 func stringMember(object json.RawMessage, name string) (string, bool) {

@@ -113,6 +113,34 @@ func TestToolConsentIsRemembered(t *testing.T) {
 	}
 }
 
+// The bridge keeps an amendment only as the question offers it. TestAnswersGainWithoutBridge has the control: Codex
+// alone keeps a wider one.
+func TestUnofferedAmendmentIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\"]\n[approvals]\nremember = \"always\"\n"})
+	p := w.newUser()
+	thread := p.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+	for i, step := range []struct {
+		prefix string
+		asked  int
+	}{{"touch", 1}, {"echo", 1}, {"echo out", 1}, {"echo out", 0}} {
+		answer := fmt.Sprintf(`{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":[%q]}}}`, step.prefix)
+		if asked := p.turn(thread, "RUN: echo out", answer); asked != step.asked || !strings.Contains(w.lastToolOutput(), "exited with code 0") {
+			t.Errorf("%d: with %q asked %d times, want %d; the model got %q", i, step.prefix, asked, step.asked, w.lastToolOutput())
+		}
+	}
+	warned := 0
+	for _, m := range p.Messages() {
+		if m.Method == "configWarning" && strings.Contains(string(m.Params), "an answer that the question does not offer") {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("%d warnings, want 1", warned)
+	}
+	p.closeAndWait()
+}
+
 // A granted permission lasts for the turn, whatever duration was granted, and only within the
 // policy's limits.
 func TestPermissionLastsForTurn(t *testing.T) {
