@@ -40,3 +40,21 @@ func TestCallClientSessions(t *testing.T) {
 		}}
 	})
 }
+
+// An answer that can't be read is the refusal of a pending request, of Codex or of the bridge. Another one is only refused.
+func TestUnreadableAnswers(t *testing.T) {
+	sessions(t, "unreadable-answer", func(*testing.T) []bridge.Feature {
+		return []bridge.Feature{&clientCaller{}, feature{
+			{From: bridge.Codex, Method: "watched", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+				msg.OnResponse(func(r *bridge.ClientResponse) {
+					if r.Unreadable != nil {
+						r.Line = []byte(`{"id":` + string(r.ID.Raw()) + `,"result":"unreadable"}` + "\n")
+					}
+				})
+			}},
+			{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
+				return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
+			}},
+		}}
+	})
+}

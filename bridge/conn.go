@@ -152,10 +152,18 @@ func (p *Conn) Notify(method string, params any) {
 // CallClient sends the client a request of the bridge and waits for the response. Codex sees
 // neither. A handler of the client's messages must not use it. The error is an *rpc.Error if
 // the client returned one, or the client, Codex or ctx has ended; its code is CodeUnknownMethod
-// if the client does not know the method. A later response is ignored.
+// if the client does not know the method. It is an *UnreadableError for a response that can't be read. A later response is ignored.
 func (p *Conn) CallClient(ctx context.Context, method string, params any) (rpc.Value, error) {
 	return p.callClient(ctx, method, params, nil)
 }
+
+// UnreadableError is the error of CallClient for a response of the client that can't be read.
+type UnreadableError struct{ err *rpc.Error }
+
+func (e *UnreadableError) Error() string { return e.err.Message }
+
+// Unwrap returns the JSON-RPC error.
+func (e *UnreadableError) Unwrap() error { return e.err }
 
 // AskUser is CallClient for a request that replaces a request of Codex in a thread. At its end
 // it sends the client serverRequest/resolved, as Codex does.
@@ -183,7 +191,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 		}
 	}
 	id := p.p.state.serverRequests.ids.next()
-	answer := make(chan *rpc.Message, 1)
+	answer := make(chan clientResponse, 1)
 	line, ok := p.p.state.registerOwn(id, answer, rpc.EncodeRequest(id, method, raw))
 	if !ok {
 		return rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "the client was not sent %s, since it has not read or not answered what was sent before", method)
@@ -195,6 +203,9 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	}
 	select {
 	case m := <-answer:
+		if m.unreadable != nil {
+			return rpc.Value{}, &UnreadableError{m.unreadable}
+		}
 		if failed := m.Root().Get("error"); failed.Exists() {
 			message, _ := failed.Get("message").Text()
 			code := rpc.CodeInternal

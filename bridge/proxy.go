@@ -317,13 +317,13 @@ func (p *Proxy) respond(id rpc.ID, line []byte) {
 
 // deliverClientResponse passes the client's response to CallClient. It copies the message, since
 // the parser reuses it.
-func (p *Proxy) deliverClientResponse(q *pendingServerRequest, m *rpc.Message) {
+func (p *Proxy) deliverClientResponse(q *pendingServerRequest, m *rpc.Message, unreadable *rpc.Error) {
 	kept, err := rpc.ParseMessage(bytes.Clone(m.Bytes()))
 	if err != nil { // can't happen: it was parsed before
 		p.opts.Log.Error("an answer can't be read again", "error", err)
 		return
 	}
-	q.response <- kept // has room: at most one is sent
+	q.response <- clientResponse{kept, unreadable} // has room: at most one is sent
 }
 
 // reject replies to a request with an error, and calls its response handlers. A notification

@@ -71,6 +71,9 @@ func (r *reader) read() {
 		if errors.As(err, &refused) {
 			p.opts.Log.Warn("refused a line of the client", "error", refused.Err.Message)
 			p.sendResponse(refused.ID, rpc.EncodeError(refused.ID, refused.Err))
+			if r.receiveUnreadable(refused) {
+				return
+			}
 			continue
 		}
 		if !errors.Is(err, io.EOF) {
@@ -117,16 +120,39 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 		}
 		return r.takeTurn(at, msg, func() { p.handle(r.ctx, msg, routes) })
 	}
-	request, ok := p.state.removeAnswered(key)
+	return r.receiveResponse(msg, nil)
+}
+
+// receiveUnreadable handles a response that can't be read, as if the client had sent an error: so the request has an
+// end, which is never a yes. Measured with Codex 0.169 and 0.171: it drops most such lines and waits on, but takes
+// a result beside an error, and the last of duplicate keys. replaced is that of receive.
+func (r *reader) receiveUnreadable(refused *rpc.MessageError) (replaced bool) {
+	if !refused.Answers.IsValid() {
+		return false
+	}
+	unreadable := rpc.Errorf(refused.Err.Code, "the client's answer can't be read, so it counts as a refusal: %s", refused.Err.Message)
+	m, err := rpc.ParseMessage(append(rpc.EncodeError(refused.Answers, unreadable), '\n'))
+	if err != nil {
+		r.p.opts.Log.Error("the refusal in place of an unreadable answer can't be read", "error", err)
+		return false
+	}
+	_, replaced = r.receiveResponse(&ClientMessage{Message: m, Line: m.Bytes()}, unreadable)
+	return replaced
+}
+
+// receiveResponse handles a response of the client. unreadable is the error of one that could not be read.
+func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error) (kept, replaced bool) {
+	p, m := r.p, msg.Message
+	request, ok := p.state.removeAnswered(m.ID.Key())
 	unsolicited := activeRoutes(p.routes[Client].named[Unsolicited])
 	switch {
 	case ok && request.ignored != nil:
 		request.ignored()
 	case ok && request.response != nil:
-		p.deliverClientResponse(request, m)
+		p.deliverClientResponse(request, m, unreadable)
 	case ok && len(request.handlers) > 0:
 		return r.takeTurn(order{immediate: true, unbounded: true}, msg, func() {
-			reply := &ClientResponse{Message: m, Line: m.Bytes()}
+			reply := &ClientResponse{Message: m, Line: m.Bytes(), Unreadable: unreadable}
 			for _, f := range request.handlers {
 				if f(reply); reply.withheld {
 					return
@@ -137,7 +163,7 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 		})
 	case ok || len(unsolicited) == 0:
 		p.handle(r.ctx, msg, nil)
-	default:
+	case unreadable == nil: // the client has the error of an unreadable one
 		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}
 	return false, false

@@ -14,8 +14,14 @@ type pendingServerRequest struct {
 	withheld bool                    // not sent to the client
 	ignored  func()                  // called with the client's response, which Codex does not get; nil: Codex gets it
 	handlers []func(*ClientResponse) // ServerMessage.OnResponse; not changed after registration
-	response chan<- *rpc.Message     // for Conn.CallClient, which alone gets the response
+	response chan<- clientResponse   // for Conn.CallClient, which alone gets the response
 	timer    *time.Timer             // nil: no timeout
+}
+
+// clientResponse is the response to a request of the bridge.
+type clientResponse struct {
+	*rpc.Message
+	unreadable *rpc.Error // see ClientResponse.Unreadable
 }
 
 // pendingServerRequests are the requests to the client without a response, by rpc.ID.Key,
@@ -71,7 +77,7 @@ func newPendingServerRequests() pendingServerRequests {
 
 // registerOwn registers a request of the bridge and queues it. It returns false if the queue to
 // the client is full, or too many requests have no response.
-func (c *conversation) registerOwn(id rpc.ID, response chan<- *rpc.Message, line []byte) (*outgoingLine, bool) {
+func (c *conversation) registerOwn(id rpc.ID, response chan<- clientResponse, line []byte) (*outgoingLine, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.toClient.isFull(len(line)) || c.serverRequests.isFull() {

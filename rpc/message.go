@@ -64,13 +64,13 @@ type Parser struct {
 func (r *Parser) Message(line []byte, deep bool) (*Message, error) {
 	r.p.reset(line, deep, MaxDepth)
 	if err := r.p.parse(); err != nil {
-		return nil, &MessageError{ID: recoverID(line), Err: Errorf(CodeParse,
+		return nil, &MessageError{ID: recoverID(line), Answers: recoverAnswered(line), Err: Errorf(CodeParse,
 			"the message is not strict JSON: %v; send one UTF-8 JSON object per line, without duplicate keys", err)}
 	}
 	r.p.doc.names = &r.names
 	r.msg = Message{Doc: r.p.doc}
 	if err := r.parseEnvelope(&r.msg); err != nil {
-		return nil, &MessageError{ID: requestID(&r.msg), Err: err}
+		return nil, &MessageError{ID: requestID(&r.msg), Answers: answeredID(r.msg.Root()), Err: err}
 	}
 	return &r.msg, nil
 }
@@ -190,7 +190,8 @@ func (e *Envelope) Clone() *Envelope {
 // ParsePrefix returns the id and method in the first bytes of a line from Codex. Either is
 // empty if the prefix does not contain it. A response has no method.
 func ParsePrefix(line []byte) (ID, string) {
-	root := parseLenient(line).Root()
+	doc, _ := parseLenient(line)
+	root := doc.Root()
 	id, _ := ParseID(root.Get("id"))
 	if _, err := ParseValue(id.Raw()); err != nil {
 		id = ID{} // invalid JSON must not get into a reply
@@ -204,6 +205,9 @@ func ParsePrefix(line []byte) (ID, string) {
 type MessageError struct {
 	ID  ID // of the request; not set if it can't be determined
 	Err *Error
+	// Answers is the id of the other side's request to which the line seems to be the response; not set if the line
+	// is no response, or if its id can't be determined.
+	Answers ID
 }
 
 func (e *MessageError) Error() string { return e.Err.Message }
@@ -225,29 +229,64 @@ func requestID(m *Message) ID {
 
 // recoverID returns the id of a request in a line that does not parse.
 func recoverID(line []byte) ID {
-	id := requestID(&Message{Doc: *parseLenient(line)})
+	doc, _ := parseLenient(line)
+	return validID(requestID(&Message{Doc: *doc}))
+}
+
+// validID returns id, or no id if that is invalid JSON, which must not get into a reply.
+func validID(id ID) ID {
 	if _, err := ParseValue(id.Raw()); err != nil {
-		return ID{} // invalid JSON must not get into a reply
+		return ID{}
 	}
 	return id
 }
 
-// parseLenient parses a line up to its first syntax error.
-func parseLenient(line []byte) *Doc {
+// recoverAnswered returns the id of a response in a line that does not parse. The member result or error must begin
+// before the fault: the method of a request may follow it.
+func recoverAnswered(line []byte) ID {
+	doc, unfinished := parseLenient(line)
+	root := doc.Root()
+	if unfinished != "result" && unfinished != "error" && !root.Get("result").Exists() && !root.Get("error").Exists() {
+		return ID{}
+	}
+	return validID(answeredID(root))
+}
+
+// answeredID returns the id of a message without a method; not set if it has several.
+func answeredID(root Value) (id ID) {
+	for name, v := range root.Members() {
+		switch name {
+		case "method":
+			return ID{}
+		case "id":
+			one, ok := ParseID(v)
+			if !ok || id.IsValid() && one.Key() != id.Key() {
+				return ID{}
+			}
+			id = one.Clone()
+		}
+	}
+	return id
+}
+
+// parseLenient parses a line up to its first syntax error. unfinished is the name of the outermost object's member in
+// whose value that is, if any.
+func parseLenient(line []byte) (doc *Doc, unfinished string) {
 	var p parser
 	p.reset(line, false, 1<<16)
 	p.lenient = true
 	if p.parse() == nil {
-		return &p.doc
+		return &p.doc, ""
 	}
 	if len(p.doc.nodes) == 0 || p.doc.nodes[0].kind != Object {
-		return &Doc{}
+		return &Doc{}, ""
 	}
 	if last := len(p.doc.nodes) - 1; last > 0 && isUnfinished(p.doc.nodes[last], len(line)) {
+		unfinished = p.doc.key(uint32(last))
 		p.doc.nodes = p.doc.nodes[:last]
 	}
 	p.doc.nodes[0].skip = uint32(len(p.doc.nodes))
-	return &p.doc
+	return &p.doc, unfinished
 }
 
 // isUnfinished reports whether a text of that length ends inside n. A number at the

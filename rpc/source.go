@@ -80,7 +80,8 @@ func isHeader(r *bufio.Reader) bool {
 
 // newTooLargeError returns the error for a too long message, of which read is the start.
 func newTooLargeError(read []byte, max int) error {
-	return &MessageError{ID: recoverID(read[:min(len(read), maxSearched)]), Err: Errorf(CodeTooLarge,
+	start := read[:min(len(read), maxSearched)]
+	return &MessageError{ID: recoverID(start), Answers: recoverAnswered(start), Err: Errorf(CodeTooLarge,
 		"the message is longer than %d bytes; send less at once, or raise codex.max_message", max)}
 }
 

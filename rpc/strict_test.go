@@ -412,6 +412,46 @@ func TestErrorCarriesTheID(t *testing.T) {
 	}
 }
 
+// The id of a response that can't be read is known if it is clear.
+func TestUnreadableResponseHasID(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"id":7,"error":null}`:                           "7",
+		`{"error":{"code":1},"result":{},"id":"a\u0062"}`: `"a\u0062"`,
+		`{"id":7}`:                                     "7",
+		`{"id":7,"result":{"a":1,"a":2}}`:              "7",
+		`{"result":{"a":1,"a":2},"id":7}`:              "7",
+		`{"id":7,"id":7,"result":{}}`:                  "7",
+		`{"id":7,"id":8,"result":{}}`:                  "null",
+		`{"id":7,"result":{"a":`:                       "7",
+		`{"id":7,"result":"a`:                          "7",
+		`{"id":7,"result":{"a":"\ud800"}}`:             "7",
+		`{"id":7,"params":{"a":`:                       "null", // the method of a request may follow
+		`{"id":7,"params":{"a":1,"a":2},"method":"m"}`: "null",
+		`{"id":7,"result":{},"method":"m"}`:            "null",
+		`{"id":7.0,"result":{}}`:                       "null",
+		`{"result":{"a":}},"id":7}`:                    "null",
+		`[{"id":7,"result":{}}]`:                       "null",
+		`{"id":"\ud800","result":{}}`:                  "null",
+		`{"id":"\ud800","error":null}`:                 "null",
+		`7`:                                            "null",
+	} {
+		var p rpc.Parser
+		text := []byte(line)
+		_, err := p.Message(text, true)
+		clear(text) // the id must outlive the line
+		var refused *rpc.MessageError
+		if !errors.As(err, &refused) || string(refused.Answers.Raw()) != want {
+			t.Errorf("%s: %+v", line, err)
+		}
+	}
+	long := `{"id":7,"result":"` + strings.Repeat("x", 200) + `"}` + "\n"
+	_, err := rpc.NewLineSource(strings.NewReader(long), 100).Next()
+	var refused *rpc.MessageError
+	if !errors.As(err, &refused) || string(refused.Answers.Raw()) != "7" {
+		t.Errorf("a long line: %+v", err)
+	}
+}
+
 // An error must stay valid when the memory of the line is reused.
 func TestErrorOutlivesItsLine(t *testing.T) {
 	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":5}`} {

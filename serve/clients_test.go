@@ -77,6 +77,49 @@ const waits = `{"method":"warning","params":{"threadId":"<text>","message":"<tex
 
 const question = `{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u"}}`
 
+// An answer that can't be read is a refusal only of the client that gave it: it ends no question that another client
+// may still answer, and none that its client may not answer.
+func TestUnreadableAnswerIsOfOneClient(t *testing.T) {
+	t.Parallel()
+	const unreadable = `editor> {"id":7,"error":null}
+editor< {"error":{"code":-32600,"message":"<text>"},"id":null}
+`
+	const refusal = `codex< {"error":{"code":-32600,"message":"<text>"},"id":7}
+`
+	asked := `
+codex> ` + question + `
+editor< ` + question + `
+`
+	all, _ := newClients(true)
+	a, b := open(t, all), open(t, all)
+	a.Play("asked", asked)
+	b.Play("asked", asked)
+	a.Play("unreadable", unreadable+`editor> {"id":3,"method":"ping","params":{}}
+codex< {"id":3,"method":"ping","params":{}}
+`)
+	b.Play("the last answer", unreadable+refusal)
+
+	all, _ = newClients(false)
+	a, b = open(t, all), open(t, all)
+	a.Play("begins", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex< {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+codex> {"id":2,"result":{"turn":{"id":"u"}}}
+editor< {"id":2,"result":{"turn":{"id":"u"}}}
+`)
+	a.Play("asked", asked)
+	b.Play("may not answer", `
+codex> `+question+`
+editor< `+waits+`
+`+unreadable+`editor> {"id":3,"method":"ping","params":{}}
+codex< {"id":3,"method":"ping","params":{}}
+`)
+	a.Play("answers", `
+editor> {"id":7,"result":{"decision":"accept"}}
+codex< {"id":7,"result":{"decision":"accept"}}
+`)
+}
+
 // A request that begins no turn does not make its client the owner of a turn that begins meanwhile.
 func TestPendingRequestOwnsNoTurn(t *testing.T) {
 	t.Parallel()

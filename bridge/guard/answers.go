@@ -115,6 +115,10 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 	if p.Mode() == config.Off {
 		return
 	}
+	if r.Unreadable != nil {
+		g.refuseUnreadableAnswer(ctx, p.Mode(), request, r.Unreadable)
+		return
+	}
 	state := g.currentState(params)
 	state.Escalation, state.Approved, state.ThreadRevoked = asked.Escalation, asked.Approved, g.isRevoked(params)
 	question := policy.ServerRequest{Method: request.Method, Params: params}
@@ -148,6 +152,20 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		// Codex treats an error as a refusal and stops waiting.
 		r.Line = append(rpc.EncodeError(r.ID, d.Err), '\n')
 	}
+	g.notifyApplied(request.Method, request.ID, params, d)
+}
+
+// refuseUnreadableAnswer logs that a response of the client can't be read, and tells the user. In each mode Codex gets an
+// error, which declines.
+func (g *Guard) refuseUnreadableAnswer(ctx context.Context, mode config.Mode, request *rpc.Envelope, unreadable *rpc.Error) {
+	params := request.Root().Get("params")
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		Method: request.Method, Rule: "protocol", Reason: unreadable.Message, Hint: "answer each request once, with a result or an error",
+	})}
+	g.logDecision(config.Enforce, request.Method, d)
+	about := subjectOf(request.Method, params, request.Root().Raw())
+	about.facts = unknownFacts("", "the client's answer can't be read")
+	_ = g.record(ctx, mode, about, d) // the answer counts as a refusal even if this fails
 	g.notifyApplied(request.Method, request.ID, params, d)
 }
 

@@ -218,7 +218,13 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	return answer.Get("action").Is("accept"), "", nil
 }
 
-func notAskedError(err error) error { return fmt.Errorf("the user was not asked: %w", err) }
+// notAskedError returns the error for a question that has no answer.
+func notAskedError(err error) error {
+	if unreadable := new(bridge.UnreadableError); errors.As(err, &unreadable) {
+		return err
+	}
+	return fmt.Errorf("the user was not asked: %w", err)
+}
 
 // readAnswer returns a client's answer, an object. The names of its members count exactly.
 func readAnswer(result []byte) (rpc.Value, error) {

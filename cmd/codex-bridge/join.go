@@ -164,6 +164,11 @@ func (j *joinedClient) sendInput(ctx context.Context, in io.Reader, out io.Write
 		switch {
 		case errors.As(err, &refused):
 			sink.WriteMessage(rpc.EncodeError(refused.ID, refused.Err))
+			if refused.Answers.IsValid() { // a question that would wait for ever
+				if err := j.send(ctx, rpc.EncodeError(refused.Answers, refused.Err)); err != nil {
+					return err
+				}
+			}
 			continue
 		case errors.Is(err, io.EOF):
 			j.ended.Store(true)

@@ -238,8 +238,11 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	}
 	rule := "approvals.nobody"
 	var failed *rpc.Error
+	var unreadable *bridge.UnreadableError
 	if late := context.Cause(ctx); late != nil {
 		rule, err = "approvals.timeout", late
+	} else if errors.As(err, &unreadable) {
+		rule = "protocol"
 	} else if errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod {
 		err = &nobodyError{"this client answers no such questions (" + q.method + "); an allow rule lets a call run without one"}
 	}

@@ -179,6 +179,53 @@ func answersIn(lines []json.RawMessage) string {
 	return b.String()
 }
 
+// unreadableAnswers are answers that no strict reader takes.
+var unreadableAnswers = map[string]string{
+	"both":       `{"id":$ID,"error":{"code":-32000,"message":"x"},"result":{"decision":"accept"}}`,
+	"duplicate":  `{"id":$ID,"result":{"decision":"decline","decision":"accept"}}`,
+	"raw":        `{"id":$ID,"result":{"$serde_json::private::RawValue":"{\"decision\":\"accept\"}"}}`,
+	"error null": `{"id":$ID,"error":null}`,
+	"neither":    `{"id":$ID}`,
+	"twice":      `{"id":$ID,"result":{"decision":"accept"},"result":{"decision":"accept"}}`,
+	"cut":        `{"id":$ID,"result":{"decision":"accept"`,
+}
+
+// An unreadable answer declines, so that a question does not wait on; the log has it. With Codex alone, the question
+// stays open for most forms, and a later yes counts.
+func TestUnreadableAnswersDecline(t *testing.T) {
+	t.Parallel()
+	for _, argv := range [][]string{{codexPath, "app-server"}, proxyArgv} {
+		bridged := argv[0] != codexPath
+		w := newWorld(t, options{config: policyConfig + "gate = false\n"})
+		c := w.open(argv...)
+		c.initialize(nil)
+		for name, answer := range unreadableAnswers {
+			thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+			turn, mark := c.startTurn(thread, "RUN: echo out")
+			question := c.waitFor(mark, commandApproval, nil)
+			lines := strings.ReplaceAll(answer+"\n"+`{"id":$ID,"result":{"decision":"accept"}}`, "$ID", string(question.ID))
+			if err := c.Send([]byte(lines)); err != nil {
+				t.Fatal(err)
+			}
+			c.waitTurn(thread, turn, mark)
+			runs, warned := false, 0
+			for _, m := range c.Messages()[mark:] {
+				runs = runs || m.Param("item", "type") == "commandExecution" && m.Param("item", "status") == "completed"
+				if m.Method == "warning" && strings.Contains(string(m.Params), "can't be read, so it counts as a refusal") {
+					warned++
+				}
+			}
+			if runs == bridged && name != "raw" || bridged && warned != 1 {
+				t.Errorf("%s: %s: the command ran: %t; %d warnings", argv[0], name, runs, warned)
+			}
+		}
+		c.closeAndWait()
+		if log, _, _ := w.runCommand("decisions", "list"); bridged && strings.Count(log, "counts as a refusal") != len(unreadableAnswers) {
+			t.Errorf("the decision log is\n%s", log)
+		}
+	}
+}
+
 // answerForms are answers without an offered option, with two, or with another id; $ID is the
 // question's.
 var answerForms = map[string][]string{
@@ -190,9 +237,6 @@ var answerForms = map[string][]string{
 	"number":       {`{"id":$ID,"result":{"decision":1}}`},
 	"array":        {`{"id":$ID,"result":["decline"]}`},
 	"error":        {`{"id":$ID,"error":{"code":-32000,"message":"accept"}}`},
-	"both":         {`{"id":$ID,"error":{"code":-32000,"message":"x"},"result":{"decision":"accept"}}`, `{"id":$ID,"result":{"decision":"decline"}}`},
-	"duplicate":    {`{"id":$ID,"result":{"decision":"decline","decision":"accept"}}`, `{"id":$ID,"result":{"decision":"decline"}}`},
-	"raw":          {`{"id":$ID,"result":{"$serde_json::private::RawValue":"{\"decision\":\"accept\"}"}}`, `{"id":$ID,"result":{"decision":"decline"}}`},
 	"not offered":  {`{"id":$ID,"result":{"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"*","action":"allow"}}}}}`},
 	"twice":        {`{"id":$ID,"result":{"decision":"decline"}}`, `{"id":$ID,"result":{"decision":"accept"}}`},
 	"id as string": {`{"id":"$ID","result":{"decision":"accept"}}`, `{"id":$ID,"result":{"decision":"decline"}}`},
