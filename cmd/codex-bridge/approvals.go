@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -206,6 +207,7 @@ type approvalAnswer struct {
 	ID       string                 `json:"id"`
 	Decision approvals.DeskDecision `json:"decision"`
 	Command  string                 `json:"command"`
+	Taken    bool                   `json:"taken"` // the bridge has ended the request with the answer
 }
 
 func (c answerApprovalsCmd) Run(out io.Writer) error {
@@ -238,14 +240,47 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups m
 	if err := s.AddDeskAnswer(ctx, c.ID, answer); err != nil {
 		return err
 	}
-	if c.JSON {
-		return writeJSON(out, approvalAnswer{c.ID, c.decision(), r.Command})
+	effect, final := answerEffect(groups, r, append(answers, answer))
+	taken := false
+	if final {
+		if taken, err = awaitTaken(ctx, s, c.ID); err != nil {
+			return err
+		}
 	}
-	return printLine(out, "%s: %s", answerEffect(groups, r, append(answers, answer)), display.Quote(r.Command))
+	switch {
+	case c.JSON:
+		return writeJSON(out, approvalAnswer{c.ID, c.decision(), r.Command, taken})
+	case final && !taken:
+		effect += fmt.Sprintf(", but the bridge that asked has not taken the answer within %s; if it has ended, nothing runs the command", takenWait)
+	case final && c.Approve:
+		effect += "; the bridge lets the command run"
+	case final:
+		effect += "; the bridge refuses the command"
+	}
+	return printLine(out, "%s: %s", effect, display.Quote(r.Command))
 }
 
-// answerEffect says what the last of the answers does, as far as the groups of the configuration here tell.
-func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []store.DeskAnswer) string {
+// takenWait is how long the bridge that asked has to take an answer. It looks twice a second.
+const takenWait = 5 * time.Second
+
+// awaitTaken waits until the bridge has ended a request, and reports whether it has. A bridge that was killed leaves
+// the request until that expires.
+func awaitTaken(ctx context.Context, s *store.Store, id string) (bool, error) {
+	for end := time.Now().Add(takenWait); ; time.Sleep(100 * time.Millisecond) {
+		list, err := s.DeskRequests(ctx)
+		if err != nil {
+			return false, err
+		}
+		waits := slices.ContainsFunc(list, func(r store.DeskRequest) bool { return r.ID == id })
+		if !waits || !time.Now().Before(end) {
+			return !waits, nil
+		}
+	}
+}
+
+// answerEffect says what the last of the answers does, as far as the groups of the configuration here tell. final
+// reports that it decides.
+func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []store.DeskAnswer) (effect string, final bool) {
 	progress, problem, err := approvals.Progress(groups, r, answers)
 	declined := answers[len(answers)-1].Decision == string(approvals.DeskDecline)
 	if err == nil {
@@ -253,11 +288,11 @@ func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answe
 	}
 	switch {
 	case err != nil && declined:
-		return "signed; the bridge refuses the command if your key is in the group (" + display.Line(err.Error()) + ")"
+		return "signed; the bridge refuses the command if your key is in the group (" + display.Line(err.Error()) + ")", false
 	case err != nil:
-		return "signed; it counts if the bridge has your key in the group (" + display.Line(err.Error()) + ")"
+		return "signed; it counts if the bridge has your key in the group (" + display.Line(err.Error()) + ")", false
 	case len(progress.Declined) > 0:
-		return "signed; the bridge refuses the command, declined by " + display.Line(progress.Declined[0].String())
+		return "signed; declined by " + display.Line(progress.Declined[0].String()), true
 	}
 	var by []string
 	for _, one := range progress.Approved {
@@ -265,9 +300,9 @@ func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answe
 	}
 	done := "signed; approved by " + display.Line(strings.Join(by, ", "))
 	if len(progress.Missing) == 0 {
-		return done + "; the bridge runs the command"
+		return done, true
 	}
-	return done + "; still missing: " + display.Line(config.JoinQuorums(progress.Missing, ", "))
+	return done + "; still missing: " + display.Line(config.JoinQuorums(progress.Missing, ", ")), false
 }
 
 func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {

@@ -201,7 +201,7 @@ func TestSecondPersonApproves(t *testing.T) {
 	if a.checkAbsent("made"); a.questions() != 1 {
 		t.Errorf("%d questions", a.questions())
 	}
-	if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "mkdir made") {
+	if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, `(grace); the bridge lets the command run: "mkdir made"`) {
 		t.Errorf("the approver sees %s", out)
 	}
 	a.waitTurn(thread, turn, mark)
@@ -229,6 +229,21 @@ func TestSecondPersonApproves(t *testing.T) {
 	if len(w.waiting()) > 0 {
 		t.Errorf("left: %v", w.waiting())
 	}
+
+	// After kill -9 of the bridge, the request stays in the list, and nothing runs the command.
+	a = w.newAcceptingEditor(proxyArgv...)
+	a.startTurn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: mkdir orphan")
+	a.waitUntil("a request for a second person", func() bool { return len(a.waiting()) == 1 })
+	if err := a.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Exit(a.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if out := a.answerDesk("--approve", graceKey); !strings.Contains(out, "has not taken the answer") || strings.Contains(out, "lets the command run") {
+		t.Errorf("the approver sees %s", out)
+	}
+	a.checkAbsent("orphan")
 }
 
 // Without an answer in time a command does not run, nor if the client refuses, nor on a thread on which
