@@ -167,6 +167,29 @@ func readFile(name string, trusted bool) (string, error) {
 	return string(b), nil
 }
 
+// OpenRegular opens a regular file for reading. It never waits, as for the writer of a named pipe, even if a command
+// replaces the file meanwhile. An error has the name.
+func OpenRegular(name string) (*os.File, error) {
+	info, err := os.Stat(name) // to open a device can have an effect
+	if err != nil {
+		return nil, err
+	}
+	if err := checkInfo(info, false); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	f, err := openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = checkInfo(info, false)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.Join(err, f.Close())}
+	}
+	return f, nil
+}
+
 // checkInfo returns an error for what readFile must not read.
 func checkInfo(info fs.FileInfo, trusted bool) error {
 	switch {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 )
 
@@ -77,14 +77,7 @@ func CheckEnvFile(world policy.State) (faults []*EnvFileError) {
 
 // readEnvFile reads a regular file of at most maxEnvFile bytes.
 func readEnvFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
+	f, err := config.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"codex-bridge.example/bridge/config"
 )
 
 // Roots implements policy.Repositories. If Codex would find a repository and Roots does not, a
@@ -111,7 +113,7 @@ func readPointer(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil
 	}
-	file, err := os.Open(path)
+	file, err := config.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
@@ -188,7 +189,7 @@ func readTOML(path string, into any) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxRoleSize {
 		return errors.New("it is not a regular file of at most 1 MiB")
 	}
-	f, err := os.Open(path)
+	f, err := config.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,32 @@
 package guard
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
+
+// maxThreadID bounds the id of a thread, in bytes. Codex's have 36.
+const maxThreadID = 128
+
+// CheckThreadID returns an error if a text can't be the id of a thread: it is too long, has blanks or control characters,
+// or is in another spelling than Codex's.
+func CheckThreadID(id string) error {
+	switch own := canonicalUUID(id); {
+	case id == "" || len(id) > maxThreadID:
+		return fmt.Errorf("it has %d bytes; an id has 1 to %d", len(id), maxThreadID)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }):
+		return errors.New("it has blanks or invisible characters")
+	case own != "" && own != id:
+		return errors.New("it has another spelling than in codex; write " + own)
+	}
+	return nil
+}
 
 // checkIDSpelling refuses the id of a thread in another spelling than Codex's; it returns nil for
 // other ids. The bridge stores the state of a thread, and the order of its messages, by the text of

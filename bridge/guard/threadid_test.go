@@ -24,5 +24,13 @@ func TestThreadIDSpelledAsCodexDoes(t *testing.T) {
 		if (err != nil) != refused || err != nil && !strings.Contains(string(err.Data), `"send `) {
 			t.Errorf("%q: %v", id, err)
 		}
+		if refused && CheckThreadID(id) == nil {
+			t.Errorf("%q can be the id of a thread", id)
+		}
+	}
+	for id, ok := range map[string]bool{own: true, "t1": true, "": false, "a b": false, "a\tb": false, "a\u200bb": false, "a\xff": false, strings.Repeat("a", 129): false} {
+		if err := CheckThreadID(id); (err == nil) != ok {
+			t.Errorf("%q: %v", id, err)
+		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/threads"
@@ -120,16 +122,9 @@ func (c importThreadCmd) Run(out io.Writer) error {
 	if err := threads.CheckSessionKey(c.Session); err != nil {
 		return fmt.Errorf("the key %s: %w; give another one with --session", display.Line(c.Session), err)
 	}
-	text, err := os.ReadFile(binding.Path(file))
+	b, dropped, err := readRecord(binding.Path(file), c.Session)
 	if err != nil {
 		return err
-	}
-	b, dropped, err := binding.Read(text, c.Session, time.Now())
-	if err != nil {
-		return fmt.Errorf("%s: %w", binding.Path(file), err)
-	}
-	if !b.Bound() {
-		return fmt.Errorf("%s: it has no thread", binding.Path(file))
 	}
 	for _, d := range dropped {
 		printError("codex-bridge: left out: %s", display.Line(d.String()))
@@ -148,6 +143,38 @@ func (c importThreadCmd) Run(out io.Writer) error {
 		}
 		return err
 	})
+}
+
+// maxRecord bounds the file of a record, in bytes.
+const maxRecord = 1 << 20
+
+// readRecord reads the record of a session with a thread. An error has the path.
+func readRecord(path, session string) (b binding.Binding, dropped []binding.Dropped, err error) {
+	f, err := config.OpenRegular(path)
+	if err != nil {
+		return b, nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
+	if err != nil {
+		return b, nil, err
+	}
+	if len(text) > maxRecord {
+		return b, nil, fmt.Errorf("%s: it has more than %d bytes", path, maxRecord)
+	}
+	b, dropped, err = binding.Read(text, session, time.Now())
+	if err == nil && !b.Bound() {
+		err = errors.New("it has no thread")
+	}
+	if err == nil {
+		if err = guard.CheckThreadID(b.ThreadID); err != nil {
+			err = fmt.Errorf("the threadId %s: %w", display.Quote(b.ThreadID), err)
+		}
+	}
+	if err != nil {
+		return b, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, dropped, nil
 }
 
 type exportThreadCmd struct {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -208,18 +207,15 @@ func readImage(ctx context.Context, v rpc.Value) (Image, error) {
 
 // Open reads the image in a file. If ctx ends before it is decoded, Open returns ctx's cause.
 func Open(ctx context.Context, path string) (Image, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return Image{}, err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe could block forever
-		return Image{}, fmt.Errorf("%s is not a regular file", path)
-	}
-	file, err := os.Open(path)
+	file, err := config.OpenRegular(path)
 	if err != nil {
 		return Image{}, err
 	}
 	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return Image{}, err
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
 		return Image{}, err
