@@ -91,6 +91,35 @@ func (g *Guard) RefuseUnreadable(ctx context.Context, call UnreadableCall) {
 	g.notifyListeners(method, Applied{ThreadID: call.Thread, TurnID: call.Turn, ItemID: call.ID, What: call.Tool}, d)
 }
 
+// DeniedCall logs that a handler has denied a call, or that the bridge has, for want of an answer of a handler or of its own.
+// The call is denied even if this fails.
+func (g *Guard) DeniedCall(ctx context.Context, thread, turn, event, id, reason string) {
+	mode := g.policies(thread)[0].Mode()
+	if mode == config.Off {
+		return
+	}
+	method := "hook/" + event
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: "hooks.handler", Reason: display.Line(clipWhat(reason))})}
+	g.logDecision(config.Enforce, method, d)
+	_ = g.record(ctx, config.Enforce, subject{method: method, thread: thread, turn: turn, facts: unknownFacts(clip(id), "a handler has denied it, or has failed")}, d)
+}
+
+// UnansweredHook logs that the process of a hook has denied a call, since it got no answer of the bridge in time, and tells
+// the user. event is Codex's name of the hook.
+func (g *Guard) UnansweredHook(ctx context.Context, thread, turn, event, why string) {
+	mode := g.policies(thread)[0].Mode()
+	if mode == config.Off {
+		return
+	}
+	method, why := "hook/"+clip(event), display.Line(clipWhat(why))
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: "hooks.on_failure", Reason: why})}
+	g.logDecision(config.Enforce, method, d)
+	about := subject{method: method, thread: thread, turn: turn, facts: unknownFacts("", "the hook got no answer of the bridge")}
+	_ = g.record(ctx, config.Enforce, about, d) // the call is denied even if this fails
+	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn}, d)
+	g.warnThread(thread, "codex-bridge has refused a tool call: "+why)
+}
+
 // FailedHook logs that Codex went on without the answer of a hook of the bridge, for which the turn is
 // interrupted under enforce, and tells the user, both once for each turn. event is Codex's name of the
 // hook, and why what Codex reports.

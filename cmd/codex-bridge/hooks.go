@@ -50,7 +50,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Denied: h.denied, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
 	o.Rules, o.Client = h.unattendedRules, noClient{}
@@ -60,9 +60,9 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
 		Observe: func(inject.State) { w.notify() },
-		Failed:  g.FailedHook,
-		Refuse:  g.RefuseUnhooked,
-		Log:     log,
+		Failed:  g.FailedHook, Unanswered: g.UnansweredHook,
+		Refuse: g.RefuseUnhooked,
+		Log:    log,
 	}
 	if client != nil {
 		options.IsShared = client.IsShared
@@ -89,6 +89,11 @@ var errUnattended = errors.New("the client that began the turn has gone")
 // failed reports a failed handler or client that stopped nothing.
 func (h *hooks) failed(ctx context.Context, call *hook.Call, reason string) {
 	h.guard.FailedHandler(ctx, call.Thread(), call.TurnID, handlers.ClientName(call.Event), reason)
+}
+
+// denied logs the denial of a handler, or of the bridge for want of an answer.
+func (h *hooks) denied(ctx context.Context, call *hook.Call, reason string) {
+	h.guard.DeniedCall(ctx, call.Thread(), call.TurnID, handlers.ClientName(call.Event), call.ToolUseID, reason)
 }
 
 // setConfig applies a changed configuration: to answers at once, to installed hooks when the

@@ -34,7 +34,7 @@ editor< {"id":5,"error":{"code":-32602,"message":"<text>"}}
 editor> {"id":6,"method":"bridge/image/describe","params":{"images":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}
 editor< {"id":6,"error":{"code":-32602,"message":"bridge/image/describe: there are 17 images; the maximum is 16. Send several requests"}}
 editor> {"id":7,"method":"bridge/image/describe","params":{"images":[{"path":"/dev/zero"}]}}
-editor< {"id":7,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: /dev/zero: it is not a regular file"}}
+editor< {"id":7,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: open /dev/zero: it is not a regular file"}}
 editor> {"id":8,"method":"bridge/image/describe","params":{"images":[{"dataBase64":"`+webp+`"}]}}
 editor< {"id":8,"error":{"code":-32011,"message":"<text>"}}
 `)

@@ -133,10 +133,19 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 				return v
 			}
 		case op.Decision == hook.Deny:
-			return s.verdict(op)
+			return c.denied(ctx, call, s, op)
 		}
 	}
 	return last
+}
+
+// denied returns the verdict of a step that denies a call. Options.Denied hears of a handler's; the client and the person
+// know their own.
+func (c *Chain) denied(ctx context.Context, call *hook.Call, s step, op opinion) verdict {
+	if !s.isClient {
+		c.options.Denied(ctx, call, s.place()+" has denied it: "+clip(op.Reason, maxReason))
+	}
+	return s.verdict(op)
 }
 
 // permissionRequest consults all handlers before it allows: after an allow, Codex asks
@@ -152,7 +161,7 @@ func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *ho
 		case !ok && last.Decision == hook.Deny:
 			return last
 		case ok && op.Decision == hook.Deny:
-			return s.verdict(op)
+			return c.denied(ctx, call, s, op)
 		case ok && op.Decision == hook.Allow && last.Decision == "":
 			last = verdict{Answer: hook.Answer{Decision: hook.Allow}}
 		}
@@ -207,6 +216,7 @@ func (c *Chain) enforce(ctx context.Context, call *hook.Call, s step) (op opinio
 	switch {
 	case err != nil:
 		c.log.Error("hook", "event", call.Event, "by", s.name, "error", err)
+		c.options.Denied(ctx, call, s.place()+" failed: "+clip(problem.Text(err), maxReason))
 		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}, true
 	case op.Decision == hook.Deny:
 		return op, s.verdict(op), true
@@ -286,17 +296,14 @@ func (c *Chain) permitsAllow(ctx context.Context, call *hook.Call) (yes bool) {
 }
 
 // failureVerdict returns the verdict after a failed step: a denial, or no opinion if the
-// event does not decide or on_failure is "allow". Options.Failed hears of the latter.
+// event does not decide or on_failure is "allow". Options.Denied or Options.Failed hears of it.
 func (c *Chain) failureVerdict(ctx context.Context, h *config.Hooks, call *hook.Call, s step, err error) verdict {
 	c.log.Warn("hook", "event", call.Event, "by", s.name, "where", s.origin, "error", err)
 	if call.Event.Decides() && h.OnFailure != "allow" {
+		c.options.Denied(ctx, call, s.place()+" failed: "+clip(problem.Text(err), maxReason))
 		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}
 	}
-	where := ""
-	if s.origin != "" {
-		where = " (" + s.origin + ")"
-	}
-	c.options.Failed(ctx, call, fmt.Sprintf("%s%s, which is asked at %s, failed: %s", s.name, where, call.Event, clip(problem.Text(err), maxReason)))
+	c.options.Failed(ctx, call, fmt.Sprintf("%s, which is asked at %s, failed: %s", s.place(), call.Event, clip(problem.Text(err), maxReason)))
 	return verdict{}
 }
 
@@ -306,6 +313,14 @@ type step struct {
 	origin   string // where the handler is configured
 	isClient bool
 	run      func(context.Context, *hook.Call) (opinion, error)
+}
+
+// place returns the name of a step, with the place where it is configured.
+func (s step) place() string {
+	if s.origin == "" {
+		return s.name
+	}
+	return s.name + " (" + s.origin + ")"
 }
 
 // opinion is the result of a step.

@@ -67,8 +67,15 @@ func TestAnswersInOrder(t *testing.T) {
 			for _, how := range tc.handlers {
 				all = append(all, command(tc.event, how...))
 			}
-			c := newChain(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: clientWith(tc.client)})
+			denied := 0
+			c := newChain(handlers.Options{
+				Hooks: hooks(all...), Rules: rules(tc.rule), Client: clientWith(tc.client),
+				Denied: func(context.Context, *hook.Call, string) { denied++ },
+			})
 			got := c.Answer(t.Context(), call(t, tc.event, nil))
+			if ofHandler := got.Reason == "handler" || tc.name == "permission: client revises"; ofHandler != (denied == 1) || denied > 1 {
+				t.Errorf("%d denials were reported", denied)
+			}
 			if tc.want.Reason == "*" && got.Reason != "" {
 				tc.want.Reason = got.Reason
 			}

@@ -121,6 +121,9 @@ func newChain(o handlers.Options) *handlers.Chain {
 	if o.CheckFiles == nil {
 		o.CheckFiles = func(string, string, []string) error { return nil }
 	}
+	if o.Denied == nil {
+		o.Denied = func(context.Context, *hook.Call, string) {}
+	}
 	if o.Dir == nil {
 		o.Dir = func(string) string { return "" }
 	}

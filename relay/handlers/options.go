@@ -40,6 +40,8 @@ type Options struct {
 	// Failed is called with the reason when a handler or the client fails and the call goes on as if it had no
 	// opinion: after the call, at a stop, or with on_failure "allow".
 	Failed func(ctx context.Context, call *hook.Call, reason string)
+	// Denied is called with the reason when a handler denies a call, or a step fails and the call is denied for that.
+	Denied func(ctx context.Context, call *hook.Call, reason string)
 	// Limiter bounds how often the client is asked about permissions.
 	Limiter *approvals.Limiter
 	Log     *slog.Logger

@@ -47,10 +47,24 @@ const defaultReason = "codex-bridge refused this and gave no reason"
 // FailureAnswer returns the answer for a failure: a denial if the event decides, else no
 // opinion.
 func FailureAnswer(e Event, reason string) Answer {
+	return failureAnswer(e, "codex-bridge: "+reason)
+}
+
+// unansweredPrefix begins the reason of a denial by the process of a hook, which got no answer of the bridge.
+const unansweredPrefix = "codex-bridge hook: "
+
+// Unanswered returns why the process of a hook has denied a call without an answer of the bridge, by a text that Codex
+// reports about the run; "" if it has not.
+func Unanswered(text string) string {
+	_, why, _ := strings.Cut(text, unansweredPrefix)
+	return why
+}
+
+func failureAnswer(e Event, reason string) Answer {
 	if !e.Decides() {
 		return Answer{}
 	}
-	return Answer{Decision: Deny, Reason: "codex-bridge: " + reason}
+	return Answer{Decision: Deny, Reason: reason}
 }
 
 // Codex's output format, by event. Codex ignores the whole output if it has an unknown

@@ -70,7 +70,7 @@ func (p *process) fail(err error) int {
 	case p.allow && ok && f.NoBridge:
 		return 0
 	}
-	return p.write(FailureAnswer(p.event, err.Error()).mustEncode(p.event))
+	return p.write(failureAnswer(p.event, unansweredPrefix+err.Error()).mustEncode(p.event))
 }
 
 // write writes the output for Codex and returns the exit status.

@@ -43,6 +43,8 @@ type Options struct {
 	// Failed is called, in a goroutine, after a hook of the bridge has failed in a turn. why is what
 	// Codex reports.
 	Failed func(ctx context.Context, thread, turn, event, why string)
+	// Unanswered is called, in a goroutine, after a hook of the bridge has denied its call, since it got no answer.
+	Unanswered func(ctx context.Context, thread, turn, event, why string)
 	// Refuse logs that a request is refused under enforce, since the thread has no active hooks, and returns
 	// the error.
 	Refuse func(ctx context.Context, call *bridge.ClientMessage, why string) *rpc.Error

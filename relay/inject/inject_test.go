@@ -42,11 +42,12 @@ func TestInjectSessions(t *testing.T) {
 				Command: func(e hook.Event) string { return "relay " + string(e) },
 			}
 			f := inject.New(inject.Options{
-				Plan:   func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
-				Mode:   func() config.Mode { return mode },
-				Failed: func(context.Context, string, string, string, string) {},
-				Refuse: refuse,
-				Log:    slog.New(slog.DiscardHandler),
+				Plan:       func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
+				Mode:       func() config.Mode { return mode },
+				Failed:     func(context.Context, string, string, string, string) {},
+				Unanswered: func(context.Context, string, string, string, string) {},
+				Refuse:     refuse,
+				Log:        slog.New(slog.DiscardHandler),
 			})
 			c := bridgetest.Start(t, f)
 			c.Bind("hash", plan.Trusted()["/<session-flags>/config.toml:pre_tool_use:0:0"])

@@ -15,7 +15,7 @@ import (
 const interruptTimeout = 10 * time.Second
 
 // handleHookCompleted counts runs of the bridge's hooks. If one failed, Codex has run its
-// tool, so the turn is interrupted.
+// tool, so the turn is interrupted. If one has denied its call without an answer of the bridge, that is reported.
 func (f *Feature) handleHookCompleted(ctx context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")
 	run := params.Get("run")
@@ -26,9 +26,22 @@ func (f *Feature) handleHookCompleted(ctx context.Context, msg *bridge.ServerMes
 	f.runsMu.Lock()
 	f.runs.Add(status)
 	f.runsMu.Unlock()
-	if status == "failed" {
+	switch {
+	case status == "failed":
 		f.handleFailedRun(ctx, params)
+	case status == "blocked":
+		if why := hook.Unanswered(reportedBy(run)); why != "" {
+			thread, turn, event := runOf(params)
+			go f.options.Unanswered(ctx, thread, turn, event, why) // this handler must not wait for the log
+		}
 	}
+}
+
+func runOf(params rpc.Value) (thread, turn, event string) {
+	thread, _ = params.Get("threadId").Text()
+	turn, _ = params.Get("turnId").Text()
+	event, _ = params.Get("run").Get("eventName").Text()
+	return thread, turn, event
 }
 
 // runCounts returns how the runs ended so far.
@@ -40,9 +53,7 @@ func (f *Feature) runCounts() hook.RunCounts {
 
 // handleFailedRun interrupts the turn of a failed hook under enforce, and reports the failure.
 func (f *Feature) handleFailedRun(ctx context.Context, params rpc.Value) {
-	thread, _ := params.Get("threadId").Text()
-	turn, _ := params.Get("turnId").Text()
-	event, _ := params.Get("run").Get("eventName").Text()
+	thread, turn, event := runOf(params)
 	why := reportedBy(params.Get("run"))
 	f.options.Log.Error("a hook failed, and codex continued without its answer", "event", event, "thread", thread, "turn", turn, "reason", why)
 	enforced := f.options.Mode() == config.Enforce && turn != ""

@@ -21,12 +21,13 @@ func TestClientsDoNotWaitForEachOther(t *testing.T) {
 		Command: func(e hook.Event) string { return "relay " + string(e) },
 	}
 	options := inject.Options{
-		Plan:     func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
-		Mode:     func() config.Mode { return config.Enforce },
-		IsShared: func(string) bool { return true },
-		Failed:   func(context.Context, string, string, string, string) {},
-		Refuse:   refuse,
-		Log:      slog.New(slog.DiscardHandler),
+		Plan:       func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
+		Mode:       func() config.Mode { return config.Enforce },
+		IsShared:   func(string) bool { return true },
+		Failed:     func(context.Context, string, string, string, string) {},
+		Unanswered: func(context.Context, string, string, string, string) {},
+		Refuse:     refuse,
+		Log:        slog.New(slog.DiscardHandler),
 	}
 	all := inject.New(inject.Options{})
 	a, b := bridgetest.Start(t, all.Join(options)), bridgetest.Start(t, all.Join(options))

@@ -202,6 +202,27 @@ func TestRelayKilled(t *testing.T) {
 	c.closeAndWait()
 }
 
+// The decision log has the denial of a handler, and of one that gives no answer in time.
+func TestDenialOfHandlerIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ handler, timeout, want string }{
+		{`echo '{"decision":"deny","reason":"not today"}'`, "2m", "has denied it: not today"},
+		{"sleep 3600", "100ms", "failed: no answer within its timeout of 100ms"},
+	} {
+		w := newHookWorld(t, func(w *world) string {
+			return "[hooks]\ntimeout = \"2m\"\n" + w.writeHandler("pre_tool_use", test.timeout, test.handler)
+		})
+		c := w.open(proxyArgv...)
+		c.initialize(nil)
+		c.toolOutput(c.thread(writing), "RUN: echo x > undecided")
+		c.checkAbsent("undecided")
+		c.closeAndWait()
+		if log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny"); strings.Count(log, `"hooks.handler"`) != 1 || !strings.Contains(log, test.want) {
+			t.Errorf("%s: the log has\n%s", test.handler, log)
+		}
+	}
+}
+
 // impostor listens instead of the bridge and allows everything.
 func impostor(t *testing.T, socket string, answers bool) {
 	t.Helper()
@@ -328,6 +349,18 @@ func TestImpostorAtRelaySocket(t *testing.T) {
 	}
 	c.toolOutput(thread, "RUN: echo fine > decided")
 	c.checkAbsent("undecided")
+	// The hung bridge, two impostors, a link, and three tokens.
+	const denials = 7
+	warned := 0
+	for _, m := range c.Messages() {
+		if m.Method == "warning" && strings.Contains(m.Param("message"), "codex-bridge has refused a tool call: ") {
+			warned++
+		}
+	}
+	log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny")
+	if strings.Count(log, `"hooks.on_failure"`) != denials || warned != denials || !strings.Contains(log, "gave no answer within 2.5s") {
+		t.Errorf("%d warnings; the log has\n%s", warned, log)
+	}
 	c.checkPresent("decided")
 	c.closeAndWait()
 }
