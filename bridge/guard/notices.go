@@ -18,26 +18,36 @@ import (
 const configWarning = "configWarning"
 
 const (
-	// maxNotices bounds the notices of a conversation, and maxNoticesOnce those of one message.
+	// maxNotices bounds the notices that a set remembers, and maxNoticesOnce those of one message.
 	maxNotices     = 10_000
 	maxNoticesOnce = 8
 )
 
-// noticeSet has the notices that the user has got. Safe for concurrent use.
+// noticeSet has the last notices that the user has got. Safe for concurrent use.
 type noticeSet struct {
-	mu   sync.Mutex
-	sent map[string]bool
+	mu      sync.Mutex
+	sent    map[string]bool
+	inOrder []string // those of sent, in the order of add; a ring once it is full
+	next    int      // the oldest one of the full ring
 }
 
-// add adds a notice and reports whether it is new. A full set takes no more.
+// add adds a notice and reports whether it is new. A full set forgets the oldest: a notice may be repeated then, but
+// none is lost.
 func (s *noticeSet) add(notice string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sent[notice] || len(s.sent) == maxNotices {
+	switch {
+	case s.sent[notice]:
 		return false
-	}
-	if s.sent == nil {
+	case s.sent == nil:
 		s.sent = make(map[string]bool)
+	}
+	if len(s.inOrder) < maxNotices {
+		s.inOrder = append(s.inOrder, notice)
+	} else {
+		delete(s.sent, s.inOrder[s.next])
+		s.inOrder[s.next] = notice
+		s.next = (s.next + 1) % maxNotices
 	}
 	s.sent[notice] = true
 	return true

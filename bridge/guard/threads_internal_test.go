@@ -79,7 +79,7 @@ func TestThreadOpensWhileFoldersChange(t *testing.T) {
 	}
 }
 
-// A notice is new once. A full set takes no other.
+// A notice is new once. A full set forgets the oldest, so no notice is lost.
 func TestNoticeSetIsBounded(t *testing.T) {
 	var set noticeSet
 	for i := range maxNotices {
@@ -87,8 +87,16 @@ func TestNoticeSetIsBounded(t *testing.T) {
 			t.Fatalf("notice %d is not new", i)
 		}
 	}
-	if set.add("0") || set.add("other") || len(set.sent) != maxNotices {
-		t.Errorf("a full set takes more: %d", len(set.sent))
+	for _, one := range []struct {
+		notice string
+		isNew  bool
+	}{{"0", false}, {"other", true}, {"other", false}, {"1", false}, {"0", true}, {"2", false}, {"1", true}} {
+		if set.add(one.notice) != one.isNew {
+			t.Errorf("%s is new: %t", one.notice, !one.isNew)
+		}
+	}
+	if len(set.sent) != maxNotices || len(set.inOrder) != maxNotices {
+		t.Errorf("a full set has %d and %d notices", len(set.sent), len(set.inOrder))
 	}
 }
 
