@@ -48,3 +48,39 @@ func TestEnforceInterruptsTurn(t *testing.T) {
 		})
 	}
 }
+
+// The turns of a shared Codex, too, end when the policy is enforced. A client that looks on sees it.
+func TestEnforceInterruptsTurnOfSharedCodex(t *testing.T) {
+	t.Parallel()
+	enforced := strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"enforce\"", 1)
+	w := newHubWorld(t, strings.Replace(enforced, "enforce", "off", 1))
+	a, b := w.joined(), w.joined()
+	release := make(chan struct{})
+	held := scripted.Reply{scripted.Paused{Until: release}, scripted.Run("touch after")}
+	w.model.Add(scripted.Step{When: "HOLD", Reply: held}, scripted.Step{When: "HOLD", Reply: held})
+	open := map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"}
+	thread, left := a.thread(open), b.thread(open)
+	a.runTurn(thread, "SAY: one") // a thread without a turn can't be resumed
+	b.runTurn(left, "SAY: two")
+	b.must("thread/resume", map[string]any{"threadId": thread})
+	turn, mark := a.startTurn(thread, "HOLD")
+	seen := b.Mark()
+	a.must("thread/resume", map[string]any{"threadId": left})
+	other, began := a.startTurn(left, "HOLD")
+	w.write("config.toml", enforced)
+	if status := a.waitTurn(thread, turn, mark); status != "interrupted" {
+		t.Errorf("the turn is %s", status)
+	}
+	if status := a.waitTurn(left, other, began); status != "interrupted" {
+		t.Errorf("the turn of the other thread is %s", status)
+	}
+	b.waitFor(seen, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "id") == turn && m.Param("turn", "status") == "interrupted" })
+	close(release)
+	if err := a.mustFail("turn/start", input(thread, "RUN: touch after")); err.Code != -32013 {
+		t.Error(err)
+	}
+	a.runTurn(a.thread(map[string]any{"approvalPolicy": "on-request"}), "RUN: echo ran")
+	if !strings.Contains(w.lastToolOutput(), "ran") || w.hasFile("workspace/after") {
+		t.Errorf("after the change: %q", w.lastToolOutput())
+	}
+}
