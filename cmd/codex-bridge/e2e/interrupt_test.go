@@ -74,7 +74,9 @@ func TestEnforceInterruptsTurnOfSharedCodex(t *testing.T) {
 	if status := a.waitTurn(left, other, began); status != "interrupted" {
 		t.Errorf("the turn of the other thread is %s", status)
 	}
-	b.waitFor(seen, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "id") == turn && m.Param("turn", "status") == "interrupted" })
+	b.waitFor(seen, "turn/completed", func(m editor.Message) bool {
+		return m.Param("turn", "id") == turn && m.Param("turn", "status") == "interrupted"
+	})
 	close(release)
 	if err := a.mustFail("turn/start", input(thread, "RUN: touch after")); err.Code != -32013 {
 		t.Error(err)
