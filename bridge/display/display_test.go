@@ -2,8 +2,13 @@ package display_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -74,6 +79,72 @@ func TestExactTextsProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The cases of testdata/display are those of the editors, too.
+func TestTextsOfAllSurfaces(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/display/texts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Text, Exact, Line string
+			Lines             []string
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil || len(file.Cases) == 0 {
+		t.Fatalf("%d cases: %v", len(file.Cases), err)
+	}
+	for _, c := range file.Cases {
+		if got := display.Exact(c.Text); got != c.Exact {
+			t.Errorf("%q is shown as %s, want %s", c.Text, got, c.Exact)
+		}
+		if got := display.Line(c.Text); c.Line != "" && got != c.Line {
+			t.Errorf("%q becomes the line %s, want %s", c.Text, got, c.Line)
+		}
+		want := make([]string, len(c.Lines))
+		for i, line := range c.Lines {
+			want[i] = "  | " + line
+		}
+		if got := display.Block(c.Text); len(c.Lines) > 0 && !slices.Equal(got, want) {
+			t.Errorf("%q is shown as %q, want %q", c.Text, got, want)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of the Neovim plugin")
+
+// The Neovim plugin has no classes of characters: it has a table of those that are escaped.
+func TestTableOfNeovimIsCurrent(t *testing.T) {
+	const at = "../../editors/nvim/lua/codex-bridge/lookalikes.lua"
+	isEscaped := func(r rune) bool {
+		return r != ' ' && (r >= 0xd800 && r < 0xe000 || display.Exact("x"+string(r)+"x") != "x"+string(r)+"x")
+	}
+	var ranges []string
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		first := r
+		for r <= unicode.MaxRune && isEscaped(r) {
+			r++
+		}
+		if r > first {
+			ranges = append(ranges, fmt.Sprintf("%x-%x", first, r-1))
+		}
+	}
+	var b strings.Builder
+	b.WriteString("-- The characters that look like another one or like nothing, as ranges. Written by: go test ./bridge/display -update\nreturn [[\n")
+	for row := range slices.Chunk(ranges, 12) {
+		b.WriteString(strings.Join(row, " ") + "\n")
+	}
+	b.WriteString("]]\n")
+	if *update {
+		if err := os.WriteFile(at, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(at); err != nil || string(have) != b.String() {
+		t.Errorf("%s is not current (%v); run go test ./bridge/display -update", at, err)
+	}
 }
 
 // seen returns what a reader sees of a text: no blanks at the end of a line, and nothing of what can't be seen.

@@ -210,6 +210,9 @@ func describeAsk(a acp.Ask) (lines []string) {
 	if lines = []string{display.Quote(what)}; isKnown && strings.Contains(what, "\n") {
 		lines = append([]string{"a command of several lines"}, display.Block(what)...)
 	}
+	if a.Shell != "" {
+		lines = append(lines, "shell: "+display.Quote(a.Shell))
+	}
 	if len(a.Files) > 0 {
 		files := make([]string, len(a.Files))
 		for i, name := range a.Files {

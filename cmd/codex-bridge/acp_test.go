@@ -15,6 +15,7 @@ func TestDescribeAskProperty(t *testing.T) {
 	for want, a := range map[string]acp.Ask{
 		`"make clean"|folder: "/etc"`: {Command: new("make clean"), Cwd: "/etc"},
 		`a command of several lines|  | echo a # c|  | rm -rf /|folder: not known`: {Command: &two},
+		`"ls"|shell: "/bin/bash -lc"|folder: "/w"`:                                 {Command: new("ls"), Shell: "/bin/bash -lc", Cwd: "/w"},
 		`"title"|folder: "/w"|input: {"cmd":"rm"}`:                                 {Title: "title", Command: new(""), Cwd: "/w", Input: []byte(`{"cmd":"rm"}`)},
 		`"make"|folder: "/w"|input: {"command":"make","env":{"A":"b"}}`:            {Command: new("make"), Cwd: "/w", Unread: []string{"env"}, Input: []byte(`{"command":"make","env":{"A":"b"}}`)},
 		`"edit"|files: "/a, b", a file that it does not name`:                      {Title: "edit", Files: []string{"/a, b", ""}},
@@ -28,7 +29,8 @@ func TestDescribeAskProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) (acp.Ask, string) {
 			command, cwd, files := text.Draw(t, name), text.Draw(t, name), rapid.SliceOfN(text, 0, 2).Draw(t, name)
-			return acp.Ask{Command: &command, Cwd: cwd, Files: files}, strings.Join(append(files, command, cwd), "\x00")
+			shell := rapid.SampledFrom([]string{"", "bash -lc", "sh -c"}).Draw(t, name)
+			return acp.Ask{Command: &command, Shell: shell, Cwd: cwd, Files: files}, strings.Join(append(files, command, shell, cwd), "\x00")
 		}
 		one, key := draw("one")
 		other, otherKey := draw("other")

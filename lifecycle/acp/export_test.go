@@ -14,8 +14,8 @@ func Outbox(deliver func(Update)) (put func(Update) bool, end func()) {
 	return o.put, o.close
 }
 
-// CommandOf returns the command of a call's input.
-func CommandOf(v any) (string, bool) { return readInput(v).command() }
+// CommandOf returns the command of a call's input, and the words of the shell before it.
+func CommandOf(v any) (command, shell string, ok bool) { return readInput(v).command() }
 
 // FolderOf returns the folder of a call with this input, and the members that are not known.
 func FolderOf(t *testing.T, text string) string {

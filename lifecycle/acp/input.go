@@ -52,27 +52,28 @@ func (in input) values(names []string) (all []any) {
 
 // command returns the shell command, which is a string or a list of words. ok reports whether there is one. The
 // command is "" if it is unknown: an input with two commands, or with arguments beside it, does not say what the agent
-// runs.
-func (in input) command() (command string, ok bool) {
+// runs. shell has the words before a script that is the command, such as "bash -lc".
+func (in input) command() (command, shell string, ok bool) {
 	all := in.values(commandNames)
 	if len(all) != 1 || len(in.values(argumentNames)) > 0 {
-		return "", len(all) > 0
+		return "", "", len(all) > 0
 	}
 	switch v := all[0].(type) {
 	case string:
-		return v, true
+		return v, "", true
 	case []any:
 		words := make([]string, 0, len(v))
 		for _, one := range v {
 			word, isString := one.(string)
 			if !isString {
-				return "", true
+				return "", "", true
 			}
 			words = append(words, word)
 		}
-		return script(words), true
+		command, shell = script(words)
+		return command, shell, true
 	}
-	return "", false
+	return "", "", false
 }
 
 // folder returns the folder that the input states, or else the agent's. It is "" if the input does not say which.
@@ -132,11 +133,11 @@ func (in input) unread() (names []string) {
 	return names
 }
 
-// script returns a shell line for a command in words. For a shell with -c that is its script; other
-// programs could do anything with the same arguments, so a shell reads them as these words.
-func script(words []string) string {
+// script returns a shell line for a command in words. For a shell with -c that is its script, and shell has the other words;
+// other programs could do anything with the same arguments, so a shell reads them as these words.
+func script(words []string) (line, shell string) {
 	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") && isShell(words[0]) {
-		return words[2]
+		return words[2], words[0] + " " + words[1]
 	}
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -145,7 +146,7 @@ func script(words []string) string {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
-	return strings.Join(quoted, " ")
+	return strings.Join(quoted, " "), ""
 }
 
 // plainWord matches a word that each shell reads as it is.

@@ -15,6 +15,7 @@ type Ask struct {
 	Kind    string   `json:"kind"` // a tool kind of the protocol: execute, edit, fetch …
 	Title   string   `json:"title,omitempty"`
 	Command *string  `json:"command,omitempty"` // "" means an unknown command
+	Shell   string   `json:"-"`                 // the words before a script that is the command, such as "bash -lc"
 	Files   []string `json:"files,omitempty"`   // "" means an unknown file
 	// Cwd is where the command runs: the folder that the request states, or else the agent's; "" if unknown.
 	Cwd string `json:"cwd"`
@@ -49,7 +50,8 @@ func readToolCall(call announcedCall, folder string) Ask {
 		a.Input, _ = json.Marshal(call.RawInput) // as above
 	}
 	in := readInput(call.RawInput)
-	command, ok := in.command()
+	command, shell, ok := in.command()
+	a.Shell = shell
 	a.Cwd = in.folder(folder)
 	a.Files = filesOf(call.ToolCallUpdate)
 	if changesFiles(call.Kind) {

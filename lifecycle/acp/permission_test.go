@@ -14,8 +14,8 @@ func TestCommandOf(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"command":"git status"}`:                     "git status",
 		`{"cmd":"git status"}`:                         "git status",
-		`{"command":["/bin/bash","-lc","git status"]}`: "git status",
-		`{"command":["sh","-c","git status"]}`:         "git status",
+		`{"command":["/bin/bash","-lc","git status"]}`: "git status in /bin/bash -lc",
+		`{"command":["sh","-c","git status"]}`:         "git status in sh -c",
 		`{"command":["git","it's"]}`:                   `git 'it'\''s'`,
 		`{"command":["make","A=b","-j4","x y","~"]}`:   `make A=b -j4 'x y' '~'`,
 		`{"command":["A=b","time"]}`:                   `'A=b' time`,
@@ -35,7 +35,10 @@ func TestCommandOf(t *testing.T) {
 		if err := json.Unmarshal([]byte(input), &v); err != nil {
 			t.Fatal(err)
 		}
-		got, told := acp.CommandOf(v)
+		got, shell, told := acp.CommandOf(v)
+		if shell != "" {
+			got += " in " + shell
+		}
 		if told && got == "" {
 			got = "?"
 		}

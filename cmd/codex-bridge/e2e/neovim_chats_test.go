@@ -99,11 +99,11 @@ func TestNeovimThreads(t *testing.T) {
 	// Renamed, by the list and by the command.
 	v.lua(`choose, answers = { "apples", "Rename" }, { "Fruit\u{202e}" }`)
 	v.typeKeys(":CodexThreads<CR>")
-	v.waitLua(`noted([[Renamed: Fruit\u{202e}]])`)
+	v.waitLua(`noted([[Renamed: Fruit\u202e]])`)
 	v.typeKeys(":Codex /rename Garden<CR>")
 	v.waitLua("require('codex-bridge.session').current():title() == 'Garden'")
 	all := list(":CodexThreads<CR>")
-	v.checkContains(all, `Fruit\\u{202e}`, "Garden")
+	v.checkContains(all, `Fruit\\u202e`, "Garden")
 	if found := list(":CodexThreads Garden<CR>"); !strings.Contains(found, "Threads with “Garden”") || strings.Contains(found, "Fruit") || !strings.Contains(found, "All threads") {
 		t.Errorf("the search gives %s", found)
 	}
@@ -112,7 +112,7 @@ func TestNeovimThreads(t *testing.T) {
 	v.lua("pickers = {}")
 	v.typeKeys(":Codex /threads<CR>")
 	v.waitLua("#pickers == 3")
-	if found := v.lua("return pickers[3]"); !strings.Contains(found, `Fruit\\u{202e}`) || strings.Contains(found, "Garden") {
+	if found := v.lua("return pickers[3]"); !strings.Contains(found, `Fruit\\u202e`) || strings.Contains(found, "Garden") {
 		t.Errorf("the search gives %s", found)
 	}
 

@@ -138,7 +138,7 @@ vim.fn.search("^## Codex", "bw") vim.fn.search("\\V" .. ..., "")`, text)
 	v.waitLua("noted('There is no file or URL under the cursor.')")
 	press("here", "<CR>") // not confirmed
 	v.waitLua("#pickers == 1")
-	v.checkContains(v.lua("return pickers[1]"), `Open https://example.org/a?b=1\\u{202e}?`, `"kind":"codex-url"`)
+	v.checkContains(v.lua("return pickers[1]"), `Open \"https://example.org/a?b=1\\u202e\"?`, `"kind":"codex-url"`)
 	v.lua(`choose = { "Open the URL" }`)
 	press("here", "gx")
 	v.waitLua("#opened == 1")

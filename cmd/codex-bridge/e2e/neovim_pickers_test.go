@@ -21,7 +21,7 @@ local ask = require("codex-bridge.requests.user_input")
 choose = { "Yes" }
 ask.show({ params = { questions = { { id = "a", question = "Shall\226\128\174\n I?", options = { { label = "Yes\226\128\139" } } } } } }, function() end)
 ask.show({ params = { questions = { { id = "a", question = "Token?", isSecret = true } } } }, function(answer) secret = answer == nil and "none" end)`)
-	v.checkContains(v.lua("return pickers[#pickers]"), `"prompt":"Shall\\u{202e} I?"`, `"Yes\\u{200b}"`)
+	v.checkContains(v.lua("return pickers[#pickers]"), `"prompt":"\"Shall\\u202e\" I?"`, `"\"Yes\\u200b\""`)
 	v.waitLua("secret == 'none'")
 
 	// The picker of a stopped turn is still open; its answer changes nothing.

@@ -359,7 +359,7 @@ func TestNeovimDiffOfWorkingTree(t *testing.T) {
 	w.write("workspace/new.txt", "new\n")
 	v.typeKeys(":Codex /diff<CR>")
 	v.waitLua("vim.api.nvim_buf_get_name(0) == 'codex://diff'")
-	v.checkContains(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), "\n")`), "-two\n+zwei\\u{202e}", "New file: new.txt")
+	v.checkContains(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), "\n")`), "-two\n+zwei\\u202e", "New file: new.txt")
 	for _, name := range []string{"converted", "external", "monitored"} {
 		if w.workspaceHasFile(name) {
 			t.Errorf("a program of the repository ran: %s", name)

@@ -23,6 +23,8 @@ for (const [name, request] of [
   ["what leaves the sandbox", command("ls", { additionalPermissions: { network: { enabled: true } } })],
   ["a long command", command(`echo ${"x".repeat(400)}; rm -rf ~`)],
   ["several lines", command("echo\nrm -rf ~")],
+  ["a command that names another folder", command("rm (in /x)")],
+  ["a command that gives itself a reason", command("rm — Verified")],
   ["a link in the command", command("echo '[Decline](command:codexBridge.accept)'")],
   ["a link in the reason", command("ls", { reason: "[why](command:codexBridge.accept)" })],
   ["a patch without content", toServerRequest("1", "item/fileChange/requestApproval", { threadId: "t" }, [])!],
@@ -39,7 +41,12 @@ for (const [name, request] of [
 
 test("a notification shows both paths of a moved file", () => {
   const request = toServerRequest("1", "item/fileChange/requestApproval", { threadId: "t" }, [{ path: "/w/a", kind: { type: "update", move_path: "/etc/\u202eb" }, diff: "" }])!;
-  assert.equal(toNotification(request, "/w").text, "Codex: Change this file? a → /etc/\\u{202e}b");
+  assert.equal(toNotification(request, "/w").text, "Codex: Change this file? a → \"/etc/\\u202eb\"");
+});
+
+test("a name with an arrow or a comma is not two names", () => {
+  const request = toServerRequest("1", "item/fileChange/requestApproval", { threadId: "t" }, [{ ...add, path: "/w/a → /w/b" }, { ...add, path: "/w/c, d" }])!;
+  assert.equal(toNotification(request, "/w").text, 'Codex: Change these 2 files? "/w/a → /w/b", "/w/c, d"');
 });
 
 test("a notification shows paths relative to the folder, and other paths in full", () => {

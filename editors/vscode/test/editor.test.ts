@@ -238,7 +238,7 @@ test("with several folders, the tools name files in one way", async () => {
 });
 
 test("the name of a thread is shown visibly", () => {
-  assert.equal(threadName({ id: "t", preview: "a\u202eb\nmore", name: null, cwd: "/w", createdAt: 0, updatedAt: 0, turns: [] }), "a\\u{202e}b");
+  assert.equal(threadName({ id: "t", preview: "a\u202eb\nmore", name: null, cwd: "/w", createdAt: 0, updatedAt: 0, turns: [] }), "a\\u202eb");
 });
 
 test("a list of threads that fails shows the reason, not the last list", async () => {

@@ -12,6 +12,12 @@ for (const [command, want] of [
   ["/bin/bash -lc 'a' 'b'", "/bin/bash -lc 'a' 'b'"],
   ['/bin/bash -lc "echo $HOME"', '/bin/bash -lc "echo $HOME"'],
   ["git status", "git status"],
+  ["/tmp/evil/bash -lc 'rm x'", "/tmp/evil/bash -lc 'rm x'"],
+  ["./bash -lc ls", "./bash -lc ls"],
+  ["/bin/../tmp/sh -c ls", "/bin/../tmp/sh -c ls"],
+  ["ssh -c ls", "ssh -c ls"],
+  ["bash -ic ls", "bash -ic ls"],
+  ["bash -c ''", "bash -c ''"],
 ] as const) {
   test(`stripShell: ${command}`, () => assert.equal(stripShell(command), want));
 }

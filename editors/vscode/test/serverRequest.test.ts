@@ -22,7 +22,19 @@ const form = {
 
 test("a request has the command, its folder and the stated reason", () => {
   const one = request("item/commandExecution/requestApproval", { ...command, availableDecisions: ["accept", "cancel"] });
-  assert.deepEqual([one.command, one.cwd, one.reason, one.said, one.choices], ["rm x", "/w", "", "tidy up", ["accept", "decline"]]);
+  assert.deepEqual([one.command, one.cwd, one.reason, one.said, one.choices], ["/bin/bash -lc 'rm x'", "/w", "", "tidy up", ["accept", "decline"]]);
+});
+
+test("two commands never look the same in a question", () => {
+  const texts = ["rm x", "/bin/bash -lc 'rm x'", "/tmp/evil/bash -lc 'rm x'", "bash -c 'rm x'", "rm\u00a0x", "rm\\u{a0}x", '"rm\\u00a0x"', "rm x ", " rm x", "rm\nx", "rm\tx"];
+  const seen = texts.map((text) => request("item/commandExecution/requestApproval", { ...command, command: text }).command);
+  assert.equal(new Set(seen.map((text) => text.trimEnd())).size, texts.length, seen.join("\n"));
+  assert.equal(seen[2], texts[2]);
+});
+
+test("the words of a rule for commands stay apart", () => {
+  const details = (words: unknown[]): string => request("item/commandExecution/requestApproval", { ...command, proposedExecpolicyAmendment: words }).details;
+  assert.notEqual(details(["rm", "-rf /"]), details(["rm", "-rf", "/"]));
 });
 
 const permissions = "item/permissions/requestApproval", run = "item/commandExecution/requestApproval";
@@ -36,22 +48,22 @@ for (const [name, method, params, want] of [
   ["unknown fields as JSON", permissions, { permissions: { fileSystem: { globScanMaxDepth: 9, entries: [{ ...glob, extra: 1 }, "x"] }, network: { enabled: true, hosts: ["h"] }, other: { y: 1 } } },
     'write all files that match /etc/* {"extra":1}\n"x"\n{"fileSystem":{"globScanMaxDepth":9}}\nuse the network\n{"network":{"hosts":["h"]}}\n{"other":{"y":1}}'],
   ["no permissions", permissions, { permissions: { network: { enabled: false } } }, "nothing"],
-  ["a path with a line break on one line", permissions, { permissions: { fileSystem: { write: ["/a\nread /b\u202e"] } } }, "write /a\\u{a}read /b\\u{202e}"],
-  ["the host of a network request", run, { networkApprovalContext: { host: "good.example\u200b.evil.com", protocol: "https", port: 1 } }, 'Network: good.example\\u{200b}.evil.com by https {"port":1}'],
+  ["a path with a line break on one line", permissions, { permissions: { fileSystem: { write: ["/a\nread /b\u202e"] } } }, 'write "/a\\nread /b\\u202e"'],
+  ["the host of a network request", run, { networkApprovalContext: { host: "good.example\u200b.evil.com", protocol: "https", port: 1 } }, 'Network: "good.example\\u200b.evil.com" by https {"port":1}'],
   ["all fields of a command", run, {
     ...command, environmentId: "local", additionalPermissions: { fileSystem: { entries: [glob] }, network: { enabled: true } }, proposedExecpolicyAmendment: ["rm", "x"],
     proposedNetworkPolicyAmendments: [{ host: "h", action: "allow" }, { host: "i" }], later: { z: "\u200b" },
   }, "Beyond the sandbox: write all files that match /etc/*\nBeyond the sandbox: use the network\nProposed rule (Accept does not add it): always allow commands that start with rm x\n" +
-    'Proposed rule (Accept does not add it): always allow the host h\nProposed rule (Accept does not add it): {"host":"i"}\nOther fields: {"later":{"z":"\\u{200b}"}}'],
+    'Proposed rule (Accept does not add it): always allow the host h\nProposed rule (Accept does not add it): {"host":"i"}\nOther fields: {"later":{"z":"\\u200b"}}'],
   ["an environment that is not local", run, { ...command, environmentId: "elsewhere" }, 'Other fields: {"environmentId":"elsewhere"}'],
-  ["the grantRoot of a patch", "item/fileChange/requestApproval", { grantRoot: "/a\u202e" }, "This lets Codex write below /a\\u{202e} for the session."],
+  ["the grantRoot of a patch", "item/fileChange/requestApproval", { grantRoot: "/a\u202e" }, 'This lets Codex write below "/a\\u202e" for the session.'],
 ] as const) {
   test(`the card shows ${name}`, () => assert.equal(request(method, params).details, want));
 }
 
 test("a request shows a tool with its parameters or display parameters", () => {
   const shown = (more: object): string => request("mcpServer/elicitation/request", { ...form, _meta: { codex_approval_kind: "mcp_tool_call", tool_name: "post", ...more } }).command;
-  assert.equal(shown({ tool_params: { to: "a\u200b" }, tool_params_display: [] }), 'post {"to":"a\\u{200b}"}');
+  assert.equal(shown({ tool_params: { to: "a\u200b" }, tool_params_display: [] }), 'post {"to":"a\\u200b"}');
   assert.equal(shown({ tool_params_display: [{ name: "to", value: "a" }] }), 'post [{"name":"to","value":"a"}]');
 });
 
@@ -147,7 +159,7 @@ for (const [name, asker, reason, want] of [
   ["a question of Codex about what leaves", "codexUnderPolicy", `${mark}the model requests it. Stated reason (not checked): "Verified by policy."`, ["the model requests it", "", "Verified by policy."]],
   ["a file whose name looks like the words of the model", "codexUnderPolicy", `${mark}/x. Stated reason (not checked): "a" is outside. Stated reason (not checked): "b"`, ['/x. Stated reason (not checked): "a" is outside', "", "b"]],
   ["a question of Codex without stated words", "codexUnderPolicy", `${mark}/etc/x is outside`, ["/etc/x is outside", "", ""]],
-  ["a question of Codex without a policy", "codex", `${mark}fine. \u202e`, ["", "", `${mark}fine. \\u{202e}`]],
+  ["a question of Codex without a policy", "codex", `${mark}fine. \u202e`, ["", "", `"${mark}fine. \\u202e"`]],
 ] as const) {
   test(`the words of the model are apart: ${name}`, () => {
     const one = toServerRequest("1", run, { ...command, reason }, [], asker)!;

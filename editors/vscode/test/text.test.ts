@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { codeBlock, relativePath, relativeTime, visible } from "../src/core/text";
+import { codeBlock, relativePath, relativeTime, visible, visibleJson, visibleLine, visibleValue } from "../src/core/text";
 
 test("relativeTime uses the largest unit", () => {
   const minute = 60_000;
@@ -25,13 +27,21 @@ for (const [folder, path, want] of [
   test(`relativePath: ${path} in ${folder}`, () => assert.equal(relativePath(folder, path), want));
 }
 
-for (const [text, want] of [
-  ["ls -l\n\tx", "ls -l\n\tx"],
-  ["ä € 😀 日本", "ä € 😀 日本"],
-  ["a\u202eb", "a\\u{202e}b"],
-  ["a\u200bb\u0000", "a\\u{200b}b\\u{0}"],
-  ["a\u3164b\u034f", "a\\u{3164}b\\u{34f}"],
-  ["\u001b[2K\rls", "\\u{1b}[2K\\u{d}ls"],
-] as const) {
-  test(`visible escapes invisible characters: ${JSON.stringify(text)}`, () => assert.equal(visible(text), want));
+interface Shown {
+  text: string;
+  exact: string;
+  lines?: string[];
+  line?: string;
+}
+
+const { cases } = JSON.parse(readFileSync(join(process.cwd(), "../../testdata/display/texts.json"), "utf8")) as { cases: Shown[] };
+for (const { text, exact, lines, line } of cases) {
+  test(`a text of others is shown as on the other surfaces: ${JSON.stringify(text)}`, () => {
+    assert.equal(visibleValue(text), exact);
+    assert.equal(visible(text), lines?.join("\n") ?? exact);
+    if (line !== undefined) assert.equal(visibleLine(text), line);
+    const json = visibleJson({ text }, 2);
+    assert.deepEqual(JSON.parse(json), { text });
+    assert.doesNotMatch(json, /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[^\P{White_Space} \n]/u);
+  });
 }

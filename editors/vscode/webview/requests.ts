@@ -51,7 +51,7 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
   }
   if (request.reason) node.append(el("p", { class: "reason" }, request.reason));
   if (request.command) {
-    const pre = el("pre", { class: "command", label: strings.request.theCommand }, el("code", {}, request.command));
+    const pre = el("pre", { class: "command", label: strings.request.theCommand }, el("code", {}, ...commandLines(request.command)));
     pre.tabIndex = 0;
     node.append(pre);
   }
@@ -104,6 +104,12 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
     answer(request.choices[0] ?? "decline");
   });
   return node;
+}
+
+/** Returns the lines of a command. The style numbers several of them: a long line that is wrapped must not look like two. */
+function commandLines(command: string): (Node | string)[] {
+  const lines = command.split("\n");
+  return lines.length === 1 ? lines : lines.map((line) => el("span", { class: "line" }, `${line}\n`));
 }
 
 /** Shows words of the model as what they are: a quotation, which is not checked. */

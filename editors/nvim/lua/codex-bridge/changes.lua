@@ -86,7 +86,7 @@ end
 -- not.
 local function notice_interrupted(paths)
   local function names(list)
-    local shown = vim.tbl_map(require("codex-bridge.requests.describe").value, vim.list_slice(list, 1, MAX_NAMES))
+    local shown = vim.tbl_map(require("codex-bridge.display").value, vim.list_slice(list, 1, MAX_NAMES))
     if #list > MAX_NAMES then
       shown[#shown + 1] = S.more_names:format(#list - MAX_NAMES)
     end

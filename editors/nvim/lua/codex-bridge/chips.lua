@@ -10,7 +10,7 @@ local by_line = {}
 
 -- Returns the line for an attachment: { name, text } or { name, image }.
 function M.line(chip)
-  local name = require("codex-bridge.requests.describe").value(chip.name)
+  local name = require("codex-bridge.display").line(chip.name)
   local line, number = MARK .. name, 1
   while by_line[line] and not vim.deep_equal(by_line[line], chip) do
     number = number + 1

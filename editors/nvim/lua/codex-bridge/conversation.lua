@@ -53,7 +53,7 @@ end
 function Conversation:title()
   local thread = self.thread or {}
   local text = thread.name or thread.preview or ""
-  local line = require("codex-bridge.requests.describe").value((text:gsub("%s+", " ")))
+  local line = require("codex-bridge.display").line((text:gsub("%s+", " ")))
   return line == "" and S.untitled or require("codex-bridge.ui").truncate(line, 40)
 end
 

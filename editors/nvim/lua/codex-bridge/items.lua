@@ -1,4 +1,5 @@
 -- Shows Codex's items in the chat.
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
 
@@ -14,17 +15,25 @@ end
 
 local function file_names(changes)
   return table.concat(vim.tbl_map(function(change)
-    return ui.short_path(change.path)
+    return display.path(ui.short_path(change.path))
   end, changes), ", ")
 end
 
--- Removes the shell that Codex runs a command in.
+local shells = { bash = true, dash = true, ksh = true, sh = true, zsh = true }
+local folders = { [""] = true, ["/bin/"] = true, ["/usr/bin/"] = true, ["/usr/local/bin/"] = true }
+
+-- Returns a command in a line, without the shell of the system that Codex runs it in. Another program keeps its name, also
+-- one that is called like a shell. Not for questions, which show the whole command.
 local function command_line(command)
-  return command:match("^%S*sh %-l?c '([^']*)'$") or command:match('^%S*sh %-l?c "([^"\\$`]*)"$') or command
+  local folder, program, script = command:match("^(%S-)([^/%s]+) %-l?c (.+)$")
+  if shells[program] and folders[folder] then
+    command = script:match("^'([^']+)'$") or script:match('^"([^"\\$`!]+)"$') or script:match("^[%w_./:=@%%+-]+$") or command
+  end
+  return display.value(command)
 end
 
 local function json(value)
-  return value == nil and "" or vim.json.encode(value)
+  return value == nil and "" or display.json(value)
 end
 
 local function contents(list)
@@ -58,18 +67,18 @@ local renderers = {
   },
   mcpToolCall = {
     output = true,
-    head = function(item) return ("### %s.%s %s"):format(item.server, item.tool, json(item.arguments)) end,
+    head = function(item) return ("### %s.%s %s"):format(display.value(item.server), display.value(item.tool), json(item.arguments)) end,
     body = function(item)
       return item.error and item.error.message or contents(item.result and item.result.content)
     end,
   },
   dynamicToolCall = {
     output = true,
-    head = function(item) return ("### %s %s"):format(item.tool, json(item.arguments)) end,
+    head = function(item) return ("### %s %s"):format(display.value(item.tool), json(item.arguments)) end,
     body = function(item) return contents(item.contentItems) end,
   },
-  webSearch = { head = function(item) return S.search:format(item.query or "") end, body = function() return "" end },
-  imageView = { head = function(item) return S.view_image:format(ui.short_path(item.path)) end, body = function() return "" end },
+  webSearch = { head = function(item) return S.search:format(display.value(item.query or "")) end, body = function() return "" end },
+  imageView = { head = function(item) return S.view_image:format(display.value(ui.short_path(item.path))) end, body = function() return "" end },
   enteredReviewMode = { prose = true, head = function() return S.review_begins end, body = function(item) return item.review end },
   exitedReviewMode = { prose = true, head = function() return S.review end, body = function(item) return item.review end },
   contextCompaction = { head = function() return S.compacted end, body = function() return "" end },

@@ -76,7 +76,7 @@ function M.at(line, column)
 end
 
 local function open_url(url)
-  local shown = require("codex-bridge.requests.describe").value(url)
+  local shown = require("codex-bridge.display").value(url)
   vim.ui.select({ S.open_url, S.cancel_open }, { prompt = S.ask_open:format(shown), kind = "codex-url" }, function(choice)
     if choice == S.open_url then
       vim.ui.open(url)

@@ -18,8 +18,8 @@ local function state_of(of)
   return states[of]
 end
 
-local visible = function(text)
-  return require("codex-bridge.requests.describe").visible(tostring(text))
+local function shown(text)
+  return require("codex-bridge.display").line(tostring(text))
 end
 
 -- Splits an origin into the file and the line; nil without a file. An origin is "LAYER FILE:LINE", for a default
@@ -36,7 +36,7 @@ end
 -- Returns an origin for people: "~/config.toml:8".
 function M.place_text(origin)
   local file, line = M.place(origin)
-  local text = file and visible(("%s:%d"):format(ui.short_path(file), line)) or origin and visible(origin) or S.default_place
+  local text = file and shown(("%s:%d"):format(ui.short_path(file), line)) or origin and shown(origin) or S.default_place
   return file and vim.startswith(origin, "default;") and S.default_enabled:format(text) or text
 end
 
@@ -63,9 +63,9 @@ end
 
 -- Returns the rows of a decision: Why, Rule and Where.
 local function why_rows(decision)
-  local rows = { { S.why, visible(decision.reason or "") } }
+  local rows = { { S.why, shown(decision.reason or "") } }
   if decision.rule then
-    rows[2] = { S.rule, visible(decision.rule) }
+    rows[2] = { S.rule, shown(decision.rule) }
     rows[3] = { S.where, M.place_text(decision.origin) }
   end
   return rows
@@ -80,11 +80,12 @@ local function show(card, to)
 end
 
 local function value(json)
-  return type(json) == "string" and visible(json) or require("codex-bridge.requests.describe").json(json)
+  local display = require("codex-bridge.display")
+  return type(json) == "string" and display.value(json) or display.json(json)
 end
 
 local function change_text(change)
-  local field = visible(change.field:gsub("^params%.", ""))
+  local field = shown(change.field:gsub("^params%.", ""))
   if change.to == nil then
     return S.removed:format(field, value(change.from))
   end
@@ -129,14 +130,14 @@ local function refused_card(p)
   local what = p.what or refusal.field and ("%s: %s"):format(p.method, refusal.field) or p.method
   local card = {
     title = S.refused, highlight = "DiagnosticError", method = p.method, origin = refusal.origin,
-    rows = vim.list_extend({ { S.what, visible(what) } }, why_rows(refusal)),
+    rows = vim.list_extend({ { S.what, require("codex-bridge.display").visible(what) } }, why_rows(refusal)),
   }
   if refusal.rule == "approvals.timeout" then
     card.title, card.highlight = S.expired, "DiagnosticWarn"
   end
   if refusal.hint then
     card.limit = #card.rows
-    card.rows[#card.rows + 1] = { S.hint, visible(refusal.hint) }
+    card.rows[#card.rows + 1] = { S.hint, shown(refusal.hint) }
   end
   return card
 end
@@ -214,7 +215,7 @@ local function show_try(command)
     chat.follow()
     show({
       title = S.would[result.decision], highlight = would[result.decision], origin = result.origin, method = S.try,
-      rows = vim.list_extend({ { S.what, visible(command) } }, why_rows(result)),
+      rows = vim.list_extend({ { S.what, require("codex-bridge.display").visible(command) } }, why_rows(result)),
     }, chat.current())
   end)
 end

@@ -7,7 +7,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace("codex-bridge.report")
 
 local function visible(text)
-  return require("codex-bridge.requests.describe").value(tostring(text))
+  return require("codex-bridge.display").line(tostring(text))
 end
 
 -- Shows lines in a split. places: origins by line; on_enter(line): the action of <CR>.
@@ -79,7 +79,7 @@ function M.failure(command, out)
 end
 
 local function grant_line(grant)
-  return S.grant_line:format(grant.remember, visible(grant.tool), visible(grant.what), visible(grant.expires), visible(grant.client))
+  return S.grant_line:format(grant.remember, visible(grant.tool), require("codex-bridge.display").value(grant.what), visible(grant.expires), visible(grant.client))
 end
 
 local function rule_line(rule)
@@ -179,7 +179,7 @@ local function revoke(grants)
       return vim.notify(S.revoked_none, vim.log.levels.WARN)
     end
     local names = vim.tbl_map(function(grant)
-      return visible(grant.what)
+      return require("codex-bridge.display").value(grant.what)
     end, grants)
     vim.notify(S.revoked:format(table.concat(names, ", ")), vim.log.levels.INFO)
   end)

@@ -4,7 +4,7 @@ local S = require("codex-bridge.strings")
 
 local M = {}
 
-local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local granular = require("codex-bridge.granular")
 
 local function fail(text)
@@ -52,11 +52,11 @@ local function judge(field, choices, done)
 end
 
 local function label(choice, current)
-  local text = choice.label .. (choice.about and choice.about ~= "" and ": " .. describe.value(choice.about) or "")
+  local text = choice.label .. (choice.about and choice.about ~= "" and ": " .. display.line(choice.about) or "")
   local refused = choice.refusal
   if refused then
     local place = refused.rule and S.rule_place:format(refused.rule, require("codex-bridge.policy").place_text(refused.origin)) or ""
-    return S.refused_choice:format(choice.label, describe.value(refused.reason or ""), place)
+    return S.refused_choice:format(choice.label, display.line(refused.reason or ""), place)
   end
   return choice.label == current and S.current_choice:format(text) or text
 end
@@ -88,7 +88,7 @@ local function choose(field, title, choices, current, wanted, chosen)
         return pick(choice)
       end
     end
-    return fail(S.no_such_value:format(title, describe.value(wanted)))
+    return fail(S.no_such_value:format(title, display.line(wanted)))
   end
   vim.ui.select(choices, {
     prompt = title,
@@ -143,11 +143,11 @@ function M.model(wanted)
       local current = next_value("model")
       local choices, is_listed = {}, false
       for _, model in ipairs(list) do
-        choices[#choices + 1] = { label = describe.value(model.model), value = model.model, about = model.description }
+        choices[#choices + 1] = { label = display.line(model.model), value = model.model, about = model.description }
         is_listed = is_listed or model.model == current
       end
       if current and not is_listed then
-        table.insert(choices, 1, { label = describe.value(current), value = current })
+        table.insert(choices, 1, { label = display.line(current), value = current })
       end
       callback(choices, current)
     end)
@@ -170,7 +170,7 @@ function M.effort(wanted)
         end, { "low", "medium", "high" })
       end
       callback(vim.tbl_map(function(effort)
-        return { label = describe.value(effort.reasoningEffort), value = effort.reasoningEffort, about = effort.description }
+        return { label = display.line(effort.reasoningEffort), value = effort.reasoningEffort, about = effort.description }
       end, efforts), next_value("effort"))
     end)
   end, wanted)

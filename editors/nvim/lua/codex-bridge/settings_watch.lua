@@ -12,7 +12,7 @@ local names = { "model", "effort", "approvalPolicy", "sandboxPolicy" }
 local labels = { model = S.model, effort = S.effort, approvalPolicy = S.approval, sandboxPolicy = S.sandbox }
 
 local function value(text)
-  return require("codex-bridge.requests.describe").value(text)
+  return require("codex-bridge.display").line(text)
 end
 
 -- Returns a sandbox with what it allows beyond its type.

@@ -12,7 +12,7 @@ local function fail(err)
 end
 
 local function title(thread)
-  local text = require("codex-bridge.requests.describe").value(((thread.name or thread.preview):gsub("%s+", " ")))
+  local text = require("codex-bridge.display").line(((thread.name or thread.preview):gsub("%s+", " ")))
   return vim.fn.strcharpart(text, 0, 80)
 end
 
@@ -163,7 +163,7 @@ function M.browse(options)
     add(options.archived and S.active_threads or S.archived_threads, function() M.browse({ archived = not options.archived or nil }) end)
     local text = options.archived and S.archived_threads or S.threads
     vim.ui.select(entries, {
-      prompt = options.search and S.threads_with:format(text, require("codex-bridge.requests.describe").value(options.search)) or text,
+      prompt = options.search and S.threads_with:format(text, require("codex-bridge.display").line(options.search)) or text,
       kind = "codex-thread",
       format_item = function(entry)
         return entry.label

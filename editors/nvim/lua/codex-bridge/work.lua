@@ -98,8 +98,7 @@ function M.diff()
       if #lines == 0 then
         return vim.notify(S.no_changes, vim.log.levels.INFO)
       end
-      local visible = require("codex-bridge.requests.describe").visible
-      ui.show_text("codex://diff", vim.tbl_map(visible, lines), "diff")
+      ui.show_text("codex://diff", vim.tbl_map(require("codex-bridge.display").document, lines), "diff")
     end)
   end)
 end

@@ -19,8 +19,9 @@ export function toNotification(request: ServerRequest, folder: string): Approval
   const said = request.said ? ` — ${strings.request.said}: “${request.said.replace(/[“”"]/g, "'")}”` : "";
   const details = request.kind === "command" && request.details !== "" ? ` — ${request.details.replaceAll("\n", "; ")}` : "";
   const text = strings.notification.approval(request.title, `${what}${where}${why}${details}${said}`);
+  // A command with the words between its parts could look like another one with another folder.
   // VS Code renders [text](address) in a notification as a link, even one that runs a command.
-  const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](");
+  const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](") && !/ \(in | — /.test(what + request.cwd);
   // Only the card shows why a request leaves the sandbox.
   const answerable = request.fields.length === 0 && request.url === "" && request.kind !== "permissions" && request.leaves === "";
   if (whole && answerable) return { text, choices: request.choices };

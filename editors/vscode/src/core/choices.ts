@@ -2,7 +2,7 @@
 import { approvalValue, asked, asksAll, isGranular, kinds, toggle } from "./granular";
 import { isCut } from "./policy";
 import * as strings from "./strings";
-import { visibleValue } from "./text";
+import { visibleLine } from "./text";
 import type { ThreadInfo } from "./threadInfo";
 
 /** granular: the kinds of questions of a granular approval policy, each of which is chosen or not. */
@@ -63,8 +63,8 @@ export function whyNot(judgement: Judgement, setting: Setting): string {
     ? (judgement.error?.data ?? {})
     : (judgement.changes ?? []).find((change) => (change.field === field || change.field?.startsWith(`${field}.`)) && isCut(change));
   if (!cut) return "";
-  const reason = visibleValue(cut.reason ?? "") || strings.policy.noReason;
-  return strings.picker.why(reason, visibleValue(cut.rule ?? ""), visibleValue(cut.origin ?? "") || strings.policy.noPlace);
+  const reason = visibleLine(cut.reason ?? "") || strings.policy.noReason;
+  return strings.picker.why(reason, visibleLine(cut.rule ?? ""), visibleLine(cut.origin ?? "") || strings.policy.noPlace);
 }
 
 /** Returns the choice that an option of a picker stands for: that of a kind of questions changes the approval policy. */
@@ -75,7 +75,7 @@ export function choiceOf(setting: Setting, value: string, info: ThreadInfo, chos
 
 /** Returns the options of a setting, without the judgement of the policy. */
 export function optionsOf(setting: Setting, models: Model[], info: ThreadInfo, chosen: Chosen): Option[] {
-  const option = (value: string, label: string, description: string, selected = value === current): Option => ({ value, label: visibleValue(label), description: visibleValue(description), why: "", selected });
+  const option = (value: string, label: string, description: string, selected = value === current): Option => ({ value, label: visibleLine(label), description: visibleLine(description), why: "", selected });
   const model = currentModel(models, info, chosen);
   const approval = chosen.approvalPolicy ?? info.approvalPolicy;
   if (setting === "granular") {

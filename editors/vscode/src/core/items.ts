@@ -2,7 +2,7 @@
 import type { Entry, FileChange, SentAttachment, State } from "./entry";
 import * as strings from "./strings";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
-import { visible } from "./text";
+import { visible, visibleJson } from "./text";
 
 /** Returns the entry of an item, or undefined for an item that the chat does not show. */
 export function toEntry(item: Item): Entry | undefined {
@@ -45,14 +45,17 @@ export function toEntry(item: Item): Entry | undefined {
   }
 }
 
-/** Removes the shell that Codex runs a command in. */
+/**
+ * Removes the shell of the system that Codex runs a command in. Another program keeps its name, also one that is called like
+ * a shell. Not for questions, which show the whole command.
+ */
 export function stripShell(command: string): string {
-  const match = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c (.*)$/s.exec(command);
+  const match = /^(?:(?:\/usr(?:\/local)?)?\/bin\/)?(?:ba|z|da|k)?sh -l?c (.+)$/s.exec(command);
   const inner = match?.[1];
   if (inner === undefined) return command;
-  if (/^(?:'[^']*'|\\')+$/.test(inner)) return inner.replace(/'([^']*)'|\\'/g, (piece, text: string | undefined) => text ?? piece.slice(1));
-  const double = /^"([^"\\$`!]*)"$/s.exec(inner);
-  if (double) return double[1] ?? "";
+  if (inner !== "''" && /^(?:'[^']*'|\\')+$/.test(inner)) return inner.replace(/'([^']*)'|\\'/g, (piece, text: string | undefined) => text ?? piece.slice(1));
+  const double = /^"([^"\\$`!]+)"$/s.exec(inner);
+  if (double?.[1]) return double[1];
   return /^[\w./:=@%+-]+$/.test(inner) ? inner : command; // unknown quoting: keep the shell
 }
 
@@ -111,6 +114,6 @@ function contentText(content: ContentItem[] | null | undefined): string {
 }
 
 function json(value: unknown): string {
-  const text = visible(JSON.stringify(value, null, 2) ?? "");
+  const text = visibleJson(value, 2);
   return text === "{}" || text === "null" ? "" : text;
 }

@@ -1,6 +1,6 @@
 // Converts bridge/policy/applied, and errors with the data of a refusal, to cards of the chat.
 import * as strings from "./strings";
-import { visible, visibleValue } from "./text";
+import { visible, visibleJson, visibleLine, visibleValue } from "./text";
 
 /** One decision of a card. All texts are safe to show. */
 export interface Decision {
@@ -100,7 +100,7 @@ export function isCut(change: Change): boolean {
 
 function refusalCard(refusal: Refusal, method: string, what: string, card: Card): PolicyCard {
   const place = refusal.field ? `${method}: ${fieldName(refusal.field)}` : method;
-  const about = what || (method.startsWith("hook/") ? strings.policy.aCall : visibleValue(place));
+  const about = what || (method.startsWith("hook/") ? strings.policy.aCall : visibleLine(place));
   return { card, decisions: [decision(about, refusal, method, refusal.hint ?? "", [])] };
 }
 
@@ -112,20 +112,20 @@ function changeDecision(change: Change, method: string, call: string): Decision 
 }
 
 function decision(what: string, from: { rule?: string; reason?: string; origin?: string }, method: string, hint: string, more: string[]): Decision {
-  const where = visibleValue(from.origin ?? "");
+  const where = visibleLine(from.origin ?? "");
   const canOpen = parseOrigin(from.origin ?? "") !== undefined;
-  const fix = hint ? strings.policy.hint(visible(hint)) : canOpen ? strings.policy.edit : strings.policy.notConfigurable;
+  const fix = hint ? strings.policy.hint(visibleLine(hint)) : canOpen ? strings.policy.edit : strings.policy.notConfigurable;
   return {
-    what, why: visible(from.reason ?? "") || strings.policy.noReason, rule: visibleValue(from.rule ?? ""), where: where || strings.policy.noPlace, canOpen,
-    explanation: [...more, ...(method.startsWith("hook/") ? [strings.policy.notRun] : method ? [strings.policy.message(visibleValue(method))] : []), fix],
+    what, why: visibleLine(from.reason ?? "") || strings.policy.noReason, rule: visibleLine(from.rule ?? ""), where: where || strings.policy.noPlace, canOpen,
+    explanation: [...more, ...(method.startsWith("hook/") ? [strings.policy.notRun] : method ? [strings.policy.message(visibleLine(method))] : []), fix],
   };
 }
 
-const fieldName = (field: string): string => visibleValue(field.replace(/^(?:params|result)\./, ""));
+const fieldName = (field: string): string => visibleLine(field.replace(/^(?:params|result)\./, ""));
 
 const maxValue = 200;
 
 function value(raw: unknown): string {
-  const text = visibleValue(typeof raw === "string" ? raw : (JSON.stringify(raw) ?? ""));
+  const text = typeof raw === "string" ? visibleValue(raw) : raw === undefined ? "" : visibleJson(raw);
   return text.length > maxValue ? `${text.slice(0, maxValue)}…` : text;
 }

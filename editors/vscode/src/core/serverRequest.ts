@@ -1,10 +1,10 @@
 // Requests of the server that the user answers: approvals, permissions, forms of MCP servers and questions. It converts
 // them to one type, and the user's choice to the response. A choice that was not offered is declined.
-import { stripShell, countChanges } from "./items";
+import { countChanges } from "./items";
 import { describeCommand, describePermissions } from "./describe";
 import { fieldError, toContent, toField, type Field, type Property, type Values } from "./fields";
 import * as strings from "./strings";
-import { visible, visibleValue } from "./text";
+import { visible, visibleJson, visibleLine, visiblePath, visibleValue } from "./text";
 import type { Choice } from "./choice";
 import type { FileChange } from "./entry";
 import type { Change } from "./protocol";
@@ -87,9 +87,9 @@ function splitReason(reason: string, asker: Asker): { leaves: string; reason: st
   if (asker !== "codex" && reason.startsWith(leavesMark)) {
     const text = reason.slice(leavesMark.length);
     const at = text.endsWith('"') ? text.lastIndexOf(statedMark) : -1;
-    return at < 0 ? { leaves: visible(text), reason: "", said: "" } : { leaves: visible(text.slice(0, at)), reason: "", said: visible(text.slice(at + statedMark.length, -1)) };
+    return at < 0 ? { leaves: visibleLine(text), reason: "", said: "" } : { leaves: visibleLine(text.slice(0, at)), reason: "", said: visible(text.slice(at + statedMark.length, -1)) };
   }
-  return asker === "bridge" ? { leaves: "", reason: visible(reason), said: "" } : { leaves: "", reason: "", said: visible(reason) };
+  return asker === "bridge" ? { leaves: "", reason: visibleLine(reason), said: "" } : { leaves: "", reason: "", said: visible(reason) };
 }
 
 const serverAsks = (server: string): string => (server === bridgeName ? strings.request.serverAsks(server) : strings.request.asks(server));
@@ -100,7 +100,7 @@ const serverAsks = (server: string): string => (server === bridgeName ? strings.
  */
 function splitMessage(message: string, asker: Asker): { leaves: string; reason: string } {
   const at = asker === "bridge" ? message.indexOf(leavesMark) : -1;
-  return at < 0 ? { leaves: "", reason: visible(message) } : { leaves: visible(message.slice(at + leavesMark.length)), reason: visible(message.slice(0, at).trimEnd()) };
+  return at < 0 ? { leaves: "", reason: visible(message) } : { leaves: visibleLine(message.slice(at + leavesMark.length)), reason: visible(message.slice(0, at).trimEnd()) };
 }
 
 /** Converts a request; undefined if the user can't answer this method. changes: the content of the patch, from its item. */
@@ -109,14 +109,14 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
   const reason = p.reason ?? "";
   const keeper: Keeper = asker === "codex" ? "codex" : "bridge";
   const request: ServerRequest = {
-    id, kind: "command", title: "", threadId: p.threadId ?? "", turnId: p.turnId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
+    id, kind: "command", title: "", threadId: p.threadId ?? "", turnId: p.turnId ?? "", itemId: p.itemId ?? "", command: "", cwd: visibleValue(p.cwd ?? ""),
     ...splitReason(reason, asker), details: "", url: "", files: [], fields: [], choices: [], keptMs: p.bridge?.rememberMs ?? 0,
     expiresAt: p.bridge?.expiresInMs ? now + p.bridge.expiresInMs : null,
   };
   switch (method) {
     case "item/commandExecution/requestApproval": {
       request.title = p.kind === "stdin" || p.kind === "writeStdin" ? strings.request.stdin : strings.request.command;
-      request.command = visible(stripShell(p.command ?? ""));
+      request.command = visible(p.command ?? "");
       if (p.networkApprovalContext) request.title = strings.request.network;
       request.details = describeCommand(p).join("\n");
       if (p.networkApprovalContext) request.leaves ||= strings.request.leavesHost;
@@ -128,7 +128,7 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
     case "item/fileChange/requestApproval":
       request.kind = "patch";
       request.title = strings.request.patch(changes.length);
-      request.files = changes.map((change) => ({ ...countChanges(change), path: targets(change).map(visibleValue).join(" → ") }));
+      request.files = changes.map((change) => ({ ...countChanges(change), path: targets(change).map(visiblePath).join(" → ") }));
       if (p.grantRoot) {
         request.details = strings.request.grantRoot(visibleValue(p.grantRoot));
         request.leaves ||= strings.request.leavesPatch;
@@ -160,7 +160,7 @@ export function toServerRequest(id: string, method: string, raw: unknown, change
       const isAboutTool = p._meta?.codex_approval_kind === "mcp_tool_call";
       request.title = isAboutTool && asker !== "codex" ? strings.request.call(server) : asker === "bridge" ? strings.request.asks(server) : serverAsks(server);
       Object.assign(request, splitMessage(p.message ?? "", asker));
-      if (isAboutTool && p._meta?.tool_name) request.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
+      if (isAboutTool && p._meta?.tool_name) request.command = `${visibleValue(p._meta.tool_name)} ${visibleJson(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`;
       if (isAboutTool && asker === "codex") request.details = strings.request.askerUnknown;
       request.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
       request.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => toField(name, property, p.requestedSchema?.required ?? []));

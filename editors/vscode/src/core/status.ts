@@ -2,7 +2,7 @@
 import { parseOrigin } from "./policy";
 import type { Status } from "./protocol";
 import * as strings from "./strings";
-import { visibleValue } from "./text";
+import { visibleLine, visibleValue } from "./text";
 import type { Gate } from "./gate";
 
 export type RowAction = "chat" | "grants" | "decisions" | "try" | "settings" | "log" | "restart";
@@ -76,7 +76,7 @@ export function statusRows(gate: Gate, status: Status | undefined, grants: numbe
     if (one.state === "ok") continue;
     rows.push({ label: one.name, value: one.detail + (one.hint ? `; ${s.fix(one.hint)}` : ""), level: one.state === "broken" ? "error" : "warning" });
   }
-  return rows.map((row) => ({ ...row, value: visibleValue(row.value) }));
+  return rows.map((row) => ({ ...row, value: visibleLine(row.value) }));
 }
 
 /** Returns the files that doctor names. Its text has them separated by commas; without a file it starts with another word. */
@@ -97,8 +97,8 @@ export function decisionRow(one: LoggedDecision): { label: string; description: 
   const word = strings.decisions.verdicts[one.verdict] ?? one.verdict;
   const reason = one.reason.length > maxReason ? `${one.reason.slice(0, maxReason)}…` : one.reason;
   return {
-    label: visibleValue(`${word}: ${reason || one.method}`), description: new Date(one.time).toLocaleString(),
-    detail: visibleValue([one.rule, one.origin, one.method].filter(Boolean).join(" — ")),
+    label: visibleLine(`${word}: ${reason || one.method}`), description: new Date(one.time).toLocaleString(),
+    detail: visibleLine([one.rule, one.origin, one.method].filter(Boolean).join(" — ")),
   };
 }
 
@@ -127,9 +127,9 @@ export function describeExplanation(command: string, result: Explanation): { tex
   if (result.mode === "off") return { text: strings.attempt.off(name) };
   const { rule = "", reason = "", origin = "" } = result.decision ? result : (result.error?.data ?? {});
   const open = parseOrigin(origin);
-  const why = visibleValue(/^$|[.!?]$/.test(reason) ? reason : `${reason}.`);
+  const why = visibleLine(/^$|[.!?]$/.test(reason) ? reason : `${reason}.`);
   const decision = result.decision ?? (result.verdict === "deny" ? "deny" : result.verdict === "accept" ? "allow" : undefined);
-  const place = strings.attempt.place(visibleValue(rule), visibleValue(origin));
+  const place = strings.attempt.place(visibleLine(rule), visibleLine(origin));
   const text = decision ? [strings.attempt[decision](name), why, place].filter(Boolean).join(" ") : strings.attempt.open(name);
   return { text, ...(open && { open }) };
 }

@@ -1,19 +1,51 @@
-// Formats texts for people: paths, times, code blocks and texts with invisible characters.
-/**
- * Escapes control characters, invisible characters and those that change the direction of text. Otherwise a command
- * could look like another one.
- */
+// Formats texts for people: paths, times, code blocks and texts that others wrote. Two of the latter never look the same:
+// the rules are those of bridge/display in Go, and of display.lua of the Neovim plugin.
+
+const invisible = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Matches a character that can't be told from another: it is invisible, turns the text, or is a blank of another width. */
+const lookalike = /(?! )[\p{C}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
+const lookalikes = new RegExp(lookalike, "gu");
+
+/** Shows a text of one or several lines. A line that could be taken for another is quoted, as in JSON. */
 export function visible(text: string): string {
-  return text.replace(/[^\P{C}\n\t]|[\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu, escape);
+  return text.includes("\n") ? text.split("\n").map((line) => (isExact(line) ? line : quote(line))).join("\n") : visibleValue(text);
 }
 
-/** Escapes line breaks too, for a value within a line. */
+/** Shows a text in one line: as it is, or quoted as in JSON if it could be taken for another one. */
 export function visibleValue(text: string): string {
-  return visible(text).replace(/[\n\t]/g, escape);
+  return text.startsWith(" ") || !isExact(text) ? quote(text) : text;
+}
+
+/**
+ * Shows a sentence, a name or a place in one line, with its invisible characters escaped. Not for a text on which an answer
+ * depends: another one may look like it.
+ */
+export function visibleLine(text: string): string {
+  return text.replace(invisible, escape);
+}
+
+/** Shows the path of a file in a list, where a comma or an arrow separates two of them. */
+export function visiblePath(path: string): string {
+  return /[,→]/.test(path) ? quote(path) : visibleValue(path);
+}
+
+/** Shows a value as JSON. */
+export function visibleJson(value: unknown, indent = 0): string {
+  return (JSON.stringify(value, null, indent) ?? "null").replace(lookalikes, (char) => (char === "\n" ? char : escape(char)));
+}
+
+/** Reports whether no other text looks like this one. */
+function isExact(line: string): boolean {
+  return !lookalike.test(line) && !line.endsWith(" ") && !/^ *"/.test(line);
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&").replace(lookalikes, escape)}"`;
 }
 
 function escape(char: string): string {
-  return `\\u{${char.codePointAt(0)!.toString(16)}}`;
+  const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[char];
+  return short ?? char.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }
 
 /** Formats the time since then, such as "5 min". */

@@ -1,6 +1,6 @@
 // The settings, plan and token usage of a thread, as Codex reports them.
 import { approvalName } from "./granular";
-import { visibleValue } from "./text";
+import { visibleLine } from "./text";
 
 export type StepStatus = "pending" | "inProgress" | "completed";
 
@@ -39,7 +39,7 @@ export function toSettings(raw: unknown): Partial<ThreadInfo> {
     model?: string; effort?: string | null; reasoningEffort?: string | null; approvalPolicy?: unknown; sandbox?: { type?: string }; sandboxPolicy?: { type?: string };
   };
   return {
-    model: visibleValue(model ?? ""), effort: visibleValue(effort ?? reasoningEffort ?? ""),
+    model: visibleLine(model ?? ""), effort: visibleLine(effort ?? reasoningEffort ?? ""),
     approvalPolicy: approvalName(approvalPolicy), sandbox: toKebabCase((sandbox ?? sandboxPolicy)?.type ?? ""),
   };
 }
@@ -47,7 +47,7 @@ export function toSettings(raw: unknown): Partial<ThreadInfo> {
 export function toPlan(raw: unknown): Plan {
   const { explanation, plan } = (raw ?? {}) as { explanation?: string | null; plan?: { step?: string; status?: string }[] };
   const status = (one: string | undefined): StepStatus => (one === "completed" || one === "inProgress" ? one : "pending");
-  return { explanation: visibleValue(explanation ?? ""), steps: (plan ?? []).map((one) => ({ text: visibleValue(one.step ?? ""), status: status(one.status) })) };
+  return { explanation: visibleLine(explanation ?? ""), steps: (plan ?? []).map((one) => ({ text: visibleLine(one.step ?? ""), status: status(one.status) })) };
 }
 
 export function toUsage(raw: unknown): Usage {

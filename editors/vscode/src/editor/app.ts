@@ -14,7 +14,7 @@ import { toTurnParams } from "../core/choices";
 import type { Session } from "../core/session";
 import type { SessionHost } from "../core/sessionHost";
 import type { ThreadInfo } from "../core/threadInfo";
-import { visibleValue } from "../core/text";
+import { visibleLine } from "../core/text";
 import { start } from "../rpc/child";
 import { Chat } from "../view/chat";
 import type { PageState } from "../view/messages";
@@ -318,7 +318,7 @@ export class App implements Front, ComposingHost {
   }
 
   private async notifyCompleted(chat: OpenChat): Promise<void> {
-    const text = escapeLinks(strings.notification.finished(visibleValue(chat.threadTitle ? chat.name : "")));
+    const text = escapeLinks(strings.notification.finished(visibleLine(chat.threadTitle ? chat.name : "")));
     if (await vscode.window.showInformationMessage(text, strings.notification.openChat)) await selectChat(this, chat);
   }
 

@@ -8,7 +8,7 @@ import type { ChangesEntry, Decided, TurnFile } from "../core/entry";
 import { isSame } from "../core/fileState";
 import { isBelow } from "../core/git";
 import * as strings from "../core/strings";
-import { relativeTime, visibleValue } from "../core/text";
+import { relativeTime, visibleLine, visibleValue } from "../core/text";
 import { hunkState, toTurnHunks, type ChangedFile, type Interrupted, type Plan, type Plans, type Record, type Save } from "../core/turnRecord";
 import type { ChangeAction } from "../view/messages";
 import { EditorFiles } from "./editorFiles";
@@ -281,7 +281,7 @@ export class TurnChanges implements vscode.Disposable {
       if (!record) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
       await this.showAll(folder, record, (await this.store(folder).changes(record)).files);
     } catch (cause) {
-      void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
+      void vscode.window.showWarningMessage(escapeLinks(visibleLine((cause as Error).message)));
     }
   }
 
@@ -291,7 +291,7 @@ export class TurnChanges implements vscode.Disposable {
       const now = await this.store(folder).read(path);
       if (now.kind === "file" && !now.unsaved && isSame(now, after)) unchanged.add(path);
     }
-    await this.diffs.showAll(folder, strings.changes.allTitle(visibleValue(record.text)), files, unchanged);
+    await this.diffs.showAll(folder, strings.changes.allTitle(visibleLine(record.text)), files, unchanged);
   }
 
   // Restore
@@ -302,7 +302,7 @@ export class TurnChanges implements vscode.Disposable {
       const records = threadId === undefined ? [] : await this.store(folder).turns(threadId);
       if (records.length === 0) return void vscode.window.showInformationMessage(strings.changes.noRestorePoints);
       const items = records.toReversed().map((record) => ({
-        label: visibleValue(record.text), description: relativeTime(record.time, Date.now()), ...(record.unfinished && { detail: strings.changes.unfinished }), record,
+        label: visibleLine(record.text), description: relativeTime(record.time, Date.now()), ...(record.unfinished && { detail: strings.changes.unfinished }), record,
       }));
       const picked = await vscode.window.showQuickPick(items, { title: strings.changes.restore });
       if (picked && threadId !== undefined) await this.restoreTo(folder, threadId, picked.record);
@@ -414,7 +414,7 @@ export class TurnChanges implements vscode.Disposable {
       if (this.host.isRunning()) throw new Error(strings.changes.whileRunning);
       return await work();
     } catch (cause) {
-      void vscode.window.showWarningMessage(escapeLinks(visibleValue((cause as Error).message)));
+      void vscode.window.showWarningMessage(escapeLinks(visibleLine((cause as Error).message)));
       return undefined;
     }
   }

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Conversation } from "../core/sessionHost";
 import * as strings from "../core/strings";
-import { visibleValue } from "../core/text";
+import { visibleLine } from "../core/text";
 import type { Chat } from "../view/chat";
 import type { Chats, OpenChat } from "./chats";
 import { folderName, pickFolder } from "./folder";
@@ -56,7 +56,7 @@ export async function closeChat(app: ChatsHost, id?: string): Promise<void> {
   const chat = id === undefined ? app.current : app.chats?.list.find((one) => one.id === id);
   if (!chat) return;
   if (chat.session.isRunning) {
-    const question = escapeLinks(strings.chats.running(visibleValue(chat.name)));
+    const question = escapeLinks(strings.chats.running(visibleLine(chat.name)));
     if (!(await vscode.window.showWarningMessage(question, strings.chats.stopAndClose))) return;
   }
   await app.chats?.close(chat);

@@ -4,7 +4,7 @@ import { escapeLinks } from "../core/approvalNotification";
 import type { Choice } from "../core/choice";
 import { whyNotEditable } from "../core/patchEdit";
 import type { ServerRequest } from "../core/serverRequest";
-import { visibleValue } from "../core/text";
+import { visibleLine } from "../core/text";
 import type { Chat } from "../view/chat";
 import type { ShownRequest } from "../view/messages";
 import { ApprovalNotifications } from "./approvalNotifications";
@@ -103,7 +103,7 @@ export class Requests {
 
   /** Shows why something did not work. */
   private async explain(work: Promise<void>): Promise<void> {
-    await work.catch((cause: Error) => void vscode.window.showWarningMessage(escapeLinks(visibleValue(cause.message))));
+    await work.catch((cause: Error) => void vscode.window.showWarningMessage(escapeLinks(visibleLine(cause.message))));
   }
 
   /**

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Thread } from "../core/protocol";
 import * as strings from "../core/strings";
-import { relativeTime, visibleValue } from "../core/text";
+import { relativeTime, visibleLine } from "../core/text";
 import type { App } from "./app";
 import { openChat } from "./chatCommands";
 import { threadName } from "./threads";
@@ -33,11 +33,11 @@ export function searchThreads(app: App): void {
       const here = data.filter(({ thread }) => thread.cwd === app.folder);
       // A snippet need not contain the typed words as they are, so that VS Code must not filter.
       items = here.map(({ thread, snippet }) => ({
-        label: threadName(thread), description: relativeTime(thread.updatedAt * 1000, Date.now()), detail: visibleValue(snippet).slice(0, 200), alwaysShow: true, thread,
+        label: threadName(thread), description: relativeTime(thread.updatedAt * 1000, Date.now()), detail: visibleLine(snippet).slice(0, 200), alwaysShow: true, thread,
       }));
       if (items.length === 0) items = [{ label: strings.thread.noneFound, alwaysShow: true }];
     } catch (cause) {
-      items = [{ label: visibleValue(message(cause)), alwaysShow: true }];
+      items = [{ label: visibleLine(message(cause)), alwaysShow: true }];
     }
     if (number !== asked) return; // the user typed on
     pick.items = items;
@@ -80,7 +80,7 @@ export async function archiveThread(app: App, thread?: Thread): Promise<void> {
 }
 
 async function offerUnarchive(app: App, threadId: string, name: string): Promise<void> {
-  const picked = await vscode.window.showInformationMessage(escapeLinks(strings.thread.isArchived(visibleValue(name))), strings.thread.unarchive);
+  const picked = await vscode.window.showInformationMessage(escapeLinks(strings.thread.isArchived(visibleLine(name))), strings.thread.unarchive);
   if (picked) await unarchiveThread(app, { id: threadId });
 }
 
@@ -98,7 +98,7 @@ async function attempt(app: App, run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
   } catch (cause) {
-    void vscode.window.showErrorMessage(escapeLinks(strings.thread.failed(visibleValue(message(cause)))));
+    void vscode.window.showErrorMessage(escapeLinks(strings.thread.failed(visibleLine(message(cause)))));
   }
   app.threadTree.refresh();
 }

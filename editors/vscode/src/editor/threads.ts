@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
 import * as strings from "../core/strings";
-import { relativeTime, visibleValue } from "../core/text";
+import { relativeTime, visibleLine } from "../core/text";
 
 /** Why the threads can't be listed. */
 interface Failure {
@@ -73,5 +73,5 @@ function failure(why: string): vscode.TreeItem {
 }
 
 export function threadName(thread: Thread): string {
-  return visibleValue((thread.name || thread.preview || strings.thread.unnamed).split("\n")[0]!.slice(0, 120));
+  return visibleLine((thread.name || thread.preview || strings.thread.unnamed).split("\n")[0]!.slice(0, 120));
 }

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import * as strings from "../core/strings";
-import { visibleValue } from "../core/text";
+import { visibleLine } from "../core/text";
 
 interface Changed {
   uri: vscode.Uri;
@@ -27,7 +27,7 @@ export async function showWorkingTree(folder: string, log: (line: string) => voi
   const why = await show(folder).catch((cause: unknown) => (cause instanceof Error ? cause.message : String(cause)));
   if (why === undefined) return;
   log(`diff: ${why}`);
-  void vscode.window.showInformationMessage(escapeLinks(visibleValue(why)));
+  void vscode.window.showInformationMessage(escapeLinks(visibleLine(why)));
 }
 
 /** Returns why there is nothing to show. */

@@ -6,7 +6,7 @@ local S = require("codex-bridge.strings")
 local M = {}
 
 local function value(text)
-  return require("codex-bridge.requests.describe").value(text)
+  return require("codex-bridge.display").value(text)
 end
 
 local function warn(text)

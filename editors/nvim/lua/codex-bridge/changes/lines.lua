@@ -6,7 +6,7 @@ local M = {}
 local MAX_LINES = 40
 
 local function value(text)
-  return require("codex-bridge.requests.describe").value(text)
+  return require("codex-bridge.display").value(text)
 end
 
 local function letter(file)
@@ -77,7 +77,7 @@ local function add_hunk(file, hunk, add)
     for i = first, first + count - 1 do
       shown = shown + 1
       if shown <= MAX_LINES then
-        add("  " .. sign .. value((lines[i]:gsub("\n$", ""))), highlight)
+        add("  " .. sign .. require("codex-bridge.display").document((lines[i]:gsub("\n$", ""))), highlight)
       else
         more = more + 1
       end

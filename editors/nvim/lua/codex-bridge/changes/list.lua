@@ -10,10 +10,6 @@ local ns = vim.api.nvim_create_namespace("codex-bridge.changes")
 local buf, turn, places -- places: by line, { file, hunk }
 local thread
 
-local function value(text)
-  return require("codex-bridge.requests.describe").value(text)
-end
-
 local function notify(text, level)
   vim.notify(text, level or vim.log.levels.INFO)
 end
@@ -21,7 +17,7 @@ end
 local function live_list(running)
   local list = { lines = { S.turn_runs }, places = {}, marks = { { 1, "Comment" } } }
   for _, line in ipairs(vim.split(running.diff or "", "\n", { plain = true, trimempty = true })) do
-    list.lines[#list.lines + 1] = value(line)
+    list.lines[#list.lines + 1] = require("codex-bridge.display").document(line)
   end
   return list
 end

@@ -7,7 +7,7 @@ local ui = require("codex-bridge.ui")
 local M = {}
 
 local function value(text)
-  return require("codex-bridge.requests.describe").value(text)
+  return require("codex-bridge.display").value(text)
 end
 
 local function warn(text)
@@ -96,7 +96,7 @@ local function date(record)
 end
 
 local function label(point)
-  return date(point) .. "  " .. value(point.text or "") .. (point.unfinished and "  " .. S.unfinished or "")
+  return date(point) .. "  " .. require("codex-bridge.display").line(point.text or "") .. (point.unfinished and "  " .. S.unfinished or "")
 end
 
 -- Lets the user choose a turn of the current thread, and shows the preview.

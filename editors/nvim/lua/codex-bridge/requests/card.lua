@@ -119,7 +119,7 @@ function Card:place()
   if not open then
     self.window = vim.api.nvim_open_win(self.buf, false, vim.tbl_extend("force", self:layout(), { noautocmd = true }))
     local o = vim.wo[self.window][0]
-    o.wrap, o.linebreak, o.breakindent, o.breakindentopt = true, true, true, ("shift:%d"):format(self.indent)
+    o.wrap, o.linebreak, o.breakindent, o.breakindentopt = true, true, true, ("shift:%d"):format(self.indent + 2) -- the lines of a command begin at indent
     o.winhighlight = ("FloatBorder:%s"):format(self.highlight)
   else
     vim.api.nvim_win_set_config(self.window, self:layout())

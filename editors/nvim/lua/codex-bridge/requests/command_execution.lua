@@ -1,6 +1,7 @@
 -- item/commandExecution/requestApproval: Codex wants to run a command.
 local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 
 local M = {}
@@ -17,7 +18,7 @@ local function codex_choice(decision)
   if decision == "acceptForSession" then
     return { name = "accept_session", label = S.accept_codex_session, value = decision }
   elseif type(decision) == "string" then
-    return { name = decision, label = labels[decision] or describe.value(decision), value = decision }
+    return { name = decision, label = labels[decision] or display.value(decision), value = decision }
   end
   local rule, host = only_member(decision, "acceptWithExecpolicyAmendment"), only_member(decision, "applyNetworkPolicyAmendment")
   if rule and only_member(rule, "execpolicy_amendment") then
@@ -26,7 +27,7 @@ local function codex_choice(decision)
     local text = host.network_policy_amendment.action == "deny" and S.decline_and or S.accept_and
     return { name = "host", label = text:format(describe.host_rule(host.network_policy_amendment)), value = decision }
   end
-  return { name = "other", label = describe.json(decision), value = decision }
+  return { name = "other", label = display.json(decision), value = decision }
 end
 
 -- Returns the choice for a decision that Codex offers; nil if the bridge would not keep it.
@@ -34,7 +35,7 @@ local function bridge_choice(decision, hint)
   if decision == "acceptForSession" then
     return choices.kept(hint, "session", decision)
   elseif type(decision) == "string" then
-    return { name = decision, label = labels[decision] or describe.value(decision), value = decision }
+    return { name = decision, label = labels[decision] or display.value(decision), value = decision }
   elseif only_member(decision, "acceptWithExecpolicyAmendment") then
     return choices.kept(hint, "always", decision)
   end
@@ -60,8 +61,8 @@ function M.card(p)
   local reason, leaves, said = describe.reason(p)
   local rows = {}
   local network = not p.command and p.networkApprovalContext
-  rows[1] = { S.what, network and S.reach_network or describe.visible(p.command or "?") }
-  rows[2] = { S.folder, p.cwd and describe.value(vim.fn.fnamemodify(p.cwd, ":~")) or "?" }
+  rows[1] = { S.what, network and S.reach_network or p.command and display.command(p.command) or "?" }
+  rows[2] = { S.folder, p.cwd and display.value(vim.fn.fnamemodify(p.cwd, ":~")) or "?" }
   -- Without a policy Codex runs what it asks about outside its sandbox.
   leaves = leaves or not p.bridge and not network and S.runs_outside or nil
   if leaves then

@@ -1,51 +1,15 @@
 -- Describes the permissions that an approval grants. It shows unknown fields as JSON, so that nothing is hidden. The
 -- VS Code extension has the same texts in src/core/describe.ts.
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 
 local M = {}
 
--- Characters that are invisible or change the direction of text: Unicode category C without control characters, and
--- Default_Ignorable_Code_Point.
-local invisible = {
-  { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd }, { 0x70f, 0x70f },
-  { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f },
-  { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe0f },
-  { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x110bd, 0x110bd }, { 0x110cd, 0x110cd },
-  { 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
-}
-
-local function escape(char)
-  return ("\\u{%x}"):format(vim.fn.char2nr(char))
-end
-
--- Returns text with invisible characters escaped.
-function M.visible(text)
-  text = text:gsub("[%z\1-\8\11-\31\127]", escape)
-  return (text:gsub("[\194-\244][\128-\191]*", function(char)
-    local code = vim.fn.char2nr(char)
-    for _, range in ipairs(invisible) do
-      if code >= range[1] and code <= range[2] then
-        return escape(char)
-      end
-    end
-  end))
-end
-
--- Returns text with invisible characters and line breaks escaped, for a value within a line.
-function M.value(text)
-  return (M.visible(text):gsub("[\n\t]", escape))
-end
-
--- Returns a value as JSON, without the escaped slashes of vim.json.
-function M.json(value)
-  return M.visible((vim.json.encode(value):gsub("\\/", "/")))
-end
-
-local json = M.json
+local json, value = display.json, display.value
 
 -- Returns a string as it is, and any other value as JSON.
-local function text(value)
-  return type(value) == "string" and M.value(value) or json(value)
+local function text(one)
+  return type(one) == "string" and value(one) or json(one)
 end
 
 local function is_empty(value)
@@ -72,14 +36,14 @@ local function json_suffix(rest)
 end
 
 local function describe_access(mode, path)
-  mode = M.value(mode)
+  mode = value(mode)
   if type(path) == "string" then
-    return mode .. " " .. M.value(path)
+    return mode .. " " .. value(path)
   elseif is_object(path) then
     if path.type == "path" and type(path.path) == "string" and path.pattern == nil then
-      return mode .. " " .. M.value(path.path) .. json_suffix(omit(path, "type", "path"))
+      return mode .. " " .. value(path.path) .. json_suffix(omit(path, "type", "path"))
     elseif path.type == "glob_pattern" and type(path.pattern) == "string" and path.path == nil then
-      return mode .. S.files_that_match:format(M.value(path.pattern)) .. json_suffix(omit(path, "type", "pattern"))
+      return mode .. S.files_that_match:format(value(path.pattern)) .. json_suffix(omit(path, "type", "pattern"))
     end
   end
   return mode .. " " .. json(path)
@@ -149,7 +113,7 @@ function M.host_rule(rule)
   if not is_object(rule) or type(rule.host) ~= "string" or type(rule.action) ~= "string" then
     return json(rule)
   end
-  return S.always_host:format(M.value(rule.action), M.value(rule.host)) .. json_suffix(omit(rule, "host", "action"))
+  return S.always_host:format(value(rule.action), value(rule.host)) .. json_suffix(omit(rule, "host", "action"))
 end
 
 -- Describes a rule for commands: "always allow commands that start with ls".
@@ -157,7 +121,10 @@ function M.command_rule(words)
   if type(words) ~= "table" or not vim.islist(words) then
     return json(words)
   end
-  return S.always_command:format(table.concat(vim.tbl_map(text, words), " "))
+  local are_plain = vim.iter(words):all(function(word)
+    return type(word) == "string" and word:find("^[%w._/+@%%=*\128-\255-]+$") ~= nil and value(word) == word
+  end)
+  return S.always_command:format(are_plain and table.concat(words, " ") or json(words))
 end
 
 -- The bridge begins the reason of a request that leaves the sandbox with MARK. STATED is between its sentence and the words
@@ -197,19 +164,19 @@ function M.reason(p)
     local text = reason:sub(#MARK + 1)
     local after, before = find_last(text, STATED)
     if after and vim.endswith(text, '"') and after < #text then
-      return nil, M.visible(text:sub(1, before)), M.visible(text:sub(after, -2))
+      return nil, display.line(text:sub(1, before)), display.visible(text:sub(after, -2))
     end
-    return nil, M.visible(text), nil
+    return nil, display.line(text), nil
   elseif p.bridge and is_of_gate(p) then
-    return M.visible(reason), nil, nil
+    return display.line(reason), nil, nil
   end
-  return nil, nil, M.visible(reason)
+  return nil, nil, display.visible(reason)
 end
 
 -- Returns the message of a question of the bridge about a tool, and what leaves the sandbox; nil if it is not one.
 function M.tool_question(message)
   local text, leaves = message:match('^(Allow the tool ".-" to run%?) %[codex%-bridge: leaves the sandbox%] (.*)$')
-  return text and M.visible(text), leaves and M.visible(leaves)
+  return text and display.visible(text), leaves and display.line(leaves)
 end
 
 -- Returns the row of a card with words of the model, as a quotation.
@@ -234,7 +201,7 @@ function M.command(p)
     "proposedNetworkPolicyAmendments", p.environmentId == "local" and "environmentId"
   )
   if is_object(network) and type(network.host) == "string" then
-    add(S.network_host:format(M.value(network.host), is_empty(network.protocol) and "" or S.by_protocol:format(text(network.protocol)))
+    add(S.network_host:format(value(network.host), is_empty(network.protocol) and "" or S.by_protocol:format(text(network.protocol)))
       .. json_suffix(omit(network, "host", "protocol")))
   elseif not is_empty(network) then
     rest.networkApprovalContext = network

@@ -1,6 +1,7 @@
 -- mcpServer/elicitation/request: an MCP server wants consent to a call, the fields of a form, or a visit to a URL.
 local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 
 local M = {}
@@ -41,9 +42,9 @@ function M.card(p)
   if is_checked then
     text, leaves = describe.tool_question(message)
   end
-  local rows = { { S.what, text or describe.visible(message) } }
+  local rows = { { S.what, text or display.visible(message) } }
   if is_tool and meta.tool_name then
-    rows[2] = { S.tool, ("%s %s"):format(describe.value(meta.tool_name), describe.json(meta.tool_params or meta.tool_params_display or vim.empty_dict())) }
+    rows[2] = { S.tool, ("%s %s"):format(display.value(meta.tool_name), display.json(meta.tool_params or meta.tool_params_display or vim.empty_dict())) }
   end
   if leaves then
     rows[#rows + 1] = { S.leaves, leaves }
@@ -53,12 +54,12 @@ function M.card(p)
   end
   local accept = { name = "accept", label = p.mode == "url" and S.open_url or S.accept, value = { action = "accept" } }
   if p.mode == "url" then
-    rows[#rows + 1] = { S.url, describe.value(p.url) }
+    rows[#rows + 1] = { S.url, display.value(p.url) }
   end
   local all = vim.list_extend({ accept }, is_tool and kept_choices(p) or {})
   all[#all + 1] = { name = "decline", label = S.decline, value = { action = "decline" } }
   return {
-    title = leaves and S.leaves_sandbox or (is_checked and S.asks_tool or asks(p)):format(describe.value(p.serverName)), highlight = leaves and "DiagnosticWarn" or nil,
+    title = leaves and S.leaves_sandbox or (is_checked and S.asks_tool or asks(p)):format(display.value(p.serverName)), highlight = leaves and "DiagnosticWarn" or nil,
     rows = rows, choices = all,
   }
 end

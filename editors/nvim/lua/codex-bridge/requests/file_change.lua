@@ -1,6 +1,7 @@
 -- item/fileChange/requestApproval: Codex wants to write a patch. The card shows its beginning; a key shows it as a diff.
 local choices = require("codex-bridge.requests.choices")
 local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local patch_edit = require("codex-bridge.requests.patch_edit")
 local S = require("codex-bridge.strings")
 local ui = require("codex-bridge.ui")
@@ -21,7 +22,7 @@ local function file_names(changes)
   end
   return table.concat(vim.tbl_map(function(change)
     local to = change.kind.move_path
-    return describe.value(ui.short_path(change.path)) .. (to and " → " .. describe.value(ui.short_path(to)) or "")
+    return display.path(ui.short_path(change.path)) .. (to and " → " .. display.path(ui.short_path(to)) or "")
   end, changes), ", ")
 end
 
@@ -50,7 +51,7 @@ function M.card(p, changes, edit)
     rows[#rows + 1] = { S.leaves, leaves }
   end
   if p.grantRoot then
-    rows[#rows + 1] = { S.grants_more, S.write_below:format(describe.value(p.grantRoot)) }
+    rows[#rows + 1] = { S.grants_more, S.write_below:format(display.value(p.grantRoot)) }
   end
   if reason then
     rows[#rows + 1] = { S.reason, reason }
@@ -68,7 +69,7 @@ function M.card(p, changes, edit)
     local more = #lines - MAX_LINES
     lines = vim.list_extend(vim.list_slice(lines, 1, MAX_LINES), { S.more_lines:format(more) })
   end
-  rows[#rows + 1] = { S.what, describe.visible(table.concat(lines, "\n")) }
+  rows[#rows + 1] = { S.what, display.document(table.concat(lines, "\n")) }
   return {
     title = warns and S.leaves_sandbox or S.asks_patch, highlight = warns and "DiagnosticWarn" or nil, rows = rows,
     choices = choices_of(not why_not, edit),

@@ -1,5 +1,5 @@
 -- The form of an MCP server: one question after the other, by vim.ui.input and vim.ui.select.
-local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 
 local M = {}
@@ -76,7 +76,7 @@ end
 
 -- Asks for one field; callback(value, is_skipped). Both are nil or false if the user closes the question.
 local function ask_field(name, schema, is_required, draft, callback)
-  local title = describe.value(schema.title or schema.description or name)
+  local title = display.value(schema.title or schema.description or name)
   local prompt = title .. (is_required and S.required or "")
   local default = draft
   if default == nil then
@@ -88,7 +88,7 @@ local function ask_field(name, schema, is_required, draft, callback)
     local names = schema.enumNames or {}
     local labels = {}
     for i, value in ipairs(schema.enum) do
-      labels[i] = describe.value(tostring(names[i] or value))
+      labels[i] = display.value(tostring(names[i] or value))
     end
     return choose(prompt, schema.enum, labels, default, is_required, callback)
   end

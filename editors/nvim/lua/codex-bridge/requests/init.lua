@@ -31,11 +31,10 @@ local function summary(request)
   local p = request.params
   local change = changes[p.itemId]
   local files = change and table.concat(vim.tbl_map(function(one)
-    return require("codex-bridge.ui").short_path(one.path)
+    return require("codex-bridge.display").path(require("codex-bridge.ui").short_path(one.path))
   end, change.changes), ", ")
   local question = type(p.questions) == "table" and p.questions[1] and p.questions[1].question
-  local text = p.command or files or p.message or question or p.reason or request.method
-  return require("codex-bridge.requests.describe").value(text)
+  return p.command == nil and files or require("codex-bridge.display").value(p.command or p.message or question or p.reason or request.method)
 end
 
 local function remove(request)
@@ -180,7 +179,7 @@ function M.handle(method, params)
   end
   local answered_by = params.bridge and params.bridge.answeredBy
   if answered_by then
-    local title = S.waits_elsewhere:format(require("codex-bridge.requests.describe").value(answered_by))
+    local title = S.waits_elsewhere:format(require("codex-bridge.display").line(answered_by))
     local what = summary({ method = method, params = params })
     require("codex-bridge.session").chat_of(params.threadId):card(title, "DiagnosticInfo", { { S.what, what } }, "", nil)
     return coroutine.yield() -- for ever: the other client's answer ends the request

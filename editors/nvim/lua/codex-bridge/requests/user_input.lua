@@ -1,12 +1,12 @@
 -- item/tool/requestUserInput: the model asks questions.
-local describe = require("codex-bridge.requests.describe")
+local display = require("codex-bridge.display")
 local S = require("codex-bridge.strings")
 
 local M = {}
 
 -- Returns a text of the model as a line.
 local function line(text)
-  return (describe.visible(text):gsub("%s*\n%s*", " "))
+  return (display.visible(text):gsub("%s*\n%s*", " "))
 end
 
 local function input(q, callback)
