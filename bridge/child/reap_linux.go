@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -18,16 +19,13 @@ import (
 // reaper reaps orphans, which are children of the bridge on Linux, so that they do not stay
 // zombies. It leaves children of Start to os/exec, and children in the bridge's own process group: those
 // were started in another way, as tests do, and their Wait would fail. An orphan is in the group of
-// the child of Start whose descendant it was, or in one of its own. So may be a child that was started in
-// another way, such as one on a terminal: the reaper leaves time to those who wait for one.
+// the child of Start whose descendant it was, or in one of its own. So is a child on a terminal of its own,
+// as tests start one: that is seen by its handle.
 var reaper struct {
 	mu   sync.Mutex
 	own  map[int]bool
 	once sync.Once
 }
-
-// reapDelay is how long an orphan that has ended stays a zombie.
-const reapDelay = 200 * time.Millisecond
 
 // Start starts cmd. The reaper does not touch it until Wait has returned.
 func Start(cmd *exec.Cmd) error {
@@ -36,9 +34,7 @@ func Start(cmd *exec.Cmd) error {
 		signal.Notify(ended, syscall.SIGCHLD)
 		go func() { // lives as long as the process
 			for range ended {
-				orphans := endedOrphans()
-				time.Sleep(reapDelay)
-				reap(orphans)
+				reap()
 			}
 		}()
 	})
@@ -63,28 +59,25 @@ func Wait(cmd *exec.Cmd) error {
 	return err
 }
 
-// endedOrphans returns the children that may be orphans and have ended.
-func endedOrphans() (pids []int) {
+// isAwaited reports whether this program has started a child and has not waited for it: until then os/exec keeps a
+// file descriptor for it. Linux has these since 5.4; on an older one only children of Start are known.
+func isAwaited(pid int) bool {
+	if reaper.own[pid] {
+		return true
+	}
+	const folder = "/proc/self/fdinfo/"
+	files, _ := os.ReadDir(folder)
+	return slices.ContainsFunc(files, func(file os.DirEntry) bool {
+		info, err := os.ReadFile(folder + file.Name())
+		return err == nil && bytes.Contains(info, []byte("\nPid:\t"+strconv.Itoa(pid)+"\n"))
+	})
+}
+
+func reap() {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
 	for _, pid := range Children(os.Getpid()) {
-		if group, err := unix.Getpgid(pid); reaper.own[pid] || err != nil || group == unix.Getpgrp() {
-			continue
-		}
-		var ended unix.Siginfo
-		if err := unix.Waitid(unix.P_PID, pid, &ended, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err == nil && ended.Signo != 0 {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// reap reaps those of the children for which nothing has waited.
-func reap(pids []int) {
-	reaper.mu.Lock()
-	defer reaper.mu.Unlock()
-	for _, pid := range pids {
-		if !reaper.own[pid] {
+		if group, err := unix.Getpgid(pid); err == nil && group != unix.Getpgrp() && !isAwaited(pid) {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
 		}
@@ -108,4 +101,43 @@ func killOrphans(mark string) {
 			_ = syscall.Kill(stray, syscall.SIGKILL)
 		}
 	}
+}
+
+// KillDescendants kills all descendants of this process, except for the sentry. One that forks meanwhile is found in the
+// next round. The rounds are limited, since some processes can't be killed. Children that this program has started are left
+// to their Wait, which tells how they ended.
+func KillDescendants() {
+	for range 50 {
+		if !killRound(sentryID()) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// killRound kills the descendants that run now, and reaps orphans. It reports whether some may be left.
+func killRound(spared int) (left bool) {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	for _, pid := range Descendants(os.Getpid()) {
+		if pid == spared {
+			continue
+		}
+		_ = unix.Kill(pid, unix.SIGKILL)
+		if isAwaited(pid) {
+			continue
+		}
+		var status unix.WaitStatus
+		if got, _ := unix.Wait4(pid, &status, unix.WNOHANG, nil); got != pid {
+			left = true
+		}
+	}
+	return left
+}
+
+// sentryID returns the process id of the sentry; 0 if there is none.
+func sentryID() int {
+	sentry.mu.Lock()
+	defer sentry.mu.Unlock()
+	return sentry.pid
 }

@@ -3,6 +3,7 @@
 package child_test
 
 import (
+	"errors"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -14,8 +15,16 @@ import (
 
 // The reaper of orphans does not reap a child that was started in another way.
 func TestOtherChildrenAreNotReaped(t *testing.T) {
+	t.Run("in the same group", func(t *testing.T) { waitForOthers(t, nil) })
+	// As on a terminal of its own.
+	t.Run("in a session of its own", func(t *testing.T) { waitForOthers(t, &syscall.SysProcAttr{Setsid: true}) })
+}
+
+func waitForOthers(t *testing.T, attributes *syscall.SysProcAttr) {
+	t.Helper()
 	for range 20 {
 		other := exec.Command("true")
+		other.SysProcAttr = attributes
 		if err := other.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -48,4 +57,26 @@ func TestWaitedChildrenInOtherSessionsAreNotReaped(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A child that is killed with all others is left to its Wait, which tells how it ended.
+func TestKilledDescendantsAreLeftToTheirWait(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "setsid sleep 600 & sleep 600")
+	if err := child.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	for len(child.Descendants(cmd.Process.Pid)) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	strays := child.Descendants(cmd.Process.Pid)
+	child.KillDescendants()
+	var killed *exec.ExitError
+	if err := child.Wait(cmd); !errors.As(err, &killed) || killed.String() != "signal: killed" {
+		t.Errorf("the child ended with: %v", err)
+	}
+	for _, pid := range strays {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("the descendant %d is left: %v", pid, err)
+		}
+	}
 }

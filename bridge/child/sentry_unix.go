@@ -120,10 +120,3 @@ func startSentry() *os.File {
 	sentry.pid = cmd.Process.Pid
 	return in
 }
-
-// IsSentry reports whether a child of this process is there to end its other children.
-func IsSentry(pid int) bool {
-	sentry.mu.Lock()
-	defer sentry.mu.Unlock()
-	return sentry.pid == pid
-}

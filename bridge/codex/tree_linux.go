@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -74,27 +73,5 @@ func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
 	return func() func() { return func() {} }
 }
 
-// kill kills all descendants of the bridge, except for the sentry. One that forks meanwhile is found in the next round.
-// The rounds are limited, since some processes can't be killed.
-func (*tree) kill(cmd *exec.Cmd) {
-	for range 50 {
-		pids := child.Descendants(os.Getpid())
-		left := false
-		for _, pid := range pids {
-			if child.IsSentry(pid) {
-				continue
-			}
-			_ = unix.Kill(pid, unix.SIGKILL)
-			if pid != cmd.Process.Pid { // os/exec reaps Codex
-				var status unix.WaitStatus
-				if got, _ := unix.Wait4(pid, &status, unix.WNOHANG, nil); got != pid {
-					left = true
-				}
-			}
-		}
-		if !left {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
+// kill kills all descendants of the bridge, except for the sentry.
+func (*tree) kill(*exec.Cmd) { child.KillDescendants() }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 )
@@ -75,12 +76,12 @@ func askServer(ctx context.Context, cfg *config.Config, path, method, params str
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return nil, err
 	}
 	result, err := converse(in, out, method, params)
-	_ = in.Close() // makes Codex exit
-	_ = cmd.Wait() // the exit status does not matter after the response
+	_ = in.Close()      // makes Codex exit
+	_ = child.Wait(cmd) // the exit status does not matter after the response
 	return result, err
 }
 
