@@ -105,14 +105,24 @@ func killOrphans(mark string) {
 
 // KillDescendants kills all descendants of this process, except for the sentry. One that forks meanwhile is found in the
 // next round. The rounds are limited, since some processes can't be killed. Children that this program has started are left
-// to their Wait, which tells how they ended.
-func KillDescendants() {
+// to their Wait, which tells how they ended. Within grace, orphans may end by themselves.
+func KillDescendants(grace time.Duration) {
+	for end := time.Now().Add(grace); hasOrphans() && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
 	for range 50 {
 		if !killRound(sentryID()) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// hasOrphans reports whether this process has a child that it has not started.
+func hasOrphans() bool {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	return slices.ContainsFunc(Children(os.Getpid()), func(pid int) bool { return !isAwaited(pid) })
 }
 
 // killRound kills the descendants that run now, and reaps orphans. It reports whether some may be left.

@@ -69,7 +69,7 @@ func TestKilledDescendantsAreLeftToTheirWait(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	strays := child.Descendants(cmd.Process.Pid)
-	child.KillDescendants()
+	child.KillDescendants(0)
 	var killed *exec.ExitError
 	if err := child.Wait(cmd); !errors.As(err, &killed) || killed.String() != "signal: killed" {
 		t.Errorf("the child ended with: %v", err)

@@ -125,7 +125,7 @@ func (c *Child) Kill() {
 func (c *Child) ExitState() *os.ProcessState {
 	state := c.cmd.ProcessState
 	if !state.Exited() {
-		c.tree.kill(c.cmd)
+		c.tree.killOrphans(c.cmd)
 	}
 	return state
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -74,4 +75,11 @@ func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
 }
 
 // kill kills all descendants of the bridge, except for the sentry.
-func (*tree) kill(*exec.Cmd) { child.KillDescendants() }
+func (*tree) kill(*exec.Cmd) { child.KillDescendants(0) }
+
+// killOrphans does the same after Codex was killed. Measured with Codex 0.169 and 0.171: then its sandbox ends the command,
+// and removes the empty folders in which it has mounted something. A sandbox that is killed leaves them.
+func (*tree) killOrphans(*exec.Cmd) { child.KillDescendants(sandboxGrace) }
+
+// sandboxGrace is the time for that. It takes a few milliseconds if the machine is idle.
+const sandboxGrace = 500 * time.Millisecond

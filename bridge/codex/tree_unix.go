@@ -42,3 +42,5 @@ func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
 // kill kills Codex with its group, and while Codex runs, all its descendants. Codex starts each
 // command in a session of its own; after Codex was killed, they can't be found.
 func (*tree) kill(cmd *exec.Cmd) { child.KillTree(cmd.Process.Pid) }
+
+func (t *tree) killOrphans(cmd *exec.Cmd) { t.kill(cmd) }

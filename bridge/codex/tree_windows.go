@@ -23,6 +23,8 @@ func (t *tree) started(cmd *exec.Cmd) { t.job.Started(cmd) }
 func (*tree) ended()                  {}
 func (t *tree) kill(cmd *exec.Cmd)    { t.job.Kill(cmd) }
 
+func (t *tree) killOrphans(cmd *exec.Cmd) { t.kill(cmd) }
+
 // endWithParent does nothing: the user ends a Codex on the terminal whose bridge was killed.
 func endWithParent(*exec.Cmd) (started func() (ended func())) {
 	return func() func() { return func() {} }

@@ -142,3 +142,57 @@ func TestKillControl(t *testing.T) {
 		})
 	}
 }
+
+// leftFolders returns the mount points of Codex that are in the workspace and in the folder for temporary files after a
+// command in the sandbox was ended in a way.
+func leftFolders(t *testing.T, argv []string, end func(*conversation) error) (left []string) {
+	t.Helper()
+	w := newWorld(t, options{})
+	temp := filepath.Join(w.root, "temp")
+	if err := os.Mkdir(temp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "TMPDIR="+temp)
+	c := w.startBusy(argv, "workspace-write", "sleep 3600")
+	if err := end(c); err != nil {
+		t.Fatal(err)
+	}
+	if running := w.waitProcesses(noProcesses); len(running) > 0 {
+		t.Errorf("still running after 2 s:%s", describe(running))
+	}
+	for _, name := range []string{"workspace/.agents", "workspace/.aws", "workspace/.codex", "temp/.agents", "temp/.aws", "temp/.codex", "temp/.git"} {
+		if w.hasFile(name) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// After kill -9 of Codex, its sandbox removes the mount points of a command, as without codex-bridge.
+func TestKilledCodexLeavesNoFolders(t *testing.T) {
+	t.Parallel()
+	left := leftFolders(t, proxyArgv, func(c *conversation) error { return syscall.Kill(c.codexPID(), syscall.SIGKILL) })
+	if len(left) > 0 {
+		t.Errorf("the empty folders %q are left", left)
+	}
+}
+
+// Control: Codex alone leaves none after kill -9, and all at any other end.
+func TestKilledCodexLeavesNoFoldersControl(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(*conversation) error
+		want int
+	}{
+		"kill -9":          {func(c *conversation) error { return c.Process.Kill() }, 0},
+		"SIGTERM":          {func(c *conversation) error { return c.Process.Signal(syscall.SIGTERM) }, 7},
+		"the end of input": {func(c *conversation) error { return c.CloseInput() }, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if left := leftFolders(t, []string{codexPath, "app-server"}, test.end); len(left) != test.want {
+				t.Errorf("the folders %q are left, want %d", left, test.want)
+			}
+		})
+	}
+}
