@@ -29,6 +29,7 @@ type Server struct {
 	address string
 	token   string
 	http    *http.Client
+	done    chan struct{} // closed when Codex has exited and its orphans have ended
 }
 
 // maxTogether is how many bytes of Codex's stderr are written together.
@@ -50,7 +51,7 @@ var banner = sync.OnceValue(func() *regexp.Regexp {
 // goes to stderr in whole lines, those that it has written together by one call. On Linux Codex ends with
 // this process. The caller calls Close.
 func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, error) {
-	s := &Server{token: rand.Text(), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
+	s := &Server{token: rand.Text(), done: make(chan struct{}), http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
 	sum := sha256.Sum256([]byte(s.token))
 	c.Args = append(slices.Clip(c.Args), "--listen", "ws://127.0.0.1:0", "--ws-auth", "capability-token", "--ws-token-sha256", hex.EncodeToString(sum[:]))
 	read, write, err := os.Pipe()
@@ -75,6 +76,11 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 		return nil, err
 	}
 	go func() { _, _ = io.Copy(io.Discard, s.child.stdout) }() // ends with Codex
+	go func() {                                                // ends with Codex
+		<-s.child.done
+		s.child.ExitState()
+		close(s.done)
+	}()
 	address := make(chan string, 1)
 	var said strings.Builder
 	go func() { // ends with Codex and its hooks
@@ -118,8 +124,8 @@ func StartServer(ctx context.Context, c Command, stderr io.Writer) (*Server, err
 	}
 }
 
-// Done returns a channel that is closed when Codex has exited.
-func (s *Server) Done() <-chan struct{} { return s.child.Done() }
+// Done returns a channel that is closed when Codex has exited. Its orphans have ended: another Codex may start.
+func (s *Server) Done() <-chan struct{} { return s.done }
 
 // PID returns Codex's process id.
 func (s *Server) PID() int { return s.child.PID() }
@@ -128,11 +134,11 @@ func (s *Server) PID() int { return s.child.PID() }
 // running ones, then for the grace. Measured with Codex 0.169: after one SIGTERM it waits for running turns
 // without limit, after a second one it ends at once.
 func (s *Server) Close(turns, grace time.Duration) {
+	defer func() { <-s.done }()
 	s.child.stdin.Close()
 	for _, wait := range []time.Duration{turns, grace} {
 		s.child.Signal(terminate)
 		if s.child.ExitsWithin(wait) {
-			s.child.ExitState()
 			return
 		}
 	}
@@ -140,7 +146,10 @@ func (s *Server) Close(turns, grace time.Duration) {
 }
 
 // Kill ends Codex with its commands at once.
-func (s *Server) Kill() { s.child.Kill() }
+func (s *Server) Kill() {
+	s.child.Kill()
+	<-s.done
+}
 
 // Dial opens a connection.
 func (s *Server) Dial(ctx context.Context) (*Conn, error) {

@@ -97,6 +97,19 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// The commands of a shared Codex end with it, also if no other client comes.
+func TestKillOfSharedCodex(t *testing.T) {
+	t.Parallel()
+	w := newHubWorld(t, "[serve]\nmode = \"require\"\nidle = \"5m\"\n")
+	w.startBusy(proxyArgv, "danger-full-access", hangingTools["deaf to SIGTERM"].command)
+	left := w.sleepers()
+	if err := syscall.Kill(w.codexPID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitEnd("the command of a killed Codex", left...)
+	w.open(proxyArgv...).initialize(nil) // another Codex
+}
+
 // kill -9 of codex-bridge or codex-bridge serve leaves no process, whatever Codex is doing. Measured with 0.169.0:
 // a command that was being started in the sandbox outlived Codex in 2 of 40 runs, and a Codex with clients waited
 // for its turn in 3 of 40.
