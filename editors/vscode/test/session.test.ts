@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Session } from "../src/core/session";
 import { type Answers, bridgeInitialize, threadResponse, Server, session } from "./fakeServer";
+import { tempFolder } from "./tempFolder";
 
 const codex = (answers: Answers = {}): Server => new Server(answers, "codex");
 const bridge = (answers: Answers = {}): Server => new Server({ initialize: bridgeInitialize, ...answers }, "bridge");
@@ -486,7 +489,10 @@ test("the files of a running turn are shown, grow, and are replaced by the recor
   const server = codex({ "turn/start": () => ({ turn: { id: `turn${++turns}` } }) });
   const ends: (() => void)[] = [];
   const all: string[][] = [];
+  const cwd = tempFolder();
+  mkdirSync(join(cwd, ".git")); // or a folder above might be the repository
   const { session: s, editor } = session([server], undefined, {
+    cwd,
     beforeTurn: () => Promise.resolve(""),
     afterTurn: async (_, turn, patched) => {
       all.push(patched);
