@@ -40,17 +40,17 @@ func (c *decider) decideApproval([]string) {
 // askedByConfig is the reason for a field that the client has set in its overlay.
 const askedByConfig = "the client's config asks for it"
 
-// decideOverlayApproval decides about a request whose overlay has an approval policy that can make the
-// thread stricter.
+// decideOverlayApproval decides about a request whose overlay has an approval policy.
 //
-// Measured with Codex 0.169: a resume takes it in place of the thread's, but a fork does not.
+// Measured with Codex 0.169: a resume takes it in place of the thread's, but a fork only for a thread that
+// has none.
 func (c *decider) decideOverlayApproval() {
 	if c.m.Method == "thread/fork" {
 		v, known := c.restoredApproval()
 		if !known {
 			return
 		}
-		if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
+		if c.hasStoredApproval() && !c.narrowsApproval(v) {
 			c.decideRestoredApproval()
 			return
 		}
@@ -60,6 +60,20 @@ func (c *decider) decideOverlayApproval() {
 	} else {
 		c.replaceApproval(v, askedByConfig+", and "+formatValue(v)+" is not in "+c.p.approvalList())
 	}
+}
+
+// hasStoredApproval reports whether the thread of a resume or fork has an approval policy of its own.
+func (c *decider) hasStoredApproval() bool {
+	return c.st.Thread != nil && c.st.Thread.Approval != nil || string(c.st.StoredApproval) != "null"
+}
+
+// narrowsApproval reports whether the overlay's approval policy is stricter than the thread's v.
+func (c *decider) narrowsApproval(v rpc.Value) bool {
+	if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
+		return false
+	}
+	few := questionsOf(c.overlayApproval).areFew() && !(c.overlayApproval.Is("never") && c.p.maxLevel == fullAccess)
+	return few || isUntrusted(c.overlayApproval)
 }
 
 // allowsAllApprovals reports whether the policy allows every approval policy.
@@ -114,12 +128,16 @@ func (c *decider) decideRestoredApproval() {
 		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
 	case v.Is("on-request") && p.allowsApproval(v):
 		// A thread that the bridge asks about in Codex's place has it, too. The policy's first value is
-		// as strict, since a policy that allows on-request has no looser one.
+		// as strict, but for never: with full access Codex runs tools of MCP servers under it.
 		//
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
 		// ignores this field, so nothing compares it with the response.
-		c.applyFirst("if omitted, Codex would use the thread's value, which may not be in " + p.approvalList())
+		to := jsonString(p.approvals[0])
+		if p.approvals[0] == "never" {
+			to = v.Raw()
+		}
+		c.applyApproval(to, ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
 		c.sent.Approval = nil
 	case p.acceptsApproval(v):
 		c.applyApproval(v.Raw(), "", "")
@@ -190,6 +208,8 @@ func (c *decider) replaceApproval(v rpc.Value, reason string) {
 	switch {
 	case questionsOf(v).areFew():
 		c.reduceApproval(v, c.p.gatesFirst(), reason)
+	case !isUntrusted(v) && c.p.approvals[0] == "never" && c.p.maxLevel == fullAccess:
+		c.reduceToTools(v, reason)
 	case !isUntrusted(v):
 		c.applyFirst(reason)
 	case c.p.AcceptsApprovalName("untrusted"):

@@ -190,3 +190,15 @@ func TestRestoredGate(t *testing.T) {
 		})
 	}
 }
+
+// A resumed thread keeps on-request where the policy's first value is never: with full access Codex runs tools
+// of MCP servers under never without a question.
+func TestRestoredApprovalIsNotReplacedByNever(t *testing.T) {
+	cfg, st := contract(), state()
+	cfg.Approval, cfg.Sandbox = []string{"never", "on-request"}, "danger-full-access"
+	st.Thread, st.ThreadFolder, st.StoredApproval, st.StoredSandbox = nil, "/code/proj", json.RawMessage(`"on-request"`), &policy.SandboxSettings{Mode: "danger-full-access"}
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st)
+	if d.Err != nil || !strings.Contains(string(d.Message), `"approvalPolicy":"on-request"`) {
+		t.Errorf("%s, error %v", d.Message, d.Err)
+	}
+}

@@ -13,9 +13,13 @@ var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--enable":  func(c *argsDecider, item argv.Item) { c.decideFeature(item, "true") },
 	"--disable": func(c *argsDecider, item argv.Item) { c.decideFeature(item, "false") },
 	// Measured with Codex 0.169: it sets approvals_reviewer, approval_policy and sandbox_mode.
-	"--approve-for-me": func(c *argsDecider, item argv.Item) { c.decideKey(item, "approvals_reviewer", `"auto_review"`) },
-	"--search":         func(c *argsDecider, item argv.Item) { c.decideKey(item, "web_search", `"live"`) },
-	"--oss":            func(c *argsDecider, item argv.Item) { c.decideKey(item, "model_provider", `"oss"`) },
+	"--approve-for-me": func(c *argsDecider, item argv.Item) {
+		if c.line.Proxy { // the terminal interface sends the values with each thread
+			c.refuse(c.flagText(item), ruleReviewers, "without it the approval policy and sandbox of Codex's configuration would count", "remove it; send approvalsReviewer, approvalPolicy and sandbox with each thread")
+		}
+	},
+	"--search": func(c *argsDecider, item argv.Item) { c.decideKey(item, "web_search", `"live"`) },
+	"--oss":    func(c *argsDecider, item argv.Item) { c.decideKey(item, "model_provider", `"oss"`) },
 	"--local-provider": func(c *argsDecider, item argv.Item) {
 		c.decideKey(item, "oss_provider", string(jsonString(item.Value)))
 	},
@@ -79,14 +83,26 @@ func (c *argsDecider) decideFlag(item argv.Item) {
 	c.refuse(c.flagText(item), ruleMode, "the policy has no rule for this flag", "remove it")
 }
 
+// decideSandbox drops a looser sandbox than the policy's. Threads get no more than that without it, too.
 func (c *argsDecider) decideSandbox(item argv.Item) {
-	if l, ok := parseMode(item.Value); !ok || l > c.p.maxLevel {
+	l, ok := parseMode(item.Value)
+	if !ok {
+		c.refuse(c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is not the name of a sandbox", "write read-only, workspace-write or danger-full-access")
+		return
+	}
+	if l > c.p.maxLevel {
 		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is more than "+c.p.maxLevel.String(), "choose that, or less")
 	}
 }
 
+// decideApproval drops an approval policy beside app-server, where it has no effect. Codex's terminal
+// interface sends it with each thread, where the bridge decides about it.
 func (c *argsDecider) decideApproval(item argv.Item) {
-	if !c.p.AcceptsApprovalName(item.Value) {
+	if approvalRank(parseApproval(jsonString(item.Value))) < 0 {
+		c.refuse(c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not the name of an approval policy", "write on-request or never")
+		return
+	}
+	if c.line.Proxy && !c.p.AcceptsApprovalName(item.Value) {
 		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "choose an allowed value")
 	}
 }

@@ -31,18 +31,21 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	}
 	value, ok := parseOverrideValue(text)
 	if !ok {
-		if path := strings.Split(key, "."); findLoss(path, "") != nil {
-			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+findLoss(path, "").loss, "write it as TOML, a text in quotes")
+		if row := findLoss(strings.Split(key, "."), ""); row != nil {
+			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+row.lossText(), "write it as TOML, a text in quotes")
 			return
 		}
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
-	if isPlainLiteral(text, string(value)) && (c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value))) || isJudgedRoots(key, value) {
+	switch passes := c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value)); {
+	case passes && isPlainLiteral(text, string(value)), isJudgedRoots(key, value):
 		return
-	}
-	if below := strings.HasPrefix(key, "approval_policy."); below || key == "approval_policy" && wantsFewQuestions(value) {
-		c.refuse(c.flagText(item)+" "+argText(key), ruleApproval, "without it Codex would ask a client that wants fewer questions", `set approval_policy="never", or send approvalPolicy with each thread`)
+	case passes:
+		c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+lostLimit, "write it as "+key+"="+string(value))
+		return
+	case key == approvalPolicyKey || strings.HasPrefix(key, approvalPolicyKey+"."):
+		c.refuse(c.flagText(item)+" "+argText(key), ruleApproval, "without it Codex could ask less, or ask a client that wants fewer questions", `set approval_policy to "on-request" or "never", or send approvalPolicy with each thread`)
 		return
 	}
 	c.decideKey(item, key, string(value))
@@ -52,12 +55,12 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 // value. Each request that opens a thread is judged with the override as the default.
 func (p *Policy) isJudgedDefault(key, value string) bool {
 	switch key {
-	case "approval_policy":
-		return value == `"never"`
-	case "sandbox_mode":
-		return p.maxLevel == fullAccess && value == `"`+workspaceWrite.String()+`"`
+	case approvalPolicyKey:
+		return value == `"never"` || value == `"on-request"`
+	case sandboxModeKey:
+		return p.maxLevel >= workspaceWrite && value == `"`+workspaceWrite.String()+`"`
 	case defaultPermissionsKey:
-		return p.maxLevel == fullAccess && value == `"`+builtinProfiles[workspaceWrite]+`"`
+		return p.maxLevel >= workspaceWrite && value == `"`+builtinProfiles[workspaceWrite]+`"`
 	}
 	return false
 }
@@ -73,12 +76,6 @@ func isJudgedRoots(key string, value json.RawMessage) bool {
 		return false
 	}
 	return !slices.ContainsFunc(roots, func(root string) bool { return !filepath.IsAbs(root) || filepath.Clean(root) != root })
-}
-
-// wantsFewQuestions reports whether an approval policy, as JSON, lets Codex ask few questions.
-func wantsFewQuestions(value json.RawMessage) bool {
-	doc, err := rpc.ParseValue(value)
-	return err != nil || questionsOf(doc.Root()).areFew()
 }
 
 // isPlainLiteral reports whether all TOML parsers read text as value, a JSON text: a bare word or

@@ -58,9 +58,8 @@ func TestOverrides(t *testing.T) {
 		{"one leaf of several", "config_keys = [\"a.b\"]", "a={b=1, c=2}", false, "policy.config_keys"},
 		{"a table of everything above", most, "features={}", false, "policy.config_keys"},
 		{"an array", most, "notify=['a', {b=1}]", true, ""},
+		{"an approval policy, which each thread is judged with", "", `approval_policy="on-request"`, true, ""},
 		{"writable roots, which each thread is judged with", "", `sandbox_workspace_write.writable_roots=["/srv/out"]`, true, ""},
-		{"writable roots that are relative", "", `sandbox_workspace_write.writable_roots=["out"]`, false, "policy.config_keys"},
-		{"writable roots that are no list", "", `sandbox_workspace_write.writable_roots="/srv/out"`, false, "policy.config_keys"},
 		{"a model", most, "model=gpt-5.5", true, ""},
 		{"a model in quotes", most, `model='gpt-5.5'`, true, ""},
 		{"a forbidden model", most, "model=o9", false, "policy.models"},
@@ -114,13 +113,15 @@ func TestFlags(t *testing.T) {
 		{"app-server --ws-auth capability-token --ws-token-file /x", policy.Pass, "", ""},
 		{"-s read-only -a on-request -m gpt app-server", policy.Pass, "", ""},
 		{"-s danger-full-access -sworkspace-write app-server", policy.Rewrite, "-sworkspace-write app-server", "policy.sandbox"},
-		{"-s full app-server", policy.Rewrite, "app-server", "policy.sandbox"},
+		{"-s full app-server", policy.Deny, "", "policy.sandbox"}, {"-a full app-server", policy.Deny, "", "policy.approval"},
 		{"--ask-for-approval=never app-server", policy.Rewrite, "app-server", "policy.approval"},
 		{"-C /x --add-dir=/y -i a b -- x", policy.Pass, "", ""},
 		{"-s danger-full-access -c features.hooks=false -- x", policy.Rewrite, "-- x", "policy.sandbox"},
 		{"-C /x --add-dir=/y -i a b --oss app-server --code-mode-host http://x", policy.Rewrite, "app-server", "policy.mode"},
 		{"app-server --cloud-skills-snapshot /x", policy.Rewrite, "app-server", "policy.mode"},
-		{"--search --local-provider ollama --not-so-yolo app-server", policy.Rewrite, "app-server", "policy.config_keys"},
+		{"--search --local-provider ollama app-server", policy.Rewrite, "app-server", "policy.config_keys"},
+		{"--not-so-yolo app-server", policy.Deny, "", "policy.reviewers"}, {"--approve-for-me", policy.Pass, "", ""},
+		{"-a never", policy.Pass, "", ""}, // the terminal interface sends it with each thread
 		{"--yolo app-server", policy.Deny, "", "policy.mode"},
 		{"--yolo=1 app-server", policy.Deny, "", "policy.mode"},
 		{"app-server --dangerously-bypass-hook-trust", policy.Deny, "", "policy.mode"},
@@ -148,7 +149,8 @@ func TestFlags(t *testing.T) {
 		{"exec -i a --add-dir /y b", policy.Deny, "", "policy.mode"},
 		{"exec -i a --add-dir /y --json b", policy.Rewrite, "exec -i a --json b", "policy.mode"},
 		{"exec --approve-for-me --oss x", policy.Rewrite, "exec --approve-for-me x", "policy.config_keys"},
-		{"-c hooks.x=1 review --uncommitted -c hooks.y=1", policy.Rewrite, "review --uncommitted", "policy.config_keys"},
+		{"-c hooks.x=1 review", policy.Deny, "", "policy.config_keys"},
+		{"-c hooks.x=[] review --uncommitted -c hooks.state.y.enabled=false", policy.Rewrite, "review --uncommitted", "policy.config_keys"},
 		{"exec --yolo x", policy.Deny, "", "policy.mode"}, {"exec resume x --dangerously-bypass-hook-trust", policy.Deny, "", "policy.mode"},
 		{"exec --trust x", policy.Deny, "", "policy.mode"}, {"review --trust", policy.Deny, "", "policy.mode"},
 		{"exec x --ignore-user-config", policy.Deny, "", "policy.mode"}, {"exec --ignore-rules x", policy.Deny, "", "policy.mode"},
@@ -263,7 +265,7 @@ func TestDefaultIsHarmless(t *testing.T) {
 // value.
 func TestOwnArgsPassUnchecked(t *testing.T) {
 	p := argsPolicy(t, "")
-	args := []string{"-c", "hooks.x=1", "--yolo", "-c", "hooks.y=1", "app-server"}
+	args := []string{"-c", "hooks.x=1", "--yolo", "-c", "features.hooks=false", "app-server"}
 	d := p.DecideArgs(args, 3)
 	if want := []string{"-c", "hooks.x=1", "--yolo", "app-server"}; !slices.Equal(d.Args, want) {
 		t.Errorf("%+v", d)

@@ -22,6 +22,14 @@ type codexAlone struct {
 	roots                []string
 	trust                string // of the workspace: "trusted", "untrusted" or ""
 	reviewer             string // approvals_reviewer
+	flags                codexFlags
+}
+
+// codexFlags are values of Codex's command line, -c KEY=VALUE. They replace those of the configuration.
+type codexFlags struct {
+	approval             any
+	sandbox, permissions string
+	reviewer             string
 }
 
 // threadSettings are what the commands of a thread may do, and how Codex decides about the rest.
@@ -62,14 +70,14 @@ func (c codexAlone) open(method string, params map[string]any, stored *threadSet
 	if untrusted {
 		t.approval = "untrusted"
 	}
-	before := []any{c.approval, overlay["approval_policy"]}
+	before := []any{overlay["approval_policy"]}
 	switch {
 	case method == "thread/fork":
-		before = []any{c.approval, overlay["approval_policy"], stored.approval}
+		before = []any{overlay["approval_policy"], stored.approval}
 	case stored != nil:
-		before = []any{c.approval, stored.approval, overlay["approval_policy"]}
+		before = []any{stored.approval, overlay["approval_policy"]}
 	}
-	for _, v := range append(before, params["approvalPolicy"]) {
+	for _, v := range append(append([]any{c.approval, c.flags.approval}, before...), params["approvalPolicy"]) {
 		if v != nil {
 			t.approval = v
 		}
@@ -78,7 +86,7 @@ func (c codexAlone) open(method string, params map[string]any, stored *threadSet
 	if stored != nil {
 		restored = stored.reviewer
 	}
-	for _, v := range []any{c.reviewer, restored, overlay["approvals_reviewer"], params["approvalsReviewer"]} {
+	for _, v := range []any{c.reviewer, c.flags.reviewer, restored, overlay["approvals_reviewer"], params["approvalsReviewer"]} {
 		if name, ok := v.(string); ok && name != "" {
 			t.reviewer = name
 		}
@@ -108,12 +116,18 @@ func (c codexAlone) setSandbox(t *threadSettings, params, overlay map[string]any
 		t.setProfile(text(params["permissions"]))
 	case overlay["default_permissions"] != nil:
 		t.setProfile(text(overlay["default_permissions"]))
+	case overlay["sandbox_mode"] != nil && c.flags.permissions != "": // in one layer
+		t.setProfile(c.flags.permissions)
 	case overlay["sandbox_mode"] != nil:
 		c.setMode(t, text(overlay["sandbox_mode"]), overlay)
 	case stored != nil && !hasTable && len(workspaceKeys(overlay)) == 0 && stored.mode != "workspace-write":
 		t.danger, t.table, t.profile, t.mode, t.network, t.limits = stored.danger, stored.table, stored.profile, stored.mode, stored.network, stored.limits
 		t.noTmpdir, t.noSlashTmp = stored.noTmpdir, stored.noSlashTmp
-	case c.permissions != "": // also in place of a workspace-write that no profile gave
+	case c.flags.permissions != "": // also in place of a workspace-write that no profile gave
+		t.setProfile(c.flags.permissions)
+	case c.flags.sandbox != "":
+		c.setMode(t, c.flags.sandbox, overlay)
+	case c.permissions != "":
 		t.setProfile(c.permissions)
 	case c.sandbox != "":
 		c.setMode(t, c.sandbox, overlay)
@@ -273,6 +287,9 @@ func (t threadSettings) outcomes() (inside, outside, rule int, others map[string
 		}
 	case t.approval == "untrusted":
 		inside = asked
+	}
+	if t.approval == "never" && t.danger {
+		others["mcp_elicitations"] = allowed // tools run without a question
 	}
 	if t.gated {
 		inside = rule // the bridge asks the client, or refuses

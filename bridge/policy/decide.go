@@ -106,8 +106,9 @@ type decider struct {
 	overlayReadOnly    bool          // the overlay asks for a read-only sandbox
 	overlayWorkspace   bool          // the overlay asks for workspace-write
 	overlayRoots       bool          // the overlay asks for fewer writable roots than Codex's configuration
+	overlayBeaten      bool          // Codex's default counts in place of the overlay's sandbox
 	overlayUser        bool          // the overlay asks for the user as reviewer
-	overlayApproval    rpc.Value     // the overlay's approval policy, if Codex would ask about each command under it, or few questions
+	overlayApproval    rpc.Value     // the overlay's approval policy
 	lost               bool          // err refuses an override that Codex must not lose
 	overlaySandboxed   bool          // sandbox_workspace_write of the overlay counts
 	sent               SentSettings

@@ -20,6 +20,8 @@ type Defaults struct {
 	Sandbox       string                  // sandbox_mode; "": null
 	Permissions   string                  // default_permissions; "": null, or sandbox_mode counts
 	Replaced      string                  // the user's own profile in whose place Sandbox or Permissions counts; "" if none
+	BeatsMode     bool                    // Sandbox or Permissions count beside sandbox_mode in a request's overlay
+	BeatsProfile  bool                    // and beside default_permissions
 	Profiles      map[string]*UserProfile // of the table permissions, by name
 	WritableRoots []string                // sandbox_workspace_write.writable_roots
 	Network       bool                    // sandbox_workspace_write.network_access
@@ -74,6 +76,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		}
 		d.Profiles[name] = parseUserProfile(cfg.Get(permissionsKey), name)
 	}
+	d.parseRank(result.Get("layers"))
 	d.parseReplaced(result.Get("layers"))
 	d.refuseProjectProfiles(result.Get("layers"))
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {

@@ -1,5 +1,7 @@
 package policy
 
+import "strings"
+
 // Judged returns the checked and the unchecked members of a method's params; false if the package
 // does not check the method's fields.
 func Judged(name string) (judged, plain []string, ok bool) {
@@ -16,10 +18,26 @@ func Judged(name string) (judged, plain []string, ok bool) {
 // JudgedMethods returns the number of methods whose fields the package checks.
 func JudgedMethods() int { return len(methodTable()) }
 
+// OverrideRow is a row of the table of overrides. Never reports that no pattern in policy.config_keys allows
+// the key.
+type OverrideRow struct {
+	Key, Narrowest, Loss string
+	Removable            []string
+	Never                bool
+}
+
 // Overrides has the table of overrides.
-var Overrides = func() (rows []struct{ Key, Narrowest, Loss string }) {
+var Overrides = func() (rows []OverrideRow) {
 	for _, row := range overrides {
-		rows = append(rows, struct{ Key, Narrowest, Loss string }{row.key, row.narrowest, row.loss})
+		removable := row.removable
+		switch row.narrowest {
+		case "true":
+			removable = []string{"false"}
+		case "false":
+			removable = []string{"true"}
+		}
+		never := forbiddenReason(strings.Split(row.key, "."), true) != ""
+		rows = append(rows, OverrideRow{row.key, row.narrowest, row.lossText(), removable, never})
 	}
 	return rows
 }()

@@ -38,6 +38,22 @@ func sandboxWins(layers rpc.Value) bool {
 	return false
 }
 
+// parseRank sets BeatsMode and BeatsProfile. Measured with Codex 0.169: the overlay of a request is in one
+// layer with the command line, and in one layer default_permissions wins over sandbox_mode. The machine's
+// managed configuration wins over that layer.
+func (d *Defaults) parseRank(layers rpc.Value) {
+	for _, layer := range activeLayers(layers) {
+		kind, cfg := textOf(layer.Get("name").Get("type")), layer.Get("config")
+		mode, profile := !isUnset(cfg.Get(sandboxModeKey)), !isUnset(cfg.Get(defaultPermissionsKey))
+		switch {
+		case strings.HasPrefix(kind, managedLayer):
+			d.BeatsMode, d.BeatsProfile = d.BeatsMode || mode || profile, d.BeatsProfile || mode || profile
+		case kind == flagsLayer:
+			d.BeatsMode = d.BeatsMode || profile
+		}
+	}
+}
+
 // parseReplaced sets Replaced. A profile that the command line or managed_config.toml names is the user's or
 // the administrator's choice, because clients can't name one there. If both a project and the user's files
 // name profiles, the bridge can't keep what each denies.

@@ -72,3 +72,45 @@ func TestLayerKeepsDenialsOfUser(t *testing.T) {
 		t.Errorf("a profile that the command line names does not count: %v, %v", d, err)
 	}
 }
+
+// A sandbox of a request's overlay counts only where Codex takes it: not beside default_permissions of the
+// command line, with which it is in one layer, and not beside the machine's managed configuration.
+func TestSandboxOfOverlayBesideLayers(t *testing.T) {
+	const writes, workspace = `{"sandbox_mode":"workspace-write"}`, `{"default_permissions":":workspace"}`
+	for _, c := range []struct{ layer, config, overlay, want string }{
+		{"sessionFlags", `"default_permissions":":read-only"`, writes, "read-only"},
+		{"sessionFlags", `"default_permissions":":read-only"`, workspace, "workspace-write"},
+		{"sessionFlags", `"sandbox_mode":"read-only"`, writes, "workspace-write"},
+		{"legacyManagedConfigTomlFromFile", `"default_permissions":":read-only"`, workspace, "read-only"},
+		{"legacyManagedConfigTomlFromFile", `"sandbox_mode":"read-only"`, writes, "read-only"},
+		{"user", `"default_permissions":":read-only"`, writes, "workspace-write"},
+	} {
+		d, err := policy.ParseDefaults(value(t, `{"config":{`+c.config+`},"layers":[{"name":{"type":"`+c.layer+`"},"config":{`+c.config+`}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
+			st := state()
+			st.Thread, st.ThreadFolder, st.StoredSandbox, st.Defaults = nil, "/code/proj", &policy.SandboxSettings{Mode: "danger-full-access"}, d
+			m := message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","config":`+c.overlay+`}}`)
+			got := compile(t, contract()).Decide(m, st)
+			if got.Err != nil {
+				t.Fatal(got.Err)
+			}
+			sandbox := got.Sent.Sandbox
+			if sandbox == "" && method == "thread/start" {
+				sandbox = "read-only" // Codex takes its default
+			}
+			if strings.Contains(string(got.Message), `":workspace"`) {
+				sandbox = "workspace-write"
+			}
+			if sandbox != c.want || strings.Contains(string(got.Message), "sandbox_mode") {
+				t.Errorf("%s with %s over %s of %s: Codex gets %s, want %s", method, c.overlay, c.config, c.layer, got.Message, c.want)
+			}
+			st.Defaults = nil
+			if again := compile(t, contract()).Decide(m, st); method == "thread/start" && !again.NeedsDefaults {
+				t.Errorf("%s: decided without Codex's configuration: %s", method, again.Message)
+			}
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (t threadSettings) exceedsAlone(alone threadSettings) string {
 		return fmt.Sprintf("the network with %v", t.limits)
 	}
 	for kind, outcome := range others {
-		if outcome > othersAlone[kind] && outsideAlone == refused {
+		if outcome > othersAlone[kind] && (outsideAlone == refused || outcome == allowed) {
 			return kind
 		}
 	}
@@ -102,6 +102,9 @@ func drawAlone(t *rapid.T) codexAlone {
 		reviewer: sample(t, "approvals_reviewer", "", "user", "auto_review"),
 		approval: decoded(t, sample(t, "approval_policy", append([]string{"", ""}, approvalForms[1:]...)...)),
 	}
+	if rapid.IntRange(0, 3).Draw(t, "lax configuration") == 0 {
+		c.sandbox, c.approval = "danger-full-access", "never"
+	}
 	if c.sandbox == "" {
 		c.permissions = sample(t, "default_permissions", "", "mine", "mine", ":workspace", ":read-only", ":danger-full-access")
 	}
@@ -123,6 +126,52 @@ func drawAlone(t *rapid.T) codexAlone {
 	return c
 }
 
+// drawFlags draws what a client puts on Codex's command line.
+func drawFlags(t *rapid.T) (f codexFlags) {
+	drawn := map[string]any{}
+	maybe(t, drawn, "-c approval_policy", "on-request", "never")
+	maybe(t, drawn, "-c sandbox_mode", "read-only", "workspace-write", "danger-full-access")
+	maybe(t, drawn, "-c default_permissions", ":read-only", ":workspace", ":danger-full-access")
+	maybe(t, drawn, "-c approvals_reviewer", "user", "auto_review")
+	f.approval = drawn["-c approval_policy"]
+	f.sandbox, _ = drawn["-c sandbox_mode"].(string)
+	f.permissions, _ = drawn["-c default_permissions"].(string)
+	f.reviewer, _ = drawn["-c approvals_reviewer"].(string)
+	return f
+}
+
+// values returns the flags that are there, by their keys.
+func (f codexFlags) values() map[string]string {
+	all := map[string]string{"sandbox_mode": f.sandbox, "default_permissions": f.permissions, "approvals_reviewer": f.reviewer}
+	all["approval_policy"], _ = f.approval.(string)
+	maps.DeleteFunc(all, func(_, v string) bool { return v == "" })
+	return all
+}
+
+// under returns the flags that Codex gets behind the bridge. ok is false if the bridge does not start.
+func (f codexFlags) under(p *policy.Policy) (kept codexFlags, ok bool) {
+	args := []string{"app-server"}
+	for key, v := range f.values() {
+		args = append(args, fmt.Sprintf("--config=%s=%q", key, v))
+	}
+	d := p.DecideArgs(args, 0)
+	has := func(key, v string) bool { return slices.Contains(d.Args, fmt.Sprintf("--config=%s=%q", key, v)) }
+	for key, v := range f.values() {
+		switch {
+		case !has(key, v):
+		case key == "approval_policy":
+			kept.approval = v
+		case key == "sandbox_mode":
+			kept.sandbox = v
+		case key == "default_permissions":
+			kept.permissions = v
+		default:
+			kept.reviewer = v
+		}
+	}
+	return kept, d.Verdict != policy.Deny
+}
+
 // startsNothing reports whether the profile has an entry in a folder that it denies. Codex then starts no
 // command.
 func (p permissionTable) startsNothing(name string) bool {
@@ -139,26 +188,31 @@ func (p permissionTable) startsNothing(name string) bool {
 
 // defaults returns the configuration as config/read does.
 func (c codexAlone) defaults(t *rapid.T) *policy.Defaults {
-	own := map[string]any{}
+	own, flags := map[string]any{}, map[string]any{}
 	if c.trust != "" {
 		own["projects"] = map[string]any{"/code/proj": map[string]any{"trust_level": c.trust}}
 	}
-	all := maps.Clone(own)
-	all["sandbox_workspace_write"] = map[string]any{
+	own["sandbox_workspace_write"] = map[string]any{
 		"network_access": c.network, "writable_roots": append([]string{}, c.roots...), "exclude_tmpdir_env_var": c.noTmpdir, "exclude_slash_tmp": c.noSlashTmp,
 	}
 	for key, v := range map[string]string{"sandbox_mode": c.sandbox, "default_permissions": c.permissions, "approvals_reviewer": c.reviewer} {
 		if v != "" {
-			all[key] = v
+			own[key] = v
 		}
 	}
 	if c.approval != nil {
-		all["approval_policy"] = c.approval
+		own["approval_policy"] = c.approval
 	}
 	if c.table != nil {
-		all["permissions"] = c.table
+		own["permissions"] = c.table
 	}
+	for key, v := range c.flags.values() {
+		flags[key] = v
+	}
+	all := maps.Clone(own)
+	maps.Copy(all, flags)
 	doc, err := rpc.ParseValue(encoded(t, map[string]any{"config": all, "layers": []any{
+		map[string]any{"name": map[string]any{"type": "sessionFlags"}, "config": flags},
 		map[string]any{"name": map[string]any{"type": "user", "file": "/home/ada/.codex/config.toml"}, "config": own},
 	}}))
 	if err != nil {
@@ -178,6 +232,9 @@ func drawLimits(t *rapid.T) config.Policy {
 		[]string{"never", "granular", "untrusted", "on-request"})
 	cfg.Gate = rapid.Bool().Draw(t, "gate")
 	cfg.Sandbox = sample(t, "sandbox", "read-only", "workspace-write", "danger-full-access")
+	if rapid.IntRange(0, 3).Draw(t, "lax policy") == 0 {
+		cfg.Approval, cfg.Sandbox = sample(t, "lax approval", []string{"on-request", "never"}, []string{"never"}, []string{"never", "on-request"}), "danger-full-access"
+	}
 	cfg.Network = rapid.Bool().Draw(t, "network")
 	cfg.Reviewers = sample(t, "reviewers", []string{"user"}, []string{"auto_review", "user"})
 	cfg.ProjectTrust = sample(t, "project_trust", "never", "user", "codex")
@@ -214,7 +271,14 @@ func (c codexAlone) drawOpening(t *rapid.T, method string) map[string]any {
 	maybe(t, overlay, "sandbox_workspace_write.exclude_slash_tmp", true, false)
 	maybe(t, overlay, "sandbox_workspace_write.writable_roots", []any{}, []any{"/srv/out"})
 	maybe(t, overlay, "approvals_reviewer", "user", "auto_review")
-	if len(overlay) > 0 && rapid.Bool().Draw(t, "overlay") {
+	switch {
+	case c.flags.permissions != "" && rapid.Bool().Draw(t, "overlay beside the flag"):
+		overlay["sandbox_mode"] = "workspace-write"
+		delete(overlay, "default_permissions")
+		delete(params, "sandbox")
+		delete(params, "permissions")
+		params["config"] = overlay
+	case len(overlay) > 0 && rapid.Bool().Draw(t, "overlay"):
 		params["config"] = overlay
 	}
 	return params
@@ -263,11 +327,13 @@ type played struct {
 	thread         *policy.Thread // nil: the bridge does not know it
 	known          string         // recorded of the thread; see State.KnownFolder
 	recorded       bool           // the state has a record of the thread
+	started        bool           // the bridge accepts the command line
 	log            []string
 }
 
 func play(t *rapid.T) *played {
 	w := &played{t: t, codex: drawAlone(t)}
+	w.codex.flags = drawFlags(t)
 	w.without = w.codex
 	w.drawPolicy()
 	return w
@@ -277,11 +343,21 @@ func play(t *rapid.T) *played {
 // bridge; so audit comes only first.
 func (w *played) drawPolicy() {
 	enforced := w.cfg.Mode == config.Enforce
-	w.cfg = drawLimits(w.t)
+	w.started = true
+	// A thread that got never in place of another approval policy keeps it. It belongs to a policy without full
+	// access, and a later one is as strict.
+	putsNever := enforced && w.cfg.Approval[0] == "never" && w.cfg.Sandbox != "danger-full-access"
+	if w.cfg = drawLimits(w.t); putsNever && w.cfg.Sandbox == "danger-full-access" {
+		w.cfg.Sandbox = "workspace-write"
+	}
 	if !enforced && rapid.IntRange(0, 4).Draw(w.t, "audit") == 0 {
 		w.cfg.Mode = config.Audit
 	}
 	w.p = compile(w.t, w.cfg)
+	w.codex.flags = w.without.flags
+	if w.cfg.Mode == config.Enforce {
+		w.codex.flags, w.started = w.without.flags.under(w.p)
+	}
 }
 
 // decide returns what Codex gets in place of a request; ok is false if the bridge refuses it.
@@ -466,18 +542,23 @@ func (w *played) restart() policy.State {
 func TestNothingIsLoosened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := play(t)
+		if !w.started {
+			return
+		}
 		if rapid.IntRange(0, 3).Draw(t, "started by Codex alone") == 0 {
 			params := w.codex.drawOpening(t, "thread/start")
-			w.alone = w.codex.open("thread/start", params, nil)
-			w.bridge, w.codex = w.alone, w.codex.afterStart(params, w.alone)
-			w.without = w.codex
+			w.alone = w.without.open("thread/start", params, nil)
+			w.bridge, w.without = w.alone, w.without.afterStart(params, w.alone)
+			w.codex.trust = w.without.trust
 		} else if st := state(); !w.open("thread/start", w.codex.drawOpening(t, "thread/start"), nil, withoutThread(st)) {
 			return
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "requests") {
 			if w.thread == nil || rapid.IntRange(0, 2).Draw(t, "restart") == 0 {
 				w.thread = nil
-				w.drawPolicy()
+				if w.drawPolicy(); !w.started {
+					return
+				}
 				stored := w.bridge
 				method := sample(t, "method", "thread/resume", "thread/fork")
 				params := w.codex.drawOpening(t, method)

@@ -126,23 +126,27 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 		want.present = true
 		return true
 	}
-	if want != nil && top && (key == projectsKey || key == permissionsKey || key == defaultPermissionsKey) {
-		c.set(object, key, field, want.raw, want.rule, want.reason)
-		want.present = true
-		return true
-	}
 	// An inner key with dots must pass in both readings.
 	split := splitDots(path)
-	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey && c.overlaySandboxed {
-		return true
-	}
 	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(textOf(m)) {
 		c.lost = true
 		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
 		return true
 	}
-	if reason := forbiddenReason(split, true); reason != "" {
-		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+reason)
+	forbidden := forbiddenReason(split, true)
+	if forbidden != "" && !(top && c.isNarrowestKey(name, m)) && c.refuseForbiddenLoss(split, m, forbidden) {
+		return true
+	}
+	if want != nil && top && (key == projectsKey || key == permissionsKey || key == defaultPermissionsKey) {
+		c.set(object, key, field, want.raw, want.rule, want.reason)
+		want.present = true
+		return true
+	}
+	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey && c.overlaySandboxed {
+		return true
+	}
+	if forbidden != "" {
+		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+forbidden)
 		return false
 	}
 	if one, pinned := c.p.findPin(split); pinned {

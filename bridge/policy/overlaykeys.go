@@ -1,12 +1,14 @@
 package policy
 
 import (
-	"codex-bridge.example/bridge/config"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/rpc"
 )
 
 // forbiddenKeys are keys that an overlay must not have, regardless of policy.config_keys. Each
@@ -55,6 +57,62 @@ func forbiddenReason(path []string, leaf bool) string {
 		}
 	}
 	return ""
+}
+
+// refuseForbiddenLoss is refuseLoss for a key that never passes, for the reason advice.
+func (c *decider) refuseForbiddenLoss(path []string, m rpc.Value, advice string) bool {
+	row := findLoss(path, string(m.Raw()))
+	if row == nil || c.readsForbidden(path, m) {
+		return false
+	}
+	c.lost = true
+	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, "the policy never allows it, and "+row.lossText(), "remove it: "+advice)
+	return true
+}
+
+// readsForbidden reports whether the bridge takes the value of a key that never passes from the overlay of a
+// thread, or whether its loss only narrows.
+func (c *decider) readsForbidden(path []string, m rpc.Value) bool {
+	switch {
+	case path[0] == featuresKey: // hooks stay on
+		return path[1] != "plugins"
+	case path[0] == projectsKey:
+		return onlyTrusts(path[len(path)-1], m)
+	case path[0] == "hooks":
+		return len(path) > 1 && path[1] == "state" || onlyHookState(m)
+	case !c.spec.opensThread:
+		return false
+	case path[0] == approvalPolicyKey:
+		return len(path) == 1 && (m.Kind() == rpc.String || m.Kind() == rpc.Object)
+	}
+	return path[0] == workspaceWriteKey && len(path) == 2 && path[1] == "writable_roots" && m.Kind() == rpc.Array
+}
+
+// onlyTrusts reports whether a part of the table projects only trusts folders.
+func onlyTrusts(key string, m rpc.Value) bool {
+	if m.Kind() != rpc.Object {
+		return key == "trust_level" && m.Is(string(trusted))
+	}
+	for name, v := range m.Members() {
+		if !onlyTrusts(name, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyHookState reports whether a part of the table hooks has no hooks. The table state switches hooks off, or
+// trusts them.
+func onlyHookState(m rpc.Value) bool {
+	if m.Kind() != rpc.Object {
+		return m.Kind() == rpc.Array && m.Len() == 0
+	}
+	for name, v := range m.Members() {
+		if name != "state" && !onlyHookState(v) {
+			return false
+		}
+	}
+	return true
 }
 
 // keyGlob is one entry of policy.config_keys, split at its dots. In a segment, * matches any

@@ -22,7 +22,7 @@ import (
 func (c *decider) takesDefault() bool {
 	stored := c.st.StoredSandbox
 	_, own := parseProfileName(stored.Profile)
-	return c.overlayWritesWorkspace() || stored.Mode == "" || stored.Mode == workspaceWrite.String() && (stored.Profile == "" || own)
+	return c.overlayWritesWorkspace() || c.overlayBeaten || stored.Mode == "" || stored.Mode == workspaceWrite.String() && (stored.Profile == "" || own)
 }
 
 // restoredSandbox returns the sandbox of a resume or fork without one. stays reports that Codex has the thread
@@ -130,7 +130,7 @@ func (c *decider) keepsUnknownReadOnly() bool {
 }
 
 // decideDefaultOfOverlay decides about a resume or fork without a sandbox whose overlay has keys of
-// sandbox_workspace_write. Codex alone takes its default, with these keys. The bridge sends what both that
+// sandbox_workspace_write, or a sandbox that does not count. Codex alone takes its default, with these keys. The bridge sends what both that
 // default and the stored sandbox allow: a shared Codex has the keys of a client's command line in the overlay,
 // where Codex alone would restore the stored sandbox.
 func (c *decider) decideDefaultOfOverlay() {
@@ -152,7 +152,7 @@ func (c *decider) decideDefaultOfOverlay() {
 	case to == workspaceWrite:
 		c.narrowDefaults(both)
 	}
-	c.setMode(to, rule, cmp.Or(reason, "with sandbox_workspace_write in the config, Codex would forget the thread's sandbox"))
+	c.setMode(to, rule, cmp.Or(reason, "with a sandbox in the config, Codex would forget that of the thread"))
 }
 
 // narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread

@@ -25,6 +25,8 @@ func (c *decider) decideThreadSandbox([]string) {
 		c.decideProfileName(profile)
 	case c.overlayReadOnly:
 		c.setMode(readOnly, ruleSandbox, askedByConfig)
+	case c.overlayBeaten:
+		c.decideOmittedSandbox()
 	case c.overlayWorkspace:
 		c.decideOverlayWorkspace()
 	default:
@@ -212,7 +214,7 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
-	case c.overlayWritesWorkspace() && !c.st.UnknownThread:
+	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnknownReadOnly():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/rpc"
@@ -81,7 +82,34 @@ func (p *Policy) allowsReduced(gated bool) bool {
 // v. Under the policy's own value a client that accepts by itself could let a command leave the sandbox
 // that Codex refuses under v. If gated, the bridge asks in Codex's place.
 func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
-	first := c.p.approvals[0]
+	q := questionsOf(v)
+	q.sandbox = false // else an accepted command that fails runs again outside
+	if c.p.approvals[0] == "never" {
+		q = questions{}
+	}
+	if gated {
+		c.applyReduced(q, true, reason, reducedReason+", and codex-bridge decides about each command")
+		return
+	}
+	c.applyReduced(q, false, reason, reducedReason)
+}
+
+// reduceToTools sets the approval policy in place of v where the policy's own value is never: Codex asks
+// about tools of MCP servers alone.
+//
+// Measured with Codex 0.169: under never with full access it runs these tools without a question, whatever
+// default_tools_approval_mode says; under any other approval policy it asks. Where the machine's requirements
+// exclude v, Codex alone takes never, too.
+func (c *decider) reduceToTools(v rpc.Value, reason string) {
+	if r := c.p.required; r != nil && r.approvals != nil && !r.reduced && !slices.Contains(r.approvals, textOf(v)) {
+		c.applyFirst(reason)
+		return
+	}
+	c.applyReduced(questions{elicitations: questionsOf(v).elicitations}, false, reason, "Codex asks only about tools of MCP servers, which it would run unasked under never")
+}
+
+// applyReduced sets the granular approval policy with these questions. effect says what that means.
+func (c *decider) applyReduced(q questions, gated bool, reason, effect string) {
 	limited := c.p.required != nil && c.p.required.approvals != nil
 	switch {
 	case limited && !c.p.required.reduced:
@@ -92,9 +120,7 @@ func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
 		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under untrusted Codex asks about each command", `send "untrusted", or set policy.gate = true`)
 		return
 	}
-	q := questionsOf(v)
-	q.sandbox = false // else an accepted command that fails runs again outside
-	if first == "never" || limited {
+	if limited {
 		q = questions{}
 	}
 	to := q.granular()
@@ -105,10 +131,8 @@ func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
 	switch sent := c.params.Get("approvalPolicy"); {
 	case c.spec.confirmed:
 		c.setField("approvalPolicy", to, ruleApproval, reason) // and so refused
-	case gated && !isGranular(sent):
-		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+reducedReason+", and codex-bridge decides about each command")
-	case !isGranular(sent) || questionsOf(sent) != q:
-		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+reducedReason)
+	case !isGranular(sent) || questionsOf(sent) != q && !gated:
+		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+effect)
 	}
 	if c.spec.opensThread {
 		c.sent.Approval = to
