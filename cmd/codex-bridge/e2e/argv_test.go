@@ -43,8 +43,7 @@ func TestCommandLineIsFiltered(t *testing.T) {
 		"a forbidden model":   {[]string{"-c", "model=o9"}, nil, `{"model":"o9"}`, `null`},
 		"features":            {[]string{"--enable", "hooks"}, []string{"--disable=goals"}, `{"features":{"goals":false,"hooks":true}}`, `{"features":{"goals":false}}`},
 		"the last one wins":   {[]string{"-c", "x=1"}, []string{"-c", "x=2"}, `{"x":2}`, `{"x":2}`},
-		"the reviewer":        {[]string{"--approve-for-me"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},
-		"its other name":      {[]string{"--not-so-yolo"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},
+		"the reviewer":        {[]string{"-c", "approvals_reviewer=auto_review"}, nil, `{"approvals_reviewer":"auto_review"}`, `null`},
 		"flags of no effect":  {[]string{"-s", "danger-full-access", "-a", "never", "-m", "o9", "-C", "/", "--add-dir", "/", "--oss", "--search"}, nil, `null`, `null`},
 		"a prompt's pictures": {[]string{"-i", "a", "b", "-c", "x=1"}, nil, `{"x":1}`, `{"x":1}`},
 	} {
