@@ -119,6 +119,10 @@ func (m *merger) bound(f leaf) reflect.Value {
 // set merges a leaf with the value that binds it.
 func (m *merger) set(f leaf, bound reflect.Value) {
 	value := f.value
+	if deniesStopping(f) {
+		m.warn(f.origin, f.name, newError("ignored: a workspace file can't deny a method that ends work", "leave it out, or set it in your own configuration"))
+		return
+	}
 	if bound.IsValid() && !equal(bound, value) {
 		o, ok := tighten[f.pattern]
 		if !ok {

@@ -87,3 +87,12 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 	}
 	return slices.Sorted(maps.Keys(all))
 }
+
+// A method that a workspace file can't deny is one of the method table or of the bridge.
+func TestStoppingMethodsAreKnown(t *testing.T) {
+	for name := range config.StoppingMethods {
+		if problem := overrideProblem(name); problem != "" && !strings.HasPrefix(name, "bridge/") {
+			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/cmd/internal/editor"
 )
@@ -199,6 +200,29 @@ func TestLooserPolicyFile(t *testing.T) {
 			t.Errorf("%s: %v, want %v; the model got %q", name, !there, there, w.lastToolOutput())
 		}
 	}
+	a.closeAndWait()
+}
+
+// A command that writes a policy file can't keep its own turn from being interrupted.
+func TestPolicyFileCannotKeepTurnRunning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig})
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	file := `[policy.methods]\n\"turn/interrupt\" = \"deny\"\n\"thread/name/set\" = \"deny\"\n`
+	turn, mark := a.startTurn(thread, `RUN: printf "`+file+`" > .codex-bridge.toml; touch written; sleep 100`)
+	for !w.hasFile("workspace/written") && a.ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	// The control: the file counts for another method.
+	for a.ctx.Err() == nil {
+		if _, err := a.Call(a.ctx, "thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	a.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+	a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "status") == "interrupted" })
 	a.closeAndWait()
 }
 
