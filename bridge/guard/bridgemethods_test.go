@@ -72,8 +72,8 @@ func TestOwnMethodIsDeniedBySession(t *testing.T) {
 }
 
 // A method that begins work in a folder is refused if the folder's policy file requires that the policy is
-// enforced, and the file denies the method or can't be enforced. What else can't be loaded refuses it only
-// where a policy is enforced anyway.
+// enforced, and the file denies the method or can't be enforced. Another file that can't be
+// loaded refuses it only where a policy is enforced anyway.
 func TestOwnMethodInFolder(t *testing.T) {
 	const denies = readOnlyPolicy + "[policy.methods]\n\"bridge/echo\" = \"deny\"\n"
 	unsafe := errors.New("commands could write it")

@@ -30,7 +30,7 @@ func (a *acceptingEditor) callsTool(thread string) int {
 
 // A stricter value in a client's overlay or on the command line counts with the bridge as without it, where
 // the user's configuration and the policy allow everything: in the order in which Codex takes them, in new
-// and stored threads. What Codex refuses opens no thread.
+// and stored threads. A value that Codex refuses opens no thread.
 func TestOverlayBesideFlags(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
