@@ -14,7 +14,8 @@ func (c *decider) decideWorkspace([]string) {
 	text, ok := v.Text()
 	if !ok {
 		if !isUnset(v) {
-			c.dropField("cwd", ruleRoots, "cwd must be a string")
+			c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
+			return
 		}
 		c.decideOmittedWorkspace()
 		return
@@ -46,6 +47,7 @@ func (c *decider) decideOmittedWorkspace() {
 		// roots. The bridge does not know the thread, and would take that folder for its workspace.
 		c.workspace, c.sent.Workspace = c.st.OpenedIn, c.st.OpenedIn
 		c.setField("cwd", jsonString(c.workspace), ruleRoots, "a thread from a file works in the folder where it was opened, not in its last turn's cwd")
+		c.limitMoved()
 	}
 }
 
@@ -56,37 +58,83 @@ func (c *decider) decideOmittedWorkspace() {
 func (c *decider) setForkCwd() {
 	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
 	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
+	if cwd := c.st.Thread.Cwd; cwd != "" && cwd != c.workspace {
+		c.limitMoved()
+	}
 }
 
-// decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. Under
-// workspace-write Codex makes the cwd writable without listing it.
+// limitMoved lets a thread that opens in another folder than its last turn's cwd write nothing: Codex
+// alone would not let it write the workspace.
+func (c *decider) limitMoved() {
+	if !c.listsWorkspace() {
+		c.narrowed = "the thread's last turn worked in another folder than " + c.workspace + "; to write there, send it as cwd"
+	}
+}
+
+// decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. It refuses other
+// folders: in the workspace, commands could write what the client did not name.
 //
-// Measured with Codex 0.169: for a cwd in the workspace, a background command exchanged a folder
-// above it for one with a link, between the bridge's check and Codex's own. The target was
-// writable. With the workspace as the only root of the turn, the cwd is not writable by itself; a
-// sandboxPolicy makes it writable again.
+// Measured with Codex 0.169: a cwd without roots becomes the only writable folder of workspace-write,
+// also in later turns. In the workspace, a background command exchanged a folder above it for one with
+// a link, between the bridge's check and Codex's own. The target was writable. So such a turn may
+// write nothing; see narrowedReason. With the workspace as the only root of the turn, the cwd is not
+// writable by itself; a sandboxPolicy makes it writable again.
 func (c *decider) decideTurnCwd([]string) {
 	v := c.params.Get("cwd")
 	if isUnset(v) {
+		c.keepTurnCwd()
 		return
 	}
 	text, ok := v.Text()
 	if !ok {
-		c.dropField("cwd", ruleRoots, "cwd must be a string")
+		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
 		return
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error())
-	case !c.canWorkIn(path) || c.isReplaceable(path) && !c.canLimitRoot(path):
-		c.dropField("cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace)
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the folder "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
+		return
+	case !c.canWorkIn(path) || c.isReplaceable(path) && !c.canNarrow(path):
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace, "send the workspace, or open a thread there")
 		return
 	case path != text:
 		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
-	c.limitsRoot = err == nil && c.canLimitRoot(path)
-	if err == nil && !c.limitsRoot && path != c.workspace {
-		c.newlyWritable = append(c.newlyWritable, path)
+	switch {
+	case !c.isReplaceable(path):
+		if path != c.workspace {
+			c.newlyWritable = append(c.newlyWritable, path)
+		}
+	case !c.listsWorkspace() || c.requestsWorkspaceWrite() && !c.st.Thread.Profile.Defined:
+		c.narrowed = narrowedReason(path, c.workspace)
 	}
+}
+
+// keepTurnCwd does the same for a turn or settings that keep the cwd of an earlier turn, and would make
+// it writable now.
+func (c *decider) keepTurnCwd() {
+	t := c.st.Thread
+	if t.Sandbox == workspaceWrite.String() || !isUnset(c.params.Get("environments")) || c.listsWorkspace() {
+		return
+	}
+	if Within(c.workspace, t.Cwd) && c.isReplaceable(t.Cwd) {
+		c.narrowed = narrowedReason(t.Cwd, c.workspace)
+	}
+}
+
+// narrowedReason says why a turn with an inner folder of the workspace as its cwd writes nothing.
+func narrowedReason(folder, workspace string) string {
+	return "only " + folder + " would be writable, but a command could replace it by a link; to write " + workspace +
+		", send it as cwd beside a sandbox, or beside this cwd as runtimeWorkspaceRoots; to write only " + folder + ", open a thread there"
+}
+
+// listsWorkspace reports whether the request names the workspace as one of its roots.
+func (c *decider) listsWorkspace() bool {
+	for e := range c.params.Get("runtimeWorkspaceRoots").Elements() {
+		if at, err := c.st.canonical(textOf(e)); err == nil && at == c.workspace {
+			return true
+		}
+	}
+	return false
 }

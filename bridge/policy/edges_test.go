@@ -40,8 +40,8 @@ func TestReasonsForFolders(t *testing.T) {
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/home/ada/.codex"]}`: `is /home/ada/.codex, in a .git, .codex or .agents folder`,
 	} {
 		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), st)
-		if len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, want) {
-			t.Errorf("%s: %+v, want %q", params, d.Changes, want)
+		if reasons := reasonsOf(d); len(reasons) != 1 || !strings.Contains(reasons[0], want) {
+			t.Errorf("%s: %q, want %q", params, reasons, want)
 		}
 	}
 }
@@ -62,6 +62,17 @@ func TestReasonForRootOfNewThread(t *testing.T) {
 	}
 }
 
+// reasonsOf returns the reasons of the changes, or that of the refusal.
+func reasonsOf(d policy.Decision) (all []string) {
+	if d.Err != nil {
+		return []string{d.Err.Message}
+	}
+	for _, change := range d.Changes {
+		all = append(all, change.Reason)
+	}
+	return all
+}
+
 // TestReasonForFolderAroundWorkspace checks the reason for a folder around the workspace, even if
 // policy.writable_roots names the folder.
 func TestReasonForFolderAroundWorkspace(t *testing.T) {
@@ -72,8 +83,8 @@ func TestReasonForFolderAroundWorkspace(t *testing.T) {
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code"]}`, `"runtimeWorkspaceRoots":["/code"]`, `"cwd":"/code"`,
 	} {
 		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), state())
-		if len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, "/code, around the workspace /code/proj") && !strings.Contains(d.Changes[0].Reason, "/code is around the workspace /code/proj") {
-			t.Errorf("%s: %+v", params, d.Changes)
+		if reasons := reasonsOf(d); len(reasons) != 1 || !strings.Contains(reasons[0], "/code, around the workspace /code/proj") && !strings.Contains(reasons[0], "/code is around the workspace /code/proj") {
+			t.Errorf("%s: %q", params, reasons)
 		}
 	}
 }

@@ -12,6 +12,7 @@ type pathList struct {
 	kept    []string // canonical
 	changed bool
 	refused bool     // at least one path is missing in kept
+	invalid bool     // one of them is not a text
 	reasons []string // for each path that changed
 }
 
@@ -23,6 +24,7 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 		path, err := c.st.canonical(text)
 		switch {
 		case e.Kind() != rpc.String:
+			f.invalid = true
 			f.reject(formatValue(e) + " is not a path")
 		case err != nil:
 			f.reject(formatValue(e) + " can't be resolved: " + err.Error())
@@ -71,32 +73,31 @@ func (f *pathList) reason() string { return strings.Join(f.reasons, "; ") }
 
 // decideWorkspaceRoots checks runtimeWorkspaceRoots. Measured with Codex 0.169: they replace the
 // cwd as writable folders of workspace-write, stay with the thread, and count in later turns even
-// if a read-only thread got them.
+// if a read-only thread got them. So it refuses a list of which nothing is left: without it, commands
+// could write the folders that the thread has.
 func (c *decider) decideWorkspaceRoots([]string) {
 	const field = "runtimeWorkspaceRoots"
 	v := c.params.Get(field)
 	if isUnset(v) {
-		if c.limitsRoot {
-			c.limitRootToWorkspace(v)
-		}
 		return
 	}
-	if v.Kind() != rpc.Array {
-		c.dropField(field, ruleRoots, "it is not an array of paths")
+	if _, ok := c.requireArray(field, "paths"); !ok {
 		return
 	}
 	f := c.filterWritable(v, c.rootFilter(v))
 	switch {
+	case f.invalid:
+		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, f.reason(), "send an array of paths")
 	case !f.changed:
-	case len(f.kept) == 0 && c.limitsRoot:
-		c.limitRootToWorkspace(v)
 	case len(f.kept) == 0:
-		// An empty array would be a thread without roots, which the client did not request.
-		c.dropField(field, ruleRoots, f.reason())
+		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), otherRoots)
 	default:
 		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
 	}
 }
+
+// otherRoots says what to send in place of roots that the bridge refuses.
+const otherRoots = "send the workspace as cwd and root, or open a thread with these folders by thread/start"
 
 // rootFilter returns a test for workspace roots of a list. It rejects a root inside another: a
 // command could replace it by a link, and it is writable anyway.
@@ -116,81 +117,76 @@ func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 
 // decideEnvironments checks the environments of a thread or turn. Measured with Codex 0.169: the
 // first one's cwd becomes the cwd of later turns, and its runtimeWorkspaceRoots become writable.
-// Ids other than local are remote executors.
+// Ids other than local are remote executors. Without an environment, commands would run on this
+// machine, with the folders of the thread. So the bridge removes none.
 func (c *decider) decideEnvironments([]string) {
 	const field = "environments"
-	v := c.params.Get(field)
-	if isUnset(v) {
+	if isUnset(c.params.Get(field)) {
 		return
 	}
-	if v.Kind() != rpc.Array {
-		c.dropField(field, ruleRoots, "it is not an array of environments")
+	v, ok := c.requireArray(field, "environments")
+	if !ok {
 		return
 	}
 	var f pathList
-	var kept []string
-	n := 0
+	var sent []string
 	for e := range v.Elements() {
-		if raw, ok := c.decideEnvironment(e, n, &f); ok {
-			kept = append(kept, string(raw))
+		raw, why := c.decideEnvironment(e, &f)
+		at := "params." + field + "[" + strconv.Itoa(len(sent)) + "]"
+		if why != "" {
+			c.refuse(rpc.CodeRefused, at, ruleRoots, why, "send the environment local with the workspace, or open a thread there")
+			return
 		}
-		n++
+		sent = append(sent, string(raw))
 	}
-	switch {
-	case !f.changed:
-	case len(kept) == 0:
-		c.dropField(field, ruleRoots, f.reason())
-	default:
-		c.setField(field, []byte("["+strings.Join(kept, ",")+"]"), ruleRoots, f.reason())
+	if f.changed {
+		c.setField(field, []byte("["+strings.Join(sent, ",")+"]"), ruleRoots, f.reason())
 	}
 }
 
-// decideEnvironment returns the allowed form of one environment; false removes it.
-func (c *decider) decideEnvironment(e rpc.Value, n int, f *pathList) ([]byte, bool) {
-	at := "entry " + strconv.Itoa(n) + ": "
+// decideEnvironment returns the form of one environment that Codex gets, or why it may have none.
+func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why string) {
 	if e.Kind() != rpc.Object {
-		f.reject(at + "it is not an object")
-		return nil, false
+		return nil, "it is not an object"
 	}
 	for key := range e.Members() {
 		switch key {
 		case "environmentId", "cwd", "runtimeWorkspaceRoots":
 		default:
-			f.reject(at + "unknown member " + strconv.Quote(key))
-			return nil, false
+			return nil, "unknown member " + strconv.Quote(key)
 		}
 	}
 	if !e.Get("environmentId").Is("local") {
-		f.reject(at + "only the environment local is allowed")
-		return nil, false
+		return nil, "only the environment local is allowed, not " + formatValue(e.Get("environmentId"))
 	}
 	text, _ := e.Get("cwd").Text() // "" has no canonical path
 	cwd, err := c.st.canonical(text)
 	switch {
 	case err != nil:
-		f.reject(at + "its cwd can't be resolved")
-		return nil, false
+		return nil, "its cwd can't be resolved"
 	case !c.canWorkIn(cwd) || c.isReplaceable(cwd):
-		f.reject(at + cwd + " is " + c.barredReason(cwd))
-		return nil, false
+		return nil, cwd + " is " + c.barredReason(cwd)
 	case cwd != text:
-		f.reject(at + formatValue(e.Get("cwd")) + " becomes its canonical path " + cwd)
+		f.addReason(formatValue(e.Get("cwd")) + " becomes its canonical path " + cwd)
 	}
 	if cwd != c.workspace {
 		c.newlyWritable = append(c.newlyWritable, cwd)
 	}
-	raw := append([]byte(`{"environmentId":"local","cwd":`), jsonString(cwd)...)
+	raw = append([]byte(`{"environmentId":"local","cwd":`), jsonString(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
-	if roots.Kind() == rpc.Array {
-		inner := c.filterWritable(roots, c.rootFilter(roots))
-		if inner.changed {
-			f.reject(at + inner.reason())
-		}
-		if len(inner.kept) > 0 || !inner.changed {
-			raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)
-		}
-	} else if !isUnset(roots) {
-		f.reject(at + "runtimeWorkspaceRoots is not an array")
+	switch {
+	case isUnset(roots):
+		return append(raw, '}'), ""
+	case roots.Kind() != rpc.Array:
+		return nil, "runtimeWorkspaceRoots is not an array"
 	}
-	return append(raw, '}'), true
+	inner := c.filterWritable(roots, c.rootFilter(roots))
+	if inner.invalid || inner.refused && len(inner.kept) == 0 {
+		return nil, inner.reason()
+	}
+	if inner.changed {
+		f.addReason(inner.reason())
+	}
+	raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)
+	return append(raw, '}'), ""
 }

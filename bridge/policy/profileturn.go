@@ -53,7 +53,7 @@ func (c *decider) decideTurnProfile([]string) {
 				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
 		c.setProfile(profileVariant{readOnly: true}, "sandboxPolicy")
-	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
+	case t.LacksProfile && !c.readOnlyTurn && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
 		c.setProfile(profileVariant{readOnly: t.Sandbox == readOnly.String()}, "sandboxPolicy")
 	}
 }

@@ -273,12 +273,12 @@ func TestReasonsOfChanges(t *testing.T) {
 		text   string // the policy
 		method string
 		params string
-		want   []string // in the reasons of the changes
+		want   []string // in the reasons of the changes or of the refusal
 		never  string
 	}{
 		"ten roots":           {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + ten(`"/etc/%"`) + `]}`, []string{`"/etc/7" is`, "; and more"}, `"/etc/8"`},
 		"nine roots":          {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + strings.TrimSuffix(ten(`"/etc/%"`), `,"/etc/9"`) + `]}`, []string{"; and more"}, "and more; and more"},
-		"the second entry":    {"", "turn/start", `{"threadId":"T","input":[],"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"local","cwd":1}]}`, []string{"entry 1: "}, "entry 0"},
+		"the second entry":    {"", "turn/start", `{"threadId":"T","input":[],"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"local","cwd":1}]}`, []string{"environments[1]: "}, "environments[0]"},
 		"untrusted, gated":    {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"never"}`, []string{`"never" is not in policy.approval [untrusted, on-request]; Codex refuses what the client does not want to be asked about, and codex-bridge decides`}, ""},
 		"untrusted by itself": {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"untrusted"}`, []string{"Codex is set to on-request"}, "; untrusted"},
 		"the home folder":     {"", "thread/start", `{"cwd":"/home/ada","sandbox":"workspace-write"}`, []string{"the workspace /home/ada is, or contains, the home folder"}, ""},
@@ -295,11 +295,7 @@ func TestReasonsOfChanges(t *testing.T) {
 			st.Defaults.Cwd = d.ConfigCwd
 			d = argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
 		}
-		var all []string
-		for _, c := range d.Changes {
-			all = append(all, c.Reason)
-		}
-		got := strings.Join(all, "\n")
+		got := strings.Join(reasonsOf(d), "\n")
 		for _, want := range test.want {
 			if !strings.Contains(got, want) || test.never != "" && strings.Contains(got, test.never) {
 				t.Errorf("%s: got %q (%v), want %q and not %q", name, got, d.Err, want, test.never)

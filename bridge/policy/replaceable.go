@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"codex-bridge.example/rpc"
 	"slices"
 )
 
@@ -59,20 +58,10 @@ func findNested(folders []string, path string) string {
 	return ""
 }
 
-// canLimitRoot reports whether a turn can work in a folder of the workspace that is not a root
-// itself. The method must take roots, and no sandboxPolicy may override them.
-func (c *decider) canLimitRoot(path string) bool {
-	t := c.st.Thread
-	return c.m.Method == "turn/start" && c.isReplaceable(path) && Within(c.workspace, path) &&
-		(!c.requestsWorkspaceWrite() || t != nil && t.Profile.Defined)
-}
-
-// limitRootToWorkspace makes the workspace the only root of a turn.
-func (c *decider) limitRootToWorkspace(v rpc.Value) {
-	const field = "runtimeWorkspaceRoots"
-	to := jsonArray([]string{c.workspace})
-	c.recordChange(field, v, to, ruleRoots, "a command could replace the turn's cwd by a link, so the workspace becomes the root")
-	c.ensurePatch().Set(c.params, field, to)
+// canNarrow reports whether a turn may work in a folder inside the workspace that is not a root itself.
+// A client that changes settings waits for exactly those.
+func (c *decider) canNarrow(path string) bool {
+	return c.m.Method == "turn/start" && Within(c.workspace, path)
 }
 
 // enclosingWritable returns a folder above a writable root that commands may write: the workspace,

@@ -8,34 +8,94 @@ import (
 	"testing"
 )
 
-// TestTurnInInnerFolder checks that no turn makes both the workspace and an inner folder writable,
-// for any sandbox: a command could replace the inner folder by a link.
+// TestTurnInInnerFolder checks that no turn makes an inner folder writable, beside the workspace or alone: a
+// command could replace it by a link. Codex alone would let the turn write nothing else, so the bridge lets it
+// write nothing, unless the workspace is one of its roots.
 func TestTurnInInnerFolder(t *testing.T) {
 	p := compile(t, contract())
-	for sandbox, binds := range map[string]bool{
-		``: true, `"sandboxPolicy":null,`: true, `"sandboxPolicy":{"type":"readOnly"},`: true, `"sandboxPolicy":{"type":"unknown"},`: true, `"permissions":":workspace",`: true,
-		`"sandboxPolicy":{"type":"workspaceWrite"},`:   false,
-		`"sandboxPolicy":{"type":"dangerFullAccess"},`: false,
-		`"sandboxPolicy":{"type":"externalSandbox"},`:  false,
-		`"permissions":":danger-full-access",`:         false,
+	for _, sandbox := range []string{
+		``, `"sandboxPolicy":null,`, `"sandboxPolicy":{"type":"readOnly"},`, `"sandboxPolicy":{"type":"unknown"},`, `"permissions":":workspace",`,
+		`"sandboxPolicy":{"type":"workspaceWrite"},`, `"sandboxPolicy":{"type":"dangerFullAccess"},`, `"sandboxPolicy":{"type":"externalSandbox"},`, `"permissions":":danger-full-access",`,
 	} {
-		st := state()
-		st.Thread.Sandbox = "workspace-write"
-		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+`"cwd":"/code/proj/sub","input":[]}}`), st)
-		sent := string(d.Message)
-		if kept := strings.Contains(sent, `"cwd":"/code/proj/sub"`); kept != binds || kept != strings.Contains(sent, `"runtimeWorkspaceRoots":["/code/proj"]`) {
-			t.Errorf("%s: Codex gets %s", sandbox, sent)
+		for name, test := range map[string]struct {
+			thread  func(*policy.Thread)
+			folders string
+			writes  bool // a turn without a sandbox of its own
+		}{
+			"a cwd":                           {func(*policy.Thread) {}, `"cwd":"/code/proj/sub",`, false},
+			"with a profile":                  {func(t *policy.Thread) { t.Profile.Defined = true }, `"cwd":"/code/proj/sub",`, false},
+			"without the profile":             {func(t *policy.Thread) { t.Profile.Defined, t.LacksProfile = true, true }, `"cwd":"/code/proj/sub",`, false},
+			"in an unknown sandbox":           {func(t *policy.Thread) { t.Sandbox = "" }, `"cwd":"/code/proj/sub",`, false},
+			"the cwd of a turn before":        {func(t *policy.Thread) { t.Cwd, t.Sandbox = "/code/proj/sub", "read-only" }, ``, false},
+			"also of one with full access":    {func(t *policy.Thread) { t.Cwd, t.Sandbox = "/code/proj/sub", "danger-full-access" }, ``, false},
+			"the same with a profile":         {func(t *policy.Thread) { t.Cwd, t.Sandbox, t.Profile.Defined = "/code/proj/sub", "read-only", true }, ``, false},
+			"in the workspace":                {func(*policy.Thread) {}, `"cwd":"/code/proj/sub","runtimeWorkspaceRoots":["/code/proj"],`, true},
+			"the workspace again":             {func(t *policy.Thread) { t.Cwd, t.Sandbox = "/code/proj/sub", "read-only" }, `"cwd":"/code/proj",`, true},
+			"in the workspace with a profile": {func(t *policy.Thread) { t.Profile.Defined = true }, `"cwd":"/code/proj/sub","runtimeWorkspaceRoots":["/code/proj"],`, true},
+		} {
+			st := state()
+			st.Thread.Sandbox = "workspace-write"
+			test.thread(st.Thread)
+			d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+test.folders+`"input":[]}}`), st)
+			sent := string(d.Message)
+			asked := strings.Contains(sent, "workspaceWrite") || strings.Contains(sent, `"permissions":":workspace"`) || strings.Contains(sent, "full-access") || strings.Contains(sent, `"codex-bridge"`)
+			kept := (sandbox == "" || strings.Contains(sandbox, "null")) && !strings.Contains(sent, "readOnly") && test.folders != "" && st.Thread.Sandbox != "read-only"
+			if !test.writes && (asked || kept) {
+				t.Errorf("%s, %s: Codex gets %s", name, sandbox, sent)
+			}
+			if test.writes && sandbox == "" && sent != string(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+test.folders+`"input":[]}}`).Bytes()) {
+				t.Errorf("%s: Codex gets %s", name, sent)
+			}
 		}
-		for _, stays := range []string{"cwd", "roots"} {
-			if stays == "cwd" {
-				st.Thread.Cwd, st.Thread.Roots = "/code/proj/sub", nil
-			} else {
-				st.Thread.Cwd, st.Thread.Roots = "", []string{"/code/proj/sub"}
+	}
+}
+
+// TestNarrowedTurnTellsUser checks that a user learns why a turn with a narrower cwd writes nothing.
+func TestNarrowedTurnTellsUser(t *testing.T) {
+	st := state()
+	st.Thread.Sandbox = "workspace-write"
+	for _, sandbox := range []string{``, `"sandboxPolicy":{"type":"workspaceWrite"},`, `"permissions":":workspace",`} {
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+`"cwd":"/code/proj/sub","input":[]}}`), st)
+		var notices []string
+		for _, change := range d.Changes {
+			if _, sentence := change.Notice(); strings.Contains(sentence, "only /code/proj/sub would be writable") {
+				notices = append(notices, sentence)
 			}
-			d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T",`+sandbox+`"input":[]}}`), st)
-			if !binds && (strings.Contains(string(d.Message), "workspaceWrite") || strings.Contains(string(d.Message), "full-access")) {
-				t.Errorf("%s in a thread with an inner %s: Codex gets %s", sandbox, stays, d.Message)
-			}
+		}
+		if len(notices) == 0 {
+			t.Errorf("%s: %+v", sandbox, d.Changes)
+		}
+	}
+}
+
+// TestRefusedFolders checks that the bridge refuses folders that it can't keep, in place of working in the
+// workspace: Codex alone would not let commands write that.
+func TestRefusedFolders(t *testing.T) {
+	p := compile(t, contract())
+	for _, test := range []struct{ method, params string }{
+		{"turn/start", `"runtimeWorkspaceRoots":["/code/proj/sub"]`},
+		{"turn/start", `"runtimeWorkspaceRoots":["/etc"]`},
+		{"turn/start", `"runtimeWorkspaceRoots":["/code/proj",7]`},
+		{"turn/start", `"runtimeWorkspaceRoots":"/code/proj"`},
+		{"turn/start", `"cwd":"/etc"`},
+		{"turn/start", `"cwd":["/code/proj"]`},
+		{"turn/start", `"environments":[{"environmentId":"nosuch","cwd":"/code/proj"}]`},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"nosuch","cwd":"/code/proj"}]`},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj/sub"}]`},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj/sub"]}]`},
+		{"turn/start", `"environments":{}`},
+		{"turn/settings/update", `"environments":[{"environmentId":"nosuch","cwd":"/code/proj"}]`},
+		{"thread/settings/update", `"environments":[{"environmentId":"local","cwd":"/code/proj/sub"}]`},
+		{"thread/settings/update", `"cwd":"/code/proj/sub"`},
+		{"thread/start", `"cwd":"/code/proj","environments":[{"environmentId":"nosuch","cwd":"/code/proj/sub"}]`},
+		{"thread/start", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/etc"]`},
+		{"thread/start", `"cwd":7`},
+		{"thread/fork", `"runtimeWorkspaceRoots":["/code/proj/sub"]`},
+		{"thread/resume", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj/sub"]`},
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"`+test.method+`","params":{"threadId":"T","input":[],`+test.params+`}}`), state())
+		if d.Err == nil {
+			t.Errorf("%s %s: Codex gets %s", test.method, test.params, d.Message)
 		}
 	}
 }

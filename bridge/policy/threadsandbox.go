@@ -110,6 +110,9 @@ func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 	if to == workspaceWrite && c.isWorkspaceForbidden() {
 		to, rule, reason = readOnly, ruleRoots, c.workspaceForbiddenReason()
 	}
+	if to == workspaceWrite && c.narrowed != "" {
+		to, rule, reason = readOnly, ruleRoots, c.narrowed
+	}
 	return to, rule, reason
 }
 
@@ -214,6 +217,8 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
+	case c.narrowed != "":
+		c.setMode(readOnly, ruleRoots, c.narrowed)
 	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnknownReadOnly():

@@ -20,6 +20,7 @@ func (c *decider) decideTurnSandbox([]string) {
 		return
 	}
 	if isUnset(profile) {
+		c.narrowKeptSandbox()
 		return
 	}
 	asked, ok := levelNamed(profile, builtinProfiles[:])
@@ -49,6 +50,18 @@ func (c *decider) decideTurnSandbox([]string) {
 		}
 		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
 	}
+}
+
+// narrowKeptSandbox lets a turn write nothing that would keep the thread's workspace-write in a folder
+// in which it can't be kept.
+func (c *decider) narrowKeptSandbox() {
+	has, known := parseMode(c.st.Thread.Sandbox)
+	if c.narrowed == "" || isUnset(c.params.Get("cwd")) || known && has != workspaceWrite {
+		return
+	}
+	c.readOnlyTurn = true
+	c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleRoots, c.narrowed)
+	c.changes[len(c.changes)-1].narrows = true
 }
 
 // decideUserTurn decides about a turn that names a profile of the user's, or the bridge's profile in
