@@ -45,6 +45,10 @@ type threadSettings struct {
 	network              bool
 	limits               map[string]any // settings of the network of a profile, without "enabled"
 	noTmpdir, noSlashTmp bool
+	// cwd and roots are the folders of the thread. environment are the roots of an environment, which count
+	// until a turn has a cwd or roots; nil: there is none.
+	cwd                string
+	roots, environment []string
 }
 
 const modeProfile = "(mode)" // the profile of a sandbox mode in threadSettings.table
@@ -92,7 +96,66 @@ func (c codexAlone) open(method string, params map[string]any, stored *threadSet
 		}
 	}
 	c.setSandbox(&t, params, overlay, stored, known)
+	t.setFolders(method, params, stored)
 	return t
+}
+
+// setFolders sets the folders of a thread that a request opens. A resume restores those of the last turn; a
+// fork has only the cwd.
+func (t *threadSettings) setFolders(method string, params map[string]any, stored *threadSettings) {
+	t.cwd, t.roots = "/code/proj", []string{"/code/proj"}
+	if stored != nil {
+		t.cwd, t.roots = stored.cwd, stored.writableFolders()
+	}
+	if method == "thread/fork" {
+		t.roots = []string{t.cwd}
+	}
+	t.move(params)
+}
+
+// move changes the folders of a thread: without roots, a cwd takes the place of the one before among them.
+func (t *threadSettings) move(params map[string]any) {
+	if cwd, ok := params["cwd"].(string); ok {
+		t.roots, t.environment = slices.Clone(t.roots), nil
+		for i, root := range t.roots {
+			if root == t.cwd {
+				t.roots[i] = cwd
+			}
+		}
+		t.cwd = cwd
+	}
+	if list, ok := params["runtimeWorkspaceRoots"].([]any); ok {
+		t.roots, t.environment = texts(list), nil
+	}
+	if list, ok := params["environments"].([]any); ok {
+		first := list[0].(map[string]any)
+		t.cwd = first["cwd"].(string)
+		if t.environment = []string{t.cwd}; first["runtimeWorkspaceRoots"] != nil {
+			t.environment = texts(first["runtimeWorkspaceRoots"].([]any))
+		}
+	}
+}
+
+func texts(list []any) []string {
+	all := []string{}
+	for _, v := range list {
+		all = append(all, v.(string))
+	}
+	return all
+}
+
+// writableFolders returns the roots that count.
+func (t threadSettings) writableFolders() []string {
+	if t.environment != nil {
+		return t.environment
+	}
+	return t.roots
+}
+
+// knowsEnvironments reports whether Codex has the environments of a request; it refuses others.
+func knowsEnvironments(params map[string]any) bool {
+	list, _ := params["environments"].([]any)
+	return !slices.ContainsFunc(list, func(v any) bool { return v.(map[string]any)["environmentId"] != "local" })
 }
 
 // afterStart returns the configuration after a thread/start: Codex stores the folder of a cwd as trusted, if
@@ -212,6 +275,7 @@ func (t *threadSettings) setProfile(name string) {
 
 // turn returns the settings of a thread after a turn or a change of its settings.
 func (c codexAlone) turn(t threadSettings, params map[string]any) threadSettings {
+	t.move(params)
 	if v := params["approvalPolicy"]; v != nil {
 		t.approval = v
 	}
@@ -254,7 +318,7 @@ func (t threadSettings) access(path string) string {
 	if t.danger {
 		return "write"
 	}
-	return t.table.accessAt(t.profile, path)
+	return t.table.accessWith(t.profile, path, t.writableFolders())
 }
 
 // Outcomes of something that a command or the model wants, the strictest first.

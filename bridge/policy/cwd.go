@@ -45,9 +45,7 @@ func (c *decider) decideOmittedWorkspace() {
 	case c.st.OpenedIn != "":
 		// Measured with Codex 0.169: the thread works in its last turn's cwd, with that turn's
 		// roots. The bridge does not know the thread, and would take that folder for its workspace.
-		c.workspace, c.sent.Workspace = c.st.OpenedIn, c.st.OpenedIn
-		c.setField("cwd", jsonString(c.workspace), ruleRoots, "a thread from a file works in the folder where it was opened, not in its last turn's cwd")
-		c.limitMoved()
+		c.refuseMoved(c.st.OpenedIn)
 	}
 }
 
@@ -57,18 +55,17 @@ func (c *decider) decideOmittedWorkspace() {
 // only root. A command of the thread could replace an inner folder by a link.
 func (c *decider) setForkCwd() {
 	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
-	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
 	if cwd := c.st.Thread.Cwd; cwd != "" && cwd != c.workspace {
-		c.limitMoved()
+		c.refuseMoved(c.workspace)
+		return
 	}
+	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
 }
 
-// limitMoved lets a thread that opens in another folder than its last turn's cwd write nothing: Codex
-// alone would not let it write the workspace.
-func (c *decider) limitMoved() {
-	if !c.listsWorkspace() {
-		c.narrowed = "the thread's last turn worked in another folder than " + c.workspace + "; to write there, send it as cwd"
-	}
+// refuseMoved refuses to open a thread without a cwd that a turn has moved out of the folder where it was
+// opened. Codex alone would let its commands write only the folder of the turn, in later turns, too.
+func (c *decider) refuseMoved(opened string) {
+	c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the thread was opened in "+opened+", but its last turn worked in another folder, and only that would be writable", "send one of both as cwd")
 }
 
 // decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. It refuses other

@@ -98,7 +98,7 @@ type decider struct {
 	hasTurnPolicy      bool          // the turn has a workspace-write policy
 	namesBridgeProfile bool          // a turn names the bridge's profile
 	turnRoots          []string      // the writable roots of turnPolicy
-	narrowed           string        // why the request may get at most read-only, for the sake of the folders that the client names
+	narrowed           string        // why a turn may get at most read-only, because of its folder
 	newlyWritable      []string      // Decision.Writable
 	overlayNamesModel  bool          // the overlay has an allowed model
 	required           []requiredKey // keys that the overlay must have

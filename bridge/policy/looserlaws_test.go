@@ -253,6 +253,7 @@ func (c codexAlone) drawOpening(t *rapid.T, method string) map[string]any {
 	} else if rapid.IntRange(0, 2).Draw(t, "cwd?") > 0 {
 		params["cwd"] = "/code/proj"
 	}
+	drawFolders(t, params, method)
 	maybe(t, params, "approvalPolicy", decodedForms(t)...)
 	maybe(t, params, "approvalsReviewer", "user", "auto_review")
 	maybe(t, params, sample(t, "sandbox or permissions", "sandbox", "permissions"), "")
@@ -300,9 +301,31 @@ func decodedForms(t *rapid.T) (all []any) {
 	return all
 }
 
+// drawFolders draws the folders that a request names, often a narrower one.
+func drawFolders(t *rapid.T, params map[string]any, method string) {
+	if method != "thread/start" { // an opened thread without a cwd is in none that Codex stores as trusted
+		maybe(t, params, "cwd", "/code/proj", "/code/proj/docs", "/srv/out")
+	}
+	roots := []any{[]any{"/code/proj"}, []any{"/code/proj/docs"}, []any{"/code/proj", "/code/proj/docs"}, []any{"/srv/out"}, []any{"/home/ada/keys"}}
+	if method != "thread/settings/update" {
+		maybe(t, params, "runtimeWorkspaceRoots", roots...)
+	}
+	if method == "thread/resume" || method == "thread/fork" || rapid.IntRange(0, 3).Draw(t, "environment?") > 0 {
+		return
+	}
+	environment := map[string]any{
+		"environmentId": sample(t, "environment", "local", "local", "nosuch"), "cwd": sample(t, "cwd of the environment", "/code/proj", "/code/proj/docs"),
+	}
+	maybe(t, environment, "runtimeWorkspaceRoots", roots...)
+	delete(params, "cwd") // of two cwds it is not measured which counts
+	delete(params, "runtimeWorkspaceRoots")
+	params["environments"] = []any{environment}
+}
+
 // drawTurn draws the params of a turn, or of a change of settings.
-func (c codexAlone) drawTurn(t *rapid.T) map[string]any {
+func (c codexAlone) drawTurn(t *rapid.T, method string) map[string]any {
 	params := map[string]any{"threadId": "T"}
+	drawFolders(t, params, method)
 	maybe(t, params, "approvalPolicy", decodedForms(t)...)
 	maybe(t, params, "approvalsReviewer", "user", "auto_review")
 	if rapid.Bool().Draw(t, "by permissions") {
@@ -328,6 +351,7 @@ type played struct {
 	known          string         // recorded of the thread; see State.KnownFolder
 	recorded       bool           // the state has a record of the thread
 	started        bool           // the bridge accepts the command line
+	opened         string         // the folder in which the thread was opened
 	log            []string
 }
 
@@ -397,6 +421,13 @@ func (w *played) check() {
 	}
 }
 
+// checkEnvironments checks that the bridge refuses an environment that Codex alone does not have.
+func (w *played) checkEnvironments(params map[string]any) {
+	if w.cfg.Mode == config.Enforce && !knowsEnvironments(params) {
+		w.t.Fatalf("a request with an unknown environment passes\n%s", strings.Join(w.log, "\n"))
+	}
+}
+
 // open plays a request that opens a thread. It returns false if the thread takes no turn.
 func (w *played) open(method string, params map[string]any, restored *threadSettings, st policy.State) bool {
 	var storedAlone *threadSettings
@@ -408,6 +439,7 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	if !ok {
 		return false
 	}
+	w.checkEnvironments(params)
 	w.alone, w.bridge = w.without.open(method, params, storedAlone), w.codex.open(method, sent, restored)
 	if method == "thread/start" {
 		w.without, w.codex = w.without.afterStart(params, w.alone), w.codex.afterStart(sent, w.bridge)
@@ -423,6 +455,9 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	w.check()
 	if w.thread, err = policy.NewThread(d.Sent, result.Root(), st); err != nil {
 		return false
+	}
+	if method != "thread/resume" {
+		w.opened = w.bridge.cwd
 	}
 	w.recorded = w.cfg.Mode == config.Enforce || w.recorded && method == "thread/resume"
 	w.known = w.thread.KnownFolder
@@ -467,7 +502,7 @@ func (t threadSettings) response() map[string]any {
 		profile = map[string]any{"id": t.profile, "extends": nullable(t.table[t.profile].Extends)}
 	}
 	return map[string]any{
-		"thread": map[string]any{"id": "T"}, "approvalPolicy": t.approval, "approvalsReviewer": t.reviewer, "cwd": "/code/proj", "model": "gpt-5.5",
+		"thread": map[string]any{"id": "T"}, "approvalPolicy": t.approval, "approvalsReviewer": t.reviewer, "cwd": t.cwd, "runtimeWorkspaceRoots": t.roots, "model": "gpt-5.5",
 		"activePermissionProfile": profile,
 		"sandbox": map[string]any{
 			"type":          map[string]string{"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess"}[t.level()],
@@ -479,8 +514,8 @@ func (t threadSettings) response() map[string]any {
 // writableRoots returns the folders that Codex lists as writable, without the workspace and temporary folders.
 func (t threadSettings) writableRoots() []string {
 	roots := []string{}
-	for path, access := range t.table.entriesOf(t.profile) {
-		if access == "write" && !slices.Contains([]string{"/", "/code/proj", "/tmp", "/var/tmp/t"}, path) {
+	for path, access := range t.table.entriesWith(t.profile, t.writableFolders()) {
+		if access == "write" && !slices.Contains([]string{"/", t.cwd, "/tmp", "/var/tmp/t"}, path) {
 			roots = append(roots, path)
 		}
 	}
@@ -509,7 +544,10 @@ func (t threadSettings) level() string {
 // restart returns what the bridge knows about a thread after a restart, from Codex's file.
 func (w *played) restart() policy.State {
 	st, t := state(), w.bridge
-	st.Thread, st.ThreadFolder = nil, "/code/proj"
+	st.Thread, st.ThreadFolder = nil, t.cwd
+	if t.cwd != w.opened {
+		st.OpenedIn = w.opened
+	}
 	st.StoredSandbox = &policy.SandboxSettings{Mode: t.level(), Network: t.network, NoTmpdir: t.noTmpdir, NoSlashTmp: t.noSlashTmp}
 	if t.profile != modeProfile {
 		st.StoredSandbox.Profile = t.profile
@@ -526,7 +564,7 @@ func (w *played) restart() policy.State {
 		st.Stored.Name = t.profile
 	}
 	if !t.danger {
-		for path, access := range t.table.entriesOf(t.profile) {
+		for path, access := range t.table.entriesWith(t.profile, t.writableFolders()) {
 			if access == "deny" {
 				st.Stored.Denied = append(st.Stored.Denied, filepath.Clean(path))
 			}
@@ -549,7 +587,7 @@ func TestNothingIsLoosened(t *testing.T) {
 			params := w.codex.drawOpening(t, "thread/start")
 			w.alone = w.without.open("thread/start", params, nil)
 			w.bridge, w.without = w.alone, w.without.afterStart(params, w.alone)
-			w.codex.trust = w.without.trust
+			w.codex.trust, w.opened = w.without.trust, w.alone.cwd
 		} else if st := state(); !w.open("thread/start", w.codex.drawOpening(t, "thread/start"), nil, withoutThread(st)) {
 			return
 		}
@@ -566,14 +604,18 @@ func TestNothingIsLoosened(t *testing.T) {
 					params["cwd"] = "/code/proj"
 					w.move()
 				}
-				if !w.open(method, params, &stored, w.restart()) {
+				st := w.restart()
+				if params["cwd"] != nil {
+					st.OpenedIn = ""
+				}
+				if !w.open(method, params, &stored, st) {
 					return
 				}
 				continue
 			}
 			if rapid.IntRange(0, 4).Draw(t, "fork in memory") == 0 {
 				st, stored := w.restart(), w.bridge
-				st.Thread = w.thread
+				st.Thread, st.OpenedIn = w.thread, ""
 				if !w.open("thread/fork", w.codex.drawOpening(t, "thread/fork"), &stored, st) {
 					return
 				}
@@ -585,7 +627,8 @@ func TestNothingIsLoosened(t *testing.T) {
 				}
 				continue
 			}
-			if !w.turn(sample(t, "method", "turn/start", "thread/settings/update"), w.codex.drawTurn(t)) {
+			method := sample(t, "method", "turn/start", "thread/settings/update")
+			if params := w.codex.drawTurn(t, method); !w.turn(method, params) {
 				return
 			}
 		}
@@ -617,6 +660,7 @@ func (w *played) turn(method string, params map[string]any) bool {
 	if !ok {
 		return false
 	}
+	w.checkEnvironments(params)
 	w.alone, w.bridge = w.codex.turn(w.alone, params), w.codex.turn(w.bridge, sent)
 	if d.Gated != nil {
 		w.bridge.gated = *d.Gated

@@ -217,8 +217,6 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
-	case c.narrowed != "":
-		c.setMode(readOnly, ruleRoots, c.narrowed)
 	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnknownReadOnly():

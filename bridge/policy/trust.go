@@ -90,7 +90,7 @@ func (c *decider) projectFolder() (folder string, ok bool) {
 	switch {
 	case c.err != nil:
 		return "", false
-	case named, c.m.Method == "thread/fork" && c.st.Thread != nil, c.st.Thread == nil && c.st.OpenedIn != "": // see workspaceLeftOut
+	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see decideOmittedWorkspace
 		return c.workspace, true
 	case !c.spec.startsThread:
 		c.needsThreadFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex

@@ -32,8 +32,13 @@ var lawFolders = []string{"/", "/code/proj", "/code/proj/docs", "/code/proj/docs
 // entries of the one that it extends, its own first; the deepest entry counts, and of entries for one
 // path the narrowest if one is "deny", else the widest.
 func (p permissionTable) accessAt(name, path string) string {
+	return p.accessWith(name, path, []string{"/code/proj"})
+}
+
+// accessWith is accessAt in a thread with the workspace roots.
+func (p permissionTable) accessWith(name, path string, roots []string) string {
 	depth, access := -1, "deny"
-	for at, kind := range p.entriesOf(name) {
+	for at, kind := range p.entriesWith(name, roots) {
 		if !policy.Within(at, path) {
 			continue
 		}
@@ -51,13 +56,24 @@ func (p permissionTable) accessAt(name, path string) string {
 
 // entriesOf returns the access of a profile by path, in the workspace /code/proj.
 func (p permissionTable) entriesOf(name string) map[string]string {
+	return p.entriesWith(name, []string{"/code/proj"})
+}
+
+// entriesWith is entriesOf in a thread with the workspace roots.
+func (p permissionTable) entriesWith(name string, roots []string) map[string]string {
 	keys := p.keysOf(name)
 	paths := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		at := strings.NewReplacer(":workspace_roots", "/code/proj", ":root", "", ":slash_tmp", "/tmp", ":tmpdir", "/var/tmp/t", "~", "/home/ada").Replace(key)
-		at = "/" + strings.Trim(strings.TrimSuffix(at, "/."), "/")
-		if had := paths[at]; had != "deny" && (had == "" || keys[key] != "read") {
-			paths[at] = keys[key]
+		under := roots
+		if !strings.HasPrefix(key, ":workspace_roots") {
+			under = []string{""}
+		}
+		for _, root := range under {
+			at := strings.NewReplacer(":workspace_roots", root, ":root", "", ":slash_tmp", "/tmp", ":tmpdir", "/var/tmp/t", "~", "/home/ada").Replace(key)
+			at = "/" + strings.Trim(strings.TrimSuffix(at, "/."), "/")
+			if had := paths[at]; had != "deny" && (had == "" || keys[key] != "read") {
+				paths[at] = keys[key]
+			}
 		}
 	}
 	return paths

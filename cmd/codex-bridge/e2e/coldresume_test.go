@@ -12,8 +12,8 @@ import (
 	"codex-bridge.example/cmd/internal/editor"
 )
 
-// A turn moves a thread, and Codex unloads it. The resumed thread works in its first folder, under
-// that folder's policy file, whose protected files are read-only.
+// A turn moves a thread, and Codex unloads it. Without a cwd it is not opened again. With its first folder it
+// works there, under that folder's policy file, whose protected files are read-only.
 func TestMovedThreadComesBack(t *testing.T) {
 	t.Parallel()
 	const deny = "[[policy.rule]]\ncommand = \"touch denied\"\ndecision = \"deny\"\n"
@@ -46,7 +46,12 @@ func TestMovedThreadComesBack(t *testing.T) {
 						a.must("thread/archive", map[string]any{"threadId": thread})
 						a.must("thread/unarchive", map[string]any{"threadId": thread})
 					}
-					opened := a.must(method, map[string]any{"threadId": thread, "sandbox": "workspace-write"})
+					params := map[string]any{"threadId": thread, "sandbox": "workspace-write"}
+					if err := a.mustFail(method, params); !strings.Contains(err.Message, "opened in "+workspace+", but") {
+						t.Errorf("without a cwd: %v", err)
+					}
+					params["cwd"] = workspace
+					opened := a.must(method, params)
 					if cwd := editor.Member(opened, "cwd"); cwd != workspace {
 						t.Errorf("the resumed thread works in %s, want %s", cwd, workspace)
 					}
@@ -57,7 +62,7 @@ func TestMovedThreadComesBack(t *testing.T) {
 				if w.hasFile("all/other/denied") {
 					t.Error("a command that the policy file denies ran")
 				}
-				comesBack(other, map[string]any{"cwd": inner}, "RUN: touch "+other+"/written "+other+"/.git/config; mv "+other+" "+all+"/moved")
+				comesBack(other, map[string]any{"cwd": inner, "runtimeWorkspaceRoots": []string{other}}, "RUN: touch "+other+"/written "+other+"/.git/config; mv "+other+" "+all+"/moved")
 				if !w.hasFile("all/other/written") || w.hasFile("all/other/.git/config") || w.hasFile("all/moved") {
 					t.Errorf("the workspace is not writable, its .git is writable, or it was renamed; the model got %q", w.lastToolOutput())
 				}

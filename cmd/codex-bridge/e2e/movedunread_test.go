@@ -81,10 +81,17 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 			if cwd != "" {
 				params["cwd"] = other
 			}
-			if test.refused {
-				if err := a.mustFail(method, params); !strings.Contains(err.Message, "send its cwd") {
-					t.Errorf("error %v", err)
+			if cwd == "" {
+				want := "opened in " + other + ", but"
+				if test.refused {
+					want = "send its cwd"
 				}
+				if err := a.mustFail(method, params); !strings.Contains(err.Message, want) {
+					t.Errorf("error %v, want %q", err, want)
+				}
+				params["cwd"] = other
+			}
+			if test.refused {
 				a.closeAndWait()
 				return
 			}

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,11 +46,19 @@ func TestRootAroundWorkspace(t *testing.T) {
 				for key, value := range test.start(lib) {
 					settings[key] = value
 				}
+				a.mustFail("thread/start", settings)
+				delete(settings, "runtimeWorkspaceRoots")
 			}
 			thread := a.thread(settings)
 			more := object{}
 			if test.turn != nil {
 				more = test.turn(lib)
+			}
+			if test.turn != nil && !test.written {
+				params := input(thread, "RUN: true")
+				maps.Copy(params, more)
+				a.mustFail("turn/start", params)
+				more = nil
 			}
 			turn, mark := a.startTurnWith(thread, "RUN: touch "+lib+"/own/fine; touch "+lib+"/own/.git/hooks/pre-commit", more)
 			a.waitTurn(thread, turn, mark)

@@ -306,6 +306,9 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 				a.closeAndWait()
 				return
 			}
+			if test.method == "thread/fork" {
+				params["cwd"] = other
+			}
 			thread = editor.Member(a.must(test.method, params), "thread", "id")
 			move("RUN: touch denied", other)
 			if output := w.lastToolOutput(); w.hasFile("other/denied") || !strings.Contains(output, "a rule says deny") {
@@ -362,7 +365,7 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 			if test.moved {
 				cwd = filepath.Join(cwd, "vendor")
 			}
-			turn, mark := a.startTurnWith(thread, "RUN: pwd", map[string]any{"cwd": cwd})
+			turn, mark := a.startTurnWith(thread, "RUN: pwd", map[string]any{"cwd": cwd, "runtimeWorkspaceRoots": []string{w.workspace}})
 			a.waitTurn(thread, turn, mark)
 			if !strings.Contains(w.lastToolOutput(), cwd) {
 				t.Errorf("the model got %q", w.lastToolOutput())

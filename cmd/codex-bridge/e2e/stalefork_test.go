@@ -78,6 +78,9 @@ func TestForkForNewToolsIsAsResumed(t *testing.T) {
 				a = w.newAcceptingEditor(proxyArgv...)
 				resume := map[string]any{"threadId": thread}
 				maps.Copy(resume, test.resume)
+				if test.moved {
+					resume["cwd"] = other
+				}
 				opened := a.must("thread/resume", resume)
 				id := editor.Member(opened, "thread", "id")
 				if (id != thread) != (how == "fork") {

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func TestCwdReplacedByLink(t *testing.T) {
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			script := "while [ ! -e go ]; do sleep 0.05; done; mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; sleep 60"
 			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, script)+`,"yield_time_ms":500}`)
-			turn, mark := a.startTurnWith(thread, "RUN: touch inside", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
+			turn, mark := a.startTurnWith(thread, "RUN: touch inside", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub"), "runtimeWorkspaceRoots": []string{w.workspace}})
 			a.waitTurn(thread, turn, mark)
 			if !w.hasFile("workspace/a/sub/inside") {
 				t.Fatalf("the turn is not in its folder: %q", w.lastToolOutput())
@@ -103,7 +104,14 @@ func TestForkOfThreadInInnerFolder(t *testing.T) {
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
 			a.waitTurn(thread, turn, mark)
-			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
+			params := map[string]any{"threadId": thread}
+			if name == "the bridge" {
+				if err := a.mustFail("thread/fork", params); !strings.Contains(err.Message, "as cwd") {
+					t.Errorf("a fork without a cwd: %v", err)
+				}
+				params["cwd"], params["sandbox"] = w.workspace, "workspace-write"
+			}
+			fork := editor.Member(a.must("thread/fork", params), "thread", "id")
 			other := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			a.turn(other, "RUN: mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub")
 			a.turn(fork, "RUN: touch "+w.root+"/outside/written")

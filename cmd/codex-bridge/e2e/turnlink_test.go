@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,7 +42,14 @@ func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 				}
 				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-				turn, mark := a.startTurnWith(thread, "RUN: cd "+w.workspace+" && mv a gone && mkdir a && ln -s "+outside+" a/sub", more(w))
+				folders := more(w)
+				if who == "bridge" && name == "environment" {
+					params := input(thread, "RUN: true")
+					maps.Copy(params, folders)
+					a.mustFail("turn/start", params)
+					folders = nil
+				}
+				turn, mark := a.startTurnWith(thread, "RUN: cd "+w.workspace+" && mv a gone && mkdir a && ln -s "+outside+" a/sub", folders)
 				a.waitTurn(thread, turn, mark)
 				a.turn(thread, "RUN: cd "+w.workspace+"; touch "+outside+"/written; true")
 				output := w.lastToolOutput()
