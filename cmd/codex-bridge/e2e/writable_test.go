@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,7 +73,7 @@ func TestGrantInEarlierGrant(t *testing.T) {
 }
 
 // A background command of a turn with an outer root replaces the cwd of a later turn, which has
-// only an inner root.
+// only an inner root. The bridge refuses that turn.
 func TestRootOfEarlierTurn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -99,7 +100,13 @@ func TestRootOfEarlierTurn(t *testing.T) {
 			script := "while [ ! -e go ]; do sleep 0.05; done; mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; sleep 60"
 			turn(`CALL: exec_command {"cmd":`+marshal(t, "cd "+lib+"; "+script)+`,"yield_time_ms":500}`, map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
 			turn("RUN: true", map[string]any{"runtimeWorkspaceRoots": []string{w.workspace}})
-			turn("RUN: true", map[string]any{"cwd": sub, "runtimeWorkspaceRoots": []string{sub}})
+			inner := map[string]any{"cwd": sub, "runtimeWorkspaceRoots": []string{sub}}
+			if name == "codex alone" {
+				turn("RUN: true", inner)
+			} else {
+				maps.Copy(inner, input(thread, "RUN: true"))
+				a.mustFail("turn/start", inner)
+			}
 			w.write("lib/go", "")
 			for {
 				if info, err := os.Lstat(sub); err == nil && info.Mode()&os.ModeSymlink != 0 {
