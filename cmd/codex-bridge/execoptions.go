@@ -219,9 +219,17 @@ func readText(in io.Reader) (string, error) {
 }
 
 // repositoryOf returns the folder with the git repository of a folder, as far as Codex looks.
+//
+// Measured with Codex 0.169 and 0.171: a .git counts if it has an entry HEAD, or if it is no folder. Codex follows
+// links of .git and HEAD, but not those of the folder. An empty .git does not count; the one above it may.
 func repositoryOf(folder string) (root string, ok bool) {
 	for ; ; folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+		git := filepath.Join(folder, ".git")
+		info, err := os.Stat(git)
+		if err == nil && info.IsDir() {
+			_, err = os.Stat(filepath.Join(git, "HEAD"))
+		}
+		if err == nil {
 			return folder, true
 		}
 		if folder == filepath.Dir(folder) {

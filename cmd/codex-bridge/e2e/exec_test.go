@@ -85,6 +85,7 @@ var execScenes = []execScene{
 	{"", []string{"exec", "--output-schema", "missing.json", "SAY: x"}},
 	{"", []string{"exec", "-C", "outside", "SAY: x"}},
 	{"", []string{"exec", "-C", "../outside", "SAY: x"}},
+	{"", []string{"exec", "-C", "../outside/emptied", "SAY: x"}},
 	{"", []string{"exec", "-C", "../outside", "--skip-git-repo-check", "SAY: x"}},
 	{"SAY: piped\n", []string{"exec"}},
 	{"SAY: piped", []string{"exec", "-"}},
@@ -167,7 +168,8 @@ func TestExec(t *testing.T) {
 			for i, program := range []string{codexPath, proxyPath} {
 				w := newWorld(t, options{codex: codexPath, config: execPolicy})
 				w.write("workspace/schema.json", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`)
-				w.write("outside/file", "") // no repository
+				w.write("outside/file", "")                // no repository
+				w.write("outside/emptied/.git/config", "") // nor this
 				for _, s := range execScenes {
 					outcome, thread := w.execOutcome(program, threads[i], s, flags...)
 					if threads[i] == "" {
