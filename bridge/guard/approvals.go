@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"slices"
-	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -34,22 +33,15 @@ func (g *Guard) RunsInSandbox(method string, params rpc.Value) bool {
 	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
 }
 
-// AnswersSince returns the time from which a remembered answer to a request of Codex counts.
-func (g *Guard) AnswersSince(method string, params rpc.Value) (since time.Time) {
+// AnswerTerms returns which remembered answers to a request of Codex count.
+func (g *Guard) AnswerTerms(method string, params rpc.Value) (terms policy.AnswerTerms) {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
 	thread, _ := params.Get("threadId").Text()
 	for _, p := range g.policies(thread) {
-		since = later(since, p.AnswersSince(method, params, state))
+		terms = terms.With(p.AnswerTerms(method, params, state))
 	}
-	return since
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
+	return terms
 }
 
 // everyPolicy reports whether is returns true for every policy of the thread in params.

@@ -70,7 +70,7 @@ func TestAnswersSinceTheEndOfAnAskRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return [2]time.Time{r.AnswersSince, g.AnswersSince("item/commandExecution/requestApproval", doc.Root())}
+		return [2]time.Time{r.AnswerTerms.Since, g.AnswerTerms("item/commandExecution/requestApproval", doc.Root()).Since}
 	}
 	if got := ask(); got != [2]time.Time{} {
 		t.Errorf("before its end answers count since %v", got)

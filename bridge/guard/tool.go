@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -49,8 +48,8 @@ type Ruling struct {
 	Unasked string // why the user must not be asked, so that only a remembered answer lets the call run
 	Shell   string // the shell of a command, with its flags if the call has them; "" if unknown
 	Facts   string // of the decision, for the log, if a person is asked or an exception counts
-	// AnswersSince is the time from which remembered answers count.
-	AnswersSince time.Time
+	// AnswerTerms says which remembered answers count.
+	AnswerTerms policy.AnswerTerms
 	// Approvers must approve the call besides the user; nil: there are none.
 	Approvers *Approvers
 	// Exceptions must be passed to RecordExceptions if the call runs.
@@ -87,7 +86,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
 	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)
 	agentErr := g.agentRefusal(use, thread, turn)
-	var since time.Time
+	var terms policy.AnswerTerms
 	var approvers *Approvers
 	var exceptions []rules.Exception
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
@@ -95,7 +94,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
 		}
 		d := p.DecideTool(use, state)
-		since = later(since, d.AnswersSince)
+		terms = terms.With(d.AnswerTerms)
 		approvers = approvers.with(d, state)
 		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
 		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
@@ -121,7 +120,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)
 		}
 		if asks && d.Ask {
-			r.Ask, r.Why, r.Leaves, r.AnswersSince, r.Unasked = true, d.AskReason, d.LeavesSandbox, since, d.Unasked
+			r.Ask, r.Why, r.Leaves, r.AnswerTerms, r.Unasked = true, d.AskReason, d.LeavesSandbox, terms, d.Unasked
 		}
 		if !asks {
 			g.notifyPassed(p.Mode(), method, thread, turn, "policy.rule", func() string { return r.Facts })

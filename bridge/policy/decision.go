@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
@@ -67,8 +66,8 @@ type Decision struct {
 	// Exceptions are the exceptions by which a tool call passes, to be logged if it runs. Those by which Codex
 	// may get an answer are in Changes.
 	Exceptions []rules.Exception
-	// AnswersSince is the time from which remembered answers to that question count.
-	AnswersSince time.Time
+	// AnswerTerms says which remembered answers to that question count.
+	AnswerTerms AnswerTerms
 	// Gated reports whether the bridge asks in Codex's place in the thread from now on; nil if the
 	// message does not change that.
 	Gated *bool

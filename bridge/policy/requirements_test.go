@@ -133,7 +133,7 @@ func TestRequiredQuestionIsNotAnswered(t *testing.T) {
 		if d := test.policy.DecideRequest("item/commandExecution/requestApproval", params, st); d.Verdict != test.verdict {
 			t.Errorf("%s: %s", test.command, d.Verdict)
 		}
-		if since := test.policy.AnswersSince("item/commandExecution/requestApproval", params, st); !since.IsZero() != test.since {
+		if since := test.policy.AnswerTerms("item/commandExecution/requestApproval", params, st).Since; !since.IsZero() != test.since {
 			t.Errorf("%s: answers count since %v", test.command, since)
 		}
 	}

@@ -29,25 +29,16 @@ func (p *Policy) rulesAt(st State) *rules.Set {
 	return p.rules.At(st.Now())
 }
 
-// answersSince returns the time from which remembered answers count for a question by a rule: the end of
-// an expired one. The person's answers from before it were answers to an exception.
-func answersSince(m rules.Match, st State) time.Time {
-	if m.Decision == rules.Ask && (st.Now == nil || m.Rule.IsExpired(st.Now())) {
-		return m.Rule.Ends()
-	}
-	return time.Time{}
-}
-
-// AnswersSince returns the time from which a remembered answer to a request of Codex counts.
-func (p *Policy) AnswersSince(method string, params rpc.Value, st State) time.Time {
+// AnswerTerms returns which remembered answers to a request of Codex count.
+func (p *Policy) AnswerTerms(method string, params rpc.Value, st State) AnswerTerms {
 	if p.mode == config.Off {
-		return time.Time{}
+		return AnswerTerms{}
 	}
 	if p.mustAsk(method, params, st) {
-		return never
+		return AnswerTerms{Since: never}
 	}
 	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
-	return answersSince(m, st)
+	return answerTerms(m, st)
 }
 
 // ruleMatch returns the rule for a request of Codex, and where the action would run after an

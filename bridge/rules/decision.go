@@ -68,6 +68,8 @@ type Match struct {
 	Rule *config.Rule
 	// Approvers are the members of groups who must approve, of all ask rules that match; sorted.
 	Approvers []config.Quorum
+	// Asking are the ask rules that decided about a part, each once. They belong to the Set, too.
+	Asking []*config.Rule
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
 	// Exceptions are the rules with config.Rule.IsException that allow a part. Without them another rule may
@@ -104,11 +106,16 @@ func (m *Match) setPart(text string) {
 // tighten replaces m by other if other is stricter. The approvers of both are needed, the exceptions of
 // both count, and a rule with approvers is stricter than another ask rule.
 func (m *Match) tighten(other Match) {
-	groups, exceptions := config.MergeQuorums(m.Approvers, other.Approvers), m.Exceptions
+	groups, exceptions, asking := config.MergeQuorums(m.Approvers, other.Approvers), m.Exceptions, m.Asking
 	if other.Decision > m.Decision || other.Decision == m.Decision && len(m.Approvers) == 0 && len(other.Approvers) > 0 {
 		*m = other
 	}
-	m.Approvers = groups
+	m.Approvers, m.Asking = groups, asking
+	for _, r := range other.Asking {
+		if !slices.Contains(m.Asking, r) {
+			m.Asking = append(slices.Clip(m.Asking), r)
+		}
+	}
 	if added := other.Exceptions; len(exceptions)+len(added) > 0 {
 		m.Exceptions = exceptions
 		m.addExceptions(added)

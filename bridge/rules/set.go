@@ -111,6 +111,9 @@ func (l *layer) match(now time.Time, ids iter.Seq[int], match func(*rule) certai
 			c = possibleMatch
 		}
 		found := Match{Decision: r.decision, Rule: r.source, Approvers: r.approvers}
+		if r.decision == Ask {
+			found.Asking = []*config.Rule{r.source}
+		}
 		if r.source.IsException() {
 			found.Exceptions = []Exception{{Rule: r.source}}
 		}

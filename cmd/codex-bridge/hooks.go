@@ -302,7 +302,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 		ruling.Asks = r.Asks()
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
 			if r.Ask {
-				why := handlers.GateReason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Since: r.AnswersSince, Facts: r.Facts, Unasked: r.Unasked}
+				why := handlers.GateReason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Terms: r.AnswerTerms, Facts: r.Facts, Unasked: r.Unasked}
 				if a := h.gate.Ask(ctx, call, why); a.Decision != "" {
 					return a
 				}

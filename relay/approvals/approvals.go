@@ -53,8 +53,8 @@ type Policy interface {
 	// Files returns the paths that a question's patch changes; nil for other questions, and
 	// if Codex has not named them.
 	Files(params rpc.Value) []string
-	// AnswersSince returns the time from which a remembered answer to a question counts.
-	AnswersSince(method string, params rpc.Value) time.Time
+	// AnswerTerms returns which remembered answers to a question count.
+	AnswerTerms(method string, params rpc.Value) policy.AnswerTerms
 	// RequestFacts returns the facts of the decision about a question, for the decision log.
 	// callKnown reports that a question about a tool of an MCP server is Codex's own.
 	RequestFacts(method string, params rpc.Value, callKnown bool) string
@@ -350,10 +350,10 @@ func Decline(method string, params rpc.Value) []byte {
 func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, what string, ok bool) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
-	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn), Since: f.Policy.AnswersSince(method, params)}
+	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn), Terms: f.Policy.AnswerTerms(method, params)}
 	input := map[string]json.RawMessage{}
 	switch {
-	case !f.Policy.StaysInSandbox(method, params), asked.Since.After(time.Now()): // no answer ever counts
+	case !f.Policy.StaysInSandbox(method, params), asked.Terms.Since.After(time.Now()): // no answer ever counts
 		return requestKey, "", false
 	case method == "item/commandExecution/requestApproval":
 		command := params.Get("command")

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -33,9 +33,8 @@ type Request struct {
 	Sandbox string
 	// Escalated is true if the request would leave the sandbox, or if that is not known.
 	Escalated bool
-	// Since is the time from which a remembered answer to the request counts. It is no part of
-	// the key.
-	Since time.Time
+	// Terms says which remembered answers to the request count. Its time is no part of the key.
+	Terms policy.AnswerTerms
 }
 
 // describe adds the shell and the sandbox to a text for a list.
@@ -92,6 +91,7 @@ func NewKey(a Request) (Key, error) {
 	}
 	a.Input = input
 	rest := []string{a.Provider, a.Tool, string(input), a.Cwd, cwd, a.Shell, a.Sandbox, fmt.Sprint(a.Escalated)}
+	rest = append(rest, a.Terms.AskedBy...) // last, since their number varies
 	return Key{
 		session:   digest(append([]string{"session", a.Session, a.Workspace, root}, rest...)),
 		workspace: digest(append([]string{"workspace", a.Workspace, root}, rest...)),

@@ -70,7 +70,7 @@ func (m *Memory) Lookup(ctx context.Context, k Key) (*Grant, bool) {
 	m.mu.Lock()
 	m.removeInvalid(a) // removes all if remembering is off
 	i := slices.IndexFunc(m.session, func(g sessionGrant) bool {
-		return g.Digest == k.session && !g.Created.Before(k.request.Since)
+		return g.Digest == k.session && !g.Created.Before(k.request.Terms.Since)
 	})
 	if i >= 0 {
 		g := m.session[i].Grant
@@ -86,7 +86,7 @@ func (m *Memory) Lookup(ctx context.Context, k Key) (*Grant, bool) {
 		return nil, false // the person is asked, which is safe
 	}
 	g, found, err := s.GrantByDigest(ctx, k.workspace)
-	if err != nil || !found || !m.isValid(g, a) || g.Created.Before(k.request.Since) {
+	if err != nil || !found || !m.isValid(g, a) || g.Created.Before(k.request.Terms.Since) {
 		return nil, false
 	}
 	return &Grant{g, Always}, true

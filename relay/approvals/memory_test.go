@@ -36,13 +36,31 @@ func TestAnswersToAnExceptionEndWithIt(t *testing.T) {
 	for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
 		w := newFixture(t, state, approvals.Always)
 		before := newRequest(t)
-		after := newKey(t, changed(before, func(a *approvals.Request) { a.Since = noon.Add(time.Minute) }))
+		after := newKey(t, changed(before, func(a *approvals.Request) { a.Terms.Since = noon.Add(time.Minute) }))
 		w.remember(t, newKey(t, before), span)
 		w.now, w.elapsed = noon.Add(2*time.Minute), 2*time.Minute
 		w.check(t, "the same question without an end", newKey(t, before), true)
 		w.check(t, "an answer from before", after, false)
 		w.remember(t, after, span)
 		w.check(t, "an answer from after", after, true)
+	}
+}
+
+// An answer counts only if the same rules asked when it was given. It does not answer a rule that was added later.
+func TestAnswerCountsForTheRulesThatAsked(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	request := newRequest(t)
+	askedBy := func(rules ...string) approvals.Key {
+		return newKey(t, changed(request, func(a *approvals.Request) { a.Terms.AskedBy = rules }))
+	}
+	for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
+		w := newFixture(t, state, approvals.Always)
+		w.remember(t, askedBy(), span)
+		w.check(t, "no rule", askedBy(), true)
+		w.check(t, "a rule that was added later", askedBy("a"), false)
+		w.remember(t, askedBy("a"), span)
+		w.check(t, "the same rule", askedBy("a"), true)
+		w.check(t, "another rule, too", askedBy("a", "b"), false)
 	}
 }
 

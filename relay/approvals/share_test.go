@@ -84,7 +84,9 @@ func (j *fakePolicy) WarnOnce(thread, text string) {
 	j.decided = append(j.decided, "warned "+thread+": "+text)
 }
 
-func (j *fakePolicy) AnswersSince(string, rpc.Value) time.Time { return j.since }
+func (j *fakePolicy) AnswerTerms(string, rpc.Value) policy.AnswerTerms {
+	return policy.AnswerTerms{Since: j.since}
+}
 
 func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool {
 	j.mu.Lock()

@@ -112,12 +112,12 @@ func (g *Gate) Forget(thread, id string) { g.options.Calls.forget(thread, id) }
 
 // GateReason has the reason for a question, and the facts of the call.
 type GateReason struct {
-	Text      string    // "": the person wants to be asked about every call
-	Escalated bool      // the call would leave the sandbox, so it is not remembered
-	Shell     string    // the shell with its flags; "": unknown, so the call is not remembered
-	Since     time.Time // answers that were remembered earlier do not count
-	Facts     string    // of the decision to ask, for the decision log
-	Unasked   string    // why the person must not be asked, so that only a remembered answer counts; "": they may be
+	Text      string             // "": the person wants to be asked about every call
+	Escalated bool               // the call would leave the sandbox, so it is not remembered
+	Shell     string             // the shell with its flags; "": unknown, so the call is not remembered
+	Terms     policy.AnswerTerms // says which remembered answers count
+	Facts     string             // of the decision to ask, for the decision log
+	Unasked   string             // why the person must not be asked, so that only a remembered answer counts; "": they may be
 }
 
 // Ask asks the person whether a tool call may run. It returns a denial or no opinion: an

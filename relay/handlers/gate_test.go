@@ -101,7 +101,7 @@ func (h *fakeCodex) Routes() []bridge.Route {
 			h.previous = told
 			go func() { // as the hook server does
 				defer close(told)
-				answer := h.gate.Ask(ctx, call, handlers.GateReason{Text: text, Escalated: leaves, Shell: shell, Since: end})
+				answer := h.gate.Ask(ctx, call, handlers.GateReason{Text: text, Escalated: leaves, Shell: shell, Terms: policy.AnswerTerms{Since: end}})
 				if before != nil {
 					<-before
 				}

@@ -183,7 +183,7 @@ func (q *Question) key(p GatePolicy) (approvals.Key, error) {
 	thread := q.call.Thread()
 	return approvals.NewKey(approvals.Request{
 		Provider: "codex", Session: p.Session(thread), Workspace: p.Workspace(thread), Tool: q.call.ToolName, Input: q.call.ToolInput,
-		Cwd: q.call.Cwd, Shell: q.reason.Shell, Sandbox: p.Sandbox(thread, q.call.TurnID), Since: q.reason.Since,
+		Cwd: q.call.Cwd, Shell: q.reason.Shell, Sandbox: p.Sandbox(thread, q.call.TurnID), Terms: q.reason.Terms,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
@@ -254,4 +255,43 @@ func TestGrantCountsAfterResumeWithoutSandbox(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A lasting yes does not answer a rule that was added later, after a restart and in a running bridge. It answers the
+// same rule after a restart, also at another place of the file.
+func TestLaterAskRuleAsks(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n"
+	const rule = "[[policy.rule]]\ncommand = \"echo **\"\ndecision = \"ask\"\n"
+	w := newWorld(t, options{config: config})
+	a := w.newAcceptingEditor(proxyArgv...)
+	expect := func(when string, questions int) {
+		t.Helper()
+		thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+		if asked := a.turn(thread, "RUN: echo z"); len(asked) != questions {
+			t.Errorf("%s: questions %q", when, asked)
+		}
+	}
+	restart := func(config string) {
+		t.Helper()
+		a.closeAndWait()
+		w.write("config.toml", config)
+		a = w.newAcceptingEditor(proxyArgv...)
+	}
+	expect("first", 1)
+	restart(config)
+	expect("after a restart", 0)
+	restart(config + rule)
+	expect("with a rule", 1)
+	restart(config + "[[policy.rule]]\ncommand = \"true\"\ndecision = \"allow\"\n" + rule)
+	expect("with the rule at another place", 0)
+	other := strings.Replace(rule, "echo **", "echo z", 1)
+	restart(config + rule + other)
+	expect("with two rules, of which the first decides", 0)
+	w.write("config.toml", config+other+rule+"[policy.methods]\n\"model/list\" = \"deny\"\n")
+	for _, err := a.Call(a.ctx, "model/list", map[string]any{}); err == nil; _, err = a.Call(a.ctx, "model/list", map[string]any{}) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	expect("with another rule", 1)
+	a.closeAndWait()
 }

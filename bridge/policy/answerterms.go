@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+)
+
+// AnswerTerms says which remembered answers to a question count.
+type AnswerTerms struct {
+	// Since is the time from which they count: the end of an expired rule that asks. Earlier answers were
+	// answers to an exception.
+	Since time.Time
+	// AskedBy identifies the rules that ask, sorted. An answer counts only if the same rules asked when it
+	// was given: it does not answer a rule that was added later.
+	AskedBy []string
+}
+
+// With returns the terms of a question that must meet both.
+func (t AnswerTerms) With(other AnswerTerms) AnswerTerms {
+	if t.Since.Before(other.Since) {
+		t.Since = other.Since
+	}
+	t.AskedBy = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.AskedBy, other.AskedBy))))
+	return t
+}
+
+// answerTerms returns the terms of a question by rules, or by none.
+func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
+	if m.Decision != rules.Ask {
+		return terms
+	}
+	if st.Now == nil || m.Rule.IsExpired(st.Now()) {
+		terms.Since = m.Rule.Ends()
+	}
+	for _, r := range m.Asking {
+		terms.AskedBy = append(terms.AskedBy, ruleDigest(*r))
+	}
+	return terms.With(AnswerTerms{})
+}
+
+// ruleDigest identifies a rule by its text, and not by its place.
+func ruleDigest(r config.Rule) string {
+	r.Origin = config.Origin{}
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // texts, a boolean and a number
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
