@@ -84,11 +84,13 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		}
 	}
 	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
+		request := g.newGateRequest(call.Method, state.Thread.ID, call.Line)
 		change := g.threads.beginGateChange(state.Thread.ID, d.Gated)
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			g.threads.endGateChange(change, a.Outcome())
 			if p.Mode() == config.Enforce {
 				g.recordGate(ctx, change.thread)
+				g.gateChanged(ctx, a, request)
 			}
 		})
 	}
@@ -165,6 +167,7 @@ func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, ca
 //
 // If another client gets the notifications, the thread stays as it is.
 func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
+	call.OnResponse(func(*bridge.ServerResponse) { g.threads.forgetShown(thread, g) })
 	if g.subscribers != nil && g.subscribers(thread) {
 		return
 	}

@@ -40,6 +40,13 @@ const answered = `codex>  {"id":ID,"result":{}}
 editor< {"id":ID,"result":{}}
 `
 
+// shown is a notification of the bridge: Codex gets on-request with and without the bridge's questions, so it
+// does not notify the client of that change.
+const shown = `editor< {"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"cwd":"$start","approvalPolicy":"APPROVAL","approvalsReviewer":"user",` +
+	`"sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"model":"gpt-5.5",` +
+	`"collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5","reasoning_effort":null,"developer_instructions":null}}}}}
+`
+
 // asksInPlace reports whether the bridge asks in Codex's place in the thread t1.
 func asksInPlace(t *testing.T, g *guard.Guard, folder string) bool {
 	t.Helper()
@@ -56,23 +63,32 @@ codex<  {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","ap
 		name                  string
 		before, first, second string // of the approval policy
 		answers               [2]string
-		between, after        bool // the bridge asks
+		shown                 [2]string // the approval policies that the client is shown after the answers; "": no other one
+		between, after        bool      // the bridge asks
 	}{
-		{"in order", "on-request", "untrusted", "on-request", [2]string{"2", "3"}, true, false},
-		{"in reverse order", "on-request", "untrusted", "on-request", [2]string{"3", "2"}, true, false},
-		{"in order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"2", "3"}, true, true},
-		{"in reverse order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"3", "2"}, true, true},
-		{"both end the questions", "untrusted", "on-request", "on-request", [2]string{"2", "3"}, false, false},
+		{"in order", "on-request", "untrusted", "on-request", [2]string{"2", "3"}, [2]string{"untrusted", "on-request"}, true, false},
+		{"in reverse order", "on-request", "untrusted", "on-request", [2]string{"3", "2"}, [2]string{}, true, false},
+		{"in order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"2", "3"}, [2]string{"on-request", "untrusted"}, true, true},
+		{"in reverse order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"3", "2"}, [2]string{}, true, true},
+		{"both end the questions", "untrusted", "on-request", "on-request", [2]string{"2", "3"}, [2]string{"on-request"}, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, g, w := converse(t, gatePolicy, guard.NoRecord)
 			startThread(c, test.before)
 			c.Play("changes", strings.NewReplacer("ID", "2", "APPROVAL", test.first).Replace(change)+strings.NewReplacer("ID", "3", "APPROVAL", test.second).Replace(change))
-			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[0]))
+			answer := func(i int) {
+				t.Helper()
+				script := strings.ReplaceAll(answered, "ID", test.answers[i])
+				if test.shown[i] != "" {
+					script += strings.ReplaceAll(shown, "APPROVAL", test.shown[i])
+				}
+				c.Play("answer", script)
+			}
+			answer(0)
 			if got := asksInPlace(t, g, w.StartFolder); got != test.between {
 				t.Errorf("while one is under way the bridge asks: %t", got)
 			}
-			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[1]))
+			answer(1)
 			if got := asksInPlace(t, g, w.StartFolder); got != test.after {
 				t.Errorf("then the bridge asks: %t", got)
 			}
@@ -147,7 +163,7 @@ editor< {"id":2,"result":"$resumed"}
 	const update = `editor> {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
 codex<  {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
 `
-	updated := strings.ReplaceAll(answered, "ID", "4")
+	updated := strings.ReplaceAll(answered, "ID", "4") + shown
 	for name, script := range map[string]string{"before": update + updated + reopened + answer, "behind": update + reopened + updated + answer} {
 		for asked, before := range map[string]string{"untrusted": "on-request", "on-request": "untrusted"} {
 			t.Run(asked+" answered "+name, func(t *testing.T) {
@@ -199,13 +215,13 @@ editor< {"id":2,"result":"$resumed"}
 	const update = `editor> {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
 codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
 `
-	updated := strings.ReplaceAll(answered, "ID", "3")
+	updated := strings.ReplaceAll(answered, "ID", "3") + shown
 	for _, test := range []struct {
 		name, before, script string
 		asks                 bool
 	}{
-		{"an update, then a resume", "on-request", strings.Replace(update, "APPROVAL", "untrusted", 1) + updated + strings.Replace(resume, "APPROVAL", "on-request", 1) + resumed, true},
-		{"an update, then a resume, the other way round", "untrusted", strings.Replace(update, "APPROVAL", "on-request", 1) + updated + strings.Replace(resume, "APPROVAL", "untrusted", 1) + resumed, true},
+		{"an update, then a resume", "on-request", strings.ReplaceAll(update+updated, "APPROVAL", "untrusted") + strings.Replace(resume, "APPROVAL", "on-request", 1) + resumed, true},
+		{"an update, then a resume, the other way round", "untrusted", strings.ReplaceAll(update+updated, "APPROVAL", "on-request") + strings.Replace(resume, "APPROVAL", "untrusted", 1) + resumed, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, g, w := converse(t, gatePolicy, guard.NoRecord)

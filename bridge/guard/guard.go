@@ -35,6 +35,7 @@ type Guard struct {
 	running               runningTurns
 	startNotices          []string                 // set by SetStartNotices
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
+	showing               sync.Mutex               // held while the client is shown settings of a thread
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
@@ -212,7 +213,7 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is checked against the policy", HandleClient: g.decide, When: g.isActive},
 		{From: bridge.Client, Method: "initialize", Why: "the decision log has the client's name", HandleClient: g.initialize},
 		{From: bridge.Client, Method: bridge.Unsolicited, Why: "an unsolicited response must not reach Codex unchecked", HandleClient: g.refuseUnsolicited, When: g.isActive},
-		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the effective settings of a thread must be what the policy allows", HandleServer: g.settingsUpdated},
+		{From: bridge.Codex, Method: settingsNotification, Why: "the effective settings of a thread must be what the policy allows", HandleServer: g.settingsUpdated},
 		{
 			From: bridge.Codex, Method: "item/started", Why: "names the files of a patch, which the approval request omits",
 			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,

@@ -41,11 +41,12 @@ func (u *settingsUpdates) gotAll(client *Guard) {
 	u.got[client] = u.next
 }
 
-// forgetClient forgets which reports a client has got. Its connection has ended.
+// forgetClient forgets which reports a client has got, and which settings it sees. Its connection has ended.
 func (t *threads) forgetClient(client *Guard) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, record := range t.records {
 		delete(record.updates.got, client)
+		delete(record.shownApprovals, client)
 	}
 }

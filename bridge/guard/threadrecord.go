@@ -28,6 +28,8 @@ type threadRecord struct {
 	openedByClient bool
 	// gateChanges are the pending requests that change the thread's gate.
 	gateChanges []*gateChange
+	// shownApprovals are the approval policies that the clients see which get notifications of the thread.
+	shownApprovals map[*Guard]string
 	// recordedGate is what the GateRecord has of the thread; nil if the guard has not written it.
 	recordedGate *gateState
 	// updates are the latest reports of its settings.

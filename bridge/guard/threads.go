@@ -105,7 +105,7 @@ func (t *threads) unload(id string) {
 	if record == nil {
 		return
 	}
-	record.extraPolicies, record.folderDigests, record.updates = nil, nil, settingsUpdates{}
+	record.extraPolicies, record.folderDigests, record.updates, record.shownApprovals = nil, nil, settingsUpdates{}, nil
 	if record.loaded != nil {
 		record.loaded.unload()
 	} else if len(record.gateChanges) == 0 {

@@ -26,7 +26,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 	if state.Thread != nil { // the source of a fork
 		state.Thread = g.threads.peek(state.Thread.ID)
 	}
-	change := g.threads.beginGateChange(id, d.Gated)
+	change, request := g.threads.beginGateChange(id, d.Gated), g.newGateRequest(call.Method, id, nil)
 	enforced, policies := sentUnder.Mode() == config.Enforce, append(slices.Clip(own), sentUnder)
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		// Later features also use the thread, for example to verify its hooks.
@@ -35,7 +35,10 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		// If the outcome is unknown, the stricter state stays. After a success the response
 		// determines the state.
 		outcome := a.Outcome()
-		defer func() { g.threads.endGateChange(change, outcome) }()
+		defer func() {
+			g.threads.endGateChange(change, outcome)
+			g.gateChanged(context.Background(), a, request)
+		}()
 		result := a.Result()
 		if !result.Exists() {
 			g.threads.addOverlay(id, policies, outcome) // Codex may have loaded it before an error
@@ -98,10 +101,12 @@ func (g *Guard) showOpened(thread string, request rpc.Value, a *bridge.ServerRes
 		return
 	}
 	result, t := a.Result(), g.threads.current(thread, lastGated)
-	patch := rpc.NewEnvelopePatch(a.Envelope)
+	patch, approval := rpc.NewEnvelopePatch(a.Envelope), result.Get("approvalPolicy").Raw()
 	if shown := p.ShownApproval(t); shown != nil {
 		patch.Set(result, "approvalPolicy", shown)
+		approval = shown
 	}
+	g.threads.noteShown(thread, g, approval)
 	const profile = "activePermissionProfile"
 	if shown := p.ShownOpenedProfile(t, request, result.Get(profile)); shown != nil {
 		patch.Set(result, profile, shown)
@@ -121,17 +126,25 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 	}
 	id, _ := msg.Root().Get("params").Get("threadId").Text()
 	g.verifyUpdate(msg, id)
-	if p := g.policy.Load(); p.Mode() == config.Enforce && msg.Line != nil {
-		showSettings(p, g.threads.current(id, lastGated), g.world, msg)
+	p := g.policy.Load()
+	if p.Mode() != config.Enforce || msg.Line == nil {
+		return
 	}
+	var shown []byte
+	g.showing.Lock() // see showApproval
+	defer g.showing.Unlock()
+	shown, msg.Line = showSettings(p, g.threads.current(id, lastGated), g.world, msg.Envelope, msg.Line)
+	g.threads.noteShown(id, g, shown)
 }
 
-// showSettings changes a thread/settings/updated to what the client sees.
-func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, msg *bridge.ServerMessage) {
-	settings := msg.Root().Get("params").Get("threadSettings")
-	patch := rpc.NewEnvelopePatch(msg.Envelope)
+// showSettings returns the line of a thread/settings/updated that the client gets, and the approval policy
+// in it.
+func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, e *rpc.Envelope, line []byte) (approval, out []byte) {
+	settings := e.Root().Get("params").Get("threadSettings")
+	patch, approval := rpc.NewEnvelopePatch(e), settings.Get("approvalPolicy").Raw()
 	if shown := p.ShownApproval(t); shown != nil {
 		patch.Set(settings, "approvalPolicy", shown)
+		approval = shown
 	}
 	const profile = "activePermissionProfile"
 	if shown := p.ShownProfile(t, settings.Get(profile)); shown != nil {
@@ -141,8 +154,9 @@ func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, msg *b
 		patch.Set(settings.Get("sandboxPolicy"), "writableRoots", shown)
 	}
 	if patch.Changed() {
-		msg.Line = patch.Bytes()
+		line = patch.Bytes()
 	}
+	return approval, line
 }
 
 // threadUnloaded removes a thread that Codex has unloaded. It takes turns again after it was opened
