@@ -37,6 +37,7 @@ type Thread struct {
 	closed     string    // a turn that takes no input
 	blocked    time.Time // no turn starts before: a review runs without notifications
 	silent     bool      // Codex does not send the ids of inputs
+	unwatched  bool      // the client has unsubscribed, so Codex sends no events
 	ended      []endedTurn
 	sent       []*sentInput // with a pending fate
 	collectors []*Collector

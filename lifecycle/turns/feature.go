@@ -83,6 +83,8 @@ func (f *Feature) Routes() []bridge.Route {
 	return append([]bridge.Route{
 		{From: bridge.Client, Method: "initialize", Why: "whether the client knows the bridge, and answers questions", HandleClient: f.initialize},
 		{From: bridge.Client, Method: "turn/start", Why: "a turn that the client starts itself", When: f.o.Known, HandleClient: f.clientStarts},
+		{From: bridge.Client, Method: "thread/unsubscribe", Why: "Codex sends no more events of the thread", When: f.o.Known, HandleClient: f.unsubscribes},
+		{From: bridge.Client, Method: "thread/resume", Why: "a turn has ended while Codex sent no events", When: f.o.Known, HandleClient: f.resumes},
 		{From: bridge.Client, Method: "thread/settings/update", Why: "what a session's turns start with", When: f.o.Known, HandleClient: f.settingsUpdate},
 		own(Methods[0], f.preview),
 		own(Methods[1], f.upload),

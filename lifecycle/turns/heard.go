@@ -102,6 +102,42 @@ func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc
 	return nil
 }
 
+// unsubscribes records that Codex sends no more events of a thread.
+func (f *Feature) unsubscribes(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	if c := f.known(id); c != nil && call.Kind == rpc.Request {
+		call.OnResponse(func(a *bridge.ServerResponse) {
+			if a.Outcome() != bridge.Failed {
+				c.thread.NoteUnsubscribed()
+			}
+		})
+	}
+	return nil
+}
+
+// resumes records what became of a turn while Codex sent no events.
+func (f *Feature) resumes(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	if call.Kind == rpc.Request {
+		call.OnResponse(func(a *bridge.ServerResponse) { f.noteResumed(a.Result()) })
+	}
+	return nil
+}
+
+func (f *Feature) noteResumed(result rpc.Value) {
+	thread := result.Get("thread")
+	id, _ := thread.Get("id").Text()
+	if c := f.known(id); c != nil {
+		c.thread.NoteResumed(thread)
+	}
+}
+
+// known returns the conversation of a thread; nil if there is none.
+func (f *Feature) known(id string) *conversation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[id]
+}
+
 // clientStarts records a turn that the client itself starts.
 func (f *Feature) clientStarts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()

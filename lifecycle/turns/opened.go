@@ -72,6 +72,7 @@ func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, sess
 	if err != nil {
 		return nil, "", err
 	}
+	f.noteResumed(result)
 	was := id
 	if now, _ := result.Get("thread").Get("id").Text(); now != "" {
 		id = now // a fork, if the configuration says so
@@ -175,7 +176,8 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 	}
 	if f.o.Threads.Open(b.ThreadID) {
 		// Codex may have unloaded the thread since and may still be able to resume it.
-		if _, err := f.peer.CallAsClient(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
+		if result, err := f.peer.CallAsClient(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
+			f.noteResumed(result)
 			return f.conversation(b.ThreadID), nil
 		} else if !turn.IsThreadGone(err) {
 			return nil, err

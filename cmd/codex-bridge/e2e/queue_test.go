@@ -52,3 +52,34 @@ func TestQueueRunsOneTurnPerMessage(t *testing.T) {
 		})
 	}
 }
+
+// Messages that wait for a turn which ends while the client is unsubscribed from the thread are sent, in their order,
+// after the client has resumed it.
+func TestQueueAfterUnsubscribe(t *testing.T) {
+	t.Parallel()
+	for _, excluded := range []bool{false, true} {
+		w := newWorld(t, options{})
+		release := w.holdReply("begin")
+		c := w.open(proxyArgv...).initializeWithBridge()
+		thread := c.thread(nil)
+		_, mark := c.startTurn(thread, "begin")
+		c.waitFor(mark, "turn/started", nil)
+		for _, text := range []string{"one", "two"} {
+			c.enqueue(map[string]any{"threadId": thread, "input": "SAY: " + text, "mode": "queue", "quietMs": 0})
+		}
+		c.must("thread/unsubscribe", map[string]any{"threadId": thread})
+		mark = c.Mark()
+		release()
+		c.waitFor(mark, "thread/status/changed", func(m editor.Message) bool { return m.Param("status", "type") == "idle" })
+		mark = c.Mark()
+		c.must("thread/resume", map[string]any{"threadId": thread, "excludeTurns": excluded})
+		for range 2 {
+			mark = c.waitFor(mark, "turn/completed", nil).Index + 1
+		}
+		requests := w.model.Requests()
+		if len(requests) != 3 || !requests[1].Contains("SAY: one") || requests[1].Contains("SAY: two") || !requests[2].Contains("SAY: two") {
+			t.Errorf("without turns %v: %d requests to the model", excluded, len(requests))
+		}
+		c.closeAndWait()
+	}
+}
