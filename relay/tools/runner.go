@@ -157,6 +157,10 @@ func (r *Runner) runSteps(ctx context.Context, call *Call, t *tool) (result Resu
 		return Result{}, fmt.Sprintf("The call was not run: its arguments do not match its schema: %s. Fix them and call it again.", strings.TrimSuffix(fault, "."))
 	}
 	result, fixed := r.runTool(ctx, *call, t)
+	if err := result.check(); err != nil {
+		r.options.Log.Warn("a result of a tool is withheld", "tool", displayName(call.Namespace, call.Name), "error", err)
+		result = Result{Content: []Content{{Text: fmt.Sprintf("The result of this tool is withheld: %v. A tool gives an image as a data: URL.", err)}}, Failed: true, Timeout: result.Timeout}
+	}
 	if fixed != "" {
 		result = Result{Content: append([]Content{{Text: fixed}}, result.Content...), Failed: true, Timeout: result.Timeout}
 	}
@@ -254,7 +258,7 @@ func (r *Runner) runHandler(ctx context.Context, handler Handler, call Call, res
 	return next
 }
 
-// check validates the result of a handler.
+// check validates the result of a tool or of a handler.
 func (r Result) check() error {
 	for i, c := range r.Content {
 		switch {

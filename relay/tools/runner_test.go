@@ -106,6 +106,9 @@ func TestEveryFailureIsAnswered(t *testing.T) {
 		{name: "it fails", run: func(context.Context, tools.Call) (tools.Result, error) { return result(" so far"), errors.New("kaput") }, want: "kaput so far"},
 		{name: "it panics", run: func(context.Context, tools.Call) (tools.Result, error) { panic("secret") }, want: "a fault in the program that runs it"},
 		{name: "it leaves", run: func(context.Context, tools.Call) (tools.Result, error) { runtime.Goexit(); return tools.Result{}, nil }, want: "without a result"},
+		{name: "it brings an address", o: handle(func(r tools.Result) (tools.Result, error) { return r, nil }), run: func(context.Context, tools.Call) (tools.Result, error) {
+			return tools.Result{Content: []tools.Content{{Text: "x"}, {Image: "http://127.0.0.1/x.png"}}}, nil
+		}, want: "The result of this tool is withheld: piece 1 of the result is an image without a data URL. A tool gives"},
 		{name: "a handler fails", o: handle(func(r tools.Result) (tools.Result, error) { return r, errors.New("x") }), want: "is withheld"},
 		{name: "a handler panics", o: handle(func(tools.Result) (tools.Result, error) { panic("x") }), want: "is withheld"},
 		{name: "a handler makes both", o: handle(func(tools.Result) (tools.Result, error) {
