@@ -232,6 +232,9 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups m
 	if err != nil {
 		return err
 	}
+	if err := approvals.CheckSignature(r, c.decision(), signature); err != nil {
+		return fmt.Errorf("the answer would not count, so it is not sent: %w; sign the text of \"codex-bridge approvals show %s\" by ssh-keygen -Y sign -n %s", err, display.Line(c.ID), approvals.DeskNamespace)
+	}
 	answer := store.DeskAnswer{Decision: string(c.decision()), Signature: signature}
 	answers, err := s.DeskAnswers(ctx, c.ID) // before the bridge may delete them
 	if err != nil {

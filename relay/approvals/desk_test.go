@@ -406,3 +406,26 @@ func TestSign(t *testing.T) {
 		}
 	}
 }
+
+// A signature that counts with no configuration of the bridge is known before it is sent.
+func TestCheckSignature(t *testing.T) {
+	w := newWorld(t)
+	w.request.Runner = []string{w.runner.fingerprint()}
+	check := func(name string, a store.DeskAnswer, d approvals.DeskDecision, want string) {
+		t.Helper()
+		err := approvals.CheckSignature(w.request, d, a.Signature)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stranger := newPerson(t)
+	check("a member", w.grace.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "")
+	check("a key of no group here", stranger.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "")
+	check("another decision", w.grace.answer(t, w.request, approvals.DeskApprove), approvals.DeskDecline, "not of this decision")
+	check("another namespace", w.grace.answerIn(t, w.request, approvals.DeskApprove, "file"), approvals.DeskApprove, "not of this decision")
+	check("no signature", store.DeskAnswer{Signature: "x"}, approvals.DeskApprove, "can't be read")
+	check("the person who runs the bridge", w.runner.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "can't be the second person")
+	request := w.request
+	request.Command += " more"
+	check("another request", w.grace.answer(t, request, approvals.DeskApprove), approvals.DeskApprove, "not of this decision")
+}

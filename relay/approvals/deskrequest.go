@@ -113,29 +113,55 @@ func DecodeDeskRequest(text string) (r DeskRequest, err error) {
 
 // verify returns the approver of the set who has signed the decision about the request.
 func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (Approver, error) {
-	statement, err := r.Statement(d)
-	if err != nil {
-		return Approver{}, err
-	}
 	sig, err := sshsig.Unarmor([]byte(armored))
 	if err != nil {
-		return Approver{}, fmt.Errorf("the signature can't be read: %w", err)
+		return Approver{}, unreadableSignature(err)
 	}
 	one, known := s[string(sig.PublicKey.Marshal())]
 	if !known {
 		return Approver{}, fmt.Errorf("the key %s is not one of the group's, or is of the person who runs the bridge", ssh.FingerprintSHA256(sig.PublicKey))
 	}
-	if err := sshsig.Verify(strings.NewReader(statement), sig, one.key, sshsig.HashSHA512, DeskNamespace); err != nil {
-		return Approver{}, fmt.Errorf("the signature is not of this request: %w", err)
+	return one, verifySignature(r, d, sig, one.key)
+}
+
+func unreadableSignature(err error) error { return fmt.Errorf("the signature can't be read: %w", err) }
+
+// verifySignature returns an error unless the signature is of the decision about the request.
+func verifySignature(r DeskRequest, d DeskDecision, sig *sshsig.Signature, key ssh.PublicKey) error {
+	statement, err := r.Statement(d)
+	if err != nil {
+		return err
 	}
-	return one, nil
+	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, DeskNamespace); err != nil {
+		return fmt.Errorf("the signature is not of this decision about this request: %w", err)
+	}
+	return nil
+}
+
+// CheckSignature returns why an armored signature of a decision counts with no configuration of the bridge; nil if
+// it may count.
+func CheckSignature(r DeskRequest, d DeskDecision, armored string) error {
+	sig, err := sshsig.Unarmor([]byte(armored))
+	if err != nil {
+		return unreadableSignature(err)
+	}
+	if isRunner(r, sig.PublicKey) {
+		return errOwnKey
+	}
+	return verifySignature(r, d, sig, sig.PublicKey)
+}
+
+var errOwnKey = errors.New("this key is of the person who runs the bridge, who can't be the second person")
+
+func isRunner(r DeskRequest, key ssh.PublicKey) bool {
+	return slices.Contains(r.Runner, ssh.FingerprintSHA256(key))
 }
 
 // SignDecision returns the armored signature of a decision. The signer must not be of the person who runs the
 // bridge.
 func SignDecision(r DeskRequest, d DeskDecision, signer ssh.Signer) (string, error) {
-	if slices.Contains(r.Runner, ssh.FingerprintSHA256(signer.PublicKey())) {
-		return "", errors.New("this key is of the person who runs the bridge, who can't be the second person")
+	if isRunner(r, signer.PublicKey()) {
+		return "", errOwnKey
 	}
 	statement, err := r.Statement(d)
 	if err != nil {

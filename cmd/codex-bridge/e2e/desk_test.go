@@ -107,6 +107,9 @@ func (a *acceptingEditor) signElsewhere(key string) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	if out, stderr, code := a.runCommand("approvals", "answer", id, "--decline", "--signature", key+".sig"); code != 1 || !strings.Contains(stderr, "the answer would not count") {
+		a.t.Errorf("a signature of another decision: status %d, %s%s", code, out, stderr)
+	}
 	if out, stderr, code := a.runCommand("approvals", "answer", id, "--approve", "--signature", key+".sig", "--json"); code != 0 || !strings.Contains(out, `"decision": "approve"`) || !strings.Contains(out, `"id": "`+id) {
 		a.t.Errorf("%s%s", out, stderr)
 	}
