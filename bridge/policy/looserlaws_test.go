@@ -565,12 +565,19 @@ func (w *played) restart() policy.State {
 	}
 	if !t.danger {
 		for path, access := range t.table.entriesWith(t.profile, t.writableFolders()) {
-			if access == "deny" {
+			switch access {
+			case "deny":
 				st.Stored.Denied = append(st.Stored.Denied, filepath.Clean(path))
+			case "read":
+				st.Stored.Read = append(st.Stored.Read, filepath.Clean(path))
+			case "write":
+				st.Stored.Written = append(st.Stored.Written, filepath.Clean(path))
 			}
 		}
 	}
-	slices.Sort(st.Stored.Denied)
+	for _, paths := range [][]string{st.Stored.Denied, st.Stored.Read, st.Stored.Written} {
+		slices.Sort(paths)
+	}
 	return st
 }
 

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 type StoredProfile struct {
 	Name      string          // of the profile; "" if there was none
 	Denied    []string        // paths and globs that commands can't read
+	Read      []string        // paths with an entry "read"
+	Written   []string        // paths with an entry "write"
 	Depth     json.RawMessage // the depth to which Codex looks for files that globs match; nil if unlimited
 	ReadsRoot bool            // commands can read what no entry denies
 }
@@ -32,7 +35,10 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 		switch {
 		case path.Get("value").Get("kind").Is("root"):
 			s.ReadsRoot = access == accessRead || access == accessWrite
-		case access == accessRead || access == accessWrite:
+		case access == accessRead:
+			s.Read = append(s.Read, textOf(path.Get("path")))
+		case access == accessWrite:
+			s.Written = append(s.Written, textOf(path.Get("path")))
 		case path.Get("type").Is("path"):
 			s.Denied = append(s.Denied, textOf(path.Get("path")))
 		default:
@@ -48,18 +54,26 @@ func (c *decider) restores() bool {
 		isUnset(c.params.Get("sandbox")) && isUnset(c.params.Get(permissionsKey))
 }
 
-// withStored adds to u what the stored profile denies and u does not. u may be nil.
+// withStored adds to u what the stored profile denies or narrows to "read" and u does not. u may be nil.
 func (c *decider) withStored(u *UserProfile) *UserProfile {
 	s := c.st.Stored
 	if f, own := parseProfileName(s.Name); own && f.readOnly && !s.ReadsRoot && (u == nil || u.base != "") {
 		// The bridge repeated a profile of the user's that lets commands read only what it names.
 		return &UserProfile{Name: s.Name, Problem: "it lets commands read only some folders; resume the thread with the permissions profile with which it was opened"}
 	}
-	var missing []string
+	missing := map[string]string{} // access by path
 	for _, at := range s.Denied {
 		ours := slices.ContainsFunc(slices.Concat(c.st.Sensitive, c.st.Secrets), func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge
-		if at != "" && !ours && (u == nil || !u.denies(at, c.openingFolder(), c.st.Home)) {
-			missing = append(missing, at)
+		if at != "" && !ours && !u.has(accessDeny, at, c.openingFolder(), c.st.Home) {
+			missing[at] = accessDeny
+		}
+	}
+	for _, at := range c.storedReads() {
+		denied := func(path string) bool {
+			return slices.Contains(s.Denied, path) || u.has(accessDeny, path, c.openingFolder(), c.st.Home)
+		}
+		if !isOrIsBelow(at, denied) && !u.has(accessRead, at, c.openingFolder(), c.st.Home) {
+			missing[at] = accessRead
 		}
 	}
 	if len(missing) == 0 {
@@ -75,10 +89,35 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 			all.access[key] = subs
 		}
 	}
-	for _, at := range missing {
-		all.access[at] = map[string]string{".": accessDeny}
+	for at, access := range missing {
+		subs := maps.Clone(all.access[at])
+		if subs == nil {
+			subs = map[string]string{}
+		}
+		subs["."] = narrower(subs["."], access)
+		all.access[at] = subs
 	}
 	return &all
+}
+
+// storedReads returns the paths in folders which commands of the stored profile can write, and which they
+// can only read. It leaves out those that the bridge protects anyway.
+func (c *decider) storedReads() (reads []string) {
+	writable := slices.Clone(c.st.Stored.Written)
+	for _, t := range c.st.Temps {
+		writable = append(writable, t.Path)
+	}
+	folder := c.openingFolder()
+	own := map[string]any{}
+	if folder != "" {
+		own = c.p.protectedEntries(c.st, []string{folder})
+	}
+	for _, at := range c.st.Stored.Read {
+		if withinAny(writable, at) && own[at] != accessRead {
+			reads = append(reads, at)
+		}
+	}
+	return reads
 }
 
 // goneProfile is a stored profile that the configuration does not have any more. Of what it let
@@ -91,8 +130,11 @@ func (s *StoredProfile) goneProfile() *UserProfile {
 	return u
 }
 
-// denies reports whether the profile has an entry that denies exactly a path or glob.
-func (u *UserProfile) denies(at, folder, home string) bool {
+// has reports whether the profile has an entry with that access for exactly a path or glob. u may be nil.
+func (u *UserProfile) has(access, at, folder, home string) bool {
+	if u == nil {
+		return false
+	}
 	for key, subs := range u.access {
 		base := key
 		switch rest, inHome := strings.CutPrefix(key, "~"); {
@@ -101,8 +143,8 @@ func (u *UserProfile) denies(at, folder, home string) bool {
 		case inHome:
 			base = filepath.Join(home, rest)
 		}
-		for sub, access := range subs {
-			if access == accessDeny && filepath.Join(base, sub) == filepath.Clean(at) {
+		for sub, is := range subs {
+			if is == access && filepath.Join(base, sub) == filepath.Clean(at) {
 				return true
 			}
 		}

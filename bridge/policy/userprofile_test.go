@@ -188,10 +188,12 @@ func TestEchoWithoutDenials(t *testing.T) {
 }
 
 // TestResumeKeepsStoredDenials checks that a cold resume or a fork has what the thread's last turn
-// denied, as with Codex alone, whatever the configuration says now.
+// denied or could only read, as with Codex alone, whatever the configuration says now.
 func TestResumeKeepsStoredDenials(t *testing.T) {
 	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"glob_scan_max_depth":3,"entries":[
 		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj"},"access":"write"},
+		{"path":{"type":"path","path":"/code/proj/.vscode"},"access":"read"},{"path":{"type":"path","path":"/code/proj/keys/id"},"access":"read"},
+		{"path":{"type":"path","path":"/code/proj/keys"},"access":"deny"},{"path":{"type":"path","path":"/srv/lib"},"access":"read"},
 		{"path":{"type":"path","path":"/etc/keys"},"access":"deny"},{"path":{"type":"glob_pattern","pattern":"/code/proj/**/.env"},"access":"deny"}]}}}`
 	for name, test := range map[string]struct {
 		stored, profiles, params string
@@ -221,6 +223,9 @@ func TestResumeKeepsStoredDenials(t *testing.T) {
 			files := sent.Params.Config.Permissions[test.want].Filesystem
 			if _, more := files["/code/proj/**/.env"]; files["/etc/keys"] != "deny" || more == test.asIs {
 				t.Errorf("%s, %s: the profile has %v", method, name, files)
+			}
+			if restored := test.params == ""; restored != (files["/code/proj/.vscode"] == "read") || files["/code/proj/keys/id"] != nil || files["/srv/lib"] != nil {
+				t.Errorf("%s, %s: of what the last turn could only read, the profile has %v", method, name, files)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,4 +182,40 @@ func TestProfileOfUserThatPolicyCannotKeep(t *testing.T) {
 		t.Error(err)
 	}
 	a.closeAndWait()
+}
+
+// What a turn's profile lets commands only read stays so after a restart, also if the profile is not the
+// default of the configuration. Codex restores it, too.
+func TestResumeKeepsReadEntries(t *testing.T) {
+	t.Parallel()
+	const profiles = `
+default_permissions = ":workspace"
+[permissions.mine]
+extends = ":workspace"
+[permissions.mine.filesystem.":workspace_roots"]
+".vscode" = "read"
+keys = "deny"
+`
+	for name, argv := range map[string][]string{"Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", codexConfig: profiles})
+			w.write("workspace/.vscode/x", "")
+			w.write("workspace/keys/id", "")
+			a := w.newAcceptingEditor(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			a.turnWith(thread, "SAY: ready", nil)
+			a.closeAndWait()
+			for i, params := range []map[string]any{{"permissions": "mine"}, {}} {
+				a := w.newAcceptingEditor(argv...)
+				params["threadId"], params["approvalPolicy"] = thread, "on-request"
+				a.must("thread/resume", params)
+				a.turnWith(thread, "RUN: touch .vscode/made made"+strconv.Itoa(i), nil)
+				if w.hasFile("workspace/.vscode/made") || !w.hasFile("workspace/made"+strconv.Itoa(i)) {
+					t.Errorf("resume %d: %q", i, w.lastToolOutput())
+				}
+				a.closeAndWait()
+			}
+		})
+	}
 }
