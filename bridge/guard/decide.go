@@ -228,6 +228,9 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	if refusal == nil {
 		refusal = g.checkGit(ctx, policies, call, d, &j.state)
 	}
+	if refusal == nil {
+		refusal = g.checkProjects(ctx, policies, call, d, &j.state)
+	}
 	if refusal == nil && d.Verdict != policy.Deny {
 		refusal = checkFolder(call, j.state)
 	}

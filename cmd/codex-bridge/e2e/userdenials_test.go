@@ -184,8 +184,8 @@ func TestProfileOfUserThatPolicyCannotKeep(t *testing.T) {
 	a.closeAndWait()
 }
 
-// What a turn's profile lets commands only read stays so after a restart, also if the profile is not the
-// default of the configuration. Codex restores it, too.
+// A folder that the profile of the last turn lets commands only read stays read-only after a restart, also if
+// that profile is not the default of the configuration. Codex restores it, too.
 func TestResumeKeepsReadEntries(t *testing.T) {
 	t.Parallel()
 	const profiles = `
