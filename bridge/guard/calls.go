@@ -151,12 +151,32 @@ func (s *startedCalls) refuse(at turnOf, id string) bool {
 	return !was
 }
 
+// judge records the input with which a started call may run.
+func (s *startedCalls) judge(at turnOf, id string, input [sha256.Size]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started {
+		one.isJudged, one.input = true, input
+		s.turns[at][callKey(id)] = one
+	}
+}
+
+// judged returns the input with which a call may run; false if the call has not been judged.
+func (s *startedCalls) judged(at turnOf, id string) (input [sha256.Size]byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.turns[at][callKey(id)]
+	return one.input, one.isJudged
+}
+
 // startedCall is a call with what Codex's file has of it.
 type startedCall struct {
 	call     rollout.Call
 	approved policy.Approval
 	request  string // rpc.ID.Key of the request that approved counts for; "": none yet
 	refused  bool   // the user has read that it was refused
+	isJudged bool
+	input    [sha256.Size]byte // see inputOf; set if isJudged
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It

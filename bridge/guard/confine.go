@@ -24,7 +24,11 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	if state.CodexInternal {
 		folders = []string{use.Cwd}
 	}
-	d := p.ConfineCommand(use, state, g.rulesFor(folders...))
+	own, others := g.rulesFor(folders...), ""
+	if len(own.Allowing()) > 0 && use.Name == "Bash" {
+		others = g.otherHooksOf(ctx, thread, use, state)
+	}
+	d := p.ConfineCommand(use, state, own, others)
 	if d.Verdict == policy.Pass {
 		return nil, ""
 	}

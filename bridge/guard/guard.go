@@ -36,6 +36,8 @@ type Guard struct {
 	startNotices          []string                 // set by SetStartNotices
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	showing               sync.Mutex               // held while the client is shown settings of a thread
+	otherHooks            OtherHooks               // set by SetOtherHooks; nil: Codex runs only the bridge's
+	hookSource            string                   // of the bridge's hooks; set by SetOtherHooks
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
@@ -57,7 +59,8 @@ type shared struct {
 	children      children
 	patches       patches
 	calls         startedCalls
-	failedHooks   noticeSet // turns whose failed hook is logged
+	otherRuns     otherRuns
+	endedTurns    noticeSet // turns of which is logged why they are interrupted
 	userRules     userrules.Reader
 	codexCheck    func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
 	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read
@@ -218,6 +221,8 @@ func (g *Guard) Routes() []bridge.Route {
 			From: bridge.Codex, Method: "item/started", Why: "names the files of a patch, which the approval request omits",
 			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,
 		},
+		{From: bridge.Codex, Method: "hook/started", Why: "another hook may replace the input of a call", HandleServer: g.hookStarted, When: g.isActive},
+		{From: bridge.Codex, Method: "item/started", Why: "a call must run as it was judged", HandleServer: g.compareStarted, When: g.otherRuns.any},
 		{From: bridge.Codex, Method: "turn/started", Why: "a question must name the running turn of its thread", HandleServer: g.turnStarted, When: g.isActive, ReadOnly: true},
 		{
 			From: bridge.Codex, Method: "turn/completed", Why: "questions of the turn count no more, and its mount points are removed", HandleServer: g.turnCompleted,

@@ -132,18 +132,26 @@ func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string)
 	if strings.TrimSpace(why) != "" {
 		reason += "; Codex reports: " + display.Excerpt(why)
 	}
-	const method = "hook/completed"
-	const hint = "check that the thread's folder exists and that the machine can start processes, then send the message again"
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{Method: method, Rule: "policy.mode", Reason: reason, Hint: hint})}
-	if g.failedHooks.add(thread + " " + turn) {
+	g.reportEndedTurn(ctx, p, turnOf{thread, turn}, policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
+		Method: "hook/completed", Rule: "policy.mode", Reason: reason,
+		Hint: "check that the thread's folder exists and that the machine can start processes, then send the message again",
+	})})
+}
+
+// reportEndedTurn logs why a turn is interrupted under enforce, and tells the user, both once for each turn
+// and method.
+func (g *Guard) reportEndedTurn(ctx context.Context, p *policy.Policy, at turnOf, d policy.Decision) {
+	refusal := d.Refusal()
+	method, key := refusal.Method, refusal.Method+" "+at.thread+" "+at.turn
+	if g.endedTurns.add(key) {
 		g.logDecision(p.Mode(), method, d)
-		_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn}, d) // the turn is interrupted even if this fails
+		_ = g.record(ctx, p.Mode(), subject{method: method, thread: at.thread, turn: at.turn}, d) // the turn is interrupted even if this fails
 	}
-	if p.Mode() != config.Enforce || !g.notices.add("hook "+thread+" "+turn) {
+	if p.Mode() != config.Enforce || !g.notices.add(key) {
 		return
 	}
-	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn}, d)
-	g.warnThread(thread, "codex-bridge has interrupted the turn: "+reason+"; "+hint+".")
+	g.notifyListeners(method, Applied{ThreadID: at.thread, TurnID: at.turn}, d)
+	g.warnThread(at.thread, "codex-bridge has interrupted the turn: "+refusal.Reason+"; "+refusal.Hint+".")
 }
 
 // FailedHandler tells the user, and the decision log, once for each turn and event, that the call or the turn

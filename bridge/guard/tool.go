@@ -109,8 +109,13 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 		return callFacts(policies, use, state)
 	}
+	asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
 	if d.Verdict == policy.Pass {
-		asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
+		if refused, ok := g.refuseReplaceable(ctx, p, thread, use, state, asks); ok {
+			d = refused
+		}
+	}
+	if d.Verdict == policy.Pass {
 		if !asks && len(exceptions) == 0 {
 			g.notifyPassed(p.Mode(), method, thread, turn, "", facts)
 			return Ruling{}

@@ -102,7 +102,7 @@ func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 // leaves that question to Codex. Codex may read the paths of a patch in another way, so the bridge
 // asks about patches. line is the result of lineLeaveReason.
 func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason) (d Decision) {
-	gated := st.Thread.isGated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
+	gated := p.IsGated(t, st.Thread)
 	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
 	switch {
 	case !p.gate || st.Thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(st.Thread.Approval)):
@@ -121,8 +121,8 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 		return Decision{Ask: true, AskReason: leavesMark + "the thread has no sandbox", LeavesSandbox: true}
 	case line.leaves():
 		return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
-	case t.Name == "apply_patch" || t.appliesPatch():
-		st.Files = t.changedFiles()
+	case t.Name == "apply_patch" || t.AppliesPatch():
+		st.Files = t.ChangedFiles()
 		if at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() && (t.Name == "apply_patch" || p.isUnasked(st)) {
 			return Decision{Ask: true, AskReason: at.marked(), LeavesSandbox: true}
 		}

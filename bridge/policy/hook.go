@@ -11,8 +11,9 @@ import (
 
 // ConfineCommand keeps an allowed command in the thread's sandbox. Measured with Codex 0.169: it
 // runs a command that the user's own rules allow outside, without a question. Under Rewrite,
-// Message is the tool input that stays inside; Deny if there is none.
-func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decision {
+// Message is the tool input that stays inside; Deny if there is none. otherHooks names the hooks that
+// may replace the input, too: Codex takes that of the hook that ends last.
+func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set, otherHooks string) Decision {
 	if st.isUnverified() {
 		return p.refuseUnverified("hook/preToolUse")
 	}
@@ -21,10 +22,12 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decisi
 		return Decision{Verdict: Pass}
 	}
 	v := own.Judge(command)
-	switch v.Outcome {
-	case userrules.Stays:
+	switch {
+	case otherHooks != "" && own.Err == nil && len(own.Allowing()) > 0:
+		return p.refuseLetOut(otherHooks, own)
+	case v.Outcome == userrules.Stays:
 		return Decision{Verdict: Pass}
-	case userrules.Leaves:
+	case v.Outcome == userrules.Leaves:
 		from, to := jsonString(command), jsonString(userrules.Wrap(command))
 		return Decision{Verdict: Rewrite, Message: fmt.Appendf(nil, `{"command":%s}`, to), Changes: []Change{{
 			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.ruleOrigin(ruleSandbox), From: from, To: to,

@@ -192,8 +192,8 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 	})
 }
 
-// appliesPatch reports whether the call is a shell command out of which Codex may take a patch.
-func (t ToolCall) appliesPatch() bool {
+// AppliesPatch reports whether the call is a shell command out of which Codex may take a patch.
+func (t ToolCall) AppliesPatch() bool {
 	text, _ := t.Input.Get("command").Text()
 	return t.Name == "Bash" && rules.AppliesPatch(text)
 }

@@ -227,9 +227,14 @@ func TestConfineCommand(t *testing.T) {
 	} {
 		st := state()
 		st.Thread = test.thread
-		d := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own)
+		d := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own, "")
 		if d.Verdict != test.want {
 			t.Errorf("%s %s in %+v: %v, want %v", test.tool, test.input, test.thread, d.Verdict, test.want)
+		}
+		other := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own, "the hook x")
+		if denies := test.want == policy.Rewrite || test.input == `{"command":"ls"}`; denies && (other.Err == nil || !strings.Contains(other.Err.Message, "the hook x may replace") || !strings.Contains(other.Err.Message, "user.rules")) ||
+			!denies && other.Verdict != test.want {
+			t.Errorf("%s %s beside another hook: %+v", test.tool, test.input, other)
 		}
 		if test.want == policy.Rewrite && (!strings.Contains(string(d.Message), "make all") || string(d.Message) == test.input) {
 			t.Errorf("%s", d.Message)

@@ -52,7 +52,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 	if st.lines == nil {
 		st.lines = new(rules.LineCache)
 	}
-	if t.appliesPatch() {
+	if t.AppliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
 	if p.rules != nil {
@@ -117,7 +117,7 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 	case !rules.AppliesPatch(text):
 		return leaveReason{}
 	}
-	st.Files = t.changedFiles()
+	st.Files = t.ChangedFiles()
 	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
 	if !asks || at.leaves() && !p.canAsk(t, st.Thread) && p.isUnasked(st) {
 		return at
@@ -125,9 +125,9 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 	return leaveReason{}
 }
 
-// changedFiles returns the absolute names of the files that a call changes by a patch. Those of a shell
+// ChangedFiles returns the absolute names of the files that a call changes by a patch. Those of a shell
 // command are in any folder that Codex could read from it.
-func (t ToolCall) changedFiles() []string {
+func (t ToolCall) ChangedFiles() []string {
 	text, _ := t.Input.Get("command").Text()
 	if t.Name != "Bash" {
 		return patchedFiles(text, t.Cwd)

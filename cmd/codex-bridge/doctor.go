@@ -268,6 +268,7 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 	}
 	if cfg.Policy.Mode == config.Enforce {
 		all = append(all, examineProfile(askConfig(ctx, cfg, path))...)
+		all = append(all, examineOtherHooks(askHooks(ctx, cfg, path))...)
 	}
 	return append(all, sandbox)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,9 @@ import (
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/relay/inject"
+	"codex-bridge.example/rpc"
 )
 
 // examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
@@ -55,6 +59,36 @@ func examineHooks(ctx context.Context, cfg *config.Config, result json.RawMessag
 		return finding{"hooks", warn, "not tested, since no bridge starts", `first fix what is broken in "protection"`}
 	}
 	return examineHookRun(ctx, cfg, trial)
+}
+
+// askHooks returns the hooks that Codex lists for the folder in which doctor was started.
+func askHooks(ctx context.Context, cfg *config.Config, path string) (json.RawMessage, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	params, err := json.Marshal(map[string]any{"cwds": []string{folder}})
+	if err != nil {
+		return nil, err
+	}
+	return askServer(ctx, cfg, path, "hooks/list", string(params))
+}
+
+// examineOtherHooks names the hooks that may replace the input of tool calls beside the bridge's, with what
+// that means under an enforced policy. result is the response to hooks/list.
+func examineOtherHooks(result json.RawMessage, err error) []finding {
+	const name = "codex hooks"
+	doc, parseErr := rpc.ParseValue(result)
+	if err = cmp.Or(err, parseErr); err != nil {
+		return []finding{{name, warn, fmt.Sprintf("codex's hooks can't be listed: %v", err), `see "codex app-server"`}}
+	}
+	others := inject.Replacing(doc.Root(), "")
+	if len(others) == 0 {
+		return []finding{{name, fine, "no hook but the bridge's may replace the input of a tool call", ""}}
+	}
+	return []finding{{name, warn, strings.Join(others, "; ") + ": may replace the input of a call after the bridge has judged it. " +
+		"The bridge denies calls about which it would ask, and all commands if a rule of yours for Codex lets one out of the sandbox; " +
+		"it interrupts a turn whose command or patch was replaced", policy.OtherHookHint}}
 }
 
 // askServer starts an app-server for one request and returns the result. params is JSON; "" for none.

@@ -50,7 +50,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
 	h.config.Store(cfg)
 	o := handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Denied: h.denied, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Replaces: h.replaces, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Denied: h.denied, Limiter: h.limiter, Log: log,
 	}
 	h.answer = handlers.New(o)
 	o.Rules, o.Client = h.unattendedRules, noClient{}
@@ -70,6 +70,7 @@ func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.
 	f := parts.inject.Join(options)
 	w.addStatus(f)
 	h.inject = f
+	g.SetOtherHooks(f.OtherHooks, inject.Source)
 	return h, []bridge.Feature{f, w.feature()}
 }
 
@@ -194,6 +195,15 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 			what = use.Summary()
 		}
 		h.guard.WarnRefusedCall(call.Thread(), call.TurnID, call.ToolUseID, what, a.ReasonForUser())
+	}
+	if call.Event == hook.PreToolUse && a.Decision != hook.Deny {
+		runs := *call
+		if a.Input != nil {
+			runs.ToolInput = a.Input
+		}
+		if use, err := useOf(&runs); err == nil {
+			h.guard.JudgedCall(call.Thread(), call.TurnID, use)
+		}
 	}
 	return a
 }
@@ -323,6 +333,15 @@ func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMes
 		return nil, err.Error()
 	}
 	return h.guard.Confine(ctx, call.Thread(), call.TurnID, use, call.Payload)
+}
+
+// replaces returns why the input of a call must not be replaced.
+func (h *hooks) replaces(ctx context.Context, call *hook.Call) (refusal string) {
+	use, err := useOf(call)
+	if err != nil {
+		return err.Error()
+	}
+	return h.guard.RefuseReplacement(ctx, call.Thread(), call.TurnID, use, call.Payload)
 }
 
 // permits reports whether a hook's allow may keep Codex from asking the client.

@@ -47,8 +47,11 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny {
 		v = c.confine(ctx, withInput(call, v.Input), v)
 	}
+	if v.Input != nil && v.Decision != hook.Deny {
+		v = c.lastCheck(ctx, withInput(call, v.Input), v, c.options.Replaces)
+	}
 	if passed := v.ruling.Passed; passed != nil && call.Event == hook.PreToolUse && v.Decision != hook.Deny {
-		v = c.enforcePassed(ctx, withInput(call, v.Input), v, passed)
+		v = c.lastCheck(ctx, withInput(call, v.Input), v, passed)
 	}
 	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permitsAllow(ctx, call) {
 		v = verdict{}
@@ -250,11 +253,11 @@ func (c *Chain) applyRulesAgain(ctx context.Context, call *hook.Call, passed ver
 	return passed
 }
 
-// enforcePassed calls Ruling.Passed for a call that nothing denied.
-func (c *Chain) enforcePassed(ctx context.Context, call *hook.Call, last verdict, passed func(context.Context, *hook.Call) string) verdict {
+// lastCheck denies a call that nothing denied if check returns a reason.
+func (c *Chain) lastCheck(ctx context.Context, call *hook.Call, last verdict, check func(context.Context, *hook.Call) (refusal string)) verdict {
 	s := step{name: "the bridge's policy"}
 	s.run = func(ctx context.Context, call *hook.Call) (op opinion, err error) {
-		if op.Reason = passed(ctx, call); op.Reason != "" {
+		if op.Reason = check(ctx, call); op.Reason != "" {
 			op.Decision = hook.Deny
 		}
 		return op, nil

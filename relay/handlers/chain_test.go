@@ -143,6 +143,22 @@ func TestPassedIsCalledForCallsThatRun(t *testing.T) {
 	}
 }
 
+// An input that the bridge may not replace denies the call; one that it does not replace is not checked.
+func TestReplacedInputIsChecked(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]hook.Decision{"": "", `{"input":{"command":"b"}}`: hook.Deny} {
+		c := newChain(handlers.Options{
+			Hooks: hooks(command(hook.PreToolUse, "print", output)),
+			Replaces: func(_ context.Context, call *hook.Call) string {
+				return "no " + string(call.ToolInput)
+			},
+		})
+		if a := c.Answer(t.Context(), call(t, hook.PreToolUse, nil)); a.Decision != want || want != "" && a.Reason != `no {"command":"b"}` {
+			t.Errorf("%q: %+v", output, a)
+		}
+	}
+}
+
 // The next step gets the rewritten input. The rest of the payload is unchanged.
 func TestNextStepGetsRewrittenInput(t *testing.T) {
 	var seen map[string]any

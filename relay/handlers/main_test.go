@@ -103,6 +103,9 @@ func newChain(o handlers.Options) *handlers.Chain {
 	if o.Confine == nil {
 		o.Confine = func(context.Context, *hook.Call) (json.RawMessage, string) { return nil, "" }
 	}
+	if o.Replaces == nil {
+		o.Replaces = func(context.Context, *hook.Call) string { return "" }
+	}
 	if o.Permits == nil {
 		o.Permits = func(context.Context, *hook.Call) bool { return true }
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	// Confine is called last, if nothing denied the call. It returns the input to run with
 	// (nil: unchanged) or a reason for a denial.
 	Confine func(context.Context, *hook.Call) (input json.RawMessage, refusal string)
+	// Replaces is called before Codex gets another input for a call. It returns a reason for a denial.
+	Replaces func(context.Context, *hook.Call) (refusal string)
 	// Permits reports whether an allow for a PermissionRequest may be passed to Codex.
 	// Otherwise the answer becomes no opinion.
 	Permits func(context.Context, *hook.Call) bool
