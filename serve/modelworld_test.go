@@ -227,7 +227,7 @@ func (modelPolicy) Workspace(string) string                                     
 func (modelPolicy) Sandbox(string, string) string                                      { return "" }
 func (modelPolicy) Session(thread string) string                                       { return thread }
 func (modelPolicy) Files(rpc.Value) []string                                           { return nil }
-func (modelPolicy) AnswersSince(string, rpc.Value) time.Time                           { return time.Time{} }
+func (modelPolicy) AnswerTerms(string, rpc.Value) policy.AnswerTerms                   { return policy.AnswerTerms{} }
 func (modelPolicy) RequestFacts(string, rpc.Value, bool) string                        { return "" }
 func (p modelPolicy) Client() string                                                   { return p.name }
 func (modelPolicy) Consents(rpc.Value, policy.ToolCall) bool                           { return false }

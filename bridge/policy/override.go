@@ -27,7 +27,7 @@ func findLoss(path []string, value string) *override {
 		row := findOverride(path[:n])
 		switch {
 		case row == nil:
-		case n == len(path) && row.isRemovable(value):
+		case n == len(path) && (row.isRemovable(value) || row.key == otherFeatures && knownFeatures()[path[1]]):
 			return nil
 		default:
 			return row

@@ -169,7 +169,7 @@ func TestForbiddenOverridesAreNotLost(t *testing.T) {
 		`{"permissions.mine.extends":":read-only"}`:                 true,
 		`{"plugins":{"a@b":{"enabled":false}}}`:                     true,
 		`{"plugins.a@b.enabled":true}`:                              false,
-		`{"features.plugins":false}`:                                true,
+		`{"features.plugins":false}`:                                false,
 		`{"sandbox_workspace_write":{"network_access":"no"}}`:       true,
 		`{"sandbox_workspace_write":{"network_access":true}}`:       false,
 		`{"sandbox_workspace_write.writable_roots":["out"]}`:        false, // counts as none
@@ -220,7 +220,7 @@ func TestOverridesOfOneCommandLine(t *testing.T) {
 		{`-c features.goals=false#x app-server`, policy.Deny, ""},
 		{`-c web_search="\u0064isabled" app-server`, policy.Deny, ""},
 		{`-c web_search="""disabled""" app-server`, policy.Deny, ""},
-		{`-c web_search="cached" app-server`, policy.Deny, ""},
+		{`-c web_search="cached" app-server`, policy.Rewrite, `app-server`},
 		{`-c sandbox_mode="""workspace-write""" app-server`, policy.Deny, ""},
 		{`-c sandbox_workspace_write={network_access=false} app-server`, policy.Deny, ""},
 		{`-c sandbox_workspace_write.writable_roots=["out"] app-server`, policy.Deny, ""},
@@ -317,18 +317,20 @@ func TestSandboxOfLayers(t *testing.T) {
 // TestLimitsOfToolsAreNotLost checks limits of tools that no pattern in policy.config_keys allows.
 func TestLimitsOfToolsAreNotLost(t *testing.T) {
 	for overlay, refused := range map[string]bool{
-		`{"mcp_servers":{"x":{"enabled":false}}}`:                        true,
-		`{"mcp_servers.x.default_tools_approval_mode":"prompt"}`:         true,
-		`{"mcp_servers":{"x":{"tools":{"t":{"approval_mode":"auto"}}}}}`: true,
-		`{"mcp_servers.x.disabled_tools":["t"]}`:                         true,
-		`{"mcp_servers":{"x":{"command":"sh","enabled":true}}}`:          false,
-		`{"apps":{"x":{"destructive_enabled":false}}}`:                   true,
-		`{"apps.x.tools.t.approval_mode":"approve"}`:                     false,
-		`{"web_search":"cached"}`:                                        true,
-		`{"web_search":"live"}`:                                          false,
-		`{"tools":{"web_search":{"allowed_domains":["a.example"]}}}`:     true,
-		`{"features.collab":false}`:                                      true, // the old name of multi_agent
-		`{"features":{"network_proxy":true}}`:                            true,
+		`{"mcp_servers":{"x":{"enabled":false}}}`:                          true,
+		`{"mcp_servers.x.default_tools_approval_mode":"prompt"}`:           true,
+		`{"mcp_servers":{"x":{"tools":{"t":{"approval_mode":"auto"}}}}}`:   true,
+		`{"mcp_servers.x.disabled_tools":["t"]}`:                           true,
+		`{"mcp_servers":{"x":{"command":"sh","enabled":true}}}`:            false,
+		`{"apps":{"x":{"destructive_enabled":false}}}`:                     true,
+		`{"apps.x.tools.t.approval_mode":"approve"}`:                       false,
+		`{"web_search":"cached"}`:                                          false,
+		`{"features":{"shell_snapshot":false,"context_management":false}}`: false,
+		`{"features.later":false}`:                                         true,
+		`{"web_search":"live"}`:                                            false,
+		`{"tools":{"web_search":{"allowed_domains":["a.example"]}}}`:       true,
+		`{"features.collab":false}`:                                        true, // the old name of multi_agent
+		`{"features":{"network_proxy":true}}`:                              true,
 	} {
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
 		if (d.Err != nil) != refused {

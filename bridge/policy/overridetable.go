@@ -2,6 +2,9 @@ package policy
 
 import (
 	"strings"
+	"sync"
+
+	"codex-bridge.example/bridge/methods"
 )
 
 // override is a key of Codex's configuration whose override the bridge does not just remove.
@@ -60,7 +63,7 @@ var overrides = []override{
 	{key: "plugins", loss: lostTools, removable: []string{"{}"}},
 	{key: "plugins.*.enabled", loss: lostTools, removable: []string{"true"}},
 
-	{key: "web_search", narrowest: `"disabled"`, loss: "without it Codex could search more of the web", removable: []string{`"live"`}},
+	{key: "web_search", narrowest: `"disabled"`, loss: "without it Codex could search more of the web", removable: []string{`"live"`, `"cached"`, `"indexed"`}},
 	{key: "tools.web_search.allowed_domains", loss: "without it Codex could search more of the web"},
 	{key: "tools.view_image", loss: lostTools, removable: []string{"true"}},
 	{key: "tools.update_plan.enabled", narrowest: "false"},
@@ -126,9 +129,11 @@ var overrides = []override{
 	{key: "features.view_image", narrowest: "false"},
 	{key: "features.wake_on_agent_messages", narrowest: "false"},
 
-	// Any other feature may be one that adds something, or the old name of one.
-	{key: "features.*", loss: "without it Codex could do what the feature adds", removable: []string{"true"}},
-	{key: "features.plugins", loss: lostTools, removable: []string{"true"}},
+	// Another feature that the bridge does not know may add something, or be the old name of one that does.
+	{key: otherFeatures, loss: "without it Codex could do what the feature adds", removable: []string{"true"}},
+	// Without plugins their hooks would be off. Codex's own terminal interface switches them off in its threads
+	// for titles, which must open, so the override is removed.
+	{key: "features.plugins", removable: []string{"true", "false"}},
 	{key: "features.code_mode_only", loss: lostTools, removable: []string{"false"}},
 	{key: "features.web_search_cached", loss: "without it Codex could search more of the web", removable: []string{"false"}},
 	{key: "features.hosted_search_policy", loss: "without it Codex could search more of the web", removable: []string{"false"}},
@@ -168,6 +173,19 @@ var overrides = []override{
 	{key: "shell_environment_policy.include_only", loss: lostVariables},
 	{key: "shell_environment_policy.filters", loss: lostVariables},
 }
+
+// otherFeatures is the key of the features without a row of their own.
+const otherFeatures = "features.*"
+
+// knownFeatures are the features of Codex that the bridge knows.
+var knownFeatures = sync.OnceValue(func() map[string]bool {
+	known := make(map[string]bool)
+	features, _ := methods.Features() // a test reads the table
+	for _, f := range features {
+		known[f.Name] = true
+	}
+	return known
+})
 
 // overridesByKey has the rows of overrides by their keys, and wildOverrides those with a *.
 var overridesByKey, wildOverrides = func() (rows map[string]*override, wild []*override) {
