@@ -117,7 +117,8 @@ func (g *Guard) openingFolders(ctx context.Context, call *bridge.ClientMessage, 
 // decideTogether checks the message that the first policy's decision results in against all
 // policies.
 func (g *Guard) decideTogether(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
-	defer func() { state.Policies = nil }()
+	defer func() { state.Policies, state.Rewritten = nil, false }()
+	state.Rewritten = true
 	return policy.DecideTogether(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
 		state.Policies, state.Unpinned = with, slices.ContainsFunc(append(slices.Clip(with), p), g.isUnpinned)
 		return g.decideWithFacts(ctx, p, call, m, state)

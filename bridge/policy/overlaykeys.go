@@ -62,7 +62,7 @@ func forbiddenReason(path []string, leaf bool) string {
 // refuseForbiddenLoss is refuseLoss for a key that never passes, for the reason advice.
 func (c *decider) refuseForbiddenLoss(path []string, m rpc.Value, advice string) bool {
 	row := findLoss(path, string(m.Raw()))
-	if row == nil || c.readsForbidden(path, m) {
+	if row == nil || c.st.Rewritten || c.readsForbidden(path, m) {
 		return false
 	}
 	c.lost = true

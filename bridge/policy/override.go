@@ -14,7 +14,7 @@ import (
 // isNarrowest reports whether value, as JSON, can only narrow what Codex may do as the value of
 // key. It compares text, so that a value with another spelling does not pass.
 func (p *Policy) isNarrowest(key, value string) bool {
-	row := overridesByKey[key]
+	row := findOverride(strings.Split(key, "."))
 	if row == nil || row.narrowest != value || value == "" {
 		return false
 	}
@@ -27,6 +27,8 @@ func findLoss(path []string, value string) *override {
 		row := findOverride(path[:n])
 		switch {
 		case row == nil:
+		case row.isSetting(path, value):
+			return nil
 		case n == len(path) && (row.isRemovable(value) || row.key == otherFeatures && knownFeatures()[path[1]]):
 			return nil
 		default:
@@ -34,6 +36,12 @@ func findLoss(path []string, value string) *override {
 		}
 	}
 	return nil
+}
+
+// isSetting reports whether path is one of the settings with which a client enables the code mode. Without them
+// the mode adds no more.
+func (o *override) isSetting(path []string, value string) bool {
+	return o.key == "features.code_mode" && len(path) == 3 && (path[2] == "direct_only_tool_namespaces" || path[2] == "enabled" && value == "true")
 }
 
 // isRemovable reports whether the loss of the value only narrows.

@@ -317,20 +317,23 @@ func TestSandboxOfLayers(t *testing.T) {
 // TestLimitsOfToolsAreNotLost checks limits of tools that no pattern in policy.config_keys allows.
 func TestLimitsOfToolsAreNotLost(t *testing.T) {
 	for overlay, refused := range map[string]bool{
-		`{"mcp_servers":{"x":{"enabled":false}}}`:                          true,
-		`{"mcp_servers.x.default_tools_approval_mode":"prompt"}`:           true,
-		`{"mcp_servers":{"x":{"tools":{"t":{"approval_mode":"auto"}}}}}`:   true,
-		`{"mcp_servers.x.disabled_tools":["t"]}`:                           true,
-		`{"mcp_servers":{"x":{"command":"sh","enabled":true}}}`:            false,
-		`{"apps":{"x":{"destructive_enabled":false}}}`:                     true,
-		`{"apps.x.tools.t.approval_mode":"approve"}`:                       false,
-		`{"web_search":"cached"}`:                                          false,
-		`{"features":{"shell_snapshot":false,"context_management":false}}`: false,
-		`{"features.later":false}`:                                         true,
-		`{"web_search":"live"}`:                                            false,
-		`{"tools":{"web_search":{"allowed_domains":["a.example"]}}}`:       true,
-		`{"features.collab":false}`:                                        true, // the old name of multi_agent
-		`{"features":{"network_proxy":true}}`:                              true,
+		`{"mcp_servers":{"x":{"enabled":false}}}`:                                     false, // passes
+		`{"mcp_servers.x.default_tools_approval_mode":"prompt"}`:                      false, // passes
+		`{"mcp_servers.x.default_tools_approval_mode":"auto"}`:                        true,
+		`{"features.code_mode":{"enabled":true,"direct_only_tool_namespaces":["x"]}}`: false,
+		`{"features.network_proxy":{"enabled":true}}`:                                 true,
+		`{"mcp_servers":{"x":{"tools":{"t":{"approval_mode":"auto"}}}}}`:              true,
+		`{"mcp_servers.x.disabled_tools":["t"]}`:                                      true,
+		`{"mcp_servers":{"x":{"command":"sh","enabled":true}}}`:                       false,
+		`{"apps":{"x":{"destructive_enabled":false}}}`:                                true,
+		`{"apps.x.tools.t.approval_mode":"approve"}`:                                  false,
+		`{"web_search":"cached"}`:                                                     false,
+		`{"features":{"shell_snapshot":false,"context_management":false}}`:            false,
+		`{"features.later":false}`:                                                    true,
+		`{"web_search":"live"}`:                                                       false,
+		`{"tools":{"web_search":{"allowed_domains":["a.example"]}}}`:                  true,
+		`{"features.collab":false}`:                                                   true, // the old name of multi_agent
+		`{"features":{"network_proxy":true}}`:                                         true,
 	} {
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
 		if (d.Err != nil) != refused {

@@ -65,6 +65,9 @@ type State struct {
 	ThreadFolder string
 	// Stored is the profile of the last turn of a thread, for a resume or fork; nil if it is unknown.
 	Stored *StoredProfile
+	// Rewritten reports that another policy has decided about the message, and may have put in a key that no
+	// client may set, such as its own profile.
+	Rewritten bool
 	// NamedProfile is the permissions profile that the client's request names; "" if it names none. A
 	// message that several policies decide has it no more after the first.
 	NamedProfile string

@@ -103,7 +103,8 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 // storedReads returns the paths in folders which commands of the stored profile can write, and which they
 // can only read. It leaves out those that the bridge protects anyway.
 func (c *decider) storedReads() (reads []string) {
-	writable := slices.Clone(c.st.Stored.Written)
+	unnamed := func(at string) bool { return at == "" } // a special path
+	writable := slices.DeleteFunc(slices.Clone(c.st.Stored.Written), unnamed)
 	for _, t := range c.st.Temps {
 		writable = append(writable, t.Path)
 	}
@@ -113,7 +114,7 @@ func (c *decider) storedReads() (reads []string) {
 		own = c.p.protectedEntries(c.st, []string{folder})
 	}
 	for _, at := range c.st.Stored.Read {
-		if withinAny(writable, at) && own[at] != accessRead {
+		if !unnamed(at) && withinAny(writable, at) && own[at] != accessRead {
 			reads = append(reads, at)
 		}
 	}
