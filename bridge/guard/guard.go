@@ -37,6 +37,7 @@ type Guard struct {
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	showing               sync.Mutex               // held while the client is shown settings of a thread
 	otherHooks            OtherHooks               // set by SetOtherHooks; nil: Codex runs only the bridge's
+	listed                otherRuns                // the first of the other hooks for each call, "" if there is none
 	hookSource            string                   // of the bridge's hooks; set by SetOtherHooks
 	peer                  *bridge.Conn
 	recorder              Recorder

@@ -36,7 +36,13 @@ func (g *Guard) otherHooksOf(ctx context.Context, thread string, use policy.Tool
 	if state.CodexInternal {
 		thread = "" // Codex does not list the hooks of such a thread
 	}
+	call := callOf{turnOf{thread: thread}, use.ID}
 	names, err := g.otherHooks(ctx, thread, use.Cwd, use.Name)
+	if err == nil {
+		g.listed.add(call, strings.Join(names[:min(len(names), 1)], ""))
+	} else if known, ok := g.listed.get(call); ok {
+		return known // as when the call came; all clients may have gone since
+	}
 	switch {
 	case err != nil:
 		return "a hook that is not the bridge's (Codex does not list them: " + err.Error() + ")"

@@ -124,7 +124,7 @@ func TestImageRefused(t *testing.T) {
 	}{
 		{"damaged or incomplete", []string{"cut.png"}},
 		{"bytes; the maximum", []string{"huge.png"}},
-		{"not a regular file", []string{"."}},
+		{"it is a folder", []string{"."}},
 		{"no such file", []string{"gone.png"}},
 		{"not a readable PNG", []string{"../text.png"}},
 		{`no model "gpt-none"`, []string{"picture.png", "--model", "gpt-none"}},

@@ -105,7 +105,7 @@ func TestCompare(t *testing.T) {
 		{Change: "new flag", Kind: Flag, Command: "codex", Name: "--remote-control-token=", Like: "--remote-auth-token-env=", Verdict: "refused", Place: flagsFile},
 		{Change: "new flag", Kind: Flag, Command: "codex app-server", Name: "--ws-origin=", Like: "--ws-audience=", Verdict: "pass", Place: flagsFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "openai_realtime_base_url", Like: "openai_base_url", Verdict: "refused", Place: keysFile},
-		{Change: "new config key", Kind: ConfigKey, Name: "sandbox_workspace_write.writable_files", Like: "sandbox_workspace_write.writable_roots", Verdict: "removed", Place: keysFile},
+		{Change: "new config key", Kind: ConfigKey, Name: "sandbox_workspace_write.writable_files", Like: "sandbox_workspace_write.writable_roots", Verdict: "refused", Place: keysFile},
 		{Change: "gone config key", Kind: ConfigKey, Name: tested.ConfigKeys[0]},
 	}
 	got, err := Compare(tested, other)
