@@ -85,6 +85,11 @@ func notBridgeFailure(a *ask.Request, err error) error {
 	return &ask.Failure{Reason: fmt.Sprintf("the process at %s is not this bridge, or has another version: %v%s", a.Socket, err, ask.ReopenHint)}
 }
 
+// unreadFailure is why the bridge could not read a call. It has logged that.
+type unreadFailure string
+
+func (f unreadFailure) Error() string { return string(f) }
+
 // errorFailure converts the bridge's JSON-RPC error to a failure.
 func errorFailure(a *ask.Request, rpcErr *jrpc2.Error) error {
 	switch rpcErr.Code {
@@ -95,7 +100,7 @@ func errorFailure(a *ask.Request, rpcErr *jrpc2.Error) error {
 	case codeRefused:
 		return &ask.Failure{Reason: fmt.Sprintf("the bridge at %s rejected the request: %s%s", a.Socket, rpcErr.Message, ask.ReopenHint)}
 	case jrpc2.InvalidParams:
-		return &ask.Failure{Reason: rpcErr.Message}
+		return unreadFailure(rpcErr.Message)
 	}
 	return notBridgeFailure(a, rpcErr)
 }

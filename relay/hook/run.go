@@ -63,12 +63,15 @@ type process struct {
 // fail ends a run without an answer and returns the exit status.
 func (p *process) fail(err error) int {
 	fmt.Fprintln(p.stderr, "codex-bridge hook:", err)
-	f, ok := err.(*ask.Failure) //nolint:errorlint // it is never wrapped
+	f, ok := err.(*ask.Failure)      //nolint:errorlint // it is never wrapped
+	_, unread := err.(unreadFailure) //nolint:errorlint // nor is this
 	switch {
 	case p.event == "": // it may be an event that decides
 		return exitBlock
 	case p.allow && ok && f.NoBridge:
 		return 0
+	case unread:
+		return p.write(FailureAnswer(p.event, err.Error()).mustEncode(p.event))
 	}
 	return p.write(failureAnswer(p.event, unansweredPrefix+err.Error()).mustEncode(p.event))
 }
