@@ -4,7 +4,6 @@ package config
 // them: a command may write such a file, and its turn could not be stopped any more.
 var StoppingMethods = map[string]bool{
 	"turn/interrupt":                       true,
-	"thread/archive":                       true,
 	"thread/unsubscribe":                   true,
 	"thread/goal/clear":                    true,
 	"thread/queue/delete":                  true,

@@ -65,7 +65,7 @@ func (o *override) keyToAllow(path []string) string {
 // would send data to another place or weaken something. It returns false if the key may go.
 func (c *decider) refuseLoss(path []string, m rpc.Value) bool {
 	row := findLoss(path, string(m.Raw()))
-	if row == nil {
+	if row == nil || c.definesServer(path) {
 		return false
 	}
 	c.lost = true
@@ -164,7 +164,24 @@ const (
 
 // isNarrowestKey reports whether a key of the overlay may remain because m can only narrow.
 func (c *decider) isNarrowestKey(name string, m rpc.Value) bool {
-	return c.spec.opensThread && c.p.isNarrowest(name, string(m.Raw()))
+	return c.spec.opensThread && c.p.isNarrowest(name, string(m.Raw())) && !c.definesServer(strings.Split(name, "."))
+}
+
+// definesServer reports whether path is a key of an MCP server that the overlay itself starts or connects to. Without
+// the policy's leave the bridge removes the whole server.
+func (c *decider) definesServer(path []string) bool {
+	if len(path) < 3 || path[0] != "mcp_servers" {
+		return false
+	}
+	overlay, server := c.params.Get("config"), "mcp_servers."+path[1]
+	for _, transport := range []string{"command", "url"} {
+		for _, v := range []rpc.Value{overlay.Get("mcp_servers").Get(path[1]).Get(transport), overlay.Get(server).Get(transport), overlay.Get(server + "." + transport)} {
+			if !isUnset(v) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // narrowsBelow reports whether the nested key at path, which the policy does not allow, may remain

@@ -101,7 +101,7 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 }
 
 // storedReads returns the paths in folders which commands of the stored profile can write, and which they
-// can only read. It leaves out those that the bridge protects anyway.
+// can only read. It leaves out those that the bridge or Codex protects anyway.
 func (c *decider) storedReads() (reads []string) {
 	unnamed := func(at string) bool { return at == "" } // a special path
 	writable := slices.DeleteFunc(slices.Clone(c.st.Stored.Written), unnamed)
@@ -113,8 +113,12 @@ func (c *decider) storedReads() (reads []string) {
 	if folder != "" {
 		own = c.p.protectedEntries(c.st, []string{folder})
 	}
+	// Measured with Codex 0.169: these are read-only in each writable folder, whatever a profile says.
+	byCodex := func(at string) bool {
+		return slices.Contains(slices.Concat(governingFolders, []string{".aws"}), filepath.Base(at)) && slices.Contains(writable, filepath.Dir(at))
+	}
 	for _, at := range c.st.Stored.Read {
-		if !unnamed(at) && withinAny(writable, at) && own[at] != accessRead {
+		if !unnamed(at) && withinAny(writable, at) && !byCodex(at) && own[at] != accessRead {
 			reads = append(reads, at)
 		}
 	}
