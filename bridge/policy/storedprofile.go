@@ -62,17 +62,19 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 		return &UserProfile{Name: s.Name, Problem: "it lets commands read only some folders; resume the thread with the permissions profile with which it was opened"}
 	}
 	missing := map[string]string{} // access by path
-	for _, at := range s.Denied {
+	for _, at := range c.inEachRoot(s.Denied) {
 		ours := slices.ContainsFunc(slices.Concat(c.st.Sensitive, c.st.Secrets), func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge
 		if at != "" && !ours && !u.has(accessDeny, at, c.openingFolder(), c.st.Home) {
 			missing[at] = accessDeny
 		}
 	}
-	for _, at := range c.storedReads() {
+	for _, at := range c.inEachRoot(c.storedReads()) {
 		denied := func(path string) bool {
 			return slices.Contains(s.Denied, path) || u.has(accessDeny, path, c.openingFolder(), c.st.Home)
 		}
-		if !isOrIsBelow(at, denied) && !u.has(accessRead, at, c.openingFolder(), c.st.Home) {
+		// Where a profile lets commands read only what it names, an entry "read" could also add something.
+		adds := !s.ReadsRoot && !Within(c.openingFolder(), at)
+		if !adds && !isOrIsBelow(at, denied) && !u.has(accessRead, at, c.openingFolder(), c.st.Home) {
 			missing[at] = accessRead
 		}
 	}
@@ -98,6 +100,30 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 		all.access[at] = subs
 	}
 	return &all
+}
+
+// inEachRoot adds to paths of a stored profile those that Codex alone would have in the folder of the request. A
+// path in the folder may come from an entry below each workspace root, and the thread's last root may have been
+// an inner folder: of docs/keys, keys is added. Codex keeps the user's profile by its name, which the bridge's
+// replaces.
+func (c *decider) inEachRoot(paths []string) []string {
+	folder := c.openingFolder()
+	if _, own := parseProfileName(c.st.Stored.Name); !own || folder == "" {
+		return paths
+	}
+	all := slices.Clone(paths)
+	for _, at := range paths {
+		if at == "" || at == folder || !Within(folder, at) {
+			continue
+		}
+		names := splitPath(at[len(folder):])
+		for i := range names {
+			if path := filepath.Join(folder, filepath.Join(names[i:]...)); !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
 }
 
 // storedReads returns the paths in folders which commands of the stored profile can write, and which they
