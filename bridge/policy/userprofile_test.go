@@ -187,6 +187,29 @@ func TestEchoWithoutDenials(t *testing.T) {
 	}
 }
 
+// The bridge's profile of a thread whose last root was docs names the user's denials there. In a fork into the outer
+// folder they count there, too, as Codex alone has them below each workspace root.
+func TestStoredDenialsOfInnerRoot(t *testing.T) {
+	doc, err := rpc.ParseValue([]byte(`{"activePermissionProfile":{"id":"codex-bridge"},"permissionProfile":{"file_system":{"entries":[
+		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/docs"},"access":"write"},
+		{"path":{"type":"path","path":"/code/proj/docs/keys"},"access":"deny"},{"path":{"type":"path","path":"/etc/keys"},"access":"deny"}]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "workspace-write"}
+	st.Defaults, st.Stored = codexDefaults(t, guardedProfile), policy.ParseStoredProfile(doc.Root())
+	d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/fork","params":{"threadId":"T","cwd":"/code/proj"}}`), st)
+	var sent sentThread
+	if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil {
+		t.Fatalf("%v, Codex gets %s", d.Err, d.Message)
+	}
+	files := sent.Params.Config.Permissions["codex-bridge"].Filesystem
+	if files["/code/proj/keys"] != "deny" || files["/code/proj/docs/keys"] != "deny" || files["/etc/keys"] != "deny" {
+		t.Errorf("the profile has %v", files)
+	}
+}
+
 // TestResumeKeepsStoredDenials checks that a cold resume or a fork has what the thread's last turn
 // denied or could only read, as with Codex alone, whatever the configuration says now.
 func TestResumeKeepsStoredDenials(t *testing.T) {
