@@ -89,8 +89,8 @@ func (g *Guard) foldersOfCodexAlone(call *bridge.ClientMessage, sent string, sta
 	return folders
 }
 
-// lostNarrowing returns what may forbid something in the configuration of projects which Codex loads for
-// folder, but not for sent. It loads none for sent if unloaded is set.
+// lostNarrowing names keys, rules and hooks of projects that may forbid something, and that Codex loads for
+// folder but not for sent. If unloaded is set, Codex loads none for sent.
 func (g *Guard) lostNarrowing(ctx context.Context, folder, sent string, unloaded bool, layersOf func(folder string) ([]policy.ProjectLayer, error)) (narrows []string, err error) {
 	alone, err := layersOf(folder)
 	if err != nil || len(alone) == 0 {
@@ -174,7 +174,7 @@ func lostProjectError(method string, policies []*policy.Policy, folder, sent str
 	}
 	r := policy.Refusal{
 		Method: method, Field: "params.cwd", Rule: "policy.project_trust",
-		Reason: fmt.Sprintf("%s trusts the project of %s, but here Codex would not load what may forbid something there: %s", file, folder, strings.Join(narrows, ", ")),
+		Reason: fmt.Sprintf("%s trusts the project of %s, which may forbid something, but Codex would not load this part of it: %s", file, folder, strings.Join(narrows, ", ")),
 	}
 	untrust := fmt.Sprintf("set trust_level = \"untrusted\" for the project in %s, so that Codex alone does not load it either", file)
 	never := slices.IndexFunc(policies, func(p *policy.Policy) bool { return p.ProjectTrust() == "never" })

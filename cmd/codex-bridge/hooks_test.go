@@ -16,17 +16,7 @@ import (
 // A changed on_failure applies to the next thread, like the rest of a changed configuration, even
 // if the socket exists.
 func TestOnFailureAppliesToNextThread(t *testing.T) {
-	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	log := slog.New(slog.DiscardHandler)
-	cfg := config.Default()
-	shared, err := newSharedParts(cfg, "", codex.Command{}, newLedger(cfg), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := shared.guard
-	h, _ := newHooks(cfg, shared, g, hello.New(Version, nil, g, log), nil, log)
-	t.Cleanup(shared.close)
+	h, _ := newTestHooks(t)
 	for _, onFailure := range []string{"allow", "deny", "allow"} {
 		changed := config.Default()
 		changed.Hooks.On, changed.Hooks.OnFailure = true, onFailure
@@ -44,16 +34,7 @@ func TestOnFailureAppliesToNextThread(t *testing.T) {
 // Between the change of the policy and that of the other sections, a thread that opens under the enforced policy
 // has the hooks.
 func TestHooksOfNewPolicyBeforeOtherSections(t *testing.T) {
-	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	log := slog.New(slog.DiscardHandler)
-	cfg := config.Default()
-	shared, err := newSharedParts(cfg, "", codex.Command{}, newLedger(cfg), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, _ := newHooks(cfg, shared, shared.guard, hello.New(Version, nil, shared.guard, log), nil, log)
-	t.Cleanup(shared.close)
+	h, shared := newTestHooks(t)
 	if plan, err := h.plan(rpc.Value{}); plan != nil || err != nil {
 		t.Fatalf("without a policy: %v, %v", plan, err)
 	}
@@ -68,4 +49,20 @@ func TestHooksOfNewPolicyBeforeOtherSections(t *testing.T) {
 	if err != nil || plan == nil || plan.Command(hook.PreToolUse) == "" {
 		t.Errorf("under the new policy: %v, %v", plan, err)
 	}
+}
+
+// newTestHooks returns the hooks of a client without a policy, and what it shares with others.
+func newTestHooks(t *testing.T) (*hooks, *sharedParts) {
+	t.Helper()
+	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	log := slog.New(slog.DiscardHandler)
+	cfg := config.Default()
+	shared, err := newSharedParts(cfg, "", codex.Command{}, newLedger(cfg), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(shared.close)
+	h, _ := newHooks(cfg, shared, shared.guard, hello.New(Version, nil, shared.guard, log), nil, log)
+	return h, shared
 }
