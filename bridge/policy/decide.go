@@ -100,6 +100,7 @@ type decider struct {
 	turnRoots          []string      // the writable roots of turnPolicy
 	narrowed           string        // why a turn may get at most read-only, because of its folder
 	newlyWritable      []string      // Decision.Writable
+	removedRoots       []string      // of the request that opens a thread
 	overlayNamesModel  bool          // the overlay has an allowed model
 	required           []requiredKey // keys that the overlay must have
 	dotted             []requiredKey // nested keys of the overlay that can only narrow, in dotted form

@@ -92,6 +92,7 @@ func (c *decider) decideWorkspaceRoots([]string) {
 	case len(f.kept) == 0:
 		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), otherRoots)
 	default:
+		c.keepDenialsOfRoots("params."+field, v, f.kept)
 		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
 	}
 }
@@ -185,6 +186,7 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 		return nil, inner.reason()
 	}
 	if inner.changed {
+		c.keepDenialsOfRoots("params.environments", roots, inner.kept)
 		f.addReason(inner.reason())
 	}
 	raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)

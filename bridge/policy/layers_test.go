@@ -14,7 +14,7 @@ func TestLayerKeepsDenialsOfUser(t *testing.T) {
 		mine     = `"default_permissions":"mine"`
 		user     = `{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{` + mine + `}}`
 		managed  = `{"name":{"type":"legacyManagedConfigTomlFromFile","file":"/etc/codex/managed_config.toml"},"config":{"sandbox_mode":"workspace-write"}}`
-		readOnly = "codex-bridge-read-only"
+		readOnly = "codex-bridge-read-only-of-mine"
 	)
 	flags := func(config string) string { return `{"name":{"type":"sessionFlags"},"config":{` + config + `}}` }
 	project := func(config string) string {
@@ -27,17 +27,17 @@ func TestLayerKeepsDenialsOfUser(t *testing.T) {
 		profile        string // that the thread gets; "": none
 		refused        string
 	}{
-		"no other layer":         {mine, ``, []string{user}, "codex-bridge", ""},
+		"no other layer":         {mine, ``, []string{user}, "codex-bridge-of-mine", ""},
 		"flag read-only":         {`"sandbox_mode":"read-only",` + mine, ``, []string{flags(`"sandbox_mode":"read-only"`), user}, readOnly, ""},
 		"flag :read-only":        {`"default_permissions":":read-only"`, ``, []string{flags(`"default_permissions":":read-only"`), user}, readOnly, ""},
-		"flag below sandbox":     {`"sandbox_mode":"read-only",` + mine, `,"sandbox":"workspace-write"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge-no-tmpdir", ""},
-		"flag beside profile":    {`"sandbox_mode":"read-only",` + mine, `,"permissions":"mine"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge", ""},
-		"flag full access":       {`"sandbox_mode":"danger-full-access",` + mine, ``, []string{flags(`"sandbox_mode":"danger-full-access"`), user}, "codex-bridge-no-tmpdir", ""},
-		"project":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{project(`"sandbox_mode":"workspace-write"`), user}, "codex-bridge-no-tmpdir", ""},
-		"project :workspace":     {`"default_permissions":":workspace"`, ``, []string{project(`"default_permissions":":workspace"`), user}, "codex-bridge", ""},
-		"project, same profile":  {mine, ``, []string{project(mine), user}, "codex-bridge", ""},
-		"untrusted project":      {`"sandbox_mode":"read-only",` + mine, ``, []string{disabled, strings.Replace(user, mine, `"sandbox_mode":"read-only",`+mine, 1)}, "codex-bridge", ""},
-		"managed":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{managed, user}, "codex-bridge-no-tmpdir", ""},
+		"flag below sandbox":     {`"sandbox_mode":"read-only",` + mine, `,"sandbox":"workspace-write"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge-no-tmpdir-of-mine", ""},
+		"flag beside profile":    {`"sandbox_mode":"read-only",` + mine, `,"permissions":"mine"`, []string{flags(`"sandbox_mode":"read-only"`), user}, "codex-bridge-of-mine", ""},
+		"flag full access":       {`"sandbox_mode":"danger-full-access",` + mine, ``, []string{flags(`"sandbox_mode":"danger-full-access"`), user}, "codex-bridge-no-tmpdir-of-mine", ""},
+		"project":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{project(`"sandbox_mode":"workspace-write"`), user}, "codex-bridge-no-tmpdir-of-mine", ""},
+		"project :workspace":     {`"default_permissions":":workspace"`, ``, []string{project(`"default_permissions":":workspace"`), user}, "codex-bridge-of-mine", ""},
+		"project, same profile":  {mine, ``, []string{project(mine), user}, "codex-bridge-of-mine", ""},
+		"untrusted project":      {`"sandbox_mode":"read-only",` + mine, ``, []string{disabled, strings.Replace(user, mine, `"sandbox_mode":"read-only",`+mine, 1)}, "codex-bridge-of-mine", ""},
+		"managed":                {`"sandbox_mode":"workspace-write",` + mine, ``, []string{managed, user}, "codex-bridge-no-tmpdir-of-mine", ""},
 		"machine's below user's": {`"sandbox_mode":"read-only",` + mine, ``, []string{strings.Replace(user, mine, `"sandbox_mode":"read-only"`, 1), strings.Replace(user, `"user"`, `"system"`, 1)}, "", ""},
 		"project's profile":      {`"default_permissions":"other"`, ``, []string{project(`"default_permissions":"other"`), user}, "", "in place of mine"},
 		"flag and both":          {`"sandbox_mode":"read-only","default_permissions":"other"`, ``, []string{flags(`"sandbox_mode":"read-only"`), project(`"default_permissions":"other"`), user}, "", "in place of mine"},
@@ -57,7 +57,7 @@ func TestLayerKeepsDenialsOfUser(t *testing.T) {
 			t.Errorf("%s: %v", name, decision.Err)
 			continue
 		}
-		base := "codex-bridge" // which the other variants extend
+		base := "codex-bridge-of-mine" // which the other variants extend
 		if test.profile == readOnly {
 			base = readOnly
 		}

@@ -26,9 +26,16 @@ const permissionsKey = "permissions"
 // profileVariant is a variant of the profile, for the members of a sandboxPolicy. Each set member
 // is a suffix of the profile's name.
 //
-// The variant readOnly has no others. Its commands write nothing, and read neither State.Secrets nor
-// what the user's own profile denies.
-type profileVariant struct{ readOnly, network, noTmpdir, noSlashTmp, roots bool }
+// The variant readOnly has no others but user. Its commands write nothing, and read neither State.Secrets
+// nor what the user's own profile denies.
+type profileVariant struct {
+	readOnly, network, noTmpdir, noSlashTmp, roots bool
+	// user is the profile of the user's configuration for which it stands; "" if there is none. Codex keeps the name
+	// with the thread, so that a resume finds that profile again, as with Codex alone.
+	user string
+}
+
+const userSuffix = "-of-"
 
 // each calls do for each member with its suffix.
 func (f *profileVariant) each(do func(suffix string, flag *bool)) {
@@ -47,6 +54,9 @@ func (f profileVariant) name() string {
 			name += suffix
 		}
 	})
+	if f.user != "" {
+		name += userSuffix + f.user
+	}
 	return name
 }
 
@@ -54,7 +64,19 @@ func (f profileVariant) name() string {
 func parseProfileName(name string) (f profileVariant, ok bool) {
 	rest, ok := strings.CutPrefix(name, bridgeProfile)
 	f.each(func(suffix string, flag *bool) { rest, *flag = strings.CutPrefix(rest, suffix) })
-	return f, ok && rest == "" && (!f.readOnly || f == profileVariant{readOnly: true})
+	if user, of := strings.CutPrefix(rest, userSuffix); of && namesUserProfile(user) {
+		f.user, rest = user, ""
+	}
+	return f, ok && rest == "" && (!f.readOnly || f == profileVariant{readOnly: true, user: f.user})
+}
+
+// nameOf returns the name of a variant of the profile.
+func (f Profile) nameOf(v profileVariant) string {
+	v.user = ""
+	if namesUserProfile(f.User) {
+		v.user = f.User
+	}
+	return v.name()
 }
 
 // Profile is the permissions profile that a thread's overlay defines. The zero Profile defines
@@ -211,9 +233,9 @@ func (c *decider) decideProfile([]string) {
 	}
 	if to == readOnly && c.sent.Profile.hasReadOnly() {
 		f = profileVariant{readOnly: true}
-		c.setProfile(f, "sandbox")
+		c.setProfile(c.sent.Profile.nameOf(f), "sandbox")
 		if !stays {
-			c.sent.ProfileName = f.name()
+			c.sent.ProfileName = c.sent.Profile.nameOf(f)
 		}
 	}
 	if to == workspaceWrite {
@@ -230,10 +252,10 @@ func (c *decider) decideProfile([]string) {
 		}
 		f.network = f.network && c.p.network
 		f.roots = f.roots && len(c.sent.Profile.Roots) > 0 && c.forbiddenRoot(c.sent.Profile.Roots) == ""
-		c.setProfile(f, "sandbox")
+		c.setProfile(c.sent.Profile.nameOf(f), "sandbox")
 		c.sent.Sandbox = to.String()
 		if !stays {
-			c.sent.ProfileName = f.name()
+			c.sent.ProfileName = c.sent.Profile.nameOf(f)
 		}
 	}
 }
@@ -314,7 +336,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	}
 	if user != nil {
 		all := slices.Concat(folders, roots)
-		user = c.withoutSecrets(user, all)
+		user = c.withoutSecrets(c.withRemovedRoots(user), all)
 		profile.User, profile.UserWrites, profile.Network = user.Name, user.Writes, user.network
 		profile.Entries, profile.Roots = c.narrowEntries(entries, user, all), c.openRoots(roots, user, all)
 		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
@@ -340,9 +362,9 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 	}
 	level := workspaceWrite
 	switch id := profile.Get("id"); {
-	case id.Is(profileVariant{readOnly: true}.name()):
+	case id.Is(t.Profile.nameOf(profileVariant{readOnly: true})):
 		level = readOnly
-	case !id.Is(bridgeProfile):
+	case !id.Is(t.Profile.nameOf(profileVariant{})):
 		return nil
 	}
 	return json.RawMessage(`{"id":"` + builtinProfiles[level] + `","extends":null}`)
@@ -425,10 +447,10 @@ func (e *verifier) isBridgeProfile(id string) bool {
 	f, ok := parseProfileName(id)
 	extends := e.profile.Get("extends")
 	switch {
-	case !ok || !e.expectedProfile.Defined:
+	case !ok || !e.expectedProfile.Defined || id != e.expectedProfile.nameOf(f):
 		return false
 	case f.readOnly:
 		return e.expectedProfile.hasReadOnly() && textOf(extends) == e.expectedProfile.ReadOnlyBase && e.level() == readOnly
 	}
-	return (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(bridgeProfile)) && (!f.network || e.p.network)
+	return (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(e.expectedProfile.nameOf(profileVariant{}))) && (!f.network || e.p.network)
 }

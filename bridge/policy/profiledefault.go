@@ -12,7 +12,7 @@ const defaultPermissionsKey = "default_permissions"
 func (c *decider) requireDefaultPermissions(to level, variant profileVariant) {
 	name := builtinProfiles[readOnly]
 	if to == workspaceWrite || variant.readOnly {
-		name = variant.name()
+		name = c.sent.Profile.nameOf(variant)
 	}
 	c.required = append(c.required, requiredKey{
 		key: defaultPermissionsKey, raw: jsonString(name), rule: ruleProtected,

@@ -216,16 +216,17 @@ func (f Profile) table() []byte {
 		Filesystem map[string]any             `json:"filesystem,omitempty"`
 		Network    map[string]json.RawMessage `json:"network,omitempty"`
 	}
-	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: f.Entries}}
+	base := f.nameOf(profileVariant{})
+	table := map[string]profile{base: {Extends: builtinProfiles[workspaceWrite], Filesystem: f.Entries}}
 	if f.hasReadOnly() {
-		table[profileVariant{readOnly: true}.name()] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
+		table[f.nameOf(profileVariant{readOnly: true})] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
 	}
 	for i := 1; i < 16; i++ {
 		v := profileVariant{network: i&1 != 0, noTmpdir: i&2 != 0, noSlashTmp: i&4 != 0, roots: i&8 != 0}
 		if v.roots && len(f.Roots) == 0 { // the network is defined where it is forbidden, too: the policy may allow it later, and decides each turn
 			continue
 		}
-		one := profile{Extends: bridgeProfile, Filesystem: map[string]any{}}
+		one := profile{Extends: base, Filesystem: map[string]any{}}
 		if v.network {
 			one.Network = map[string]json.RawMessage{"enabled": json.RawMessage("true")}
 			for name, setting := range f.Network {
@@ -243,7 +244,7 @@ func (f Profile) table() []byte {
 				one.Filesystem[root] = accessWrite
 			}
 		}
-		table[v.name()] = one
+		table[f.nameOf(v)] = one
 	}
 	raw, _ := json.Marshal(table) // texts, and JSON of a parsed text: it can't fail
 	return raw

@@ -2,19 +2,19 @@ package policy
 
 import "slices"
 
-// setProfile sends the profile in place of field.
-func (c *decider) setProfile(f profileVariant, field string) {
+// setProfile sends the profile of that name in place of field.
+func (c *decider) setProfile(name, field string) {
 	const reason = "the bridge's profile protects policy files and protected paths"
 	if c.params.Get(field).Exists() {
 		c.dropField(field, ruleProtected, reason)
 	} else {
 		c.ensurePatch().Delete(c.params, field)
 	}
-	if c.params.Get(permissionsKey).Is(f.name()) {
-		c.ensurePatch().Set(c.params, permissionsKey, jsonString(f.name())) // an earlier rule may have removed it
+	if c.params.Get(permissionsKey).Is(name) {
+		c.ensurePatch().Set(c.params, permissionsKey, jsonString(name)) // an earlier rule may have removed it
 		return
 	}
-	c.setField(permissionsKey, jsonString(f.name()), ruleProtected, reason)
+	c.setField(permissionsKey, jsonString(name), ruleProtected, reason)
 }
 
 // decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
@@ -46,15 +46,15 @@ func (c *decider) decideTurnProfile([]string) {
 			c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
 				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
-		c.setProfile(f, "sandboxPolicy")
+		c.setProfile(t.Profile.nameOf(f), "sandboxPolicy")
 	case c.readOnlyTurn && t.Profile.hasReadOnly():
 		if on, _ := c.params.Get("sandboxPolicy").Get("networkAccess").Bool(); on && c.p.network {
 			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, ruleUser,
 				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
-		c.setProfile(profileVariant{readOnly: true}, "sandboxPolicy")
+		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: true}), "sandboxPolicy")
 	case t.LacksProfile && !c.readOnlyTurn && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
-		c.setProfile(profileVariant{readOnly: t.Sandbox == readOnly.String()}, "sandboxPolicy")
+		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: t.Sandbox == readOnly.String()}), "sandboxPolicy")
 	}
 }
 
@@ -82,9 +82,13 @@ func (c *decider) checkTurnLinks() {
 // profile keeps the roots and the network from the time when the thread opened.
 func (c *decider) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
+	name := c.st.Thread.Profile.nameOf
+	if !c.params.Get(field).Is(name(f)) {
+		c.setField(field, jsonString(name(f)), ruleProtected, "the thread's profile has that name")
+	}
 	if f.network && !c.p.network {
 		f.network = false
-		c.setField(field, jsonString(f.name()), ruleNetwork, "the policy forbids the network")
+		c.setField(field, jsonString(name(f)), ruleNetwork, "the policy forbids the network")
 	}
 	if barred := c.forbiddenRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
 		f.roots = false
@@ -92,7 +96,7 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 		if barred != "" {
 			reason = "it makes " + barred + " writable, which the policy forbids"
 		}
-		c.setField(field, jsonString(f.name()), ruleRoots, reason)
+		c.setField(field, jsonString(name(f)), ruleRoots, reason)
 	}
 }
 

@@ -62,18 +62,19 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 		return &UserProfile{Name: s.Name, Problem: "it lets commands read only some folders; resume the thread with the permissions profile with which it was opened"}
 	}
 	missing := map[string]string{} // access by path
-	for _, at := range c.inEachRoot(s.Denied) {
+	for _, at := range s.Denied {
 		ours := slices.ContainsFunc(slices.Concat(c.st.Sensitive, c.st.Secrets), func(kept string) bool { return Within(kept, at) }) // Hidden of an earlier bridge
 		if at != "" && !ours && !u.has(accessDeny, at, c.openingFolder(), c.st.Home) {
 			missing[at] = accessDeny
 		}
 	}
-	for _, at := range c.inEachRoot(c.storedReads()) {
+	for _, at := range c.storedReads() {
 		denied := func(path string) bool {
 			return slices.Contains(s.Denied, path) || u.has(accessDeny, path, c.openingFolder(), c.st.Home)
 		}
-		// Where a profile lets commands read only what it names, an entry "read" could also add something.
-		adds := !s.ReadsRoot && !Within(c.openingFolder(), at)
+		// Where a profile lets commands read only what it names, an entry "read" could also add something. Of the
+		// user's own such profile the bridge lets commands write nothing, so that there is nothing to narrow.
+		adds := u != nil && u.base == "" || !s.ReadsRoot && !Within(c.openingFolder(), at)
 		if !adds && !isOrIsBelow(at, denied) && !u.has(accessRead, at, c.openingFolder(), c.st.Home) {
 			missing[at] = accessRead
 		}
@@ -100,30 +101,6 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 		all.access[at] = subs
 	}
 	return &all
-}
-
-// inEachRoot adds to paths of a stored profile those that Codex alone would have in the folder of the request. A
-// path in the folder may come from an entry below each workspace root, and the thread's last root may have been
-// an inner folder: of docs/keys, keys is added. Codex keeps the user's profile by its name, which the bridge's
-// replaces.
-func (c *decider) inEachRoot(paths []string) []string {
-	folder := c.openingFolder()
-	if _, own := parseProfileName(c.st.Stored.Name); !own || folder == "" {
-		return paths
-	}
-	all := slices.Clone(paths)
-	for _, at := range paths {
-		if at == "" || at == folder || !Within(folder, at) {
-			continue
-		}
-		names := splitPath(at[len(folder):])
-		for i := range names {
-			if path := filepath.Join(folder, filepath.Join(names[i:]...)); !slices.Contains(all, path) {
-				all = append(all, path)
-			}
-		}
-	}
-	return all
 }
 
 // storedReads returns the paths in folders which commands of the stored profile can write, and which they
@@ -153,8 +130,8 @@ func (c *decider) storedReads() (reads []string) {
 
 // goneProfile is a stored profile that the configuration does not have any more. Of what it let
 // commands write the bridge keeps nothing.
-func (s *StoredProfile) goneProfile() *UserProfile {
-	u := &UserProfile{Name: s.Name, base: builtinProfiles[readOnly], depth: s.Depth, access: map[string]map[string]string{}}
+func (s *StoredProfile) goneProfile(name string) *UserProfile {
+	u := &UserProfile{Name: name, base: builtinProfiles[readOnly], depth: s.Depth, access: map[string]map[string]string{}}
 	if !s.ReadsRoot {
 		u.Problem = "the thread has it, and [permissions] has it no more"
 	}

@@ -69,12 +69,17 @@ func (c *decider) narrowKeptSandbox() {
 // the named one denies.
 func (c *decider) decideUserTurn(name string) (decided bool) {
 	t := c.st.Thread
-	if f, own := parseProfileName(name); own && f.readOnly && t != nil && t.Profile.hasReadOnly() {
+	f, own := parseProfileName(name)
+	if own {
+		name = f.user
+	}
+	theirs := own && t != nil && (name == "" || name == t.Profile.User)
+	if theirs && f.readOnly && t.Profile.hasReadOnly() {
 		c.readOnlyTurn = true
 		return true
 	}
 	switch {
-	case !namesUserProfile(name):
+	case theirs || !namesUserProfile(name):
 		return false
 	case t == nil || t.Profile.User == "":
 		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread does not have what the permissions profile "+name+" denies",

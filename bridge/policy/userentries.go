@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -28,22 +29,30 @@ func (c *decider) userProfile() *UserProfile {
 	}
 	name := d.userProfileName()
 	for _, asked := range []string{textOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
-		if namesUserProfile(asked) && isUnset(c.params.Get("sandbox")) {
-			name = asked
+		if user := userProfileOf(asked); user != "" && isUnset(c.params.Get("sandbox")) {
+			name = user
 		}
 	}
-	restores := c.restores()
-	if restores && namesUserProfile(c.st.Stored.Name) {
-		name = c.st.Stored.Name
+	if !c.restores() {
+		return d.userProfile(name)
 	}
-	u := d.userProfile(name)
-	if u != nil && restores && name == c.st.Stored.Name && d.Profiles[name] == nil {
-		u = c.st.Stored.goneProfile()
+	stored := userProfileOf(c.st.Stored.Name)
+	if stored != "" && d.Profiles[stored] == nil {
+		return c.withStored(c.st.Stored.goneProfile(stored))
 	}
-	if restores {
-		return c.withStored(u)
+	return c.withStored(d.userProfile(cmp.Or(stored, name)))
+}
+
+// userProfileOf returns the profile of the user's configuration which a name means: itself, or the bridge's profile
+// that stands for it; "" if there is none.
+func userProfileOf(name string) string {
+	if f, own := parseProfileName(name); own {
+		return f.user
 	}
-	return u
+	if namesUserProfile(name) {
+		return name
+	}
+	return ""
 }
 
 // namesUserProfile reports whether only the user's configuration can define a profile of that name.

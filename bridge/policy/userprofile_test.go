@@ -62,22 +62,22 @@ func TestThreadKeepsDenialsOfUser(t *testing.T) {
 		want                      string // the named profile
 		told                      string // a part of a notice; "": none
 	}{
-		"omitted":                  {"workspace-write", ``, guardedProfile, "codex-bridge", ""},
-		"asks for workspace-write": {"workspace-write", `,"sandbox":"workspace-write"`, guardedProfile, "codex-bridge", ""},
-		"asks for read-only":       {"workspace-write", `,"sandbox":"read-only"`, guardedProfile, "codex-bridge-read-only", ""},
-		"asks for a builtin":       {"workspace-write", `,"permissions":":read-only"`, guardedProfile, "codex-bridge-read-only", ""},
-		"asks for the profile":     {"workspace-write", `,"permissions":"mine"`, guardedProfile, "codex-bridge", ""},
-		"asks for full access":     {"workspace-write", `,"sandbox":"danger-full-access"`, guardedProfile, "codex-bridge", "workspace-write"},
-		"read-only policy":         {"read-only", ``, guardedProfile, "codex-bridge-read-only", "is more than read-only"},
+		"omitted":                  {"workspace-write", ``, guardedProfile, "codex-bridge-of-mine", ""},
+		"asks for workspace-write": {"workspace-write", `,"sandbox":"workspace-write"`, guardedProfile, "codex-bridge-of-mine", ""},
+		"asks for read-only":       {"workspace-write", `,"sandbox":"read-only"`, guardedProfile, "codex-bridge-read-only-of-mine", ""},
+		"asks for a builtin":       {"workspace-write", `,"permissions":":read-only"`, guardedProfile, "codex-bridge-read-only-of-mine", ""},
+		"asks for the profile":     {"workspace-write", `,"permissions":"mine"`, guardedProfile, "codex-bridge-of-mine", ""},
+		"asks for full access":     {"workspace-write", `,"sandbox":"danger-full-access"`, guardedProfile, "codex-bridge-of-mine", "workspace-write"},
+		"read-only policy":         {"read-only", ``, guardedProfile, "codex-bridge-read-only-of-mine", "is more than read-only"},
 		"writes elsewhere": {
-			"workspace-write", ``, strings.Replace(guardedProfile, `"docs":"read"`, `"docs":"read"},"/srv/out":{".":"write"`, 1), "codex-bridge-read-only", "adds no writable paths",
+			"workspace-write", ``, strings.Replace(guardedProfile, `"docs":"read"`, `"docs":"read"},"/srv/out":{".":"write"`, 1), "codex-bridge-read-only-of-mine", "adds no writable paths",
 		},
-		"extends read-only": {"workspace-write", ``, strings.Replace(guardedProfile, `:workspace"`, `:read-only"`, 1), "codex-bridge-read-only", "extends :workspace"},
+		"extends read-only": {"workspace-write", ``, strings.Replace(guardedProfile, `:workspace"`, `:read-only"`, 1), "codex-bridge-read-only-of-mine", "extends :workspace"},
 		"extends another": {
-			"workspace-write", ``, strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":"base"},"base"`, 1), "codex-bridge", "",
+			"workspace-write", ``, strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":"base"},"base"`, 1), "codex-bridge-of-mine", "",
 		},
 		"network": {
-			"workspace-write", ``, strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true,"mode":null,"domains":{"a.com":"allow"}}`, 1), "codex-bridge", "network",
+			"workspace-write", ``, strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true,"mode":null,"domains":{"a.com":"allow"}}`, 1), "codex-bridge-of-mine", "network",
 		},
 	} {
 		cfg := contract()
@@ -138,14 +138,14 @@ func TestProfileThatCannotBeRepeated(t *testing.T) {
 func TestTurnKeepsDenialsOfUser(t *testing.T) {
 	for params, want := range map[string]string{
 		``:                                     "",
-		`,"sandboxPolicy":{"type":"readOnly"}`: "codex-bridge-read-only",
-		`,"sandboxPolicy":{"type":"workspaceWrite"}`:   "codex-bridge",
-		`,"sandboxPolicy":{"type":"dangerFullAccess"}`: "codex-bridge",
-		`,"sandboxPolicy":["dangerFullAccess"]`:        "codex-bridge-read-only",
-		`,"permissions":":read-only"`:                  "codex-bridge-read-only",
-		`,"permissions":":workspace"`:                  "codex-bridge",
-		`,"permissions":"mine"`:                        "codex-bridge",
-		`,"permissions":"codex-bridge-read-only"`:      "codex-bridge-read-only",
+		`,"sandboxPolicy":{"type":"readOnly"}`: "codex-bridge-read-only-of-mine",
+		`,"sandboxPolicy":{"type":"workspaceWrite"}`:   "codex-bridge-of-mine",
+		`,"sandboxPolicy":{"type":"dangerFullAccess"}`: "codex-bridge-of-mine",
+		`,"sandboxPolicy":["dangerFullAccess"]`:        "codex-bridge-read-only-of-mine",
+		`,"permissions":":read-only"`:                  "codex-bridge-read-only-of-mine",
+		`,"permissions":":workspace"`:                  "codex-bridge-of-mine",
+		`,"permissions":"mine"`:                        "codex-bridge-of-mine",
+		`,"permissions":"codex-bridge-read-only"`:      "codex-bridge-read-only-of-mine",
 		`,"permissions":"other"`:                       "refused",
 	} {
 		st := state()
@@ -172,10 +172,10 @@ func TestEchoWithoutDenials(t *testing.T) {
 	p := compile(t, contract())
 	_, d := sendThread(t, p, codexDefaults(t, guardedProfile), `,"sandbox":"read-only"`)
 	for profile, want := range map[string]bool{
-		`{"id":"codex-bridge-read-only","extends":":read-only"}`: true,
-		`{"id":"codex-bridge-read-only","extends":null}`:         false,
-		`{"id":":read-only","extends":null}`:                     false,
-		`null`:                                                   false,
+		`{"id":"codex-bridge-read-only-of-mine","extends":":read-only"}`: true,
+		`{"id":"codex-bridge-read-only-of-mine","extends":null}`:         false,
+		`{"id":":read-only","extends":null}`:                             false,
+		`null`:                                                           false,
 	} {
 		doc, err := rpc.ParseValue([]byte(`{"thread":{"id":"T"},"cwd":"/code/proj","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":` + profile + `}`))
 		if err != nil {
@@ -187,26 +187,79 @@ func TestEchoWithoutDenials(t *testing.T) {
 	}
 }
 
-// The bridge's profile of a thread whose last root was docs names the user's denials there. In a fork into the outer
-// folder they count there, too, as Codex alone has them below each workspace root.
-func TestStoredDenialsOfInnerRoot(t *testing.T) {
-	doc, err := rpc.ParseValue([]byte(`{"activePermissionProfile":{"id":"codex-bridge"},"permissionProfile":{"file_system":{"entries":[
-		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/docs"},"access":"write"},
-		{"path":{"type":"path","path":"/code/proj/docs/keys"},"access":"deny"},{"path":{"type":"path","path":"/etc/keys"},"access":"deny"}]}}}`))
+// The bridge's profile names the user's for which it stands, so that a resume or fork has all of it again, as with
+// Codex alone: also what is below each workspace root, and the limits of the network.
+func TestResumeFindsProfileOfUser(t *testing.T) {
+	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"entries":[
+		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/sub"},"access":"write"},
+		{"path":{"type":"path","path":"/code/proj/sub/docs"},"access":"read"}]}}}`
+	profiles := strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true,"domains":{"a.com":"deny"}}`, 1)
+	profiles = strings.Replace(profiles, `{"mine"`, `{"other":{"extends":":workspace","network":{"enabled":true}},"mine"`, 1)
+	for name, found := range map[string]bool{"mine": true, "codex-bridge-network-of-mine": true, "codex-bridge-network-of-other": false} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			doc, err := rpc.ParseValue([]byte(strings.Replace(record, "%", name, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := state()
+			st.Thread, st.ThreadFolder = nil, "/code/proj"
+			st.StoredSandbox = &policy.SandboxSettings{Mode: "workspace-write", Network: true, Profile: name}
+			st.Defaults, st.Stored = codexDefaults(t, profiles), policy.ParseStoredProfile(doc.Root())
+			st.Defaults.Permissions = "other"
+			cfg := contract()
+			cfg.Network = true
+			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","cwd":"/code/proj"}}`), st)
+			var sent sentThread
+			if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil || !strings.HasPrefix(sent.Params.Permissions, "codex-bridge-network-of-") {
+				t.Fatalf("%s, %s: %v, Codex gets %s", method, name, d.Err, d.Message)
+			}
+			one := sent.Params.Config.Permissions[sent.Params.Permissions]
+			below, _ := sent.Params.Config.Permissions[one.Extends].Filesystem[":workspace_roots"].(map[string]any)
+			if (below["docs"] == "read") != found || (one.Network["domains"] != nil) != found {
+				t.Errorf("%s, %s: below each root %v, network %v", method, name, below, one.Network)
+			}
+		}
+	}
+}
+
+// An entry "read" of a stored profile adds nothing to a profile of the user's that lets commands read only what it
+// names.
+func TestStoredReadAddsNothing(t *testing.T) {
+	doc, err := rpc.ParseValue([]byte(`{"activePermissionProfile":{"id":"codex-bridge-no-slash-tmp"},"permissionProfile":{"file_system":{"entries":[
+		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj"},"access":"write"},
+		{"path":{"type":"path","path":"/tmp"},"access":"read"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := state()
-	st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "workspace-write"}
-	st.Defaults, st.Stored = codexDefaults(t, guardedProfile), policy.ParseStoredProfile(doc.Root())
-	d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/fork","params":{"threadId":"T","cwd":"/code/proj"}}`), st)
-	var sent sentThread
-	if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil {
-		t.Fatalf("%v, Codex gets %s", d.Err, d.Message)
+	for profile, added := range map[string]bool{`{"mine":{"filesystem":{"/srv/out":"deny"}}}`: false, `{"mine":{"extends":":workspace"}}`: true} {
+		st := state()
+		st.Thread, st.ThreadFolder, st.StoredSandbox = nil, "/code/proj", &policy.SandboxSettings{Mode: "workspace-write", Profile: "codex-bridge-no-slash-tmp"}
+		st.Defaults, st.Stored = codexDefaults(t, profile), policy.ParseStoredProfile(doc.Root())
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st)
+		var sent sentThread
+		if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil {
+			t.Fatalf("%v, Codex gets %s", d.Err, d.Message)
+		}
+		for _, name := range []string{"codex-bridge-of-mine", "codex-bridge-read-only-of-mine"} {
+			if files := sent.Params.Config.Permissions[name].Filesystem; (files["/tmp"] == "read") != added {
+				t.Errorf("%s of %s has %v", name, profile, files)
+			}
+		}
 	}
-	files := sent.Params.Config.Permissions["codex-bridge"].Filesystem
-	if files["/code/proj/keys"] != "deny" || files["/code/proj/docs/keys"] != "deny" || files["/etc/keys"] != "deny" {
-		t.Errorf("the profile has %v", files)
+}
+
+// A turn can name the bridge's profile that stands for another one of the user's no more than that one.
+func TestTurnNamesProfileOfOther(t *testing.T) {
+	st := state()
+	st.Thread.Profile = policy.Profile{Defined: true, User: "mine", UserWrites: true, ReadOnlyBase: ":read-only"}
+	for name, sent := range map[string]string{
+		"codex-bridge-of-mine": "codex-bridge-of-mine", "codex-bridge": "codex-bridge-of-mine", "codex-bridge-read-only-of-mine": "codex-bridge-read-only-of-mine",
+		"codex-bridge-of-other": "", "codex-bridge-read-only-of-other": "", "other": "",
+	} {
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],"permissions":"`+name+`"}}`), st)
+		if (d.Err != nil) != (sent == "") || sent != "" && !strings.Contains(string(d.Message), `"permissions":"`+sent+`"`) {
+			t.Errorf("%s: Codex gets %s, error %v", name, d.Message, d.Err)
+		}
 	}
 }
 
@@ -223,11 +276,11 @@ func TestResumeKeepsStoredDenials(t *testing.T) {
 		want                     string
 		asIs                     bool // the profile has no entry besides the user's
 	}{
-		"the default":               {"mine", guardedProfile, ``, "codex-bridge", true},
-		"the bridge's":              {"codex-bridge", guardedProfile, ``, "codex-bridge", true},
-		"another":                   {"mine2", strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":":workspace"},"mine2"`, 1), ``, "codex-bridge", true},
-		"one that is gone":          {"gone", guardedProfile, ``, "codex-bridge-read-only", false},
-		"the client's sandbox wins": {"gone", guardedProfile, `,"sandbox":"workspace-write"`, "codex-bridge", true},
+		"the default":               {"mine", guardedProfile, ``, "codex-bridge-of-mine", true},
+		"the bridge's":              {"codex-bridge-of-mine", guardedProfile, ``, "codex-bridge-of-mine", true},
+		"another":                   {"mine2", strings.Replace(guardedProfile, `{"mine"`, `{"mine":{"extends":":workspace"},"mine2"`, 1), ``, "codex-bridge-of-mine2", true},
+		"one that is gone":          {"gone", guardedProfile, ``, "codex-bridge-read-only-of-gone", false},
+		"the client's sandbox wins": {"gone", guardedProfile, `,"sandbox":"workspace-write"`, "codex-bridge-of-mine", true},
 	} {
 		for _, method := range []string{"thread/resume", "thread/fork"} {
 			doc, err := rpc.ParseValue([]byte(strings.Replace(record, "%", test.stored, 1)))
@@ -321,7 +374,7 @@ func TestResumedThreadHasNamedProfile(t *testing.T) {
 	st.Stored = &policy.StoredProfile{}
 	for _, method := range []string{"thread/resume", "thread/fork"} {
 		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","permissions":"mine"}}`), st)
-		if d.Err != nil || !strings.Contains(string(d.Message), `"permissions":"codex-bridge"`) || strings.Contains(string(d.Message), "danger-full-access") {
+		if d.Err != nil || !strings.Contains(string(d.Message), `"permissions":"codex-bridge-of-mine"`) || strings.Contains(string(d.Message), "danger-full-access") {
 			t.Errorf("%s: Codex gets %s, error %v", method, d.Message, d.Err)
 		}
 		for readsRoot, refused := range map[bool]bool{true: false, false: true} {

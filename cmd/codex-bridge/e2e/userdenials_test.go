@@ -219,3 +219,39 @@ keys = "deny"
 		})
 	}
 }
+
+// A fork into another folder has there what the thread's profile denies below each workspace root, also if the profile
+// is not the default of the configuration. Codex finds it by its name, and the bridge by that of its own profile.
+func TestForkFindsProfileOfUser(t *testing.T) {
+	t.Parallel()
+	const profiles = `
+default_permissions = ":workspace"
+[permissions.mine]
+extends = ":workspace"
+[permissions.mine.filesystem.":workspace_roots"]
+keys = "deny"
+`
+	for name, argv := range map[string][]string{"Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", codexConfig: profiles})
+			for _, folder := range []string{"workspace/one", "workspace/other"} {
+				w.write(folder+"/keys/id", "the key")
+			}
+			a := w.newAcceptingEditor(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "permissions": "mine", "cwd": filepath.Join(w.workspace, "one")})
+			a.turnWith(thread, "RUN: cat keys/id", nil)
+			if output := w.lastToolOutput(); strings.Contains(output, "the key") {
+				t.Fatalf("the profile does not count: %q", output)
+			}
+			a.closeAndWait()
+			a = w.newAcceptingEditor(argv...)
+			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread, "approvalPolicy": "on-request", "cwd": filepath.Join(w.workspace, "other")}), "thread", "id")
+			a.turnWith(fork, "RUN: cat keys/id", nil)
+			if output := w.lastToolOutput(); strings.Contains(output, "the key") {
+				t.Errorf("a command reads what the profile denies: %q", output)
+			}
+			a.closeAndWait()
+		})
+	}
+}
