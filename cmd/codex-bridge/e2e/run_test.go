@@ -112,6 +112,23 @@ func TestRunWrapsErrors(t *testing.T) {
 	}
 }
 
+// A later run of a session has the approval policy of the first, where the policy's first value is a stricter one. So
+// it is with exec.
+func TestSessionKeepsApproval(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][][]string{
+		"run":  {{"run", "--session", "s", "RUN: echo ran-$((1+1))"}, {"run", "--session", "s", "RUN: echo ran-$((1+2))"}},
+		"exec": {{"exec", "--skip-git-repo-check", "RUN: echo ran-$((1+1))"}, {"exec", "--skip-git-repo-check", "resume", "--last", "RUN: echo ran-$((1+2))"}},
+	} {
+		w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n"})
+		for i, want := range []string{"ran-2", "ran-3"} {
+			if _, problems, status := w.runShell("", argv[i]...); status != 0 || !strings.Contains(w.lastToolOutput(), want) {
+				t.Errorf("%s %d: status %d, %s; the model reads %q", name, i, status, problems, w.lastToolOutput())
+			}
+		}
+	}
+}
+
 // SIGINT interrupts the turn, and the session continues.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
