@@ -263,6 +263,9 @@ func (r *execRun) writeLast() error {
 	if r.last == nil || !r.turn.Completed() {
 		return nil
 	}
+	if isReplacedFile(r.last) {
+		return execFailure("Failed to write last message file %q: output path was replaced", r.last.Name())
+	}
 	text := ""
 	if message != nil {
 		text = *message

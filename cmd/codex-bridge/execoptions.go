@@ -97,7 +97,7 @@ func (o *execOptions) load(in *os.File) error {
 		return execFailure("Not inside a trusted directory and --skip-git-repo-check was not specified.")
 	}
 	if path, ok := o.flags["--output-last-message"]; ok {
-		if o.last, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666); err != nil { //nolint:gosec // as Codex creates it
+		if o.last, err = openLast(path); err != nil {
 			return execError("Failed to open last message file %q: %s", path, systemError(err))
 		}
 	}
