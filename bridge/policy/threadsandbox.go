@@ -43,9 +43,14 @@ func (c *decider) decideOverlayWorkspace() {
 		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
 		return
 	}
+	c.setBuiltinProfile(askedByConfig)
+}
+
+// setBuiltinProfile gives the thread Codex's own profile for workspace-write.
+func (c *decider) setBuiltinProfile(reason string) {
 	c.builtinProfile = true
-	c.setField(permissionsKey, jsonString(builtinProfiles[workspaceWrite]), ruleSandbox, askedByConfig)
-	c.setLevel(to)
+	c.setField(permissionsKey, jsonString(builtinProfiles[workspaceWrite]), ruleSandbox, reason)
+	c.setLevel(workspaceWrite)
 }
 
 func (c *decider) decideMode(v rpc.Value) {
@@ -230,7 +235,13 @@ func (c *decider) decideResumedSandbox() {
 			}
 			restored := c.restoredSandbox(stays)
 			last, _ := parseMode(restored.Mode)
-			if to, _, _ = c.allowedLevel(last); to == workspaceWrite && !stays {
+			to, _, _ = c.allowedLevel(last)
+			switch {
+			case to != workspaceWrite || stays:
+			case restored.Profile == builtinProfiles[workspaceWrite]:
+				c.setBuiltinProfile("with a sandbox, a later resume would not restore the thread's profile")
+				return
+			default:
 				c.narrowDefaults(restored)
 			}
 		}
