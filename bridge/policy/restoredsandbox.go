@@ -196,5 +196,10 @@ func containsAny(list, values []string) bool {
 func ParseStoredSandbox(settings rpc.Value) SandboxSettings {
 	stored := ParseSandbox(settings.Get("sandboxPolicy"))
 	stored.Profile = textOf(settings.Get("activePermissionProfile").Get("id"))
+	if settings.Get("sandboxPolicy").Get("type").Is("externalSandbox") {
+		// Measured with Codex 0.169 and 0.171: it does not restore this, but takes its default, as for a workspace-write
+		// without a profile.
+		return SandboxSettings{Mode: workspaceWrite.String()}
+	}
 	return stored
 }

@@ -311,3 +311,28 @@ func TestColdResumeUnderCodexTrust(t *testing.T) {
 	}
 	a.closeAndWait()
 }
+
+// Codex does not restore an externalSandbox, but takes its default. The bridge takes it for no more.
+func TestExternalSandboxIsNotRestored(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\", \"never\"]\nsandbox = \"danger-full-access\"\nproject_trust = \"codex\"\nprotected_paths = [\".git\", \".codex\", \".agents\", \"kept\"]\n"
+	for name, argv := range map[string][]string{"Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config})
+			a := w.newAcceptingEditor(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "never"})
+			a.turnWith(thread, "RUN: touch ../before", map[string]any{"sandboxPolicy": map[string]any{"type": "externalSandbox"}})
+			a.closeAndWait()
+			a = w.newAcceptingEditor(argv...)
+			for _, method := range []string{"thread/fork", "thread/resume"} {
+				opened := a.must(method, map[string]any{"threadId": thread})
+				a.turn(editor.Member(opened, "thread", "id"), "RUN: touch ../after")
+			}
+			if !w.hasFile("before") || w.hasFile("after") {
+				t.Errorf("before: %v, after: %v", w.hasFile("before"), w.hasFile("after"))
+			}
+			a.closeAndWait()
+		})
+	}
+}
