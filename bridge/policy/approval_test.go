@@ -204,3 +204,27 @@ func TestRestoredApprovalIsNotReplacedByNever(t *testing.T) {
 		t.Errorf("%s, error %v", d.Message, d.Err)
 	}
 }
+
+// A granular approval policy that the policy does not allow never reaches Codex with its question about leaving
+// the sandbox, also where the bridge asks in Codex's place. One without that question stays as it is.
+func TestForbiddenGranularIsReduced(t *testing.T) {
+	const asks = `{"granular":{"sandbox_approval":true,"rules":false,"mcp_elicitations":true}}`
+	const reduced = `{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":true}}`
+	for _, gate := range []bool{false, true} {
+		for method, params := range map[string]string{"thread/start": `"cwd":"/code/proj"`, "turn/start": `"threadId":"T","input":[]`} {
+			cfg := contract()
+			if cfg.Gate = gate; !gate {
+				cfg.Approval = []string{"on-request"}
+			}
+			for sent, want := range map[string]string{asks: reduced, reduced: reduced} {
+				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{`+params+`,"approvalPolicy":`+sent+`}}`), state())
+				if d.Err != nil || !strings.Contains(string(d.Message), `"approvalPolicy":`+want) || (d.Verdict == policy.Pass) != (sent == want) {
+					t.Errorf("%s with %s, gate %t: %v, %s, error %v", method, sent, gate, d.Verdict, d.Message, d.Err)
+				}
+				if d.Gated == nil || *d.Gated != gate {
+					t.Errorf("%s with %s: gated %v, want %t", method, sent, d.Gated, gate)
+				}
+			}
+		}
+	}
+}

@@ -113,7 +113,7 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	}
 	switch {
 	case found == nil:
-	case lost && (item.Name == "--config" || item.Name == "--enable" || item.Name == "--disable"):
+	case lost && (!c.line.Proxy || slices.Contains([]string{"--config", "--enable", "--disable"}, item.Name)):
 		c.refuse(what, found.Rule, found.Reason, found.Hint)
 	default:
 		c.drop(item, what, found.Rule, found.Reason, found.Hint)

@@ -23,6 +23,7 @@ var pieces = map[string][]string{
 	"approvalPolicy": {
 		`"untrusted"`, `"on-request"`, `"never"`, `"\u006eever"`, `{"never":null}`, `["never"]`, `"on-failure"`, `null`, `{}`, `7`,
 		`{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}}`,
+		`{"granular":{"sandbox_approval":true,"rules":false,"mcp_elicitations":true}}`,
 		`{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false,"request_permissions":false,"skill_approval":false}}`,
 		`{"granular":[false,false,false,false,false]}`, `{"granular":{"sandbox_approval":true}}`, `{"never":null,"untrusted":null}`,
 	},

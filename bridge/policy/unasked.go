@@ -131,7 +131,7 @@ func (c *decider) applyReduced(q questions, gated bool, reason, effect string) {
 	switch sent := c.params.Get("approvalPolicy"); {
 	case c.spec.confirmed:
 		c.setField("approvalPolicy", to, ruleApproval, reason) // and so refused
-	case !isGranular(sent) || questionsOf(sent) != q && !gated:
+	case !isGranular(sent) || questionsOf(sent) != q:
 		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+effect)
 	}
 	if c.spec.opensThread {
