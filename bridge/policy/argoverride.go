@@ -26,7 +26,7 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	key, text, ok := strings.Cut(item.Value, "=")
 	key, text = strings.TrimSpace(key), strings.TrimSpace(text)
 	if !ok || key == "" || !utf8.ValidString(item.Value) {
-		c.drop(item, c.flagText(item), ruleKeys, "it is not KEY=VALUE", "write it as codex --help does")
+		c.refuse(c.flagText(item), ruleKeys, "it is not KEY=VALUE", "write it as codex --help does") // so does Codex
 		return
 	}
 	value, ok := parseOverrideValue(text)
@@ -89,7 +89,7 @@ func isPlainLiteral(text, value string) bool {
 // features.X=true and false, and fail for an unknown name.
 func (c *argsDecider) decideFeature(item argv.Item, value string) {
 	if !utf8.ValidString(item.Value) {
-		c.drop(item, c.flagText(item), ruleKeys, "it is not a name", "write it as codex features list does")
+		c.refuse(c.flagText(item), ruleKeys, "it is not a name", "write it as codex features list does") // so does Codex
 		return
 	}
 	if key := "features." + item.Value; !c.p.isNarrowest(key, value) {

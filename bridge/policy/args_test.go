@@ -38,9 +38,6 @@ func TestOverrides(t *testing.T) {
 		{"a key that passes", "", `model_reasoning_effort="high"`, true, ""},
 		{"spaces are trimmed", "", " model_reasoning_effort = high ", true, ""},
 		{"another", "", `mcp_servers.x.command="sh"`, false, "policy.config_keys"},
-		{"no =", most, "a", false, "policy.config_keys"},
-		{"no key", most, "=x", false, "policy.config_keys"},
-		{"only spaces for a key", most, " \u00a0=x", false, "policy.config_keys"},
 		{"an empty value", most, "a=", true, ""},
 		{"cut at the first =", most, "a=1=2", true, ""},
 		{"an empty segment", "config_keys = [\"a.b\"]", "a..b=1", false, "policy.config_keys"},
@@ -73,8 +70,6 @@ func TestOverrides(t *testing.T) {
 		{"a table after the value", most, "a={b=1}\n[_x_.c]\nd=1", false, "policy.config_keys"},
 		{"the same key twice", most, "a={b=1, b=2}", false, "policy.config_keys"},
 		{"numbers that JSON has no word for", most, "a=inf", true, ""},
-		{"no UTF-8", most, "a=\xff", false, "policy.config_keys"},
-		{"no UTF-8 in the key", most, "a\xff=1", false, "policy.config_keys"},
 		{"too deep", most, "a=" + strings.Repeat("{b=", 130) + "1" + strings.Repeat("}", 130), false, "policy.config_keys"},
 		{"a key of serde's own", most, `a={"$serde_json::private::RawValue"="1"}`, false, "policy.config_keys"},
 	} {
@@ -96,6 +91,20 @@ func TestOverrides(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOverridesThatCodexRefuses checks that the bridge does not start where Codex alone would not: the client may
+// have meant a limit.
+func TestOverridesThatCodexRefuses(t *testing.T) {
+	p := argsPolicy(t, "config_keys = [\"**\"]")
+	for _, args := range [][]string{
+		{"-c", "a"}, {"-c", "=x"}, {"--config", " \u00a0=x"}, {"-c=a=\xff"}, {"--config=a\xff=1"},
+		{"--disable", "shell_tool\xff"}, {"--enable", "\xff"}, {"-c", "sandbox_mode:read-only"},
+	} {
+		if d := p.DecideArgs(append(args, "app-server"), 0); d.Verdict != policy.Deny || d.Err.Rule != "policy.config_keys" {
+			t.Errorf("%q: %+v", args, d)
+		}
 	}
 }
 
@@ -148,7 +157,8 @@ func TestFlags(t *testing.T) {
 		{"exec --add-dir /y -i a b", policy.Rewrite, "exec -i a b", "policy.mode"},
 		{"exec -i a --add-dir /y b", policy.Deny, "", "policy.mode"},
 		{"exec -i a --add-dir /y --json b", policy.Rewrite, "exec -i a --json b", "policy.mode"},
-		{"exec --approve-for-me --oss x", policy.Rewrite, "exec --approve-for-me x", "policy.config_keys"},
+		{"exec --approve-for-me --local-provider ollama x", policy.Rewrite, "exec --approve-for-me x", "policy.config_keys"},
+		{"exec --oss x", policy.Deny, "", "policy.config_keys"}, {"--oss", policy.Deny, "", "policy.config_keys"}, // another provider would get the conversation
 		{"-c hooks.x=1 review", policy.Deny, "", "policy.config_keys"},
 		{"-c hooks.x=[] review --uncommitted -c hooks.state.y.enabled=false", policy.Rewrite, "review --uncommitted", "policy.config_keys"},
 		{"exec --yolo x", policy.Deny, "", "policy.mode"}, {"exec resume x --dangerously-bypass-hook-trust", policy.Deny, "", "policy.mode"},
@@ -277,7 +287,7 @@ func TestOwnArgsPassUnchecked(t *testing.T) {
 
 // TestArgsModes checks that off passes all arguments, and that audit decides as enforce does.
 func TestArgsModes(t *testing.T) {
-	args := []string{"--yolo", "-c", "a", "app-server"}
+	args := []string{"--yolo", "-c", "notify=1", "app-server"}
 	cfg := contract()
 	cfg.Mode = config.Off
 	if d := compile(t, cfg).DecideArgs(args, 0); d.Verdict != policy.Pass || !slices.Equal(d.Args, args) {
