@@ -13,7 +13,7 @@ import (
 
 // AnswerTerms says which remembered answers to a question count.
 type AnswerTerms struct {
-	// Since is the time from which they count: the end of an expired rule that asks. Earlier answers were
+	// Since is the time from which they count: the last end of an expired rule that asks. Earlier answers were
 	// answers to an exception.
 	Since time.Time
 	// AskedBy identifies the rules that ask, sorted. An answer counts only if the same rules asked when it
@@ -35,10 +35,10 @@ func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
 	if m.Decision != rules.Ask {
 		return terms
 	}
-	if st.Now == nil || m.Rule.IsExpired(st.Now()) {
-		terms.Since = m.Rule.Ends()
-	}
 	for _, r := range m.Asking {
+		if ends := r.Ends(); (st.Now == nil || r.IsExpired(st.Now())) && terms.Since.Before(ends) {
+			terms.Since = ends
+		}
 		terms.AskedBy = append(terms.AskedBy, ruleDigest(*r))
 	}
 	return terms.With(AnswerTerms{})
