@@ -23,6 +23,7 @@ type Defaults struct {
 	BeatsMode     bool                    // Sandbox or Permissions count beside sandbox_mode in a request's overlay
 	BeatsProfile  bool                    // and beside default_permissions
 	Profiles      map[string]*UserProfile // of the table permissions, by name
+	Servers       map[string]bool         // names in the table mcp_servers
 	WritableRoots []string                // sandbox_workspace_write.writable_roots
 	Network       bool                    // sandbox_workspace_write.network_access
 	NoTmpdir      bool                    // sandbox_workspace_write.exclude_tmpdir_env_var
@@ -75,6 +76,14 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 			d.Profiles = map[string]*UserProfile{}
 		}
 		d.Profiles[name] = parseUserProfile(cfg.Get(permissionsKey), name)
+	}
+	servers := cfg.Get(mcpServersKey)
+	if servers.Kind() != rpc.Object && !isUnset(servers) {
+		return nil, fmt.Errorf("config/read: %s is %v", mcpServersKey, servers.Kind())
+	}
+	d.Servers = make(map[string]bool)
+	for name := range servers.Members() {
+		d.Servers[name] = true
 	}
 	d.parseRank(result.Get("layers"))
 	d.parseReplaced(result.Get("layers"))

@@ -160,6 +160,7 @@ func (c *decider) isSameFolder(a, b string) bool {
 const (
 	workspaceWriteKey = "sandbox_workspace_write"
 	approvalPolicyKey = "approval_policy"
+	mcpServersKey     = "mcp_servers"
 )
 
 // isNarrowestKey reports whether a key of the overlay may remain because m can only narrow.
@@ -167,20 +168,35 @@ func (c *decider) isNarrowestKey(name string, m rpc.Value) bool {
 	return c.spec.opensThread && c.p.isNarrowest(name, string(m.Raw())) && !c.definesServer(strings.Split(name, "."))
 }
 
-// definesServer reports whether path is a key of an MCP server that the overlay itself starts or connects to. Without
-// the policy's leave the bridge removes the whole server.
+// definesServer reports whether path is a key of an MCP server that only the overlay starts or connects to, and may
+// not. Then the bridge removes the whole server, with its limits. Those of a server that the configuration has, too,
+// count: Codex merges both.
 func (c *decider) definesServer(path []string) bool {
-	if len(path) < 3 || path[0] != "mcp_servers" {
+	if len(path) < 3 || path[0] != mcpServersKey {
 		return false
 	}
-	overlay, server := c.params.Get("config"), "mcp_servers."+path[1]
+	overlay, name := c.params.Get("config"), path[1]
+	dotted := mcpServersKey + "." + name
 	for _, transport := range []string{"command", "url"} {
-		for _, v := range []rpc.Value{overlay.Get("mcp_servers").Get(path[1]).Get(transport), overlay.Get(server).Get(transport), overlay.Get(server + "." + transport)} {
+		for _, v := range []rpc.Value{overlay.Get(mcpServersKey).Get(name).Get(transport), overlay.Get(dotted).Get(transport), overlay.Get(dotted + "." + transport)} {
 			if !isUnset(v) {
-				return true
+				return !c.p.allowsKey([]string{mcpServersKey, name, transport}) && !c.hasServer(name)
 			}
 		}
 	}
+	return false
+}
+
+// hasServer reports whether Codex's configuration has the MCP server, or may have it: on a command line that is not
+// known.
+func (c *decider) hasServer(name string) bool {
+	switch d := c.st.Defaults; {
+	case d != nil:
+		return d.Servers[name]
+	case !c.spec.opensThread:
+		return true
+	}
+	c.needsDefaults = true
 	return false
 }
 

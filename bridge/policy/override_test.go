@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -338,6 +339,54 @@ func TestLimitsOfToolsAreNotLost(t *testing.T) {
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
 		if (d.Err != nil) != refused {
 			t.Errorf("%s: %s, error %v", overlay, d.Message, d.Err)
+		}
+	}
+}
+
+// TestLimitsOfServersOfOverlay checks the limits beside the definition of an MCP server. They go with the definition,
+// unless Codex's configuration has the server, or the policy allows the definition: then they pass or are not lost.
+func TestLimitsOfServersOfOverlay(t *testing.T) {
+	const known, unknown = `"config":{"mcp_servers":{"x":{}}}`, `"config":{"mcp_servers":{"y":{}}}`
+	const off, only, passes = `"enabled":false`, `"enabled_tools":["a"]`, `"mcp_servers.x.enabled":false`
+	for _, c := range []struct {
+		keys, config, limit, want string // want: in what Codex gets; "": no config; "refused"
+	}{
+		{"", unknown, off, ""}, {"", unknown, only, ""},
+		{"", known, off, passes}, {"", known, only, "refused"},
+		{"mcp_servers.*.command", unknown, only, "refused"}, {"mcp_servers.*.url", unknown, only, "refused"},
+		{"mcp_servers.*.command", unknown, off, off[1:]}, {"mcp_servers.*.env", unknown, off, ""},
+	} {
+		transport := "command"
+		if strings.HasSuffix(c.keys, "url") {
+			transport = "url"
+		}
+		cfg := contract()
+		if cfg.ConfigKeys, cfg.ProjectTrust = nil, "codex"; c.keys != "" {
+			cfg.ConfigKeys = []string{c.keys}
+		}
+		nested, dotted := `{"`+transport+`":"x",`+c.limit+`}`, strings.Replace(c.limit, `"`, `"mcp_servers.x.`, 1)
+		for _, overlay := range []string{`{"mcp_servers":{"x":` + nested + `}}`, `{"mcp_servers.x":` + nested + `}`, `{"mcp_servers.x.` + transport + `":"x",` + dotted + `}`} {
+			st := withoutThread(state())
+			st.Defaults = nil
+			m := message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":"read-only","config":`+overlay+`}}`)
+			if d := compile(t, cfg).Decide(m, st); c.keys == "" && !d.NeedsDefaults {
+				t.Errorf("%s: decided without Codex's configuration", overlay)
+			}
+			var err error
+			if st.Defaults, err = policy.ParseDefaults(value(t, "{"+c.config+"}")); err != nil {
+				t.Fatal(err)
+			}
+			d := compile(t, cfg).Decide(m, st)
+			has := strings.Contains(string(d.Message), cmp.Or(c.want, `"mcp_servers`)) == (c.want != "")
+			if refused := c.want == "refused"; refused != (d.Err != nil) || !refused && !has {
+				t.Errorf("%s, keys %q, %s: %s, error %v", overlay, c.keys, c.config, d.Message, d.Err)
+			}
+		}
+	}
+	p := argsPolicy(t, "config_keys = []") // what Codex's configuration has is not known
+	for value, want := range map[string]policy.Verdict{`{command="sh",enabled=false}`: policy.Deny, `{command="sh",enabled=true}`: policy.Rewrite} {
+		if d := p.DecideArgs([]string{"-c", "mcp_servers.x=" + value, "app-server"}, 0); d.Verdict != want {
+			t.Errorf("-c mcp_servers.x=%s: %+v", value, d)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func mayNarrow(key string, v rpc.Value, active []rpc.Value, params rpc.Value) bo
 		return isUnset(params.Get("approvalPolicy"))
 	case key == "approvals_reviewer":
 		return isUnset(params.Get("approvalsReviewer"))
-	case key != "mcp_servers":
+	case key != mcpServersKey:
 		return true
 	}
 	for server := range v.Members() {
