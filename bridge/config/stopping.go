@@ -15,10 +15,15 @@ var StoppingMethods = map[string]bool{
 	"process/kill":                         true,
 	"mcpServer/event/stream/stop":          true,
 	"remoteControl/disable":                true,
+	"account/gatewayOAuth/cancel":          true,
 	"account/login/cancel":                 true,
 	"account/logout":                       true,
+	"userVerification/cancel":              true,
+	"fs/unwatch":                           true,
+	"fuzzyFileSearch/sessionStop":          true,
 	"bridge/acp/cancel":                    true,
 	"bridge/grant/revoke":                  true,
+	"bridge/tool/unregister":               true,
 	"bridge/turn/interrupt":                true,
 }
 

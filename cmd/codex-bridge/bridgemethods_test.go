@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/methods"
 )
 
 // beginsWork has each method of the bridge, and whether it begins work.
@@ -88,11 +90,18 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// A method that a workspace file can't deny is one of the method table or of the bridge.
-func TestStoppingMethodsAreKnown(t *testing.T) {
+// A method that a workspace file can't deny is one of the method table or of the bridge. Each method whose name says
+// that it stops something is one of them.
+func TestStoppingMethods(t *testing.T) {
 	for name := range config.StoppingMethods {
-		if problem := overrideProblem(name); problem != "" && !strings.HasPrefix(name, "bridge/") {
-			t.Errorf("%s: %s", name, problem)
+		if _, ours := beginsWork[name]; overrideProblem(name) != "" && !ours {
+			t.Errorf("%s: %s", name, overrideProblem(name))
+		}
+	}
+	stops := regexp.MustCompile(`(?i)(cancel|interrupt|stop|terminate|kill|unsubscribe|unwatch|unregister|disable|logout)$`)
+	for _, name := range slices.AppendSeq(methods.Names(methods.ClientRequest), maps.Keys(beginsWork)) {
+		if stops.MatchString(name) && !config.StoppingMethods[name] {
+			t.Errorf("a workspace file can deny %s", name)
 		}
 	}
 }
