@@ -15,8 +15,8 @@ func (st State) scriptsIn(folder string) (files []string) {
 	return files
 }
 
-// CanWrite reports whether commands of the thread can write the file at a canonical path. It is true
-// where that is unknown, and false for a thread without a sandbox.
+// CanWrite reports whether commands of the thread can write the file at a canonical path. Where the sandbox is not
+// known, it counts as workspace-write. It is false for a thread without a sandbox.
 func (t *Thread) CanWrite(st State, path string) bool {
 	if t.Sandbox == fullAccess.String() || t.Sandbox == readOnly.String() && len(t.Writable) == 0 {
 		return false
@@ -25,22 +25,34 @@ func (t *Thread) CanWrite(st State, path string) bool {
 	for _, temp := range st.Temps {
 		writable = append(writable, temp.Path)
 	}
-	return withinAny(writable, path) && !t.Profile.keeps(path)
+	return withinAny(writable, path) && (t.LacksProfile || !t.Profile.keeps(path))
 }
 
-// keeps reports whether the profile keeps commands from writing the file at a canonical path.
-func (f Profile) keeps(path string) bool {
-	isKept := func(access any) bool { return access == accessRead || access == accessDeny }
-	if isOrIsBelow(path, func(at string) bool { return isKept(f.Entries[at]) }) {
-		return true
+// keeps reports whether the profile keeps commands from writing the file at a canonical path. The deepest entry
+// counts, and of two for one folder "write".
+func (f Profile) keeps(path string) (kept bool) {
+	depth := -1
+	add := func(at, access string) {
+		if len(at) < depth || !Within(at, path) {
+			return
+		}
+		kept = (access == accessRead || access == accessDeny) && (kept || len(at) > depth)
+		depth = len(at)
 	}
-	below, _ := f.Entries[workspaceRootsKey].(map[string]string)
-	for at, access := range below {
-		for _, folder := range f.Folders {
-			if isKept(access) && Within(filepath.Join(folder, filepath.FromSlash(at)), path) {
-				return true
+	for key, entry := range f.Entries {
+		if access, ok := entry.(string); ok {
+			add(key, access)
+		}
+		bases := []string{key}
+		if key == workspaceRootsKey {
+			bases = f.Folders
+		}
+		below, _ := entry.(map[string]string)
+		for sub, access := range below {
+			for _, base := range bases {
+				add(filepath.Join(base, filepath.FromSlash(sub)), access)
 			}
 		}
 	}
-	return false
+	return kept
 }
