@@ -111,7 +111,6 @@ type decider struct {
 	overlayUser        bool          // the overlay asks for the user as reviewer
 	overlayApproval    rpc.Value     // the overlay's approval policy
 	lost               bool          // err refuses an override that Codex must not lose
-	overlaySandboxed   bool          // sandbox_workspace_write of the overlay counts
 	sent               SentSettings
 	gated              *bool // Decision.Gated
 }

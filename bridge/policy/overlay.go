@@ -142,7 +142,7 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 		want.present = true
 		return true
 	}
-	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey && c.overlaySandboxed {
+	if top && c.isNarrowestKey(name, m) && path[0] == workspaceWriteKey {
 		return true
 	}
 	if forbidden != "" {

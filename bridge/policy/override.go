@@ -81,8 +81,7 @@ const notAllowedKey = "no pattern in " + ruleKeys + " allows it"
 //
 // Measured with Codex 0.169: a field of the request wins over the overlay, and the overlay over the
 // configuration and, for the sandbox, over the thread's. With a key of sandbox_workspace_write in the
-// overlay of a resume, Codex takes its default in place of the stored sandbox; so that table counts
-// only beside a sandbox.
+// overlay of a resume, Codex takes its default in place of the stored sandbox.
 func (c *decider) readOverlay([]string) {
 	overlay := c.params.Get("config")
 	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(readOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[readOnly])
@@ -92,8 +91,7 @@ func (c *decider) readOverlay([]string) {
 	if v := overlay.Get(approvalPolicyKey); !isUnset(v) {
 		c.overlayApproval = v
 	}
-	c.overlaySandboxed = c.spec.startsThread || c.overlayReadOnly || c.overlayWorkspace || c.overlayWritesWorkspace() || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey))
-	if c.st.Defaults == nil || !c.overlaySandboxed {
+	if c.st.Defaults == nil {
 		return
 	}
 	d := *c.st.Defaults
@@ -214,10 +212,7 @@ func (c *decider) narrowsBelow(object rpc.Value, key string, m rpc.Value, path [
 	if !c.isNarrowestKey(name, m) {
 		return false
 	}
-	if path[0] == workspaceWriteKey {
-		return c.overlaySandboxed
-	}
-	return !c.p.allowsKey(path) && forbiddenReason(path, true) == ""
+	return path[0] == workspaceWriteKey || !c.p.allowsKey(path) && forbiddenReason(path, true) == ""
 }
 
 // addDotted adds nested keys that can only narrow to the overlay in dotted form.

@@ -151,6 +151,8 @@ func TestForbiddenOverridesAreNotLost(t *testing.T) {
 		`{"projects":{"/x":{"trust_level":"untrusted"}}}`:           true,
 		`{"projects":{"/y":{},"/x":{"trust_level":"untrusted"}}}`:   true,
 		`{"projects./x.trust_level":"untrusted"}`:                   true,
+		`{"projects":{"/x":{"other":"trusted"}}}`:                   true,
+		`{"sandbox_workspace_write.writable_roots":"out"}`:          true,
 		`{"hooks.PreToolUse":[],"hooks":{"state":{"a":1}}}`:         false,
 		`{"hooks.state.a.enabled":false}`:                           false,
 		`{"hooks.PreToolUse":[{"hooks":[]}]}`:                       true,
@@ -340,6 +342,29 @@ func TestLimitsOfToolsAreNotLost(t *testing.T) {
 		if (d.Err != nil) != refused {
 			t.Errorf("%s: %s, error %v", overlay, d.Message, d.Err)
 		}
+	}
+}
+
+// TestLimitsInOtherForms checks limits that no row of the table names by itself, where policy.config_keys allows none.
+func TestLimitsInOtherForms(t *testing.T) {
+	cfg := contract()
+	cfg.ConfigKeys = nil
+	for overlay, refused := range map[string]bool{
+		`{"features.code_mode":{"enabled":true,"direct_only_tool_namespaces":["x"]}}`: false,
+		`{"features.code_mode":{"enabled":false}}`:                                    true,
+		`{"features.code_mode":{"direct_only_tool_namespaces":["x"],"other":true}}`:   true,
+		`{"sandbox_mode":{"x":"workspace-write"}}`:                                    true,
+		`{"features.goals.x":true}`:                                                   true,
+		`{"features.goals":true}`:                                                     false,
+	} {
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
+		if (d.Err != nil) != refused {
+			t.Errorf("%s: %s, error %v", overlay, d.Message, d.Err)
+		}
+	}
+	d := argsPolicy(t, "config_keys = []").DecideArgs([]string{"-c", "approval_policy.granular.rules=false", "app-server"}, 0)
+	if d.Err == nil || d.Err.Rule != "policy.approval" || !strings.Contains(d.Err.Hint, "approvalPolicy with each thread") {
+		t.Errorf("a part of the approval policy: %+v", d)
 	}
 }
 
