@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+
 	"codex-bridge.example/rpc"
 )
 
@@ -45,7 +47,7 @@ func (c *decider) decideOmittedWorkspace() {
 	case c.st.OpenedIn != "":
 		// Measured with Codex 0.169: the thread works in its last turn's cwd, with that turn's
 		// roots. The bridge does not know the thread, and would take that folder for its workspace.
-		c.refuseMoved(c.st.OpenedIn)
+		c.refuseMoved(c.st.OpenedIn, c.st.MovedTo)
 	}
 }
 
@@ -56,7 +58,7 @@ func (c *decider) decideOmittedWorkspace() {
 func (c *decider) setForkCwd() {
 	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
 	if cwd := c.st.Thread.Cwd; cwd != "" && cwd != c.workspace {
-		c.refuseMoved(c.workspace)
+		c.refuseMoved(c.workspace, cwd)
 		return
 	}
 	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
@@ -64,8 +66,8 @@ func (c *decider) setForkCwd() {
 
 // refuseMoved refuses to open a thread without a cwd that a turn has moved out of the folder where it was
 // opened. Codex alone would let its commands write only the folder of the turn, in later turns, too.
-func (c *decider) refuseMoved(opened string) {
-	c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the thread was opened in "+opened+", but its last turn worked in another folder, and only that would be writable", "send one of both as cwd")
+func (c *decider) refuseMoved(opened, moved string) {
+	c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the thread was opened in "+opened+", but its last turn worked in "+cmp.Or(moved, "another folder")+", and only that would be writable", "send one of both as cwd")
 }
 
 // decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. It refuses other

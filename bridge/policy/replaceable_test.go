@@ -83,6 +83,7 @@ func TestRefusedFolders(t *testing.T) {
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"nosuch","cwd":"/code/proj"}]`},
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj/sub"}]`},
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj/sub"]}]`},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":"/code/proj"}]`},
 		{"turn/start", `"environments":{}`},
 		{"turn/settings/update", `"environments":[{"environmentId":"nosuch","cwd":"/code/proj"}]`},
 		{"thread/settings/update", `"environments":[{"environmentId":"local","cwd":"/code/proj/sub"}]`},
@@ -180,5 +181,41 @@ func TestDefaultRoots(t *testing.T) {
 	}
 	if st.Defaults = nil; st.DefaultRoots() != nil {
 		t.Errorf("without a configuration: %q", st.DefaultRoots())
+	}
+}
+
+// TestSandboxOfTurnInInnerFolder checks a turn that works in an inner folder with the workspace as its root, and asks
+// for a sandbox that writes. A sandboxPolicy would make the inner folder writable by itself, the bridge's profile does
+// not.
+func TestSandboxOfTurnInInnerFolder(t *testing.T) {
+	for _, sandbox := range []string{"workspaceWrite", "dangerFullAccess"} {
+		for _, defined := range []bool{false, true} {
+			st := state()
+			st.Thread.Sandbox, st.Thread.Profile.Defined = "workspace-write", defined
+			d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],"cwd":"/code/proj/sub","runtimeWorkspaceRoots":["/code/proj"],"sandboxPolicy":{"type":"`+sandbox+`"}}}`), st)
+			want := `"sandboxPolicy":{"type":"readOnly"`
+			if defined {
+				want = `"permissions":"codex-bridge"`
+			}
+			if d.Err != nil || !strings.Contains(string(d.Message), want) {
+				t.Errorf("%s, profile %t: %s, error %v", sandbox, defined, d.Message, d.Err)
+			}
+		}
+	}
+}
+
+// TestForkOfMovedThread checks that a fork without a cwd is refused if a turn has moved the thread: Codex alone would
+// let it write only the folder of that turn.
+func TestForkOfMovedThread(t *testing.T) {
+	for cwd, refused := range map[string]bool{"": false, "/code/proj": false, "/code/proj/sub": true, "/srv/out": true} {
+		for _, params := range []string{``, `,"cwd":"/code/proj"`, `,"cwd":"/code/proj/sub"`} {
+			st := state()
+			st.Thread.Cwd = cwd
+			st.StoredSandbox = &policy.SandboxSettings{Mode: "read-only"}
+			d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/fork","params":{"threadId":"T"`+params+`}}`), st)
+			if want := refused && params == ""; (d.Err != nil) != want || want && !strings.Contains(d.Err.Message, "opened in /code/proj, but its last turn worked in "+cwd+",") {
+				t.Errorf("moved to %q, with %q: %s, error %v", cwd, params, d.Message, d.Err)
+			}
+		}
 	}
 }
