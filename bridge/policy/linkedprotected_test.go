@@ -73,6 +73,7 @@ func TestLinksAndWaysToWrite(t *testing.T) {
 		"turn, its variant":            {method: "turn/start", params: `"threadId":"T","permissions":"codex-bridge-no-tmpdir"`, reads: true},
 		"turn, read-only policy":       {method: "turn/start", params: `"threadId":"T","sandboxPolicy":{"type":"readOnly"}`, passes: true},
 		"turn, read-only profile":      {method: "turn/start", params: `"threadId":"T","permissions":":read-only"`, passes: true},
+		"turn, narrower cwd":           {method: "turn/start", params: `"threadId":"T","cwd":"/code/proj/sub"`, passes: true}, // writes nothing
 		"turn, other cwd":              {method: "turn/start", params: `"threadId":"T","cwd":"/srv/x"`, at: "/srv/x"},
 		"turn, other root":             {method: "turn/start", params: `"threadId":"T","runtimeWorkspaceRoots":["/code/proj","/srv/x"]`, at: "/srv/x"},
 		"turn, environment":            {method: "turn/start", params: `"threadId":"T","environments":[{"environmentId":"local","cwd":"/srv/x"}]`, at: "/srv/x"},

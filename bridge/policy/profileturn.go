@@ -67,7 +67,7 @@ func (c *decider) checkTurnLinks() {
 			field = "params." + name
 		}
 	}
-	keeps := field == "params.threadId" && t.Sandbox == workspaceWrite.String()
+	keeps := field == "params.threadId" && t.Sandbox == workspaceWrite.String() && !c.readOnlyTurn // see narrowKeptSandbox
 	if !keeps && !c.hasTurnPolicy && !c.namesBridgeProfile {
 		return
 	}
