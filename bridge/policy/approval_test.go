@@ -228,3 +228,43 @@ func TestForbiddenGranularIsReduced(t *testing.T) {
 		}
 	}
 }
+
+// TestForkWithOverlayApproval checks a fork whose overlay has an approval policy. Codex alone takes the thread's, so
+// the overlay counts only where it is stricter: not never with full access, and not in place of the bridge's questions.
+func TestForkWithOverlayApproval(t *testing.T) {
+	for _, test := range []struct {
+		sandbox string
+		gated   bool
+		want    string // the sent approval policy; "": none
+	}{
+		{"workspace-write", false, `"never"`},
+		{"danger-full-access", false, ``},
+		{"workspace-write", true, ``}, // keeps its approval policy, and the gate
+	} {
+		cfg, st := contract(), state()
+		cfg.Approval, cfg.Gate, cfg.Sandbox = []string{"on-request", "never", "untrusted"}, true, test.sandbox
+		st.Thread.Approval, st.Thread.Gated, st.Thread.Sandbox = json.RawMessage(`"on-request"`), test.gated, test.sandbox
+		st.StoredSandbox = &policy.SandboxSettings{Mode: test.sandbox}
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/fork","params":{"threadId":"T","config":{"approval_policy":"never"}}}`), st)
+		has := strings.Contains(string(d.Message), `"approvalPolicy":`+test.want)
+		if d.Err != nil || has != (test.want != "") || test.gated && d.Gated != nil && !*d.Gated {
+			t.Errorf("%+v: %s, gated %v, error %v", test, d.Message, d.Gated, d.Err)
+		}
+	}
+}
+
+// TestNeverWithFullAccess checks that never does not take the place of an approval policy under which Codex asks about
+// tools of MCP servers, where a thread can get full access.
+func TestNeverWithFullAccess(t *testing.T) {
+	for sandbox, want := range map[string]string{
+		"workspace-write":    `"never"`,
+		"danger-full-access": `{"granular":{"sandbox_approval":false,"rules":false,"skill_approval":false,"request_permissions":false,"mcp_elicitations":true}}`,
+	} {
+		cfg := contract()
+		cfg.Approval, cfg.Sandbox = []string{"never"}, sandbox
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"`+sandbox+`","approvalPolicy":"on-request"}}`), state())
+		if d.Err != nil || !strings.Contains(string(d.Message), `"approvalPolicy":`+want) {
+			t.Errorf("%s: %s, error %v", sandbox, d.Message, d.Err)
+		}
+	}
+}
