@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
@@ -44,6 +45,19 @@ func TestScriptThatCommandsCanWrite(t *testing.T) {
 		}
 		if got := thread.CanWrite(state(), test.path); got != test.want {
 			t.Errorf("%s in %s, without the profile %t: %t, want %t", test.path, thread.Sandbox, thread.LacksProfile, got, test.want)
+		}
+	}
+}
+
+// A script in the thread's folder that a command of the configuration names is read-only, if it is there.
+func TestScriptsAreReadOnly(t *testing.T) {
+	for _, exists := range []bool{false, true} {
+		st := state()
+		st.Scripts = []string{"tools/check.sh"}
+		st.IsFile = func(path string) bool { return exists && path == "/code/proj/tools/check.sh" }
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write"}}`), withoutThread(st))
+		if d.Err != nil || strings.Contains(string(d.Message), `"/code/proj/tools/check.sh":"read"`) != exists {
+			t.Errorf("exists %t: %s, error %v", exists, d.Message, d.Err)
 		}
 	}
 }
