@@ -3,6 +3,8 @@ package guard
 import (
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/display"
@@ -19,55 +21,61 @@ type ConfiguredFiles struct {
 	Scripts  []string // see policy.State.Scripts
 }
 
-// machineFiles are ConfiguredFiles and the parts of policy.State that have them.
-type machineFiles struct {
-	ConfiguredFiles
-	state policy.State
+// AddTo adds the files to what a policy knows of the machine.
+func (f ConfiguredFiles) AddTo(state *policy.State) {
+	state.Sensitive = slices.Concat(state.Sensitive, f.Secrets)
+	state.Programs, state.Links = slices.Clone(state.Programs), slices.Clone(state.Links)
+	AddPrograms(state, f.Programs...)
+	state.Scripts = f.Scripts
+	if runtime.GOOS == "windows" { // whether Codex's sandbox hides files there is not known
+		state.Hidden = slices.Concat(state.Hidden, f.Secrets)
+		return
+	}
+	state.Secrets = f.Secrets
+}
+
+// configuredState is what the Guard knows of the machine with the files of the configuration.
+type configuredState struct {
+	find    func() (ConfiguredFiles, error) // set by SetConfiguredFiles; nil: there are none
+	mu      sync.Mutex                      // held while the files are found, so that the last search counts
+	current atomic.Pointer[policy.State]    // nil before the first search
 }
 
 // SetConfiguredFiles sets the function that finds the files. The Guard calls it now, and again for each
 // request that opens a thread, starts a turn or runs a command. Call SetConfiguredFiles before the
 // conversation starts.
 func (g *Guard) SetConfiguredFiles(find func() (ConfiguredFiles, error)) error {
-	g.findFiles = find
+	g.configured.find = find
 	return g.updateFiles()
 }
 
+// updateFiles finds the files again. After an error, the files of the last search count.
 func (g *Guard) updateFiles() error {
-	files, err := g.findFiles()
+	g.configured.mu.Lock()
+	defer g.configured.mu.Unlock()
+	files, err := g.configured.find()
 	if err != nil {
 		return err
 	}
-	if known := g.files.Load(); known != nil && slices.Equal(known.Secrets, files.Secrets) && slices.Equal(known.Programs, files.Programs) && slices.Equal(known.Scripts, files.Scripts) {
-		return nil
-	}
-	now := &machineFiles{files, policy.State{
-		Sensitive: slices.Concat(g.world.Sensitive, files.Secrets), Hidden: g.world.Hidden, Secrets: files.Secrets,
-		Programs: slices.Clone(g.world.Programs), Links: slices.Clone(g.world.Links), Scripts: files.Scripts,
-	}}
-	AddPrograms(&now.state, files.Programs...)
-	if runtime.GOOS == "windows" { // whether Codex's sandbox hides files there is not known
-		now.state.Secrets, now.state.Hidden = nil, slices.Concat(now.state.Hidden, files.Secrets)
-	}
-	g.files.Store(now)
+	state := g.world
+	files.AddTo(&state)
+	g.configured.current.Store(&state)
 	return nil
 }
 
 // machine returns what the Guard knows of the machine, with the current files of the configuration.
 func (g *Guard) machine() policy.State {
-	state := g.world
-	if now := g.files.Load(); now != nil {
-		state.Sensitive, state.Hidden, state.Secrets = now.state.Sensitive, now.state.Hidden, now.state.Secrets
-		state.Programs, state.Links, state.Scripts = now.state.Programs, now.state.Links, now.state.Scripts
+	if current := g.configured.current.Load(); current != nil {
+		return *current
 	}
-	return state
+	return g.world
 }
 
 // refreshFiles finds the files of the configuration again for a request that needs them. It returns a refusal
 // if a file with a secret can't be found.
 func (g *Guard) refreshFiles(call *bridge.ClientMessage) *rpc.Error {
 	needs := slices.Contains(openRequests, call.Method) || call.Method == execMethod || call.Method == turnStart
-	if g.findFiles == nil || !needs {
+	if g.configured.find == nil || !needs {
 		return nil
 	}
 	if err := g.updateFiles(); err != nil {

@@ -52,9 +52,8 @@ type shared struct {
 	policy        atomic.Pointer[policy.Policy]
 	codexTimeout  time.Duration
 	diskTimeout   time.Duration
-	world         policy.State                    // the machine: folders, programs and file system; see machine
-	findFiles     func() (ConfiguredFiles, error) // set by SetConfiguredFiles; nil: there are none
-	files         atomic.Pointer[machineFiles]
+	world         policy.State // the machine: folders, programs and file system; see machine
+	configured    configuredState
 	pinArgs       []string // the policy's arguments with which Codex was started
 	threads       threads
 	children      children

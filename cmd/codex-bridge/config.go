@@ -175,11 +175,7 @@ func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.
 		return nil, err
 	}
 	g := guard.New(p, world, recorder, log)
-	find := func() (guard.ConfiguredFiles, error) {
-		programs, scripts := configuredPrograms(current())
-		secrets, err := secretPaths(current(), world)
-		return guard.ConfiguredFiles{Secrets: secrets, Programs: programs, Scripts: scripts}, err
-	}
+	find := func() (guard.ConfiguredFiles, error) { return configuredFiles(current(), world) }
 	if err := g.SetConfiguredFiles(find); err != nil && p.Mode() == config.Enforce {
 		return nil, err
 	}
@@ -189,14 +185,14 @@ func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.
 	return g, nil
 }
 
-// newWorld returns what the policy of cfg protects on this machine. The function hide adds the files to hide.
+// newWorld returns what the policy of cfg protects on this machine, without the folder of the hooks' socket and
+// without configuredFiles.
 func newWorld(cfg *config.Config) policy.State {
 	world := guard.WorldOf(cfg.Codex)
 	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
 	if root := cfg.PolicySource.Root; root != "" {
 		world.Sensitive = append(world.Sensitive, root)
 	}
-	addConfiguredPrograms(&world, cfg)
 	return world
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 )
 
 // The guard gets the programs and scripts in the configuration, because they run outside the
@@ -40,5 +43,33 @@ func TestConfiguredPrograms(t *testing.T) {
 	}
 	if slices.Contains(scripts, "sh") || slices.Contains(scripts, "python3") || slices.Contains(scripts, "agent.js") {
 		t.Errorf("scripts %q have a name on PATH, or an agent's", scripts)
+	}
+}
+
+// A link to a program in a folder that commands can write is named as exposed. The program itself is not: the
+// sandbox protects it.
+func TestLinksToConfiguredProgramsAreExposed(t *testing.T) {
+	folder, err := guard.World().Paths.Canonical(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, link := filepath.Join(folder, "program"), filepath.Join(folder, "link")
+	if err := errors.Join(os.WriteFile(program, nil, 0o700), os.Symlink("program", link)); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Hooks.Handlers = []config.Handler{{Command: []string{program}}, {Command: []string{"sh", link}}}
+	cfg.Policy.Mode = config.Enforce
+	p, err := policy.New(cfg.Policy, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temps := []policy.TempFolder{{Name: "/tmp", Path: folder}}
+	var got []string
+	for _, one := range p.CheckSensitivePaths(governing(cfg, guard.World()), temps) {
+		got = append(got, one.Sensitive.Path)
+	}
+	if !slices.Contains(got, link) || slices.Contains(got, program) {
+		t.Errorf("exposed are %q", got)
 	}
 }

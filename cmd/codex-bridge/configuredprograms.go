@@ -8,21 +8,12 @@ import (
 	"unicode"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
 )
-
-// addConfiguredPrograms adds the files that commands of the configuration name. These programs and
-// scripts run outside the sandbox.
-func addConfiguredPrograms(world *policy.State, cfg *config.Config) {
-	start, scripts := configuredPrograms(cfg)
-	guard.AddPrograms(world, start...)
-	world.Scripts = scripts
-}
 
 // configuredPrograms returns the files that commands of the configuration name: those with absolute
 // paths, those relative to the bridge's folder, in which tool servers and agents start, and the names
-// relative to a thread's folder, in which handlers and tools run.
+// relative to a thread's folder, in which handlers and tools run. These programs and scripts run outside
+// the sandbox.
 func configuredPrograms(cfg *config.Config) (files, scripts []string) {
 	add := func(path string) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {

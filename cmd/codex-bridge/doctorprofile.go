@@ -33,8 +33,8 @@ func examineFolder(cfg *config.Config) []finding {
 	if err != nil || cfg.Policy.Mode != config.Enforce {
 		return nil
 	}
-	world := newWorld(cfg)
-	if err := hide(cfg, &world); err != nil {
+	world, err := completeWorld(cfg)
+	if err != nil {
 		return []finding{{"secrets", broken, "no bridge starts: " + problem.Text(err), "make the folder readable, or keep the secret elsewhere"}}
 	}
 	if reason := p.Unenforceable(world, world.StartFolder); reason != "" {

@@ -44,8 +44,8 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	// Codex's configuration and threads are unknown here: see guard.Explain.
-	world := newWorld(cfg)
-	if err := hide(cfg, &world); err != nil && p.Mode() == config.Enforce {
+	world, err := completeWorld(cfg)
+	if err != nil && p.Mode() == config.Enforce {
 		return err
 	}
 	if world.StartFolder, err = world.Paths.Canonical(folder); err != nil {

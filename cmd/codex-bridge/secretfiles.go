@@ -161,23 +161,23 @@ func hideSocket(world *policy.State) error {
 	return nil
 }
 
-// hide is hideSocket, and adds the files with secrets of cfg, for one question about the policy. The Guard of a
-// conversation finds these again and again.
-func hide(cfg *config.Config, world *policy.State) error {
-	if err := hideSocket(world); err != nil {
-		return err
+// completeWorld returns what the Guard of a conversation with cfg knows of the machine, for one question about the
+// policy.
+func completeWorld(cfg *config.Config) (policy.State, error) {
+	world := newWorld(cfg)
+	if err := hideSocket(&world); err != nil {
+		return world, err
 	}
-	paths, err := secretPaths(cfg, *world)
-	if err != nil {
-		return err
-	}
-	world.Sensitive = append(world.Sensitive, paths...)
-	if runtime.GOOS == "windows" { // as guard.SetConfiguredFiles
-		world.Hidden = append(world.Hidden, paths...)
-		return nil
-	}
-	world.Secrets = paths
-	return nil
+	files, err := configuredFiles(cfg, world)
+	files.AddTo(&world)
+	return world, err
+}
+
+// configuredFiles returns the files that cfg names. Beside an error, secrets are missing.
+func configuredFiles(cfg *config.Config, world policy.State) (files guard.ConfiguredFiles, err error) {
+	files.Programs, files.Scripts = configuredPrograms(cfg)
+	files.Secrets, err = secretPaths(cfg, world)
+	return files, err
 }
 
 // secretPaths returns the canonical paths of the files with secrets of cfg, which commands must not read.
@@ -201,9 +201,16 @@ func secretPaths(cfg *config.Config, world policy.State) (paths []string, err er
 }
 
 // governing returns the files and folders that the policy of cfg depends on. With the files of the database's
-// driver a command could lead the bridge to another database.
+// driver a command could lead the bridge to another database, and with a link to a program the bridge would run
+// another one outside the sandbox.
 func governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 	places := guard.Governing(cfg, world)
+	var named policy.State
+	programs, _ := configuredPrograms(cfg)
+	guard.AddPrograms(&named, programs...)
+	for _, link := range named.Links { // the sandbox of each thread protects the programs, but no links to them
+		places = append(places, policy.SensitivePath{Name: "the link to a program of the configuration", Path: link, Hint: "name the program itself in the configuration"})
+	}
 	for _, file := range databaseFiles(cfg) {
 		if at, err := world.Paths.Canonical(file.path); err == nil {
 			places = append(places, policy.SensitivePath{Name: "the file with " + file.holds, Path: at, Hint: "move the file, and name it in the address"})
