@@ -36,7 +36,7 @@ func (g *Guard) otherHooksOf(ctx context.Context, thread string, use policy.Tool
 	if state.CodexInternal {
 		thread = "" // Codex does not list the hooks of such a thread
 	}
-	call := callOf{turnOf{thread: thread}, use.ID}
+	call := callOf{turnOf{thread: thread}, callKey(use.ID)}
 	names, err := g.otherHooks(ctx, thread, use.Cwd, use.Name)
 	if err == nil {
 		g.listed.add(call, strings.Join(names[:min(len(names), 1)], ""))
@@ -97,7 +97,7 @@ func (g *Guard) RefuseReplacement(ctx context.Context, thread, turn string, use 
 	return d.Err.Message
 }
 
-// callOf identifies a call. The model chooses its id.
+// callOf identifies a call by the callKey of its id, which the model chooses; "": all calls of the turn.
 type callOf struct {
 	turnOf
 	id string
@@ -143,7 +143,8 @@ func (o *otherRuns) any() bool {
 	return len(o.order) > 0
 }
 
-// hookStarted records that another hook may replace the input of a call.
+// hookStarted records that another hook may replace the input of a call. If the id of the run does not name the
+// call, each call of the turn counts.
 //
 // Measured with Codex 0.169 and 0.171: the id of the run ends with the id of the call, and Codex sends this
 // before the item of the call. It does not send it for a hook with "async", which can't replace the input.
@@ -157,9 +158,8 @@ func (g *Guard) hookStarted(_ context.Context, msg *bridge.ServerMessage) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
 	id, _ := run.Get("id").Text()
-	if _, call, ok := strings.Cut(id, ":"+source+":"); ok {
-		g.otherRuns.add(callOf{turnOf{thread, turn}, callKey(call)}, "the hook of "+display.Quote(clip(source)))
-	}
+	_, call, _ := strings.Cut(id, ":"+source+":")
+	g.otherRuns.add(callOf{turnOf{thread, turn}, callKey(call)}, "the hook of "+display.Quote(clip(source)))
 }
 
 // JudgedCall records the input with which a call may run, after the last judgement.
@@ -220,6 +220,9 @@ func (g *Guard) compareStarted(ctx context.Context, msg *bridge.ServerMessage) {
 	id, _ := params.Get("item").Get("id").Text()
 	at := turnOf{thread, turn}
 	hook, ran := g.otherRuns.get(callOf{at, callKey(id)})
+	if !ran {
+		hook, ran = g.otherRuns.get(callOf{at, ""})
+	}
 	if !ran {
 		return
 	}

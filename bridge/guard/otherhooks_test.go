@@ -12,10 +12,15 @@ import (
 
 const hookSource = "/<session-flags>/config.toml"
 
-// otherStarts has Codex start a hook and the item of a call.
+// otherStarts has Codex start a hook and the item of a call. The run's id does not name the call if the source
+// has a "#".
 func otherStarts(source, call, item string) (lines []string) {
+	run := fmt.Sprintf("pre-tool-use:0:%s:%s", source, call)
+	if strings.Contains(source, "#") {
+		run = "1"
+	}
 	return []string{
-		fmt.Sprintf(`{"method":"hook/started","params":{"threadId":"t1","turnId":"u","run":{"id":"pre-tool-use:0:%s:%s","eventName":"preToolUse","sourcePath":%q}}}`, source, call, source),
+		fmt.Sprintf(`{"method":"hook/started","params":{"threadId":"t1","turnId":"u","run":{"id":%q,"eventName":"preToolUse","sourcePath":%q}}}`, run, source),
 		fmt.Sprintf(`{"method":"item/started","params":{"item":{%s,"id":%q},"threadId":"t1","turnId":"u"}}`, item, call),
 	}
 }
@@ -45,6 +50,8 @@ func TestReplacedInputEndsTurn(t *testing.T) {
 		"a patch instead":   {"echo a", "/h/hooks.json", `"type":"fileChange","changes":[]`, true},
 		"the same patch":    {"", "/h/hooks.json", fmt.Sprintf(changes, "c"), false},
 		"another patch":     {"", "/h/hooks.json", fmt.Sprintf(changes, "d"), true},
+		"an unnamed call":   {"echo a", "/h/hooks.json#1", command(`/bin/bash -lc 'echo b'`), true},
+		"an unnamed one":    {"echo a", "/h/hooks.json#1", command(`/bin/bash -lc 'echo a'`), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &book{}

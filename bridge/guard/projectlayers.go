@@ -156,7 +156,11 @@ func (g *Guard) trustsHooks(ctx context.Context, folder, dotCodex string) (bool,
 		return false, fmt.Errorf("hooks/list: data is %v", data.Kind())
 	}
 	for entry := range data.Elements() {
-		for hook := range entry.Get("hooks").Elements() {
+		hooks := entry.Get("hooks")
+		if hooks.Kind() != rpc.Array {
+			return false, fmt.Errorf("hooks/list: hooks is %v", hooks.Kind())
+		}
+		for hook := range hooks.Elements() {
 			source, _ := hook.Get("sourcePath").Text()
 			if policy.Within(dotCodex, source) && !hook.Get("trustStatus").Is("untrusted") && !hook.Get("trustStatus").Is("modified") {
 				return true, nil

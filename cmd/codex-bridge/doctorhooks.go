@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,12 +77,17 @@ func askHooks(ctx context.Context, cfg *config.Config, path string) (json.RawMes
 // that means under an enforced policy. result is the response to hooks/list.
 func examineOtherHooks(result json.RawMessage, err error) []finding {
 	const name = "codex hooks"
-	doc, parseErr := rpc.ParseValue(result)
-	if err = cmp.Or(err, parseErr); err != nil {
-		return []finding{{name, warn, fmt.Sprintf("codex's hooks can't be listed: %v", err), `see "codex app-server"`}}
+	var others []string
+	if err == nil {
+		var doc *rpc.Doc
+		if doc, err = rpc.ParseValue(result); err == nil {
+			others, err = inject.Replacing(doc.Root(), "")
+		}
 	}
-	others := inject.Replacing(doc.Root(), "")
-	if len(others) == 0 {
+	switch {
+	case err != nil:
+		return []finding{{name, warn, fmt.Sprintf("codex's hooks can't be listed: %v", err), `see "codex app-server"`}}
+	case len(others) == 0:
 		return []finding{{name, fine, "no hook but the bridge's may replace the input of a tool call", ""}}
 	}
 	return []finding{{name, warn, strings.Join(others, "; ") + ": may replace the input of a call after the bridge has judged it. " +

@@ -56,7 +56,10 @@ const unansweredPrefix = "codex-bridge hook: "
 // Unanswered returns why the process of a hook has denied a call without an answer of the bridge, by a text that Codex
 // reports about the run; "" if it has not.
 func Unanswered(text string) string {
-	_, why, _ := strings.Cut(text, unansweredPrefix)
+	why, ok := strings.CutPrefix(text, unansweredPrefix)
+	if !ok {
+		return ""
+	}
 	return why
 }
 

@@ -110,3 +110,42 @@ func TestSourceOnEachSystem(t *testing.T) {
 		}
 	}
 }
+
+// A denial for want of an answer is reported, and no other one, even if its reason quotes such a denial.
+func TestDenialWithoutAnswerIsReported(t *testing.T) {
+	reported := make(chan []string, 1)
+	f := inject.New(inject.Options{
+		Plan: func(rpc.Value) (*inject.Plan, error) {
+			return &inject.Plan{Events: []hook.Event{hook.PreToolUse}, Command: func(e hook.Event) string { return string(e) }}, nil
+		},
+		Mode: func() config.Mode { return config.Off },
+		Unanswered: func(_ context.Context, thread, turn, event, why string) {
+			reported <- []string{thread, turn, event, why}
+		},
+		Log: slog.New(slog.DiscardHandler),
+	})
+	c := bridgetest.Start(t, f)
+	c.EditorSends(`{"id":1,"method":"thread/start","params":{}}`)
+	asked, err := rpc.ParseMessage([]byte(<-c.CodexReceives())) // whether the machine allows hooks
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.CodexSends(`{"id":` + string(asked.ID.Raw()) + `,"result":{}}`)
+	<-c.CodexReceives()
+	go func() { // ends with the conversation
+		for range c.EditorReceives() {
+		}
+	}()
+	for _, run := range []string{
+		`"status":"blocked","sourcePath":"SOURCE","entries":[{"text":"a handler says: codex-bridge hook: late"}]`,
+		`"status":"blocked","sourcePath":"SOURCE","entries":[{"text":"codex-bridge: no"}]`,
+		`"status":"completed","sourcePath":"SOURCE","entries":[{"text":"codex-bridge hook: late"}]`,
+		`"status":"blocked","sourcePath":"/h/hooks.json","entries":[{"text":"codex-bridge hook: late"}]`,
+		`"status":"blocked","sourcePath":"SOURCE","entries":[{"text":"codex-bridge hook: the last"}]`,
+	} {
+		c.CodexSends(`{"method":"hook/completed","params":{"threadId":"t","turnId":"u","run":{"eventName":"preToolUse",` + strings.ReplaceAll(run, "SOURCE", inject.Source) + `}}}`)
+	}
+	if diff := cmp.Diff([]string{"t", "u", "preToolUse", "the last"}, <-reported); diff != "" {
+		t.Error(diff)
+	}
+}

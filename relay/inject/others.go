@@ -2,6 +2,7 @@ package inject
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (f *Feature) OtherHooks(ctx context.Context, thread, folder, tool string) (
 	if err != nil {
 		return nil, fmt.Errorf("codex's hooks/list failed: %w", err)
 	}
-	return Replacing(list, tool), nil
+	return Replacing(list, tool)
 }
 
 // Replacing returns a name for each hook besides the bridge's that may replace the input of a call of a
@@ -32,8 +33,15 @@ func (f *Feature) OtherHooks(ctx context.Context, thread, folder, tool string) (
 //
 // Measured with Codex 0.169 and 0.171: it skips hooks that are disabled or not trusted, and those with
 // "async" can't replace the input.
-func Replacing(list rpc.Value, tool string) (names []string) {
-	for entry := range list.Get("data").Elements() {
+func Replacing(list rpc.Value, tool string) (names []string, err error) {
+	data := list.Get("data")
+	if data.Kind() != rpc.Array {
+		return nil, errNoList
+	}
+	for entry := range data.Elements() {
+		if entry.Get("hooks").Kind() != rpc.Array {
+			return nil, errNoList
+		}
 		for h := range entry.Get("hooks").Elements() {
 			enabled, known := h.Get("enabled").Bool()
 			async, _ := h.Get("async").Bool()
@@ -53,8 +61,11 @@ func Replacing(list rpc.Value, tool string) (names []string) {
 			}
 		}
 	}
-	return names
+	return names, nil
 }
+
+// errNoList says that another Codex may list its hooks in another form, so that they are not known.
+var errNoList = errors.New("codex's hooks/list has no list of hooks in a form that the bridge knows")
 
 // mayMatch reports whether Codex may run a hook with a matcher for a tool. It returns false only for a matcher
 // that is a list of names, or the pattern of a name that starts with "mcp_".

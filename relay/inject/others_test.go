@@ -48,9 +48,28 @@ func TestReplacing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		names := inject.Replacing(list.Root(), test.tool)
+		names, err := inject.Replacing(list.Root(), test.tool)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
 		if counts := len(names) == 1; counts != test.counts {
 			t.Errorf("%s: %q", name, names)
+		}
+	}
+}
+
+// Hooks in a form that the bridge does not know are no empty list.
+func TestUnknownFormOfHooksIsAnError(t *testing.T) {
+	for text, known := range map[string]bool{
+		`{"data":[]}`: true, `{"data":[{"cwd":"/w","hooks":[]}]}`: true,
+		`{}`: false, `null`: false, `{"data":{}}`: false, `{"data":[{"cwd":"/w"}]}`: false, `{"data":[{"hooks":{}}]}`: false,
+	} {
+		list, err := rpc.ParseValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names, err := inject.Replacing(list.Root(), "Bash"); (err == nil) != known || names != nil {
+			t.Errorf("%s: %q, %v", text, names, err)
 		}
 	}
 }
