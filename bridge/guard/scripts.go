@@ -16,12 +16,13 @@ import (
 // bridge would run it outside the sandbox. A thread's profile protects those files that the configuration
 // named when the thread was opened, and that were there. So this finds one that came later, or is a link.
 func (g *Guard) CheckScripts(thread, folder string, command []string) error {
-	if g.policy.Load().Mode() != config.Enforce {
+	p := g.policies(thread)[0]
+	if p.Mode() != config.Enforce {
 		return nil
 	}
 	one := g.threads.peek(thread)
 	if one == nil {
-		one = g.rootThread(g.policy.Load(), thread)
+		one = g.rootThread(p, thread)
 	}
 	if one == nil {
 		return nil

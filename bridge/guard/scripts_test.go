@@ -56,3 +56,27 @@ func TestScriptsThatCommandsCanWrite(t *testing.T) {
 		}
 	}
 }
+
+// A policy of the thread's folder that is enforced counts, although the active one is not.
+func TestScriptsUnderPolicyOfFolder(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
+	if err := os.WriteFile(filepath.Join(w.root, "a.sh"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	section := config.Default().Policy
+	section.Mode = config.Enforce
+	p, err := policy.New(section, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Profile: policy.Profile{Defined: true}}
+	w.g.threads.setVerified(map[string]*thread{"t": {Thread: one}})
+	command := []string{"sh", "a.sh"}
+	if err := w.g.CheckScripts("t", w.root, command); err != nil {
+		t.Errorf("without such a policy: %v", err)
+	}
+	w.g.threads.records["t"].extraPolicies = []*policy.Policy{p}
+	if err := w.g.CheckScripts("t", w.root, command); err == nil {
+		t.Error("the script runs")
+	}
+}

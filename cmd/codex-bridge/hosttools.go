@@ -54,8 +54,12 @@ func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, st
 	return call, ""
 }
 
-// checkToolFiles refuses a tool whose command names a file that the thread's commands could write.
+// checkToolFiles refuses a tool of the configuration whose command names a file that the thread's commands could
+// write. Tools with a namespace are of servers and clients.
 func (h *hooks) checkToolFiles(_ context.Context, call tools.Call) (tools.Call, string) {
+	if call.Namespace != "" {
+		return call, ""
+	}
 	if err := h.guard.CheckScripts(call.Thread, call.Cwd, h.config.Load().Tools[call.Name].Command); err != nil {
 		return call, "the tool was not run: " + err.Error()
 	}
