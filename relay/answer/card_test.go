@@ -3,6 +3,7 @@ package answer_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,4 +230,19 @@ func quoted(text string) []byte {
 		panic(err) // a string
 	}
 	return raw
+}
+
+// A question about a host has no command, also if that is null. An empty one is shown as such.
+func TestCardWithoutCommand(t *testing.T) {
+	const method = "item/commandExecution/requestApproval"
+	for params, shown := range map[string]bool{
+		`{"networkApprovalContext":{"protocol":"https","host":"a.b"}}`:                false,
+		`{"command":null,"networkApprovalContext":{"protocol":"https","host":"a.b"}}`: false,
+		`{"command":"","networkApprovalContext":{"protocol":"https","host":"a.b"}}`:   true,
+	} {
+		card, _ := answer.ApprovalCard(method, value(t, []byte(params)), "")
+		if slices.Contains(card.More, "Whole command:") != shown {
+			t.Errorf("%s: %q", params, card.More)
+		}
+	}
 }

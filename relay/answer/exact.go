@@ -40,8 +40,9 @@ func exactCommand(params rpc.Value, shown []string) []string {
 	isShown := func(text string) bool {
 		return display.Exact(text) == text && slices.Contains(shown, "Command: "+text)
 	}
-	whole := words(params.Get("command"))
-	if isShown(whole) || !params.Get("command").Exists() {
+	command := params.Get("command")
+	whole := words(command)
+	if isShown(whole) || !command.Exists() || command.Kind() == rpc.Null {
 		return nil
 	}
 	if shell, script := shellScript(whole); script != "" && isShown(script) {
