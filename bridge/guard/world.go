@@ -13,7 +13,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 )
 
 // World returns the machine as the policy sees it: the start folder, the home folder, the temporary
@@ -265,112 +264,6 @@ func codexHome(env []string, start string) string {
 		return ""
 	}
 	return start + string(filepath.Separator) + folder // not cleaned: a link may come before ".."
-}
-
-// Governing returns the files and folders that the policy of cfg depends on, with hints how to move
-// each: the configuration files, the state folder, Codex's own folder, and programs in temporary
-// folders.
-func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
-	places := append(governing(cfg.Files(), world.CodexHome), databasePlaces(cfg.Codex, world)...)
-	// The sandbox of each thread protects a folder of PATH in a temporary folder, but no link
-	// there.
-	found := slices.Clone(world.Links)
-	for _, folder := range world.Programs {
-		if slices.ContainsFunc(world.Temps, func(t policy.TempFolder) bool { return policy.Within(folder, t.Path) }) {
-			found = append(found, folder)
-		}
-	}
-	if root := cfg.PolicySource.Root; root != "" {
-		for _, path := range placesOf(root) {
-			places = append(places, policy.SensitivePath{Name: "the trusted root of the policy source", Path: path, Hint: "move it, and name it in policy_source.root"})
-		}
-	}
-	for _, path := range cfg.Serve.Places() {
-		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
-	}
-	for _, path := range world.Sensitive {
-		if !slices.ContainsFunc(places, func(p policy.SensitivePath) bool { return p.Path == path }) {
-			places = append(places, policy.SensitivePath{Name: "the link to codex's own folder", Path: path, Hint: "have CODEX_HOME name what it leads to"})
-		}
-	}
-	for _, path := range found {
-		places = append(places, policy.SensitivePath{Name: "the folder of programs", Path: path, Hint: "remove it from PATH, or have TMPDIR name what it leads to"})
-	}
-	return places
-}
-
-// governing returns the configuration files, including the user's if it does not exist, the state
-// folder, and codexHome with the targets of its links. It omits files of a workspace, which each
-// thread's sandbox protects.
-func governing(files []string, codexHome string) []policy.SensitivePath {
-	var out []policy.SensitivePath
-	keep := func(name, path, hint string) {
-		for _, at := range placesOf(path) {
-			if !slices.ContainsFunc(out, func(p policy.SensitivePath) bool { return p.Path == at }) {
-				out = append(out, policy.SensitivePath{Name: name, Path: at, Hint: hint})
-			}
-		}
-	}
-	if file := config.Discover("").User; file != "" {
-		files = append(files, file)
-	}
-	for _, file := range files {
-		if filepath.Base(file) != config.WorkspaceFile {
-			keep("the configuration file", file, "move it, and name it with "+config.EnvConfig)
-		}
-	}
-	if folder, err := store.Folder(); err == nil {
-		keep("the state folder", folder, "name another folder with "+store.EnvFolder)
-	}
-	if codexHome != "" {
-		keep("codex's own folder", codexHome, "name another folder with CODEX_HOME")
-		for _, at := range linkTargets(codexHome) {
-			keep("codex's own file", at, "move it")
-		}
-	}
-	return out
-}
-
-// placesOf returns a path, its target and the links between. A link counts with its folder, because
-// a process that can write the folder can change the link.
-func placesOf(path string) []string {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	if folder, err := (filesystem{}).Canonical(filepath.Dir(path)); err == nil {
-		out = append(out, filepath.Join(folder, filepath.Base(path)))
-	}
-	at, links := followLinks(path)
-	if at != "" {
-		out = append(out, at)
-	}
-	return append(out, links...)
-}
-
-// linkTargets returns the targets of links in Codex's own folder and in its folder of rules, and
-// the links behind them. Users keep such files in a repository.
-func linkTargets(codexHome string) []string {
-	if codexHome == "" {
-		return nil
-	}
-	var out []string
-	for _, folder := range []string{codexHome, filepath.Join(codexHome, "rules")} {
-		entries, _ := os.ReadDir(folder)
-		for _, entry := range entries {
-			if entry.IsDir() || entry.Type().IsRegular() {
-				continue
-			}
-			at, links := followLinks(filepath.Join(folder, entry.Name()))
-			for _, path := range append(links, at) {
-				if path != "" && !policy.Within(codexHome, path) && !slices.Contains(out, path) {
-					out = append(out, path)
-				}
-			}
-		}
-	}
-	return out
 }
 
 // filesystem implements the interfaces of policy.State with the file system of this machine.
