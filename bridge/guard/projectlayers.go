@@ -64,27 +64,21 @@ func (g *Guard) sentFolder(d policy.Decision, state *policy.State) string {
 // Measured with Codex 0.169: thread/read and forks resolve the links of a thread's folder, and a cold resume
 // takes the folder of the last turn as it was written.
 func (g *Guard) foldersOfCodexAlone(call *bridge.ClientMessage, sent string, state *policy.State) (folders []string) {
-	text := textOf(call, "cwd")
-	rest, inHome := strings.CutPrefix(text, "~")
-	switch {
-	case inHome && (rest == "" || rest[0] == '/'):
-		text = filepath.Join(state.Home, rest)
-	case text != "" && !filepath.IsAbs(text):
-		text = filepath.Join(state.StartFolder, text)
-	case text == "" && call.Method == "thread/resume":
-		if id := textOf(call, "threadId"); isCanonicalUUID(id) {
-			if settings := rollout.LastTurnSettings(g.world.CodexHome, id); settings != nil {
-				text, _ = settings.Root().Get("cwd").Text()
+	if cwd := textOf(call, "cwd"); cwd != "" {
+		if folder, err := state.AbsoluteCwd(cwd); err == nil { // else the request is refused
+			folders = append(folders, folder)
+		}
+		return folders
+	}
+	if id := textOf(call, "threadId"); call.Method == "thread/resume" && isCanonicalUUID(id) {
+		if settings := rollout.LastTurnSettings(g.world.CodexHome, id); settings != nil {
+			if last, _ := settings.Root().Get("cwd").Text(); last != "" && last != sent {
+				folders = append(folders, last)
 			}
 		}
 	}
-	for _, folder := range []string{text, sent} {
-		if folder != "" && !slices.Contains(folders, filepath.Clean(folder)) {
-			folders = append(folders, filepath.Clean(folder))
-		}
-	}
-	if textOf(call, "cwd") != "" {
-		folders = folders[:1]
+	if sent != "" {
+		folders = append(folders, sent)
 	}
 	return folders
 }

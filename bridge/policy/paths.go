@@ -199,14 +199,23 @@ const errNotPlain = PathError("its name can't be written in JSON")
 // it would name another folder.
 func isPlain(path string) bool { return filepath.IsAbs(path) && utf8.ValidString(path) }
 
-// ResolveCwd returns the canonical path of a cwd as Codex reads it. Measured with Codex 0.169: a
-// relative cwd starts at Codex's start folder, "" is that folder, and ~ is the home folder.
+// ResolveCwd returns the canonical path of a cwd as Codex reads it.
 func (st State) ResolveCwd(path string) (string, error) {
+	path, err := st.AbsoluteCwd(path)
+	if err != nil {
+		return "", err
+	}
+	return st.canonical(path)
+}
+
+// AbsoluteCwd returns the absolute path of a cwd as Codex reads it, with its links. Measured with Codex 0.169: a
+// relative cwd starts at Codex's start folder, "" is that folder, and ~ is the home folder.
+func (st State) AbsoluteCwd(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		if st.Home == "" {
 			return "", PathError("the home folder is not known")
 		}
-		return st.canonical(filepath.Join(st.Home, rest))
+		return st.Home + rest, nil
 	}
 	if !filepath.IsAbs(path) {
 		if st.StartFolder == "" {
@@ -215,5 +224,5 @@ func (st State) ResolveCwd(path string) (string, error) {
 		// filepath.Join would remove "a/.." even if a is a link.
 		path = st.StartFolder + string(filepath.Separator) + path
 	}
-	return st.canonical(path)
+	return path, nil
 }
