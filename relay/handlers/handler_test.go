@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,22 @@ func TestHandlerAnswers(t *testing.T) {
 				t.Errorf("with on_failure = allow: %s", diff)
 			}
 		})
+	}
+}
+
+// A handler whose files commands of the thread could write does not run.
+func TestHandlerWithWritableFilesIsADenial(t *testing.T) {
+	var asked []string
+	o := handlers.Options{
+		Hooks: hooks(command(hook.PreToolUse, "print", "")), Dir: func(string) string { return "/work" },
+		CheckFiles: func(_, folder string, words []string) error {
+			asked = append(asked, folder, words[len(words)-2])
+			return errors.New("commands can write it")
+		},
+	}
+	got := newChain(o).Answer(t.Context(), call(t, hook.PreToolUse, nil))
+	if got.Decision != hook.Deny || !strings.Contains(got.Reason, "commands can write it") || !slices.Equal(asked, []string{"/work", "print"}) {
+		t.Error(got, asked)
 	}
 }
 
