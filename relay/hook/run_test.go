@@ -96,6 +96,7 @@ func TestRunReportsUnreadableCalls(t *testing.T) {
 	for name, c := range map[string]struct{ input, id, want string }{
 		"too long":        {head + strings.Repeat("x", hook.MaxPayload) + `"},"tool_use_id":"c"}`, "", "longer than 4194304 bytes; split the patch"},
 		"a number for it": {head + `"},"tool_use_id":"c"}`, "c", "a number where cwd is a string"},
+		"a member twice":  {head + `"},"tool_use_id":"c","turn_id":"other"}`, "c", "duplicate"},
 	} {
 		args := []string{"--event", "pre_tool_use", "--timeout", longTimeout.String(), "--on-failure", "allow", "--socket"}
 		checkFailure(t, hook.PreToolUse, start(t, strings.NewReader(c.input), append(args, s.Socket())...)(), c.want)
