@@ -62,6 +62,10 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	if p.rules != nil {
 		m = p.matchAgent(u, st)
 	}
+	unread := "the bridge does not know these members of the agent's request: " + display.Line(clip(strings.Join(u.Unread, ", ")))
+	if m.Why != "" && len(u.Unread) > 0 {
+		m.Why += "; " + unread
+	}
 	switch {
 	case m.Decision == rules.Deny:
 		d := p.ruleRefusal(method, m)
@@ -78,8 +82,10 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
-	case m.Decision == rules.Allow && len(u.Unread) > 0:
-		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the bridge does not know these members of the agent's request: " + display.Line(clip(strings.Join(u.Unread, ", ")))}
+	case m.Decision != rules.Ask && len(u.Unread) > 0:
+		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since " + unread}
+	case m.Decision != rules.Ask && u.Command != nil && u.RunsIn == "":
+		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the agent's request does not state its folder as one absolute path"}
 	case m.Decision == rules.Allow:
 		return Decision{Verdict: Accept, Changes: append([]Change{{
 			Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),

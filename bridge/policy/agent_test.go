@@ -56,6 +56,8 @@ func TestDecideAgent(t *testing.T) {
 		{"another file", "ask", policy.AgentRequest{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
 		{"a file, not told which", "ask", policy.AgentRequest{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},
+		{"an allowed file, with an unknown member", "ask", unread(policy.AgentRequest{Files: []string{"/w/open/a"}, Cwd: "/w"}), policy.Pass, ""},
+		{"an allowed file, and perhaps a denied one", "ask", unread(policy.AgentRequest{Files: []string{"/w/open/a", ""}, Cwd: "/w"}), policy.Deny, "policy.rule"},
 		{"a denied one, and a file", "ask", both("git push", "/w/open/a"), policy.Deny, "policy.rule"},
 		{"both denied", "ask", both("git push", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"both allowed", "ask", both("cat x", "/w/open/a"), policy.Accept, ""},
@@ -93,6 +95,12 @@ func TestDecideAgent(t *testing.T) {
 				t.Errorf("the first reason is not given: %s", r.Reason)
 			}
 			if strings.HasSuffix(test.name, "an unknown member") && test.want == policy.Pass && !strings.HasSuffix(d.AskReason, "request: env") {
+				t.Errorf("the reason is %q", d.AskReason)
+			}
+			if test.name == "an allowed file, and perhaps a denied one" && !strings.Contains(d.Err.Message, "request: env") {
+				t.Errorf("the refusal does not say why: %s", d.Err.Message)
+			}
+			if test.name == "not in an unknown folder" && !strings.Contains(d.AskReason, "absolute path") {
 				t.Errorf("the reason is %q", d.AskReason)
 			}
 			if d.Verdict == policy.Accept && !strings.HasPrefix(d.Changes[0].Reason, `a rule says allow: {"agent":"`) {

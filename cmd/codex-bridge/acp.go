@@ -229,7 +229,7 @@ func describeAsk(a acp.Ask) (lines []string) {
 		}
 		lines = append(lines, "folder: "+folder)
 	}
-	if len(a.Input) > 0 && (!isKnown || len(a.Unread) > 0 || len(a.Files) > 0) {
+	if len(a.Input) > 0 && (!isKnown || a.Cwd == "" || len(a.Unread) > 0 || len(a.Files) > 0) {
 		lines = append(lines, "input: "+display.Exact(string(a.Input)))
 	}
 	return lines

@@ -18,6 +18,7 @@ func TestDescribeAskProperty(t *testing.T) {
 		`"ls"|shell: "/bin/bash -lc"|folder: "/w"`:                                 {Command: new("ls"), Shell: "/bin/bash -lc", Cwd: "/w"},
 		`"title"|folder: "/w"|input: {"cmd":"rm"}`:                                 {Title: "title", Command: new(""), Cwd: "/w", Input: []byte(`{"cmd":"rm"}`)},
 		`"make"|folder: "/w"|input: {"command":"make","env":{"A":"b"}}`:            {Command: new("make"), Cwd: "/w", Unread: []string{"env"}, Input: []byte(`{"command":"make","env":{"A":"b"}}`)},
+		`"ls"|folder: not known|input: {"command":"ls","cwd":"-"}`:                 {Command: new("ls"), Input: []byte(`{"command":"ls","cwd":"-"}`)},
 		`"edit"|files: "/a, b", a file that it does not name`:                      {Title: "edit", Files: []string{"/a, b", ""}},
 		`"GET good"|input: {"url":"evil"}`:                                         {Title: "GET good", Kind: "fetch", Input: []byte(`{"url":"evil"}`)},
 	} {

@@ -121,7 +121,7 @@ func (a *Agents) folder(cwd string) (string, error) {
 		cwd = a.o.Dir
 	}
 	if !filepath.IsAbs(cwd) {
-		return "", fmt.Errorf("the folder %q is not absolute", cwd)
+		return "", fmt.Errorf("cwd: %q is not an absolute path; send one such as %q", cwd, a.o.Dir)
 	}
 	return filepath.Clean(cwd), nil
 }

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -167,6 +168,12 @@ func TestFailedSpawnLeavesNothing(t *testing.T) {
 	for _, q := range []acp.Request{{Task: " "}, {Task: "x", Cwd: "here"}, {Task: "x", Cwd: r.dir + "/gone"}, {Task: "x", Resume: "s0"}} {
 		if result := r.Spawn(t.Context(), q, acp.Requester{}); result.Status != acp.Failed || result.Error == "" {
 			t.Errorf("%+v: %+v", q, result)
+		}
+	}
+	for _, cwd := range []string{"file:///etc", "$HOME", "-", "~", `C:\x`, "sub", "./", " /etc"} {
+		want := fmt.Sprintf("cwd: %q is not an absolute path; send one such as %q", cwd, r.dir)
+		if result := r.Spawn(t.Context(), acp.Request{Task: "x", Cwd: cwd}, acp.Requester{}); result.Status != acp.Failed || result.Error != want {
+			t.Errorf("%s: %+v", cwd, result)
 		}
 	}
 	slow := newRoom(t, acp.Options{Open: time.Millisecond, Grace: time.Millisecond})

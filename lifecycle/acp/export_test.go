@@ -28,6 +28,21 @@ func FolderOf(t *testing.T, text string) string {
 	return strings.Join(append([]string{a.Cwd}, a.Unread...), " ")
 }
 
+// ChangeOf returns the files of a call of a kind with this input, and the members that are not known. diff is the file of
+// its diff; "" for none.
+func ChangeOf(t *testing.T, kind, diff, input string) (files, unread string) {
+	t.Helper()
+	var call sdk.ToolCallUpdate
+	if err := json.Unmarshal([]byte(`{"toolCallId":"t","kind":"`+kind+`","rawInput":`+input+`}`), &call); err != nil {
+		t.Fatal(err)
+	}
+	if diff != "" {
+		call.Content = []sdk.ToolCallContent{{Diff: &sdk.ToolCallContentDiff{Path: diff, Type: "diff"}}}
+	}
+	a := readToolCall(announcedCall{ToolCallUpdate: call}, "/w")
+	return strings.Join(a.Files, " "), strings.Join(a.Unread, " ")
+}
+
 // ReadAnnounced returns the command and files of a request for permission, after an announced call and an
 // update of it, each "" if it did not come: "-" if there is none, "?" for an unknown one.
 func ReadAnnounced(t *testing.T, announced, update, request string) (command, files string) {

@@ -13,9 +13,12 @@ import (
 // marks between their words.
 type input map[string][]any
 
-// readInput returns the members of an input; none if it is not an object.
+// readInput returns the members of an input; nil if it is not an object.
 func readInput(v any) input {
-	members, _ := v.(map[string]any)
+	members, isObject := v.(map[string]any)
+	if !isObject {
+		return nil
+	}
 	in := make(input, len(members))
 	for name, one := range members {
 		if one != nil {
@@ -32,14 +35,13 @@ var (
 	folderNames   = []string{
 		"cwd", "workdir", "workingdir", "workingdirectory", "currentdir", "currentdirectory", "dir", "dirpath", "directory", "directorypath", "folder",
 	}
-	fileNames = []string{
-		"path", "filepath", "file", "filename", "abspath", "absolutepath", "targetfile", "notebookpath", "oldpath", "newpath", "source", "destination",
-	}
-	// harmlessNames are members beside a command that do not change what it does.
+	// harmlessNames are members that change neither what a command does nor which files change.
 	harmlessNames = []string{
 		"description", "explanation", "justification", "reason", "title", "timeout", "timeoutms", "timeoutseconds", "runinbackground", "isbackground",
-		"background", "callid", "toolcallid", "turnid", "threadid", "id", "type", "parsedcmd", "commandactions", "status",
+		"background", "callid", "toolcallid", "turnid", "threadid", "id", "type", "status",
 	}
+	// repeatNames are members in which Codex repeats a command in parts.
+	repeatNames = []string{"parsedcmd", "commandactions"}
 )
 
 // values returns the members with these names.
@@ -48,6 +50,13 @@ func (in input) values(names []string) (all []any) {
 		all = append(all, in[name]...)
 	}
 	return all
+}
+
+// remove removes the members with these names.
+func (in input) remove(lists ...[]string) {
+	for _, name := range slices.Concat(lists...) {
+		delete(in, name)
+	}
 }
 
 // command returns the shell command, which is a string or a list of words. ok reports whether there is one. The
@@ -76,56 +85,24 @@ func (in input) command() (command, shell string, ok bool) {
 	return "", "", false
 }
 
-// folder returns the folder that the input states, or else the agent's. It is "" if the input does not say which.
+// folder returns the folder that the input states, or else the agent's. It is "" if the input does not say which: the
+// protocol has absolute paths, and each agent could read "sub", "-" or "file:///etc" in its own way.
 func (in input) folder(agent string) string {
 	all := in.values(folderNames)
 	if len(all) == 0 {
 		return agent
 	}
-	folder, ok := all[0].(string)
-	if !ok || folder == "" || len(all) > 1 {
+	folder, _ := all[0].(string)
+	if len(all) > 1 || !filepath.IsAbs(folder) {
 		return ""
 	}
-	return absolute(folder, agent)
-}
-
-// files returns the files that the input names; "" for one that it names in another form.
-func (in input) files(folder string) (files []string) {
-	for _, v := range in.values(fileNames) {
-		name, _ := v.(string)
-		files = append(files, absolute(name, folder))
-	}
-	return files
-}
-
-// mayNameFiles reports whether the input of a call without contents, such as a move, has members that may name
-// further files.
-func (in input) mayNameFiles() bool {
-	known := slices.Concat(fileNames, folderNames, harmlessNames, []string{"overwrite", "force", "recursive"})
-	for name := range in {
-		if !slices.Contains(known, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// absolute returns a path from a folder on; "" if one of them is unknown. It does not shorten "..", which may be
-// behind a link.
-func absolute(name, folder string) string {
-	switch {
-	case filepath.IsAbs(name):
-		return name
-	case name == "" || folder == "" || strings.HasPrefix(name, "~"):
-		return ""
-	}
-	return folder + string(filepath.Separator) + name
+	return folder
 }
 
 // unread returns the names of the other members, which may change what a command does.
 func (in input) unread() (names []string) {
 	for name := range in {
-		if !slices.Contains(slices.Concat(commandNames, folderNames, harmlessNames), name) {
+		if !slices.Contains(slices.Concat(commandNames, folderNames, harmlessNames, repeatNames), name) {
 			names = append(names, name)
 		}
 	}

@@ -53,21 +53,18 @@ func readToolCall(call announcedCall, folder string) Ask {
 	command, shell, ok := in.command()
 	a.Shell = shell
 	a.Cwd = in.folder(folder)
-	a.Files = filesOf(call.ToolCallUpdate)
-	if changesFiles(call.Kind) {
-		for _, path := range in.files(a.Cwd) {
-			if !slices.Contains(a.Files, path) {
-				a.Files = append(a.Files, path)
-			}
-		}
-		if *call.Kind != sdk.ToolKindEdit && in.mayNameFiles() {
-			a.Files = append(a.Files, "")
+	files := filesOf(call.ToolCallUpdate)
+	if changesFiles(call.Kind) || len(files) > 0 {
+		c := readChange(call.RawInput, call.Kind, a.Cwd)
+		if files = append(files, c.files...); len(c.unread) > 0 {
+			a.Unread, files = c.unread, append(files, "")
 		}
 	}
+	a.Files = unique(files)
 	// A call may have a command and files: the input of an edit may have a member "command".
 	unstated := call.incomplete || call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
 	if ok || unstated || a.Kind == string(sdk.ToolKindExecute) {
-		a.Command, a.Unread = &command, in.unread()
+		a.Command, a.Unread = &command, unique(append(a.Unread, in.unread()...))
 	}
 	if unstated || len(a.Files) == 0 && changesFiles(call.Kind) {
 		a.Files = append(a.Files, "")
@@ -80,9 +77,8 @@ func changesFiles(kind *sdk.ToolKind) bool {
 	return kind != nil && slices.Contains([]sdk.ToolKind{sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove}, *kind)
 }
 
-// filesOf returns the files that a call changes.
-func filesOf(call sdk.ToolCallUpdate) []string {
-	var files []string
+// filesOf returns the files that a call changes by its contents and locations.
+func filesOf(call sdk.ToolCallUpdate) (files []string) {
 	for _, c := range call.Content {
 		if c.Diff != nil {
 			files = append(files, c.Diff.Path)
@@ -90,12 +86,22 @@ func filesOf(call sdk.ToolCallUpdate) []string {
 	}
 	if changesFiles(call.Kind) || len(files) > 0 {
 		for _, l := range call.Locations {
-			if !slices.Contains(files, l.Path) {
-				files = append(files, l.Path)
-			}
+			files = append(files, l.Path)
 		}
 	}
 	return files
+}
+
+// unique returns the names in their order, each once.
+func unique(names []string) (out []string) {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // codexAlways is the option of codex-acp that allows a command permanently. Its option for the

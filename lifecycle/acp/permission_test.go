@@ -69,12 +69,76 @@ func TestAnnouncedCall(t *testing.T) {
 		{"a move", "", "", `{"toolCallId":"t","kind":"move","rawInput":{"source":"/a","destination":"/b","overwrite":true,"reason":"r"},"locations":[{"path":"/a"}]}`, "-", "/a /b"},
 		{"a move with other members", "", "", `{"toolCallId":"t","kind":"move","rawInput":{"from":"/a","to":"/etc/x"},"locations":[{"path":"/a"}]}`, "-", "/a "},
 		{"a removal with other members", "", "", `{"toolCallId":"t","kind":"delete","rawInput":{"path":"/a","also":["/etc/x"]}}`, "-", "/a "},
-		{"an edit with its content", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":"/a","new_string":"b"}}`, "-", "/a"},
+		{"a move into a folder", "", "", `{"toolCallId":"t","kind":"move","rawInput":{"path":"/a","directory":"/etc"}}`, "-", "/a "},
+		{"a recursive removal", "", "", `{"toolCallId":"t","kind":"delete","rawInput":{"path":"/a","recursive":true}}`, "-", "/a "},
 		{"a file in another form", "", "", `{"toolCallId":"t","kind":"edit","rawInput":{"path":["a"]}}`, "-", "?"},
 	} {
 		command, files := acp.ReadAnnounced(t, test.announced, test.update, test.request)
 		if command != test.command || files != test.files {
 			t.Errorf("%s: the command %q, the files %q", test.name, command, files)
+		}
+	}
+}
+
+// A file that a call changes is stated only if the bridge knows each member of its input: another one may name further
+// files. The ordinary edits of agents have known members.
+func TestFilesOfEdit(t *testing.T) {
+	for input, want := range map[string]string{
+		// Claude Code
+		`{"file_path":"/w/a","old_string":"x","new_string":"y","replace_all":true}`:                       "/w/a",
+		`{"file_path":"/w/a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"/z"}]}`:          "/w/a",
+		`{"file_path":"/w/a","content":"text"}`:                                                           "/w/a",
+		`{"notebook_path":"/w/a","new_source":"x","cell_id":"1","cell_type":"code","edit_mode":"insert"}`: "/w/a",
+		// Gemini
+		`{"file_path":"a","instruction":"i","old_string":"x","new_string":"y","expected_replacements":2}`: "/w/a",
+		// OpenCode
+		`{"filePath":"/w/a","oldString":"x","newString":"y","replaceAll":false}`: "/w/a",
+		// Codex
+		`{"call_id":"c","turn_id":"t","reason":null,"grant_root":null,"changes":{"/w/a":{"type":"add","content":"x"},` +
+			`"/w/b":{"type":"update","unified_diff":"x","move_path":"/w/c"},"d":{"type":"delete","content":"x"}}}`: "/w/a /w/b /w/c /w/d",
+
+		`{"path":"/w/a","also":["/etc/x"]}`:                           "/w/a  also",
+		`{"path":"/w/a","target":"/etc/x"}`:                           "/w/a  target",
+		`{"path":"/w/a","more":{"x":"/etc/x"}}`:                       "/w/a  more",
+		`{"path":"/w/a","paths":["/etc/x"]}`:                          "/w/a  paths",
+		`{"path":"/w/a","all":true}`:                                  "/w/a  all",
+		`{"path":"/w/a","dir":"/etc"}`:                                "/w/a  dir",
+		`{"path":"/w/a","patch":"+++ /etc/x"}`:                        "/w/a  patch",
+		`{"path":"/w/a","content":{"path":"/etc/x"}}`:                 "/w/a  content",
+		`{"path":"/w/a","description":["/etc/x"]}`:                    "/w/a  description",
+		`{"path":"/w/a","cwd":["/etc"]}`:                              "/w/a  cwd",
+		`{"path":"/w/a","edits":"/etc/x"}`:                            "/w/a  edits",
+		`{"path":"/w/a","edits":["/etc/x"]}`:                          "/w/a  edits",
+		`{"path":"/w/a","edits":[{"path":"/etc/x"}]}`:                 "/etc/x /w/a",
+		`{"path":"/w/a","edits":[{"also":"/etc/x"}]}`:                 "/w/a  also",
+		`{"path":"/w/a","changes":["/etc/x"]}`:                        "/w/a  changes",
+		`{"changes":{"/w/a":"/etc/x"}}`:                               "/w/a  changes",
+		`{"changes":{"/w/a":{"update":{"move_path":"/etc/x"}}}}`:      "/w/a  update",
+		`{"changes":{"/w/a":{"type":"add"}},"grant_root":"/"}`:        "/w/a  grantroot",
+		`{"changes":{"/w/a":{"type":"add"}},"Changes":{"/etc/x":{}}}`: "/etc/x /w/a",
+		`{"path":"/w/a","unified_diff":"+++ /etc/x"}`:                 "/w/a  unifieddiff",
+		`["/w/a","/etc/x"]`:                                           " rawInput",
+		`"*** Begin Patch"`:                                           " rawInput",
+		`{"path":"/w/a","command":{"x":"y"}}`:                         "/w/a  command",
+		`{"path":"/w/a","args":["/etc/x"]}`:                           "/w/a  args",
+		`{"path":"file:///etc/x"}`:                                    "",
+		`{"path":"~/x"}`:                                              "",
+		`{"path":"$HOME/x"}`:                                          "",
+		`{"path":"-"}`:                                                "",
+		`{"path":"C:\\x"}`:                                            "",
+		`{"path":"..\\x"}`:                                            "",
+		`{"path":"app/$id.tsx"}`:                                      "/w/app/$id.tsx",
+		`{"path":"a","cwd":"sub"}`:                                    "",
+	} {
+		files, unread := acp.ChangeOf(t, "edit", "", input)
+		if got := strings.TrimSuffix(files+" "+unread, " "); got != want {
+			t.Errorf("%s: %q, want %q", input, got, want)
+		}
+	}
+	// A call of another kind changes files, too, if it has a diff.
+	for _, kind := range []string{"other", "read", "execute"} {
+		if files, unread := acp.ChangeOf(t, kind, "/w/a", `{"path":"/w/b","also":["/etc/x"]}`); files != "/w/a /w/b " || !strings.Contains(unread, "also") {
+			t.Errorf("%s: the files %q, unknown members %q", kind, files, unread)
 		}
 	}
 }
@@ -85,11 +149,16 @@ func TestFolderOfCommand(t *testing.T) {
 		`{"command":"make"}`:                                   "/w",
 		`{"command":"make","cwd":null}`:                        "/w",
 		`{"command":"make","cwd":"/etc"}`:                      "/etc",
-		`{"command":"make","working_directory":"sub/.."}`:      "/w/sub/..",
+		`{"command":"make","working_directory":"/w/sub/.."}`:   "/w/sub/..",
 		`{"command":["make"],"workdir":"/etc"}`:                "/etc",
 		`{"command":"make","workDir":"/w","cwd":"/etc"}`:       "",
 		`{"command":"make","cwd":["/w"]}`:                      "",
 		`{"command":"make","cwd":"~"}`:                         "",
+		`{"command":"make","cwd":"-"}`:                         "",
+		`{"command":"make","cwd":"sub"}`:                       "",
+		`{"command":"make","cwd":"$HOME"}`:                     "",
+		`{"command":"make","cwd":"C:\\x"}`:                     "",
+		`{"command":"make","cwd":"file:///etc"}`:               "",
 		`{"command":"make","timeout_ms":1,"description":"d"}`:  "/w",
 		`{"command":"make","env":{"A":"b"},"stdin":"x"}`:       "/w env stdin",
 		`{"command":"make","cwd":"/etc","Environment-X":true}`: "/etc environmentx",

@@ -26,6 +26,9 @@ cat`
 	const full, short = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push"}}`, `{"toolCallId":"t"}`
 	const work, elsewhere = `{"toolCallId":"t","kind":"execute","rawInput":{"command":["git","push"]}}`, `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"/etc"}}`
 	const environment, always = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","env":{"GIT_SSH":"x"}}}`, full + " "
+	const edit, more = `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","content":"x"}}`, `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","also":["/etc/x"]}}`
+	const address = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"file:///etc"}}`
+	const files = "[[policy.rule]]\npath = \"${workspace}/**\"\ndecision = \"allow\"\nescalated = true\n"
 	const allow = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"allow\"\nescalated = true\n"
 	const deny, all = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\n", "[[policy.rule]]\ntool = \"*\"\ndecision = \"allow\"\n"
 	for _, test := range []struct {
@@ -42,6 +45,9 @@ cat`
 		{"control: a rule allows", work, allow, "", false, true, true},
 		{"no allow in another folder", elsewhere, allow, "", false, false, false},
 		{"no allow with an environment", environment, allow, "", false, false, false},
+		{"no allow in a folder that is no path", address, allow, "", false, false, false},
+		{"control: a rule allows an edit", edit, files, "", false, true, true},
+		{"no allow for further files of an edit", more, files, "", false, false, false},
 		{"no yes for once can be given", always, allow, "", true, false, false},
 	} {
 		w := newWorld(t, options{mute: "bridge", codex: codexPath, config: "[policy]\napproval = [\"on-request\"]\nescalation = \"ask\"\n" + test.user + "[acp]\ndefault_agent = \"a\"\n[acp.agents.a]\ncommand = [\"/bin/sh\", \"agent.sh\"]\n"})
@@ -72,7 +78,11 @@ cat`
 		if strings.Contains(list, "session/request_permission") != test.logged {
 			t.Errorf("%s: the log has %q", test.name, list)
 		}
-		if test.want && !strings.Contains(strings.Join(strings.Fields(list), " "), `{"agent":"a","tool":"execute","command":"git push","cwd":"`) {
+		allowed := `{"agent":"a","tool":"execute","command":"git push","cwd":"`
+		if test.call == edit {
+			allowed = `{"agent":"a","tool":"edit","files":["`
+		}
+		if test.want && !strings.Contains(strings.Join(strings.Fields(list), " "), allowed) {
 			t.Errorf("%s: the log does not have what is allowed: %q", test.name, list)
 		}
 	}
