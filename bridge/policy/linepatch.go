@@ -137,7 +137,7 @@ func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st St
 	for _, name := range places {
 		found, err := st.readings(name)
 		if err != nil {
-			found = append(found, name)
+			found = append(found, filepath.Clean(name)) // Codex removes ".." as text
 		}
 		for _, at := range found {
 			if p.changesProtected(at, false, roots, st) {
@@ -187,9 +187,10 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 		}
 	}
 	topNames := splitPath(top)
-	return p.leadsInto(seen, func(kept []string) bool {
+	counts := func(kept []string) bool {
 		return !(computed && isGoverning(kept[0])) && !(hasNames(topNames, kept) && st.Thread.mountsReadOnly(kept))
-	})
+	}
+	return p.leadsInto(seen, counts) || strings.Contains(seen, "..") && p.leadsInto(filepath.Clean(seen), counts)
 }
 
 // AppliesPatch reports whether the call is a shell command out of which Codex may take a patch.

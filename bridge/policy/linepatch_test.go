@@ -46,6 +46,27 @@ func TestPatchAfterOddCd(t *testing.T) {
 	}
 }
 
+// TestFolderNotKnown checks that a line in an unknown folder changes what its relative paths name after "..".
+func TestFolderNotKnown(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode, cfg.Sandbox, cfg.ProtectedPaths = config.Enforce, "workspace-write", []string{".github/workflows"}
+	p, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, denied := range map[string]bool{
+		"touch sub/.github/workflows/a":          true,
+		"touch sub/.github/y/../workflows/a":     true,
+		"cd sub/.github/y; touch ../workflows/a": true,
+		"touch sub/.github/y/../a":               false,
+		"touch ../sub/a..b":                      false,
+	} {
+		if d := decideLineAt(t, p, disk, "", line); (d.Verdict == policy.Deny) != denied {
+			t.Errorf("%q: %v, %v", line, d.Verdict, d.Err)
+		}
+	}
+}
+
 // TestPatchWithoutFiles checks that a patch without files is not checked in the folder of each
 // word.
 func TestPatchWithoutFiles(t *testing.T) {
@@ -214,6 +235,12 @@ func decideLine(t *testing.T, p *policy.Policy, line string) policy.Decision {
 // decideLineIn is decideLine in a file system.
 func decideLineIn(t *testing.T, p *policy.Policy, paths policy.Paths, line string) policy.Decision {
 	t.Helper()
+	return decideLineAt(t, p, paths, "/code/proj", line)
+}
+
+// decideLineAt is decideLineIn in a folder; "" for an unknown one.
+func decideLineAt(t *testing.T, p *policy.Policy, paths policy.Paths, cwd, line string) policy.Decision {
+	t.Helper()
 	command, err := json.Marshal(map[string]string{"command": line})
 	if err != nil {
 		t.Fatal(err)
@@ -225,5 +252,5 @@ func decideLineIn(t *testing.T, p *policy.Policy, paths policy.Paths, line strin
 	st := state()
 	st.Paths, st.Escalation = paths, rules.Sandboxed
 	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-	return p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+	return p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: cwd, Input: input.Root()}, st)
 }
