@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -51,7 +52,7 @@ func (c traceListCmd) Run(out io.Writer) error {
 	var rows table
 	rows.row("TRACE", "BYTES", "MODIFIED")
 	for _, f := range all {
-		rows.row(trace.Plain(f.Name), strconv.FormatInt(f.Bytes, 10), f.Modified.Local().Format(time.DateTime))
+		rows.row(display.Line(f.Name), strconv.FormatInt(f.Bytes, 10), f.Modified.Local().Format(time.DateTime))
 	}
 	return rows.writeTo(out)
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/display"
 )
 
 //go:embed page.css
@@ -47,11 +49,11 @@ func (p *Page) Write(out io.Writer) error {
 // markup writes HTML. Its writer keeps the first error.
 type markup struct{ out *bufio.Writer }
 
-// add writes a format with values, each escaped for a text or for an attribute in double quotes. A value
-// belongs nowhere else.
+// add writes a format with values, each escaped for a text or for an attribute in double quotes, and with its
+// invisible characters shown. A value belongs nowhere else.
 func (w *markup) add(format string, values ...any) *markup {
 	for i, v := range values {
-		values[i] = strings.ReplaceAll(html.EscapeString(fmt.Sprint(v)), "\x00", "\uFFFD")
+		values[i] = html.EscapeString(display.Lines(fmt.Sprint(v)))
 	}
 	fmt.Fprintf(w.out, format, values...)
 	return w

@@ -157,6 +157,50 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// A page, and the lines of trace show, show each character that can't be seen, or changes the direction of text.
+func TestInvisibleCharactersAreShown(t *testing.T) {
+	const hidden = "\x00\x07\b\x1b\r\u0085\u200b\u202e\u2066\u2800\ufe0f\ufeff\U000e0041"
+	evil, err := json.Marshal("a" + hidden + "z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := strings.NewReplacer("\\u202e", "\u202e").Replace(string(evil))
+	script := strings.ReplaceAll(`prompt.submitted {"from":"client","to":"codex","message":{"id":2,"method":"turn/start","params":{"input":[{"type":"text","text":$}]}}}
+decision {"verdict":"deny","method":$,"rule":$,"reason":$}
+tool.call {"from":"codex","to":"client","message":{"method":"item/started","params":{"item":{"id":$,"type":$,"command":$}}}}
+approval.requested {"from":"codex","to":"client","message":{"id":$,"method":$,"params":{"command":$}}}
+approval.resolved {"from":$,"to":"codex","outcome":$,"message":{"id":$,"result":{"decision":$}}}
+message {"from":"codex","to":"client","message":{"method":"item/completed","params":{"item":{"id":$,"type":"agentMessage","text":$}}}}`, "$", raw)
+	events := pageEvents(script)
+	for i := range events {
+		events[i].ThreadID, events[i].TurnID, events[i].Model, events[i].Workspace = "t"+hidden, "u"+hidden, "m"+hidden, "/w"+hidden
+	}
+	m, err := trace.NewPage(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	outputs := []string{b.String()}
+	for _, e := range events {
+		head, text, err := trace.Show(trace.TreeEvent{Event: e, Depth: 1}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs = append(outputs, head, text)
+	}
+	for _, output := range outputs {
+		if at := strings.IndexAny(output, hidden); at >= 0 {
+			t.Errorf("a character is not shown: %+q", output[max(at-40, 0):min(at+20, len(output))])
+		}
+	}
+	if want := `<title>a\u0000\u0007\u0008\u001b\r\u0085\u200b\u202e`; !strings.Contains(b.String(), want) {
+		t.Errorf("the title is not %s", want)
+	}
+}
+
 // No text of a trace is markup.
 func FuzzMarkup(f *testing.F) {
 	for _, seed := range []string{

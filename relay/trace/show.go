@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Show describes an event for people: the head of a line, and the text after it, which may have several lines.
@@ -27,24 +28,14 @@ func Show(e TreeEvent, all bool) (head, text string, err error) {
 	}
 	prefix := strings.Repeat("    ", e.Depth)
 	if e.Depth > 0 {
-		prefix += Plain(e.Agent()) + " "
+		prefix += display.Line(e.Agent()) + " "
 	}
-	head = fmt.Sprintf("%s %s%-18s ", e.Time.Local().Format("15:04:05.000"), prefix, Plain(string(e.Type)))
-	return head, strings.ReplaceAll(Plain(text), "\t", "    "), nil
+	head = fmt.Sprintf("%s %s%-18s ", e.Time.Local().Format("15:04:05.000"), prefix, display.Line(string(e.Type)))
+	return head, display.Lines(text), nil
 }
 
 // Agent returns the name of a subagent: "agent" and the end of the id of its thread.
 func (e Event) Agent() string { return "agent " + e.ThreadID[max(0, len(e.ThreadID)-4):] }
-
-// Plain returns a text for a terminal, with control and other unprintable characters replaced.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
-}
 
 // Summary describes an event in words. It returns "" for deltas and acknowledgements.
 func Summary(s DecodedEvent) string {
