@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Judged returns the checked and the unchecked members of a method's params; false if the package
 // does not check the method's fields.
@@ -19,11 +22,11 @@ func Judged(name string) (judged, plain []string, ok bool) {
 func JudgedMethods() int { return len(methodTable()) }
 
 // OverrideRow is a row of the table of overrides. Never reports that no pattern in policy.config_keys allows
-// the key.
+// the key, Optional that each value may be lost.
 type OverrideRow struct {
 	Key, Narrowest, Loss string
 	Removable            []string
-	Never                bool
+	Never, Optional      bool
 }
 
 // Overrides has the table of overrides.
@@ -36,8 +39,12 @@ var Overrides = func() (rows []OverrideRow) {
 		case "false":
 			removable = []string{"true"}
 		}
+		optional := slices.Contains(removable, anyValue)
+		if optional {
+			removable = []string{`"x"`, `["x"]`, "1", "true"}
+		}
 		never := forbiddenReason(strings.Split(row.key, "."), true) != ""
-		rows = append(rows, OverrideRow{row.key, row.narrowest, row.lossText(), removable, never})
+		rows = append(rows, OverrideRow{row.key, row.narrowest, row.lossText(), removable, never, optional})
 	}
 	return rows
 }()

@@ -27,8 +27,6 @@ func findLoss(path []string, value string) *override {
 		row := findOverride(path[:n])
 		switch {
 		case row == nil:
-		case row.isSetting(path, value):
-			return nil
 		case n == len(path) && (row.isRemovable(value) || row.key == otherFeatures && knownFeatures()[path[1]]):
 			return nil
 		default:
@@ -38,15 +36,9 @@ func findLoss(path []string, value string) *override {
 	return nil
 }
 
-// isSetting reports whether path is one of the settings with which a client enables the code mode. Without them
-// the mode adds no more.
-func (o *override) isSetting(path []string, value string) bool {
-	return o.key == "features.code_mode" && len(path) == 3 && (path[2] == "direct_only_tool_namespaces" || path[2] == "enabled" && value == "true")
-}
-
 // isRemovable reports whether the loss of the value only narrows.
 func (o *override) isRemovable(value string) bool {
-	return slices.Contains(o.removable, value) || o.narrowest == "false" && value == "true" || o.narrowest == "true" && value == "false"
+	return slices.Contains(o.removable, value) || slices.Contains(o.removable, anyValue) || o.narrowest == "false" && value == "true" || o.narrowest == "true" && value == "false"
 }
 
 // lossText says what happens without the override.

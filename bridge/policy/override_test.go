@@ -77,6 +77,9 @@ func TestNarrowestValuesPass(t *testing.T) {
 func TestLostOverridesAreRefused(t *testing.T) {
 	p := argsPolicy(t, "config_keys = []")
 	for _, row := range policy.Overrides {
+		if row.Optional {
+			continue
+		}
 		key := strings.ReplaceAll(row.Key, "*", "any")
 		hint := "add " + key
 		if row.Never {
@@ -136,6 +139,23 @@ func TestRemovedOverridesOnlyNarrow(t *testing.T) {
 					t.Errorf("%s: %s, error %v", overlay, d.Message, d.Err)
 				}
 			}
+		}
+	}
+}
+
+// TestSettingsOfCodeMode checks that the settings with which a client enables the code mode may be lost, and no others.
+func TestSettingsOfCodeMode(t *testing.T) {
+	p := argsPolicy(t, "config_keys = []")
+	for overlay, refused := range map[string]bool{
+		`{"features.code_mode":{"enabled":true,"direct_only_tool_namespaces":["x"]}}`: false,
+		`{"features":{"code_mode":{"direct_only_tool_namespaces":[]}}}`:               false,
+		`{"features.code_mode":{"enabled":false}}`:                                    true,
+		`{"features.code_mode":{"enabled":true,"limit":1}}`:                           true,
+		`{"features.code_mode.direct_only_tool_namespaces.x":1}`:                      true,
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":`+overlay+`}}`), state())
+		if (d.Err != nil) != refused || !refused && strings.Contains(string(d.Message), "code_mode") {
+			t.Errorf("%s: %s, error %v", overlay, d.Message, d.Err)
 		}
 	}
 }

@@ -18,9 +18,12 @@ type override struct {
 	// policy.config_keys does not allow it.
 	loss string
 	// removable are values, as JSON, whose loss only narrows. The bridge removes them. So it does with the
-	// opposite of a narrowest true or false.
+	// opposite of a narrowest true or false. anyValue stands for all values.
 	removable []string
 }
+
+// anyValue is the removable value of a key that only says how a feature works: without the feature it adds nothing.
+const anyValue = "*"
 
 const (
 	lostStore      = "without it Codex would keep credentials in another place"
@@ -107,6 +110,9 @@ var overrides = []override{
 	{key: "features.browser_use_full_cdp_access", narrowest: "false"},
 	{key: "features.chronicle", narrowest: "false"},
 	{key: "features.code_mode", narrowest: "false"},
+	// A client enables the code mode with a table of these settings.
+	{key: "features.code_mode.enabled", removable: []string{"true"}},
+	{key: "features.code_mode.direct_only_tool_namespaces", removable: []string{anyValue}},
 	{key: "features.computer_use", narrowest: "false"},
 	{key: "features.current_time_reminder", narrowest: "false"},
 	{key: "features.deferred_executor", narrowest: "false"},
