@@ -52,8 +52,11 @@ func (g *Guard) tightenIn(id, folder string) {
 		return
 	}
 	p, err := g.folderPolicy(folder)
-	if err != nil {
+	switch {
+	case p == nil && err != nil:
 		g.log.Warn("the changed policy file of a thread's folder does not load; the thread keeps its policies", "thread", id, "folder", folder, "error", err)
+	case err != nil:
+		g.log.Warn("the changed policy file of a thread's folder counts for the thread, but opens no more threads, since it can't be enforced", "thread", id, "folder", folder, "error", err)
 	}
 	if p != nil && p.Mode() == config.Enforce { // it counts even if it lets commands change a file that governs
 		g.addFolderPolicy(id, folder, p)

@@ -113,18 +113,36 @@ codex<  {"id":1,"method":"METHOD","params":"$sent"}
 	}
 }
 
-// A thread is not opened in a folder whose policy does not load.
-func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
-	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
-	g.SetFolderPolicies(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
-	c.Play("start", `
+// A thread is not opened in a folder whose policy does not load, or can't be enforced, and neither does other work
+// begin there. The error says which.
+func TestFolderPolicyWithFault(t *testing.T) {
+	for _, test := range []struct {
+		loads        bool
+		reason, hint string
+	}{
+		{false, "the policy file of its folder does not load: one thing; another", "correct the file"},
+		{true, "the policy file of its folder can't be enforced: one thing; another", "or remove the file"},
+	} {
+		c, g, w := converse(t, loosePolicy, guard.NoRecord)
+		g.SetFolderPolicies(func(string) (p *policy.Policy, err error) {
+			if test.loads {
+				p = load(t, loosePolicy)
+			}
+			return p, errors.Join(errors.New("one thing"), errors.New("another"))
+		})
+		c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$read","method":"config/read","params":"$params"}
 codex>  {"id":"$read","result":{"config":{},"layers":[]}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","hint":"<text>"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"`+test.reason+`","hint":"`+test.hint+`"}}}
 editor> {"id":2,"method":"model/list","params":{}}
 codex<  {"id":2,"method":"model/list","params":{}}
 `)
+		d := g.Agent(t.Context(), policy.AgentRequest{Tool: "fetch", Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
+		if d.Verdict != policy.Deny || d.Refusal().Reason != test.reason {
+			t.Errorf("a request of an agent: %s, %v", d.Verdict, d.Err)
+		}
+	}
 }
 
 // Codex is asked once for the folder of a thread that is opened again without a cwd. A thread that

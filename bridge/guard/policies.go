@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
@@ -65,15 +66,24 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 		seen[folder] = true
 		p, err := g.folderPolicy(folder)
 		if err != nil {
-			return nil, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-				Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
-			})
+			return nil, refuseFolder(call.Method, "policy", p, err)
 		}
 		if p != nil {
 			found = append(found, p)
 		}
 	}
 	return found, nil
+}
+
+// refuseFolder returns the refusal of a method in a folder whose policy file does not load, if p is nil, or has the
+// policy p, which can't be enforced: err has each reason, with how to fix it.
+func refuseFolder(method, rule string, p *policy.Policy, err error) *rpc.Error {
+	what, hint := "does not load", "correct the file"
+	if p != nil {
+		what, hint = "can't be enforced", "or remove the file"
+	}
+	reason := "the policy file of its folder " + what + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(method), Rule: rule, Field: "params.cwd", Reason: reason, Hint: hint})
 }
 
 // execMethod runs a command of the client in a folder, without a thread.
@@ -267,9 +277,7 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 		return nil
 	}
 	if err != nil {
-		return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-			Method: call.Method, Rule: "policy.mode", Field: "params.cwd", Reason: "the policy file of this folder can't be enforced: " + err.Error(), Hint: "correct it, or remove the file",
-		})
+		return refuseFolder(call.Method, "policy.mode", p, err)
 	}
 	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: call.Method, Rule: "policy.mode", Field: "params.cwd",

@@ -72,9 +72,7 @@ func (g *Guard) policiesIn(method, folder string, policies []*policy.Policy) ([]
 		return policies, nil
 	}
 	if err != nil {
-		return policies, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-			Method: clip(method), Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
-		})
+		return policies, refuseFolder(method, "policy", p, err)
 	}
 	return policies, nil
 }
