@@ -223,6 +223,7 @@ func (modelPolicy) RecordNarrowed(context.Context, *rpc.Envelope, []byte, []poli
 
 func (modelPolicy) StaysInSandbox(string, rpc.Value) bool                              { return false }
 func (modelPolicy) RunsInSandbox(string, rpc.Value) bool                               { return false }
+func (modelPolicy) HasTerminal(rpc.Value) (has, known bool)                            { return false, true }
 func (modelPolicy) Workspace(string) string                                            { return "/" }
 func (modelPolicy) Sandbox(string, string) string                                      { return "" }
 func (modelPolicy) Session(thread string) string                                       { return thread }

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -31,6 +32,16 @@ func (g *Guard) RunsInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
 	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
+}
+
+// HasTerminal reports whether the command that Codex asks about gets a terminal. known is false if the bridge can't find
+// out.
+func (g *Guard) HasTerminal(params rpc.Value) (has, known bool) {
+	thread, _ := params.Get("threadId").Text()
+	turn, _ := params.Get("turnId").Text()
+	id, _ := params.Get("itemId").Text()
+	call := g.modelCall(thread, turn, id, g.threadFor(thread, turn))
+	return call.Terminal, call.Escalation != rules.EscalationUnknown
 }
 
 // AnswerTerms returns which remembered answers to a request of Codex count.

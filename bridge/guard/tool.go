@@ -74,10 +74,14 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	if state.CodexInternal {
 		policies = g.internalPolicies()
 	}
+	terminal := ""
 	if state.Thread != nil {
 		call := g.modelCall(thread, turn, use.ID, state.Thread)
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
+		if call.Terminal && call.Shell != "" {
+			terminal = ", with a terminal"
+		}
 	}
 	if policies[0].Mode() == config.Enforce {
 		g.holdMountPoints(ctx, thread, state.Thread)
@@ -122,7 +126,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 		r := Ruling{Facts: facts(), Exceptions: exceptions}
 		if asks {
-			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)
+			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)+terminal
 		}
 		if asks && d.Ask {
 			r.Ask, r.Why, r.Leaves, r.AnswerTerms, r.Unasked = true, d.AskReason, d.LeavesSandbox, terms, d.Unasked

@@ -35,6 +35,7 @@ func withRolloutIn(t *testing.T, w policy.State, text string, recorder guard.Rec
 		t.Fatal(err)
 	}
 	const calls = `{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\",\"shell\":\"/bin/bash\",\"login\":true}","call_id":"inside"}}
+{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\",\"shell\":\"/bin/bash\",\"login\":true,\"tty\":true}","call_id":"terminal"}}
 {"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\",\"sandbox_permissions\":\"require_escalated\",\"justification\":\"j\"}","call_id":"outside"}}
 `
 	if err := os.WriteFile(file, []byte(calls), 0o600); err != nil {
@@ -71,6 +72,7 @@ func TestToolCallOfModel(t *testing.T) {
 		notified                            int
 	}{
 		{"inside", asks, "t1", "inside", "make", guard.Ruling{Ask: true, Shell: "bash -lc"}, "", "", 0},
+		{"inside, with a terminal", asks, "t1", "terminal", "make", guard.Ruling{Ask: true, Shell: "bash -lc, with a terminal"}, "", "", 0},
 		{"outside", asks, "t1", "outside", "make", guard.Ruling{}, "it would leave the sandbox", "deny", 1},
 		{"outside, with a person to ask", asks + "escalation = \"ask\"\n", "t1", "outside", "make", guard.Ruling{}, "", "", 0},
 		{"a call without an id", asks, "t1", "", "make", guard.Ruling{Ask: true}, "", "", 0},
@@ -110,6 +112,20 @@ func TestToolCallOfModel(t *testing.T) {
 				t.Errorf("the client is notified of %+v", *notified)
 			}
 		})
+	}
+}
+
+// A question about a command is about its terminal, too.
+func TestTerminalOfQuestion(t *testing.T) {
+	_, g, _ := withRollout(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n", &book{}, "untrusted")
+	for call, want := range map[string][2]bool{"inside": {false, true}, "terminal": {true, true}, "none": {false, false}} {
+		doc, err := rpc.ParseValue([]byte(`{"threadId":"t1","turnId":"u","itemId":"` + call + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has, known := g.HasTerminal(doc.Root()); has != want[0] || known != want[1] {
+			t.Errorf("%s: %t, known %t", call, has, known)
+		}
 	}
 }
 

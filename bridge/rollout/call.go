@@ -15,7 +15,7 @@ const commandTool = "exec_command"
 
 // neutralArguments are the arguments that do not affect the sandbox. The effect of an unknown one is
 // unknown. prefix_rule is only valid with an escalation.
-var neutralArguments = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
+var neutralArguments = []string{"cmd", "justification", "max_output_tokens", "workdir", "yield_time_ms"}
 
 // readCall parses a function_call that asks for a command in the sandbox, or certainly for one
 // outside. It returns false for any other.
@@ -49,6 +49,9 @@ func readCall(item rpc.Value) (Call, bool) {
 			if login, _ := v.Bool(); login {
 				call.Flags = "-lc"
 			}
+		case name == "tty":
+			tty, isBool := v.Bool()
+			call.Terminal = tty || !isBool
 		case slices.Contains(neutralArguments, name):
 		case name == "prefix_rule":
 			rule = true

@@ -36,6 +36,8 @@ type Call struct {
 	// Flags are the shell's flags if the call has the argument login: "-lc" or "-c". Otherwise
 	// they are "", and Codex decides.
 	Flags string
+	// Terminal reports that the command gets a terminal, into which the model can type later.
+	Terminal bool
 }
 
 // FindCall returns the model's call with an id in a turn, which Codex has recorded before it runs

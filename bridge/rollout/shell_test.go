@@ -13,6 +13,16 @@ func worldState(shell string) string {
 	return fmt.Sprintf(`{"type":"world_state","payload":{"state":{"environments":{"environments":{"local":{"shell":%q}}}}}}`+"\n", shell)
 }
 
+// A command has a terminal if the call asks for one, in whatever form.
+func TestFindCallTerminal(t *testing.T) {
+	for arguments, want := range map[string]bool{``: false, `,"tty":false`: false, `,"tty":null`: false, `,"tty":true`: true, `,"tty":"true"`: true} {
+		home, path := write(t, started+call("exec_command", `{"cmd":"ls"`+arguments+`}`))
+		if got := rollout.FindCall(home, path, "turn_1", "call_1"); got.Terminal != want || got.Command != "ls" {
+			t.Errorf("%s: %+v", arguments, got)
+		}
+	}
+}
+
 // The shell is that of the call or Codex's default, otherwise unknown.
 func TestFindCallShell(t *testing.T) {
 	of := func(arguments string) string { return call("exec_command", `{"cmd":"ls"`+arguments+`}`) }

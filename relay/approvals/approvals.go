@@ -41,6 +41,8 @@ type Policy interface {
 	StaysInSandbox(method string, params rpc.Value) bool
 	// RunsInSandbox is StaysInSandbox for a request that is accepted only once.
 	RunsInSandbox(method string, params rpc.Value) bool
+	// HasTerminal reports whether the command of a question gets a terminal, if that is known.
+	HasTerminal(params rpc.Value) (has, known bool)
 	// Workspace returns the folder of a thread, or "" if it is not known.
 	Workspace(thread string) string
 	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
@@ -345,6 +347,15 @@ func Decline(method string, params rpc.Value) []byte {
 	return result(method, params, answer.Unavailable)
 }
 
+// commandMembers are the members of Codex's question about a command that change what runs, beside its folder. Others
+// name the question, show it, or list its answers.
+var commandMembers = []string{"command", "kind", "environmentId", "approvalId", "additionalPermissions", "networkApprovalContext"}
+
+// isUsual reports whether a member of a question has the value that a missing one stands for.
+func isUsual(name string, v rpc.Value) bool {
+	return v.Kind() == rpc.Null || name == "kind" && v.Is("command") || name == "environmentId" && v.Is("local")
+}
+
 // requestKey returns the key of a question and its text for lists. ok is false if the
 // question must be neither remembered nor shared.
 func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, what string, ok bool) {
@@ -356,13 +367,20 @@ func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, w
 	case !f.Policy.StaysInSandbox(method, params), asked.Terms.Since.After(time.Now()): // no answer ever counts
 		return requestKey, "", false
 	case method == "item/commandExecution/requestApproval":
-		command := params.Get("command")
 		asked.Tool = "Bash"
 		asked.Cwd, _ = params.Get("cwd").Text()
-		if what, ok = command.Text(); !ok || asked.Cwd == "" {
+		terminal, known := f.Policy.HasTerminal(params)
+		if what, ok = params.Get("command").Text(); !ok || asked.Cwd == "" || !known {
 			return requestKey, "", false
 		}
-		input["command"] = command.Raw()
+		for _, name := range commandMembers {
+			if v := params.Get(name); v.Exists() && !isUsual(name, v) {
+				input[name] = v.Raw()
+			}
+		}
+		if terminal { // Codex does not say so
+			input["terminal"], what = json.RawMessage("true"), what+" (with a terminal)"
+		}
 	case method == elicitation:
 		meta := params.Get("_meta")
 		server, _ := params.Get("serverName").Text()

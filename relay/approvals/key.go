@@ -111,7 +111,7 @@ func resolveFolder(folder string) (string, error) {
 }
 
 // digestVersion must change whenever the digested contents change.
-const digestVersion = "v3:"
+const digestVersion = "v4:"
 
 // digest hashes the texts, each with its length so that different lists never have the same
 // bytes.

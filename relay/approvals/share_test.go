@@ -94,6 +94,12 @@ func (j *fakePolicy) RunsInSandbox(string, rpc.Value) bool {
 	return !j.escalates
 }
 
+// HasTerminal reports a terminal for the items whose ids begin with tty, and none that is known for other.
+func (j *fakePolicy) HasTerminal(params rpc.Value) (has, known bool) {
+	id, _ := params.Get("itemId").Text()
+	return strings.HasPrefix(id, "tty"), id != "other"
+}
+
 func (j *fakePolicy) StaysInSandbox(string, rpc.Value) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -154,6 +160,31 @@ codex>  {"method":"item/commandExecution/requestApproval","id":0,"params":{"thre
 editor< {"method":"item/commandExecution/requestApproval","id":0,"params":"$make"}
 codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","itemId":"j","command":"make","cwd":"$cwd"}}
 `
+
+// A question is equal to another one only if nothing that runs differs: what Codex says, and whether the command gets a
+// terminal. One whose call is not known is equal to none.
+func TestQuestionsWithOtherMembersAreAsked(t *testing.T) {
+	for more, equal := range map[string]bool{
+		``: true, `,"kind":"command","environmentId":"local","approvalId":null`: true,
+		`,"reason":"r","startedAtMs":7,"commandActions":[],"availableDecisions":["accept"],"proposedExecpolicyAmendment":["make"]`: true,
+		`,"kind":"writeStdin"`: false, `,"environmentId":"other"`: false, `,"approvalId":"a"`: false, `,"noise":true`: true,
+		`,"additionalPermissions":{"network":{"enabled":true}}`: false, `,"networkApprovalContext":{"host":"a.example","protocol":"https"}`: false,
+		`tty`: false, `other`: false,
+	} {
+		item := "j"
+		if !strings.HasPrefix(more, ",") && more != "" {
+			item, more = more, ""
+		}
+		c, _ := startShared(t, time.Hour)
+		c.Play("first", strings.Join(strings.SplitAfter(begins, "\n")[:4], ""))
+		question := `{"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","itemId":"` + item + `","command":"make","cwd":"$cwd"` + more + "}}\n"
+		asked := "editor< " + question
+		if equal {
+			asked = ""
+		}
+		c.Play(item+more, "codex>  "+question+asked+"codex>  {\"method\":\"fence\",\"params\":{}}\neditor< {\"method\":\"fence\",\"params\":{}}\n")
+	}
+}
 
 // A shared consent counts only if it is logged and nothing has changed.
 func TestSharedConsentMustBeLogged(t *testing.T) {
