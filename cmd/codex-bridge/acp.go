@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -44,7 +43,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	folder, err := filepath.Abs(c.Cwd)
+	folder, err := existingFolder("--cwd", c.Cwd)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -96,9 +95,9 @@ func (t *turnRun) run() error {
 	if err != nil {
 		return err
 	}
-	cwd, err := filepath.Abs(t.Cwd)
+	cwd, err := existingFolder("--cwd", t.Cwd)
 	if err != nil {
-		return usageError("--cwd: " + err.Error())
+		return err
 	}
 	said := logTail{stderr: os.Getenv("CODEX_BRIDGE_LOG") != ""}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -49,6 +49,11 @@ func (c serveCmd) Run(out io.Writer) error {
 	if c.Workspace != "" && !filepath.IsAbs(c.Workspace) {
 		return usageError("--workspace: the path is relative; give an absolute one")
 	}
+	if c.Workspace != "" {
+		if _, err := existingFolder("--workspace", c.Workspace); err != nil {
+			return err
+		}
+	}
 	cfg, err := config.LoadLenient(atStart(startFiles(filesOf(c.Workspace))))
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +100,7 @@ func (c callToolCmd) Run(out io.Writer) error {
 	if err := json.Unmarshal([]byte(c.Args), &members); err != nil || members == nil {
 		return errors.New("--args is not a JSON object; use for example --args '{\"id\": 1}'")
 	}
-	folder, err := filepath.Abs(cmp.Or(c.ThreadCwd, "."))
+	folder, err := existingFolder("--thread-cwd", c.ThreadCwd)
 	if err != nil {
 		return err
 	}
