@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// headerTimeout is the time in which a client must send its upgrade request.
-	headerTimeout = 10 * time.Second
+	// handshakeTimeout is the time in which a client must send its upgrade request.
+	handshakeTimeout = 10 * time.Second
 	// stalledAfter is how long a client may leave a message unread. Codex keeps in memory what a stalled
 	// client has not read.
 	stalledAfter = 10 * time.Minute
@@ -52,6 +52,7 @@ type Server struct {
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	open    sync.WaitGroup
+	opening handshakes
 
 	mu    sync.Mutex
 	count int // open connections
@@ -61,7 +62,11 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{options: o}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: handshakeTimeout, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		ConnContext: s.opening.begin, ConnState: s.opening.changed,
+	}
+	s.http.SetKeepAlivesEnabled(false) // each connection has one request
 	return s
 }
 
@@ -126,6 +131,11 @@ func (s *Server) isUsed() bool {
 
 // ServeHTTP serves one connection. Codex's server does it at the same two paths.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // else net/http waits for the body without a limit
+		http.Error(w, "a request has no body here", http.StatusBadRequest)
+		return
+	}
 	if r.URL.Path == IdentityPath {
 		_ = json.NewEncoder(w).Encode(s.options.Identity()) // fails if the client has gone
 		return
@@ -145,6 +155,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	s.opening.end(r.Context())
 	if !s.awaitStart(r.Context()) {
 		http.Error(w, "codex-bridge serve ends", http.StatusServiceUnavailable)
 		return

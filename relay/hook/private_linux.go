@@ -29,7 +29,9 @@ func ListenPrivate(folder string, log *slog.Logger) (*PrivateListener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close(), os.RemoveAll(folder))
 	}
-	return &PrivateListener{Listener: l, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, folder: folder, log: log}, nil
+	private := newPrivateListener(l, Endpoint{Address: "unix://" + path}, checkPeer, release, log)
+	private.folder = folder
+	return private, nil
 }
 
 // ListenAt listens on a socket at path, whose folder must be private: it is created if it is missing. A
@@ -70,7 +72,7 @@ func ListenAt(path string, log *slog.Logger) (*PrivateListener, error) {
 		}
 		_ = lock.Close()
 	}
-	return &PrivateListener{Listener: l, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, nil
+	return newPrivateListener(l, Endpoint{Address: "unix://" + path}, checkPeer, release, log), nil
 }
 
 // TakeOver listens on a socket at path like ListenAt, also if another server listens there: that one goes on
@@ -127,7 +129,7 @@ func TakeOver(path, lock string, check func() error, log *slog.Logger) (l *Priva
 			}
 		}
 	}
-	return &PrivateListener{Listener: listener, endpoint: Endpoint{Address: "unix://" + path}, release: release, check: checkPeer, log: log}, gone, nil
+	return newPrivateListener(listener, Endpoint{Address: "unix://" + path}, checkPeer, release, log), gone, nil
 }
 
 // isAt reports whether a path has a certain file.

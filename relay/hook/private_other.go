@@ -20,7 +20,7 @@ func ListenPrivate(_ string, log *slog.Logger) (*PrivateListener, error) {
 		return nil, err
 	}
 	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: rand.Text()}
-	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: func(net.Conn) error { return nil }, log: log}, nil
+	return newPrivateListener(l, endpoint, func(net.Conn) error { return nil }, func() {}, log), nil
 }
 
 // ListenAt returns an error: on this system the bridge can't see whether a peer is sandboxed.

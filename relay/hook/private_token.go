@@ -17,7 +17,7 @@ import (
 // minToken is the least length of a token in characters.
 const minToken = 20
 
-// ListenTCP listens on an address of the form IP:PORT. Clients need the token in a file that only the
+// ListenTCP listens on an address of the form HOST:PORT. Clients need the token in a file that only the
 // user can read. The file is written if it is missing. Clients on this machine must also run outside
 // Codex's sandbox, see checkTCPPeer. commandsHaveNetwork reports whether commands in the sandbox may use
 // the network; it may be called concurrently. The caller must call Close.
@@ -29,13 +29,13 @@ func ListenTCP(address, tokenFile string, commandsHaveNetwork func() bool, log *
 	if err != nil {
 		return nil, fmt.Errorf("the token for ws://%s: %w", address, err)
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := listenTCP(address)
 	if err != nil {
 		return nil, err
 	}
 	endpoint := Endpoint{Address: "ws://" + l.Addr().String(), Token: token}
 	check := func(peer net.Conn) error { return checkTCPPeer(peer, commandsHaveNetwork) }
-	return &PrivateListener{Listener: l, endpoint: endpoint, release: func() {}, check: check, log: log}, nil
+	return newPrivateListener(l, endpoint, check, func() {}, log), nil
 }
 
 // writeToken writes a new token. It fails if the file exists.
