@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -44,6 +46,29 @@ func (h Holder) hasEnded(here Holder) bool {
 	}
 	started, err := processStart(h.PID)
 	return errors.Is(err, errNoProcess) || err == nil && started != h.Started
+}
+
+// Mark returns a text for names of files: the process id, and digests of the machine and the start time.
+func (h Holder) Mark() string {
+	return strconv.Itoa(h.PID) + "." + Sum([]byte(h.Host))[:markLen] + "." + Sum([]byte(h.Started))[:markLen]
+}
+
+// markLen is the length of a digest in Mark.
+const markLen = 12
+
+// MarkHasEnded reports whether a name begins with the Mark of a process of this machine that has ended. h is the current
+// process.
+func (h Holder) MarkHasEnded(name string) bool {
+	id, rest, _ := strings.Cut(name, ".")
+	pid, err := strconv.Atoi(id)
+	if err != nil || pid <= 0 || !strings.HasPrefix(rest, Sum([]byte(h.Host))[:markLen]+".") {
+		return false
+	}
+	started, err := processStart(pid)
+	if err != nil {
+		return errors.Is(err, errNoProcess)
+	}
+	return !strings.HasPrefix(name, Holder{Host: h.Host, PID: pid, Started: started}.Mark())
 }
 
 // String names the process for people.

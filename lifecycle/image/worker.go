@@ -39,7 +39,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	cwd, err := os.MkdirTemp("", "codex-bridge-image-")
+	cwd, err := makeFolder()
 	if err != nil {
 		return Result{}, err
 	}

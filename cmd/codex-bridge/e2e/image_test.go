@@ -250,3 +250,34 @@ func TestImageOverTheWire(t *testing.T) {
 		t.Errorf("still running after 2 s:%s", describe(pids))
 	}
 }
+
+// A job removes the folder of one whose bridge was killed.
+func TestKilledImageJobLeavesNoFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.writeImages()
+	temp := t.TempDir()
+	w.env = append(w.env, "TMPDIR="+temp)
+	killed := exec.CommandContext(deadline(t), proxyPath, "image", "describe", "picture.png", "--prompt", "SLOW: 3600000")
+	killed.Env, killed.Dir = w.env, w.workspace
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.model.Await(deadline(t), func(r scripted.Request) bool { return r.Contains("image/png") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait() // killed
+	folders := filepath.Join(temp, "codex-bridge-image-*")
+	if found, _ := filepath.Glob(folders); len(found) != 1 {
+		t.Fatalf("the killed job has left %v", found)
+	}
+	if _, stderr, code := w.runCommand("image", "describe", "picture.png", "--prompt", "SAY: a slope"); code != 0 {
+		t.Fatalf("%q, %d", stderr, code)
+	}
+	if found, _ := filepath.Glob(folders); len(found) > 0 {
+		t.Errorf("the next job has left %v", found)
+	}
+}
