@@ -95,4 +95,5 @@ test("names of files are found in prose and output, and not in addresses", () =>
   assert.deepEqual(found("Makefile:3: *** and ./x/y.c(14,2): error in /etc/hosts.d/a.conf."), ["Makefile:3", "./x/y.c:14:2", "/etc/hosts.d/a.conf"]);
   assert.deepEqual(found("https://example.com/a.ts:12 at 12:30, a/b, e.g. 3.14 and example.com"), []);
   assert.deepEqual(found(`${"a/".repeat(20_000)}x.ts:1`), [], "a path is limited");
+  assert.deepEqual(found(`${".".repeat(300_000)}a`), [], "and not searched if it is longer");
 });

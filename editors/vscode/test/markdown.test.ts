@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Block, type Inline, inline, parse } from "../src/core/markdown";
+import { type Inline, inline } from "../src/core/inline";
+import { type Block, parse } from "../src/core/markdown";
 
 /** Formats a tree, such as [strong: …]. */
 const short = (nodes: Inline[]): string =>
@@ -35,6 +36,18 @@ for (const [text, want] of [
   ["<https://x.y>", "[link https://x.y: https://x.y]"],
   ["<script>alert(1)</script>", "<script>alert(1)</script>"],
   ["one\ntwo", "one two"],
+  ["**bold *both***", "[strong: bold [em: both]]"],
+  ["***both* bold**", "[strong: [em: both] bold]"],
+  ["*a **b* c**", "[em: a [em: [em: b] c]]"],
+  ["****a****", "****a****"],
+  ["~~a", "~~a"],
+  ["*a [b*](c)", "[em: a [b]](c)"],
+  ["[a [b](https://x.y) c](https://z.y)", "[a [link https://x.y: b] c]([link https://z.y: https://z.y])"],
+  ["[https://x.y](https://z.y)", "[link https://z.y: https://x.y]"],
+  ["[a](https://x.y", "[a]([link https://x.y: https://x.y]"],
+  ['[a](<https://x.y> "title")', "[link https://x.y: a]"],
+  ["` a ` and `  `", "[code: a] and [code:   ]"],
+  ["http:// and https://..", "http:// and https://.."],
 ] as const) {
   test(`inline: ${JSON.stringify(text)}`, () => assert.equal(short(inline(text)), want));
 }
@@ -69,7 +82,7 @@ for (const [name, text, want] of [
   ["a list with empty lines", "- a\n\n- b\n\nend", [{ ul: [["a"], ["b"]] }, "end"]],
   ["a list after a paragraph", "Look:\n- a", ["Look:", { ul: [["a"]] }]],
   ["a quote", "> a\n> > b\n\nc", [{ quote: ["a", { quote: ["b"] }] }, "c"]],
-  ["a table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", [{ table: [["a", "b"], ["1", "[strong: 2]"], ["3", ""]] }]],
+  ["a table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", [{ table: [["a", "b"], ["1", "[strong: 2]"], ["3"]] }]],
   ["a rule", "a\n\n---\n\nb", ["a", "rule", "b"]],
   ["CRLF", "a\r\n\r\n- b\r\n", ["a", { ul: [["b"]] }]],
 ] as const) {
@@ -88,10 +101,40 @@ test("appended text changes only the last block", () => {
   }
 });
 
+test("deep spans stay text", () => {
+  const depth = (nodes: Inline[]): number => Math.max(0, ...nodes.map((n) => ("children" in n ? 1 + depth(n.children) : 0)));
+  const nested = inline(`${"*a ".repeat(30)}b${" a*".repeat(30)} *c*`);
+  assert.equal(depth(nested), 12);
+  assert.equal(short(nested).split("*").length - 1, 2 * (30 - 12), "each mark that is not emphasis stays");
+});
+
 test("hostile text neither overflows the stack nor loses text", () => {
   const letters = (value: unknown): number => JSON.stringify(value).split("a").length;
-  for (const piece of ["*a", "**a ", "[a", "[a](", "`a", "``a", "> ", "- ", "|a", "_a", "<http://a", "~~a", "1. "]) {
+  for (const piece of ["*a", "**a ", "[a", "[a](", "`a", "``a", "> ", "- ", "|a", "_a", "<http://a", "~~a", "1. ", "*a* ", "[a](https://a) "]) {
     const text = piece.repeat(20_000);
     assert.ok(letters(parse(text)) >= letters(text), piece);
   }
 });
+
+// If one of these took the square of its length, this test would run for minutes.
+for (const [name, before, piece, after] of [
+  ["stars", "", "*", ""],
+  ["stars and letters", "", "*a", ""],
+  ["bold that no mark ends", "", "**a ", ""],
+  ["brackets", "", "[", ""],
+  ["brackets that end", "", "]", ""],
+  ["links without an end", "", "[a](", ""],
+  ["backticks", "", "` ``", ""],
+  ["code that begins with a space", "` ", "a ", "`"],
+  ["addresses", "", "<http://", ""],
+  ["an address of dots", "http://", ".", ""],
+  ["tildes before a backtick", "", "~", "`"],
+  ["spaces in a heading", "# a", " ", "b"],
+  ["spaces in a paragraph", "a\n", " ", "b"],
+  ["spaces below the head of a table", "a|b\n", " ", "b"],
+  ["a short row for each of many columns", `${"|".repeat(9_000)}\n${"|-".repeat(9_000)}\n`, "|\n", ""],
+  ["a list with empty lines", "- a\n", "\n", "b"],
+  ["spaces in a list", "- ", " ", "\u2028b"],
+] as const) {
+  test(`a long text of ${name}`, () => void parse(before + piece.repeat(200_000 / piece.length) + after));
+}

@@ -18,13 +18,14 @@ export function findFiles(text: string): Candidate[] {
   const found: Candidate[] = [];
   for (const match of text.matchAll(name)) {
     let [whole, path = ""] = match;
+    if (path.length > maxPath) continue; // before it is searched
     const line = Number(match[2] ?? match[4] ?? 0);
     if (line === 0) {
       path = path.replace(/[.]+$/, "");
       whole = path;
     }
     const isPath = line > 0 ? /[A-Za-z]/.test(path) : /[\\/][^\\/]*\.[A-Za-z]\w{0,9}$/.test(path);
-    if (!isPath || path.length > maxPath) continue;
+    if (!isPath) continue;
     found.push({ at: match.index, text: whole, path, line, column: Number(match[3] ?? match[5] ?? 0) });
   }
   return found;

@@ -1,11 +1,8 @@
 // Parses the Markdown of models to a tree of plain data. The webview creates an element for each node and sets text as
 // text; HTML is never parsed.
-export type Inline =
-  | { type: "text"; text: string }
-  | { type: "code"; text: string }
-  | { type: "break" }
-  | { type: "strong" | "em" | "del"; children: Inline[] }
-  | { type: "link"; href: string; children: Inline[] };
+import { type Inline, inline } from "./inline";
+
+export type { Inline };
 
 export type Block =
   | { type: "paragraph"; children: Inline[] }
@@ -22,11 +19,8 @@ export interface PositionedBlock {
   at: number;
 }
 
-/** The maximal depth of nested blocks and spans; deeper markup stays text. */
+/** The maximal depth of nested blocks; deeper markup stays text. */
 const maxDepth = 12;
-
-/** The maximal length of emphasis, code and links. It bounds the work for each position. */
-const maxSpan = 2048;
 
 export function parse(text: string): PositionedBlock[] {
   const lines: { text: string; at: number }[] = [];
@@ -40,12 +34,53 @@ export function parse(text: string): PositionedBlock[] {
 
 type Line = { text: string; at: number };
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/;
-const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/;
-const rule = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
-const item = /^(\s{0,3})([-*+]|\d{1,9}[.)])(\s+|$)(.*)$/;
-const quote = /^ {0,3}> ?(.*)$/;
-const delimiter = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+// A pattern reads a line from its start, and no part of it twice.
+const fenceStart = /^ {0,3}(`{3,}|~{3,})/;
+const fenceEnd = /^ {0,3}(`+|~+)\s*$/;
+const headingStart = /^ {0,3}(#{1,6})(?=\s|$)/;
+const item = /^(\s{0,3})([-*+]|\d{1,9}[.)])(\s+|$)/;
+const quoteStart = /^ {0,3}> ?/;
+const delimiterCell = /^:?-+:?$/;
+
+/** Returns the mark that begins a code block, and the language, or nothing. */
+function fence(text: string): { mark: string; lang: string } | undefined {
+  const match = fenceStart.exec(text);
+  const info = text.slice(match?.[0].length);
+  return match && !info.includes("`") ? { mark: match[1]!, lang: info.trim().split(/\s/, 1)[0]! } : undefined;
+}
+
+/** Reports whether a line ends the code block that a mark has begun. */
+function isFenceEnd(text: string, mark: string): boolean {
+  const end = fenceEnd.exec(text)?.[1];
+  return end !== undefined && end[0] === mark[0] && end.length >= mark.length;
+}
+
+function heading(text: string): { level: number; text: string } | undefined {
+  const match = headingStart.exec(text);
+  if (!match) return undefined;
+  const title = text.slice(match[0].length).trim();
+  let end = title.length;
+  while (title[end - 1] === "#") end--;
+  const isClosed = end > 0 && end < title.length && /\s/.test(title[end - 1]!);
+  return { level: match[1]!.length, text: isClosed ? title.slice(0, end).trimEnd() : title };
+}
+
+/** Reports whether a line is a rule: three of a mark or more, with any space between them. */
+function isRule(text: string): boolean {
+  const mark = text.trimStart()[0] ?? "";
+  if (!"-*_".includes(mark) || !/^ {0,3}\S/.test(text)) return false;
+  let count = 0;
+  for (const char of text.trim()) {
+    if (char === mark) count++;
+    else if (!/\s/.test(char)) return false;
+  }
+  return count >= 3;
+}
+
+/** Reports whether a line is the one below the head of a table. */
+function isDelimiterRow(text: string): boolean {
+  return cellTexts(text).every((cell) => delimiterCell.test(cell));
+}
 
 function blocks(lines: Line[], depth: number): PositionedBlock[] {
   const out: PositionedBlock[] = [];
@@ -58,37 +93,40 @@ function blocks(lines: Line[], depth: number): PositionedBlock[] {
     }
     const start = line.at;
     const put = (block: Block): void => void out.push({ block, at: start });
-    let match: RegExpExecArray | null;
-    if ((match = fence.exec(line.text))) {
-      const [, mark = "", lang = ""] = match;
+    const code = fence(line.text);
+    const head = heading(line.text);
+    if (code) {
       const body: string[] = [];
-      const closing = new RegExp(`^ {0,3}${mark[0] === "`" ? "`" : "~"}{${mark.length},}\\s*$`);
-      for (i++; i < lines.length && !closing.test(lines[i]!.text); i++) body.push(lines[i]!.text);
+      for (i++; i < lines.length && !isFenceEnd(lines[i]!.text, code.mark); i++) body.push(lines[i]!.text);
       i++;
-      put({ type: "code", lang: lang.trim().split(/\s/)[0] ?? "", text: body.join("\n") });
-    } else if ((match = heading.exec(line.text))) {
-      put({ type: "heading", level: match[1]!.length, children: inline(match[2] ?? "") });
+      put({ type: "code", lang: code.lang, text: body.join("\n") });
+    } else if (head) {
+      put({ type: "heading", level: head.level, children: inline(head.text) });
       i++;
-    } else if (rule.test(line.text)) {
+    } else if (isRule(line.text)) {
       put({ type: "rule" });
       i++;
-    } else if (quote.test(line.text) && depth < maxDepth) {
+    } else if (quoteStart.test(line.text) && depth < maxDepth) {
       const inner: Line[] = [];
-      for (; i < lines.length && (match = quote.exec(lines[i]!.text)); i++) inner.push({ text: match[1]!, at: lines[i]!.at });
+      for (let match; i < lines.length && (match = quoteStart.exec(lines[i]!.text)); i++) {
+        inner.push({ text: lines[i]!.text.slice(match[0].length), at: lines[i]!.at });
+      }
       put({ type: "quote", blocks: blocks(inner, depth + 1).map((p) => p.block) });
     } else if (item.test(line.text) && depth < maxDepth) {
       const [block, next] = list(lines, i, depth);
       put(block);
       i = next;
-    } else if (line.text.includes("|") && i + 1 < lines.length && delimiter.test(lines[i + 1]!.text) && lines[i + 1]!.text.includes("-")) {
-      const head = cells(line.text);
+    } else if (line.text.includes("|") && i + 1 < lines.length && isDelimiterRow(lines[i + 1]!.text)) {
+      const head = cellTexts(line.text);
       const rows: Inline[][][] = [];
-      for (i += 2; i < lines.length && lines[i]!.text.includes("|"); i++) rows.push(head.map((_, n) => cells(lines[i]!.text)[n] ?? []));
-      put({ type: "table", head, rows });
+      // Rows with fewer cells than the head are not filled up: a wide head would make many short rows long.
+      for (i += 2; i < lines.length && lines[i]!.text.includes("|"); i++) rows.push(cellTexts(lines[i]!.text).slice(0, head.length).map(inline));
+      put({ type: "table", head: head.map(inline), rows });
     } else {
       const body: string[] = [line.text.trim()];
       for (i++; i < lines.length && !interrupts(lines[i]!.text); i++) {
-        body.push(lines[i]!.text.replace(/ {2,}$/, "\\").trim());
+        const text = lines[i]!.text;
+        body.push((text.endsWith("  ") ? text.trimEnd() + "\\" : text).trim());
       }
       put({ type: "paragraph", children: inline(body.join("\n")) });
     }
@@ -97,7 +135,7 @@ function blocks(lines: Line[], depth: number): PositionedBlock[] {
 }
 
 function interrupts(text: string): boolean {
-  return text.trim() === "" || fence.test(text) || heading.test(text) || rule.test(text) || quote.test(text) || item.test(text);
+  return text.trim() === "" || fence(text) !== undefined || headingStart.test(text) || isRule(text) || quoteStart.test(text) || item.test(text);
 }
 
 function list(lines: Line[], from: number, depth: number): [Block, number] {
@@ -105,18 +143,20 @@ function list(lines: Line[], from: number, depth: number): [Block, number] {
   const ordered = /\d/.test(first[2]!);
   const items: Block[][] = [];
   let i = from;
+  let filled = from; // the next line with text
   while (i < lines.length) {
     const match = item.exec(lines[i]!.text);
     if (!match || /\d/.test(match[2]!) !== ordered) break;
     const indent = match[1]!.length + match[2]!.length + Math.min(match[3]!.length || 1, 4);
-    const inner: Line[] = [{ text: match[4]!, at: lines[i]!.at }];
+    const inner: Line[] = [{ text: lines[i]!.text.slice(match[0].length), at: lines[i]!.at }];
     for (i++; i < lines.length; i++) {
       const { text, at } = lines[i]!;
       const spaces = text.length - text.trimStart().length;
       if (text.trim() === "") {
         // An empty line belongs to the item if the next line is indented, and to the list if another item follows.
-        const next = lines.slice(i).find((l) => l.text.trim() !== "")?.text ?? "";
-        if (next.length - next.trimStart().length < Math.min(indent, 2) ) break;
+        for (filled = Math.max(filled, i); filled < lines.length && lines[filled]!.text.trim() === ""; filled++);
+        const next = lines[filled]?.text ?? "";
+        if (next.length - next.trimStart().length < Math.min(indent, 2)) break;
         inner.push({ text: "", at });
       } else if (spaces >= Math.min(indent, 2)) {
         inner.push({ text: text.slice(Math.min(spaces, indent)), at });
@@ -135,81 +175,7 @@ function list(lines: Line[], from: number, depth: number): [Block, number] {
   return [{ type: "list", ordered, start: ordered ? Number.parseInt(first[2]!, 10) : 1, items }, i];
 }
 
-function cells(line: string): Inline[][] {
-  return line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => inline(cell.trim()));
-}
-
-// Only these become links; other links become their text.
-const allowedLink = /^(?:https?:\/\/[^\s<>]+|mailto:[^\s<>]+)$/i;
-
-export function inline(text: string, depth = 0): Inline[] {
-  const out: Inline[] = [];
-  let plain = "";
-  const flush = (): void => {
-    if (plain) out.push({ type: "text", text: plain });
-    plain = "";
-  };
-  let i = 0;
-  while (i < text.length) {
-    const char = text[i]!;
-    const rest = text.slice(i, i + maxSpan)
-    let match: RegExpExecArray | null;
-    if (char === "\\" && /[\\`*_{}[\]()#+.!|<>~-]/.test(text[i + 1] ?? "")) {
-      plain += text[i + 1];
-      i += 2;
-    } else if (char === "\\" && text[i + 1] === "\n") {
-      flush();
-      out.push({ type: "break" });
-      i += 2;
-    } else if (char === "\n") {
-      plain += " ";
-      i++;
-    } else if (char === "`" && (match = /^(`+)([\s\S]*?[^`])\1(?!`)/.exec(rest))) {
-      flush();
-      out.push({ type: "code", text: match[2]!.replaceAll("\n", " ").replace(/^ (.*\S.*) $/, "$1") });
-      i += match[0].length;
-    } else if (char === "`") {
-      const run = /^`+/.exec(rest)![0]; // not code: the whole run is text
-      plain += run;
-      i += run.length;
-    } else if (depth < maxDepth && (match = /^(\*\*\*|___)(?=[^\s*_])([\s\S]*?[^\s*_])\1/.exec(rest)) && isDelimiter(text, i, match)) {
-      flush();
-      out.push({ type: "strong", children: [{ type: "em", children: inline(match[2]!, depth + 2) }] });
-      i += match[0].length;
-    } else if (depth < maxDepth && (match = /^(\*\*|__)(?=[^\s*_])([\s\S]*?[^\s])\1(?!\*)/.exec(rest)) && isDelimiter(text, i, match)) {
-      flush();
-      out.push({ type: "strong", children: inline(match[2]!, depth + 1) });
-      i += match[0].length;
-    } else if (depth < maxDepth && (match = /^([*_])(?=[^\s*_])([^*_]*?[^\s*_])\1/.exec(rest)) && isDelimiter(text, i, match)) {
-      flush();
-      out.push({ type: "em", children: inline(match[2]!, depth + 1) });
-      i += match[0].length;
-    } else if (depth < maxDepth && (match = /^~~(?=\S)([\s\S]*?\S)~~/.exec(rest))) {
-      flush();
-      out.push({ type: "del", children: inline(match[1]!, depth + 1) });
-      i += match[0].length;
-    } else if ((match = /^!?\[((?:[^\][]|\[[^\]]*\])*)\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\))?[^\s()<>]*)>?(?:\s+"[^"]*")?\s*\)/.exec(rest)) && depth < maxDepth) {
-      flush();
-      const children = inline(match[1]!, depth + 1);
-      if (allowedLink.test(match[2]!)) out.push({ type: "link", href: match[2]!, children });
-      else out.push(...children);
-      i += match[0].length;
-    } else if ((match = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(rest)) || (match = /^(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]*_])/i.exec(rest))) {
-      flush();
-      out.push({ type: "link", href: match[1]!, children: [{ type: "text", text: match[1]! }] });
-      i += match[0].length;
-    } else {
-      const run = /^(?:\*+|_+|[^])/.exec(rest)![0]; // a run that opens nothing is text as a whole
-      plain += run;
-      i += run.length;
-    }
-  }
-  flush();
-  return out;
-}
-
-/** Reports whether a match is emphasis. An underscore within a word, as in snake_case, is not. */
-function isDelimiter(text: string, at: number, match: RegExpExecArray): boolean {
-  if (!match[1]!.startsWith("_")) return true;
-  return !/\w/.test(text[at - 1] ?? "") && !/\w/.test(text[at + match[0].length] ?? "");
+/** Returns the texts of the cells of a table's line. */
+function cellTexts(line: string): string[] {
+  return line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|").map((cell) => cell.trim());
 }
