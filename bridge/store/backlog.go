@@ -26,7 +26,8 @@ const firstWait = 2 * time.Second
 type Backlog struct {
 	write func(context.Context, Decision) error
 	log   *slog.Logger
-	quit  chan struct{}
+	ctx   context.Context // of the writes of kept decisions; ends with Close
+	stop  context.CancelFunc
 
 	mu    sync.Mutex
 	kept  []keptDecision // the first one is being written
@@ -44,7 +45,9 @@ type keptDecision struct {
 
 // NewBacklog returns a Backlog for a log. write returns when a decision is stored.
 func NewBacklog(write func(context.Context, Decision) error, log *slog.Logger) *Backlog {
-	return &Backlog{write: write, log: log, quit: make(chan struct{})}
+	b := &Backlog{write: write, log: log}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
 }
 
 // Append writes a decision after those that are kept. If it returns an error, the log may not have
@@ -158,7 +161,7 @@ func (b *Backlog) writeKept() {
 		}
 		next := b.kept[0]
 		b.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+		ctx, cancel := context.WithTimeout(b.ctx, writeTimeout)
 		err := b.write(ctx, next.entry())
 		cancel()
 		if err == nil {
@@ -175,7 +178,7 @@ func (b *Backlog) writeKept() {
 		select {
 		case <-time.After(pause):
 			pause = min(2*pause, maxPause)
-		case <-b.quit:
+		case <-b.ctx.Done():
 			return
 		}
 	}
@@ -183,6 +186,7 @@ func (b *Backlog) writeKept() {
 
 // Close waits until the kept decisions are written, or ctx ends. It returns how many decisions the log lacks.
 func (b *Backlog) Close(ctx context.Context) (lost int) {
+	defer b.stop() // a write would hold the database
 	b.mu.Lock()
 	empty := b.empty
 	b.mu.Unlock()
@@ -194,7 +198,7 @@ func (b *Backlog) Close(ctx context.Context) (lost int) {
 		return 0
 	case <-ctx.Done():
 	}
-	close(b.quit)
+	b.stop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, one := range b.kept {

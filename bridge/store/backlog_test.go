@@ -128,3 +128,32 @@ func TestBacklogIsLost(t *testing.T) {
 		time.Sleep(time.Minute) // the goroutine ends
 	})
 }
+
+// At the end no write of a kept decision goes on: it would hold the database, and so the end.
+func TestBacklogEndsItsWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, yes := &switchedLog{}, true
+		log.set(&yes, nil)
+		writes := make(chan error, 2)
+		b := store.NewBacklog(func(ctx context.Context, d store.Decision) error {
+			err := log.write(ctx, d)
+			writes <- context.Cause(ctx)
+			return err
+		}, slog.New(slog.DiscardHandler))
+		if err := b.Keep(t.Context(), refused(1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-writes; !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("the first write ended by %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		if lost := b.Close(ctx); lost != 1 {
+			t.Errorf("%d decisions are lost", lost)
+		}
+		if err := <-writes; !errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
+			t.Errorf("the write ended by %v after %s", err, time.Since(start))
+		}
+	})
+}

@@ -108,8 +108,10 @@ func (s *Store) closePrepared() error {
 	if len(s.prepared) == 0 {
 		return nil
 	}
-	c, err := s.write.Conn(context.Background())
-	if err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	c, err := s.write.Conn(ctx)
+	if err != nil { // a write still waits for another process
 		return err
 	}
 	err = c.Raw(func(any) error { return s.prepared.close() })

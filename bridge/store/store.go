@@ -14,6 +14,9 @@ import (
 // so only a process that hangs causes a timeout.
 const writeTimeout = 10 * time.Second
 
+// closeTimeout limits the wait of Close for a write that waits for another process.
+const closeTimeout = 100 * time.Millisecond
+
 var (
 	// ErrNotExist means that a read-only store does not exist yet.
 	ErrNotExist = fmt.Errorf("there is no state yet: %w", fs.ErrNotExist)

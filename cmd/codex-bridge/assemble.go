@@ -318,7 +318,7 @@ func (a *assembly) addRecorders(tracer *trace.Recorder, report *telemetry.Teleme
 	mirror := newTranscript(a.cfg, a.record, a.log)
 	if mirror != nil {
 		a.addFeatures(mirror)
-		a.onClose(func(context.Context) { mirror.Close() })
+		a.onClose(mirror.Close)
 	}
 	if report != nil {
 		a.addFeatures(report)
@@ -340,7 +340,7 @@ func (a *assembly) addFeatures(features ...bridge.Feature) {
 
 func (a *assembly) onClose(end func(context.Context)) { a.closers = append(a.closers, end) }
 
-// close closes the parts.
+// close closes the parts, and waits for the state until ctx ends.
 func (a *assembly) close(ctx context.Context) {
 	for _, end := range a.closers {
 		end(ctx)

@@ -310,7 +310,9 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	g.mu.Lock()
 	delete(g.open, a)
 	g.mu.Unlock()
-	a.close(context.Background())
+	ending, cancelEnding := context.WithTimeout(context.Background(), stateGrace)
+	defer cancelEnding()
+	a.close(ending)
 	return nil
 }
 

@@ -42,8 +42,8 @@ func newLedger(cfg *config.Config) *ledger {
 const (
 	maxReason = 2 << 20 // characters of a reason that are kept
 	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
-	// backlogGrace is the time at the end for decisions that the log did not take before.
-	backlogGrace = 3 * time.Second
+	// stateGrace is the time at the end for what the state did not take before: decisions, sessions, transcripts.
+	stateGrace = 3 * time.Second
 )
 
 // Append implements guard.Recorder. It redacts secrets in the reason and the facts. It records the reason of
@@ -164,11 +164,16 @@ func (l *ledger) current() *store.Store {
 	return l.opened
 }
 
-// Close writes the kept decisions, within backlogGrace, sends the rest to the fleet log, within fleetGrace, and
-// closes the state, if it was opened.
+// Close closes the ledger within stateGrace.
 func (l *ledger) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), backlogGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), stateGrace)
 	defer cancel()
+	return l.close(ctx)
+}
+
+// close writes the kept decisions, sends the rest to the fleet log, within fleetGrace, and closes the state, if it was
+// opened. It does not wait after the end of ctx.
+func (l *ledger) close(ctx context.Context) error {
 	if lost := l.backlog.Close(ctx); lost > 0 {
 		l.log.Error("the decision log lacks refusals of this process: it could not be written until the end", "decisions", lost)
 	}
@@ -177,7 +182,7 @@ func (l *ledger) Close() error {
 	l.shipper = nil
 	l.mu.Unlock()
 	if shipper != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), fleetGrace)
+		ctx, cancel := context.WithTimeout(ctx, fleetGrace)
 		defer cancel()
 		shipper.Close(ctx)
 	}

@@ -32,7 +32,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	}
 	a.options.In, a.options.Out = os.Stdin, os.Stdout
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
-	closeAll := func() {
+	closeAll := func(ctx context.Context) {
 		a.close(ctx)
 		shared.close()
 	}
@@ -42,7 +42,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	runtime.LockOSThread()
 	started, err := codex.Start(command)
 	if err != nil {
-		closeAll()
+		closeAll(ctx)
 		return err
 	}
 	// The rest of the set-up runs while Codex starts.
@@ -56,13 +56,15 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		started.Kill()
-		closeAll()
+		closeAll(ctx)
 		return err
 	}
 	a.tools.Start()
 	state := p.Run(ctx, stop)
-	closeAll()
-	if err := record.Close(); err != nil {
+	ending, cancelEnding := context.WithTimeout(ctx, stateGrace) // one for all: each would wait for the same lock
+	defer cancelEnding()
+	closeAll(ending)
+	if err := record.close(ending); err != nil {
 		log.Error("can't close the decision log", "error", err)
 	}
 	codex.ExitLike(state) // ends the process

@@ -26,7 +26,7 @@ func BenchmarkStored(b *testing.B) {
 			}
 			handle(b.Context(), &bridge.ServerMessage{Envelope: e, Line: line})
 		}
-		m.Close()
+		m.Close(context.Background())
 		if m.Dropped() > 0 {
 			b.Fatal(m.Dropped(), "were lost")
 		}

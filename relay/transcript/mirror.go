@@ -204,11 +204,12 @@ func (m *Mirror) tryStore(batch []store.Record) error {
 	return nil
 }
 
-// Close stores queued messages, for at most closeTimeout.
-func (m *Mirror) Close() {
+// Close stores queued messages until ctx ends, for at most closeTimeout.
+func (m *Mirror) Close(ctx context.Context) {
 	m.queue.Close()
-	timer := time.AfterFunc(closeTimeout, m.cancel)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, m.cancel)()
 	<-m.done
 	m.cancel()
 }

@@ -77,7 +77,7 @@ func TestResumeAddsOnlyMissingRecords(t *testing.T) {
 	w := newFixture(t)
 	m := w.mirror(transcript.Options{})
 	bridgetest.Start(t, m).Play("transcript.txt", string(script))
-	m.Close()
+	m.Close(context.Background())
 	want := []string{
 		"12:00:01 u user 0 | good day⏎/w/picture.png⏎(image)",
 		"12:00:02 u reasoning 0 | in short⏎at length",
@@ -145,7 +145,7 @@ func TestRecordsAreStoredInBatches(t *testing.T) {
 					t.Error("nothing was stored after a second")
 				}
 			}
-			m.Close()
+			m.Close(context.Background())
 			if log := w.log.String(); !strings.Contains(log, "records=2") {
 				t.Errorf("the log has\n%s", log)
 			}
@@ -192,7 +192,7 @@ func TestWriterRestsBetweenBatches(t *testing.T) {
 				if !test.closes {
 					time.Sleep(time.Minute)
 				}
-				m.Close()
+				m.Close(context.Background())
 				if len(begun) < 2 || begun[1].Sub(begun[0]) != test.want {
 					t.Errorf("batches began at %v, want the first two %v apart", begun, test.want)
 				}
@@ -221,7 +221,7 @@ func TestRecordsSurviveAnUnreachableStore(t *testing.T) {
 		sendMessages(t, m, n)
 	}
 	<-recovered
-	m.Close()
+	m.Close(context.Background())
 	want := []string{"12:00:00 u assistant 0 | text 0", "12:00:00 u assistant 1 | text 1", "12:00:00 u assistant 2 | text 2"}
 	if diff := cmp.Diff(want, w.records("t")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -248,7 +248,7 @@ func TestDroppedMessagesAreRecordedAsAGap(t *testing.T) {
 		sendMessages(t, m, n+1)
 	}
 	close(free)
-	m.Close()
+	m.Close(context.Background())
 	got := w.records("t")
 	lost := m.Dropped()
 	if lost < 900 || int64(len(got)) != 1001-lost+1 {
@@ -270,7 +270,7 @@ func TestCloseDoesNotWaitForAnUnreachableStore(t *testing.T) {
 	w := newFixture(t)
 	m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) { return nil, errors.New("connection refused") }})
 	sendMessages(t, m, 0)
-	m.Close()
+	m.Close(context.Background())
 	if log := w.log.String(); !strings.Contains(log, "records of the transcript are lost") {
 		t.Errorf("the log has\n%s", log)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
@@ -102,4 +103,25 @@ func TestLockedLog(t *testing.T) {
 	if out, problems, status := w.runCommand("decisions", "verify"); status != 0 {
 		t.Errorf("status %d\n%s%s", status, out, problems)
 	}
+}
+
+// A locked log delays the end of the bridge by three seconds, and not once for each of decisions, sessions and
+// transcripts.
+func TestLockedLogDelaysTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\n[transcript]\nenabled = true\n"})
+	c := w.open(proxyArgv...).initializeWithBridge()
+	c.must("bridge/turn/run", map[string]any{"sessionKey": "s", "input": "SAY: one"}) // holds a session
+	unlock := w.lockLog()
+	c.must("bridge/turn/run", map[string]any{"sessionKey": "s", "input": "SAY: two"}) // for the transcript
+	if err := c.mustFail("process/spawn", map[string]any{"command": []string{"true"}, "processHandle": "p", "cwd": w.workspace}); err.Code != -32010 {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	c.closeAndWait()
+	// Codex has two seconds. A single write would wait ten.
+	if took := time.Since(start); took > 9*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	unlock()
 }
