@@ -80,6 +80,13 @@ func TestNeovimMarkdown(t *testing.T) {
 		t.Errorf("an added line has %q", got)
 	}
 
+	// More than 250 blocks in one another would end Neovim: they stay as they are.
+	for name, text := range map[string]string{"quotes": strings.Repeat("> ", 400), "lists": strings.Repeat("- ", 400)} {
+		w.model.Add(scripted.Step{When: "say " + name, Reply: scripted.Reply{scripted.Text(text + "\n\nthe end of " + name)}})
+		v.runText("please say " + name)
+		v.waitLua("chat():find('the end of " + name + "', 1, true)")
+	}
+
 	// Later messages are rendered too.
 	v.runText("SAY: **more** to come")
 	v.waitLua("chat():find('## Codex\\n\\n**more** to come', 1, true)")

@@ -4,7 +4,11 @@
 local M = {}
 
 local ns = vim.api.nvim_create_namespace("codex-bridge.markdown")
-local MAX_CODE = 400 -- lines of code that the regex syntax highlights
+local MAX_CODE, MAX_CODE_BYTES = 400, 20000 -- lines and bytes of code that the regex syntax highlights
+
+-- The parser of markdown takes the square of a paragraph's length, and ends Neovim at more than 250 blocks in one another
+-- (measured with Neovim 0.10.4). Beyond these limits prose is shown as it is.
+local MAX_TEXT, MAX_PARAGRAPH, MAX_BLOCKS = 131072, 8192, 200
 
 -- The marks that are hidden. The target of a link stays visible.
 local hidden = { emphasis_delimiter = true, code_span_delimiter = true, fenced_code_block_delimiter = true }
@@ -91,13 +95,13 @@ end
 
 -- Returns the language of a fence's info string as a filetype, or nil.
 local function filetype_of(info)
-  local name = info:lower():match("^[%w_+-]+")
+  local name = info:lower():match("^%s*([%w_+-]+)")
   return name and (vim.filetype.match({ filename = "x." .. name }) or name)
 end
 
 -- Highlights lines of code from a row on.
 function M.code(buf, row, lines, language)
-  if #lines <= MAX_CODE and #vim.api.nvim_get_runtime_file(("syntax/%s.*"):format(language), false) > 0 then
+  if #lines <= MAX_CODE and #table.concat(lines) <= MAX_CODE_BYTES and #vim.api.nvim_get_runtime_file(("syntax/%s.*"):format(language), false) > 0 then
     regex_code(buf, row, lines, language)
   end
 end
@@ -106,9 +110,10 @@ end
 local function render_code(buf, first, lines)
   local i = 1
   while i <= #lines do
-    local fence, info = lines[i]:match("^%s*(```+)%s*([^`]*)$")
-    local last = i + 1
-    if fence then
+    local fence, info = lines[i]:match("^%s*(```+)(.*)$")
+    local last = i
+    if fence and not info:find("`", 1, true) then
+      last = i + 1
       while last <= #lines and not (lines[last]:match("^%s*(`+)%s*$") or ""):find(fence, 1, true) do
         last = last + 1
       end
@@ -118,8 +123,32 @@ local function render_code(buf, first, lines)
         M.code(buf, first + i, vim.list_slice(lines, i + 1, last - 1), filetype)
       end
     end
-    i = fence and last + 1 or i + 1
+    i = last + 1
   end
+end
+
+local function count(text, pattern)
+  return select(2, text:gsub(pattern, ""))
+end
+
+-- Returns how many blocks in one another a line can open or continue: by marks of quotes and lists, and by the columns of
+-- its indentation.
+local function blocks_of(line)
+  local prefix = line:match("^[%s>%-+*%d.)]*")
+  return count(prefix, ">") + count(prefix, "[-+*.)]%s") + count(prefix, " ") / 2 + 2 * count(prefix, "\t")
+end
+
+-- Reports whether the parser of markdown takes the lines, and soon.
+local function is_parsable(lines)
+  local text, paragraph = 0, 0
+  for _, line in ipairs(lines) do
+    text = text + #line + 1
+    paragraph = line:find("%S") and paragraph + #line + 1 or 0
+    if text > MAX_TEXT or paragraph > MAX_PARAGRAPH or blocks_of(line) > MAX_BLOCKS then
+      return false
+    end
+  end
+  return true
 end
 
 -- Renders the prose of the rows from first to before last. keep_marks: no marks are hidden.
@@ -128,8 +157,11 @@ function M.render(buf, first, last, keep_marks)
     return
   end
   local lines = vim.api.nvim_buf_get_lines(buf, first, last, false)
-  local text = table.concat(lines, "\n") .. "\n"
   vim.api.nvim_buf_clear_namespace(buf, ns, first, last)
+  if not is_parsable(lines) then
+    return
+  end
+  local text = table.concat(lines, "\n") .. "\n"
   local parser = vim.treesitter.get_string_parser(text, "markdown")
   parser:parse(true)
   local function render(of, priority)
