@@ -12,7 +12,7 @@ import (
 
 // holdMountPoints keeps the mount points of a thread's read-only folders that do not exist until its
 // turn ends, or a subagent's turn.
-func (g *Guard) holdMountPoints(ctx context.Context, id string, t *policy.Thread) {
+func (g *Guard) holdMountPoints(ctx context.Context, id, turn string, t *policy.Thread) {
 	if g.mountPoints == nil || t == nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (g *Guard) holdMountPoints(ctx context.Context, id string, t *policy.Thread
 	if root := g.rootThread(g.policy.Load(), id); root != nil {
 		profile = root.Profile // a subagent inherits it
 	}
-	g.reportRemoved(g.mountPoints.Hold(ctx, id, mountPointsOf(t, profile, g.world)))
+	g.reportRemoved(g.mountPoints.Hold(ctx, id, turn, mountPointsOf(t, profile, g.world)))
 }
 
 // reportRemoved tells the user about empty files that Hold has removed.
@@ -78,7 +78,7 @@ func (g *Guard) holdForRequest(ctx context.Context, d policy.Decision, thread *p
 		profile = thread.Profile
 	}
 	if folders := innerMountPoints(profile); g.mountPoints != nil && len(folders) > 0 {
-		g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, folders))
+		g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, "", folders))
 	}
 }
 

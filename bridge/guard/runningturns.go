@@ -21,6 +21,7 @@ import (
 type runningTurns struct {
 	mu       sync.Mutex
 	byThread map[string]string // the turn's id
+	last     map[string]string // the id of the turn that has begun last, also if it has ended
 }
 
 // maxRunningTurns bounds runningTurns.
@@ -32,13 +33,18 @@ func (r *runningTurns) start(thread, turn string) {
 	if r.byThread == nil || len(r.byThread) >= maxRunningTurns {
 		r.byThread = make(map[string]string) // Codex's files have the others
 	}
-	r.byThread[thread] = turn
+	if r.last == nil || len(r.last) >= maxRunningTurns {
+		r.last = make(map[string]string)
+	}
+	r.byThread[thread], r.last[thread] = turn, turn
 }
 
-func (r *runningTurns) end(thread string) {
+// end forgets the turn of a thread, and returns the one that has begun last; "" if there is none.
+func (r *runningTurns) end(thread string) (last string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byThread, thread)
+	return r.last[thread]
 }
 
 // has reports whether a turn runs in a thread; for "", whether any does.
@@ -61,33 +67,48 @@ func (g *Guard) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
 // turnCompleted handles Codex's notification that the turn of a thread has ended. The id of a review in it is
 // another than that in turn/started.
 func (g *Guard) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
-	if thread, ok := msg.Root().Get("params").Get("threadId").Text(); ok {
-		g.endTurn(thread)
+	params := msg.Root().Get("params")
+	if thread, ok := params.Get("threadId").Text(); ok {
+		turn, _ := params.Get("turn").Get("id").Text()
+		g.endTurn(thread, turn)
 	}
 }
 
 // threadStatusChanged handles a notification that every client gets, also one that has not opened the thread.
 func (g *Guard) threadStatusChanged(_ context.Context, msg *bridge.ServerMessage) {
-	g.ThreadStatusChanged(msg.Root().Get("params"))
+	if id, ended := endedThread(msg.Root().Get("params")); ended {
+		g.endTurn(id, "")
+	}
 }
 
-// ThreadStatusChanged handles the params of a thread/status/changed, by which no turn may run any more.
+// ThreadStatusChanged handles the params of a thread/status/changed, by which no turn may run any more, from a connection
+// that no client can delay.
 //
 // Measured with Codex 0.169: only clients that have opened the thread get turn/completed, but each one gets
 // thread/status/changed, also after the last client has left the thread during a turn.
 func (g *Guard) ThreadStatusChanged(params rpc.Value) {
-	id, named := params.Get("threadId").Text()
-	status, known := params.Get("status").Get("type").Text()
-	if named && known && status != "active" {
-		g.endTurn(id)
+	if id, ended := endedThread(params); ended {
+		g.running.end(id)
+		g.mountPoints.Release(id)
 	}
 }
 
-// endTurn forgets the turn of a thread, and removes its mount points.
-func (g *Guard) endTurn(thread string) {
-	g.running.end(thread)
-	if g.mountPoints != nil {
+// endedThread returns the thread in the params of a thread/status/changed, and whether no turn runs in it.
+func endedThread(params rpc.Value) (id string, ended bool) {
+	id, named := params.Get("threadId").Text()
+	status, known := params.Get("status").Get("type").Text()
+	return id, named && known && status != "active"
+}
+
+// endTurn forgets the turn of a thread, and removes its mount points. turn is the id that Codex reports, if it does. Of
+// several clients each one learns of the end, and a slow one perhaps during the next turn: its mount points stay.
+func (g *Guard) endTurn(thread, turn string) {
+	last := g.running.end(thread)
+	switch {
+	case g.subscribers == nil:
 		g.mountPoints.Release(thread)
+	case last != "" || turn != "":
+		g.mountPoints.Release(thread, last, turn)
 	}
 }
 

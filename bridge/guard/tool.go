@@ -84,7 +84,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 	}
 	if policies[0].Mode() == config.Enforce {
-		g.holdMountPoints(ctx, thread, state.Thread)
+		g.holdMountPoints(ctx, thread, turn, state.Thread)
 	}
 	state.Paths = &policy.PathLog{Paths: state.Paths}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)

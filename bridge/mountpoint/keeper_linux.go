@@ -21,8 +21,8 @@ type Keeper struct {
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	held   map[string][]Folder // by thread
-	roots  map[string]*root    // by their keys
+	held   map[turn][]Folder
+	roots  map[string]*root // by their keys
 	closed bool
 }
 
@@ -57,7 +57,7 @@ const (
 // New returns a Keeper that records its folders in a private folder of the state. It begins to remove
 // what an earlier bridge has left.
 func New(state string, log *slog.Logger) *Keeper {
-	k := &Keeper{state: state, log: log, held: make(map[string][]Folder), roots: make(map[string]*root)}
+	k := &Keeper{state: state, log: log, held: make(map[turn][]Folder), roots: make(map[string]*root)}
 	left, _ := os.ReadDir(state)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -86,16 +86,19 @@ func (k *Keeper) rootLocked(key string) *root {
 	return r
 }
 
-// Hold keeps the folders until Release, in addition to those that the thread has already. A folder
+// turn is a turn of a thread, for which folders are held.
+type turn struct{ thread, id string }
+
+// Hold keeps the folders for a turn until Release, in addition to those that the turn has already. A folder
 // that exists is not changed. Hold returns the empty files that a killed command had left in place
 // of folders, and that it has removed. It does not wait longer than holdTimeout for the disk.
-func (k *Keeper) Hold(ctx context.Context, thread string, folders []Folder) (removed []string) {
+func (k *Keeper) Hold(ctx context.Context, thread, id string, folders []Folder) (removed []string) {
 	if k == nil || len(folders) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
-	for _, p := range k.hold(thread, folders) {
+	for _, p := range k.hold(turn{thread, id}, folders) {
 		select {
 		case <-p.done:
 			removed = append(removed, k.takeRemoved(p)...)
@@ -107,16 +110,16 @@ func (k *Keeper) Hold(ctx context.Context, thread string, folders []Folder) (rem
 	return removed
 }
 
-// hold adds folders to those of a thread, and returns the passes that create them.
-func (k *Keeper) hold(thread string, folders []Folder) (passes []*pass) {
+// hold adds folders to those of a turn, and returns the passes that create them.
+func (k *Keeper) hold(by turn, folders []Folder) (passes []*pass) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return nil
 	}
 	for _, folder := range folders {
-		if !slices.Contains(k.held[thread], folder) {
-			k.held[thread] = append(k.held[thread], folder)
+		if !slices.Contains(k.held[by], folder) {
+			k.held[by] = append(k.held[by], folder)
 		}
 		if p := k.wantLocked(k.rootLocked(rootKey(folder.Root))); !slices.Contains(passes, p) {
 			passes = append(passes, p)
@@ -134,10 +137,10 @@ func (k *Keeper) takeRemoved(p *pass) []string {
 	return removed
 }
 
-// Release ends what Hold began for a thread, and returns at once. A folder that no other thread or
-// bridge holds is removed, unless it is no longer empty. While a command still has it as mount point,
+// Release ends what Hold began for some turns of a thread, or without any for all, and returns at once. A folder that no
+// other turn or bridge holds is removed, unless it is no longer empty. While a command still has it as mount point,
 // it stays.
-func (k *Keeper) Release(thread string) {
+func (k *Keeper) Release(thread string, ids ...string) {
 	if k == nil {
 		return
 	}
@@ -146,12 +149,16 @@ func (k *Keeper) Release(thread string) {
 	if k.closed {
 		return
 	}
-	folders := k.held[thread]
-	delete(k.held, thread)
-	for _, folder := range folders {
-		r := k.rootLocked(rootKey(folder.Root))
-		r.delay = 0
-		k.wantLocked(r)
+	for by, folders := range k.held {
+		if by.thread != thread || len(ids) > 0 && !slices.Contains(ids, by.id) {
+			continue
+		}
+		delete(k.held, by)
+		for _, folder := range folders {
+			r := k.rootLocked(rootKey(folder.Root))
+			r.delay = 0
+			k.wantLocked(r)
+		}
 	}
 }
 

@@ -93,8 +93,8 @@ func TestHoldAndRelease(t *testing.T) {
 	w := newTree(t)
 	k := w.keeper()
 	all := w.folders(".github/workflows", ".vscode")
-	k.Hold(w.t.Context(), "a", all)
-	k.Hold(w.t.Context(), "b", all[1:])
+	k.Hold(w.t.Context(), "a", "", all)
+	k.Hold(w.t.Context(), "b", "", all[1:])
 	w.check("held", ".github", ".github/workflows", ".vscode")
 	k.Release("a")
 	k.wait()
@@ -104,7 +104,7 @@ func TestHoldAndRelease(t *testing.T) {
 	w.check("released")
 	w.checkNoRecords()
 	k.Release("b")
-	k.Hold(w.t.Context(), "a", all)
+	k.Hold(w.t.Context(), "a", "", all)
 	k.Close()
 	w.check("closed")
 	w.checkNoRecords()
@@ -116,7 +116,7 @@ func TestUserFoldersStay(t *testing.T) {
 	w.must(os.Mkdir(filepath.Join(w.root, ".vscode"), 0o755))
 	w.must(os.WriteFile(filepath.Join(w.root, "file"), nil, 0o644))
 	k := w.keeper()
-	k.Hold(w.t.Context(), "a", w.folders(".vscode", ".github/workflows", "file/below", "ci.yml", "other/ci.yml"))
+	k.Hold(w.t.Context(), "a", "", w.folders(".vscode", ".github/workflows", "file/below", "ci.yml", "other/ci.yml"))
 	w.check("held", ".github", ".github/workflows", ".vscode", "ci.yml", "file", "other", "other/ci.yml")
 	w.must(os.WriteFile(filepath.Join(w.root, ".github/workflows/x"), nil, 0o644))
 	w.must(os.Mkdir(filepath.Join(w.root, "other/mine"), 0o755))
@@ -131,7 +131,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	w, outside := newTree(t), t.TempDir()
 	w.must(os.Symlink(outside, filepath.Join(w.root, ".github")))
 	k := w.keeper()
-	k.Hold(w.t.Context(), "a", w.folders(".github/workflows"))
+	k.Hold(w.t.Context(), "a", "", w.folders(".github/workflows"))
 	k.Close()
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v", entries, err)
@@ -144,9 +144,9 @@ func TestLinksAreNotFollowed(t *testing.T) {
 func TestKilledKeeper(t *testing.T) {
 	w := newTree(t)
 	killed, user := w.keeper(), w.keeper()
-	killed.Hold(w.t.Context(), "a", w.folders(".github/workflows", ".vscode"))
+	killed.Hold(w.t.Context(), "a", "", w.folders(".github/workflows", ".vscode"))
 	w.must(os.MkdirAll(filepath.Join(w.root, ".github/.codex"), 0o755)) // as a killed Codex leaves it
-	user.Hold(w.t.Context(), "b", w.folders(".vscode"))
+	user.Hold(w.t.Context(), "b", "", w.folders(".vscode"))
 	killed.wait()
 	killed.abandon()
 	w.keeper().Close()
@@ -163,7 +163,7 @@ func TestLeftOver(t *testing.T) {
 	w.must(os.WriteFile(filepath.Join(w.root, ".vscode"), nil, 0o644))
 	w.must(os.WriteFile(filepath.Join(w.root, "ci"), []byte("x"), 0o444))
 	k := w.keeper()
-	if removed := k.Hold(w.t.Context(), "a", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
+	if removed := k.Hold(w.t.Context(), "a", "", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
 		t.Errorf("removed %q", removed)
 	}
 	k.Close()
@@ -175,7 +175,7 @@ func TestLeftOver(t *testing.T) {
 func TestRootThatDoesNotAnswer(t *testing.T) {
 	slow, w := newTree(t), newTree(t)
 	k := w.keeper()
-	k.Hold(t.Context(), "other", w.folders(".vscode"))
+	k.Hold(t.Context(), "other", "", w.folders(".vscode"))
 	k.mu.Lock()
 	stuck := k.rootLocked(rootKey(slow.root))
 	stuck.working = true // as long as the disk does not answer
@@ -184,10 +184,10 @@ func TestRootThatDoesNotAnswer(t *testing.T) {
 	held := make(chan struct{})
 	go func() {
 		defer close(held)
-		k.Hold(ctx, "slow", slow.folders(".vscode"))
+		k.Hold(ctx, "slow", "", slow.folders(".vscode"))
 	}()
 	k.Release("other")
-	k.Hold(t.Context(), "third", w.folders(".github"))
+	k.Hold(t.Context(), "third", "", w.folders(".github"))
 	w.check("held", ".github")
 	select {
 	case <-held:
@@ -230,7 +230,7 @@ func TestLockOfRemovedFile(t *testing.T) {
 // TestNilKeeper checks a bridge without a state folder.
 func TestNilKeeper(t *testing.T) {
 	var k *Keeper
-	k.Hold(t.Context(), "a", []Folder{{"/", "x"}})
+	k.Hold(t.Context(), "a", "", []Folder{{"/", "x"}})
 	k.Release("a")
 	k.Close()
 }
@@ -250,4 +250,27 @@ func TestMounts(t *testing.T) {
 			t.Errorf("%s: %v", at, got)
 		}
 	}
+}
+
+// A folder stays until the last turn that holds it has ended. The end of an earlier turn, which a slow client reports
+// late, removes nothing of a later one.
+func TestFoldersAreOfATurn(t *testing.T) {
+	w := newTree(t)
+	k := w.keeper()
+	folders := w.folders(".vscode")
+	k.Hold(t.Context(), "a", "one", folders)
+	k.Hold(t.Context(), "a", "two", folders)
+	k.Release("a", "one", "")
+	k.Release("a", "one", "zero")
+	k.wait()
+	w.check("the later turn runs", ".vscode")
+	k.Release("a", "two")
+	k.wait()
+	w.check("it has ended")
+	k.Hold(t.Context(), "a", "three", folders)
+	k.Release("a")
+	k.wait()
+	w.check("each turn has ended")
+	k.Close()
+	w.checkNoRecords()
 }

@@ -14,10 +14,10 @@ type Keeper struct{}
 func New(string, *slog.Logger) *Keeper { return nil }
 
 // Hold does nothing.
-func (*Keeper) Hold(context.Context, string, []Folder) []string { return nil }
+func (*Keeper) Hold(context.Context, string, string, []Folder) []string { return nil }
 
 // Release does nothing.
-func (*Keeper) Release(string) {}
+func (*Keeper) Release(string, ...string) {}
 
 // Close does nothing.
 func (*Keeper) Close() {}
