@@ -20,11 +20,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 		return nil, ""
 	}
 	state := g.callState(ctx, thread, turn, use, call)
-	var folders []string
-	if state.CodexInternal {
-		folders = []string{use.Cwd}
-	}
-	own, others := g.rulesFor(folders...), ""
+	own, others := g.rulesOfCall(use, state), ""
 	if len(own.Allowing()) > 0 && use.Name == "Bash" {
 		others = g.otherHooksOf(ctx, thread, use, state)
 	}
@@ -34,7 +30,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	}
 	const method = "hook/preToolUse"
 	g.logDecision(p.Mode(), method, d)
-	d = g.recordEffect(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, "it depends on the user's own rules for Codex")}, d)
+	d = g.recordEffect(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, dependsOnCodexRules)}, d)
 	if p.Mode() != config.Enforce {
 		return nil, ""
 	}
@@ -44,6 +40,9 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	}
 	return d.Message, ""
 }
+
+// dependsOnCodexRules is why a decision can't be recomputed.
+const dependsOnCodexRules = "it depends on the user's own rules for Codex"
 
 // RuleFolders returns the folders in which Codex looks for rules for commands in every thread.
 func RuleFolders(world policy.State) []string {
@@ -57,19 +56,21 @@ func RuleFolders(world policy.State) []string {
 // UserRules returns the user's own rules for commands, which apply to every thread.
 func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders(g.world)...) }
 
+// rulesOfCall returns the rules for commands that may apply to a call.
+func (g *Guard) rulesOfCall(use policy.ToolCall, state policy.State) *userrules.Set {
+	if state.CodexInternal {
+		return g.rulesFor(use.Cwd)
+	}
+	return g.rulesFor()
+}
+
 // rulesFor returns the user's rules for commands, those of the projects of all threads, and those of
-// other folders. Rules of a project count only if they let a command leave the sandbox, because Codex
-// may not have loaded them.
+// other folders. Codex may not have loaded each of them.
 //
 // The rules are the same for each thread: Codex keeps a project's rules when a thread moves, and its
 // internal work has those of a thread that it does not name.
 func (g *Guard) rulesFor(folders ...string) *userrules.Set {
-	own := g.UserRules()
-	g.addRestrictions(own)
-	project := g.userRules.Read(inProjects(append(folders, g.threads.loadedProjects()...), "rules")...)
-	own.Rules = append(own.Rules, project.Allowing()...)
-	if own.Err == nil {
-		own.Err = project.Err
-	}
-	return own
+	all := g.userRules.Read(append(RuleFolders(g.world), inProjects(append(folders, g.threads.loadedProjects()...), "rules")...)...)
+	g.addRestrictions(all)
+	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -43,7 +44,7 @@ func TestConfine(t *testing.T) {
 		"folder of a project":           {command: "make", project: allow, thread: &policy.Thread{ID: "t", Projects: []string{"$/folder"}}, input: kept},
 		"project that is not trusted":   {command: "make", project: allow, thread: &policy.Thread{ID: "t"}},
 		"project that can't be read":    {command: "make", project: "prefix_rule(", thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, refusal: "may leave the sandbox"},
-		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, input: kept},
+		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, refusal: "forbids it"},
 		"thread that is not verified":   {command: "ls", refusal: "its settings are not verified"},
 		"thread without a sandbox":      {command: "make", rules: allow, thread: &policy.Thread{ID: "t", Sandbox: "danger-full-access"}},
 		"rules and project, unreadable": {command: "make", rules: "prefix_rule(", project: allow, thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, refusal: "may leave the sandbox"},
@@ -81,6 +82,58 @@ func TestConfine(t *testing.T) {
 			}
 			if changed := input != nil || refusal != ""; changed != (applied == 1) || applied > 1 {
 				t.Errorf("%d changes are announced", applied)
+			}
+		})
+	}
+}
+
+// The bridge asks about a command that it keeps in the sandbox if a rule for Codex asks about it, whether the
+// rule is of the user, of a project, or of the machine's requirements. It denies what such a rule forbids.
+func TestToolAsksByCodexRules(t *testing.T) {
+	const allow = "prefix_rule(pattern=[\"make\"], decision=\"allow\")\n"
+	rule := func(decision string) string {
+		return "prefix_rule(pattern=[\"make\", \"install\"], decision=\"" + decision + "\")\n"
+	}
+	for name, test := range map[string]struct {
+		user, project, machine string // decisions of the rule for make install
+		approval               string
+		asks                   bool
+		refusal                string
+	}{
+		"the user":             {user: "prompt", asks: true},
+		"a project":            {project: "prompt", asks: true},
+		"the machine":          {machine: "prompt", asks: true},
+		"a project, unasked":   {project: "prompt", approval: `"never"`, refusal: "asks about it, and this thread has no question"},
+		"the machine forbids":  {machine: "forbidden", refusal: "forbids it"},
+		"the strictest counts": {user: "prompt", project: "forbidden", refusal: "forbids it"},
+		"no rule":              {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAgentWorld(t, func(*config.Policy) {})
+			text := allow
+			if test.user != "" {
+				text += rule(test.user)
+			}
+			w.write("home/rules/own.rules", text)
+			if test.project != "" {
+				w.write("project/.codex/rules/own.rules", rule(test.project))
+			}
+			if test.machine != "" {
+				w.g.requirements.rules = []setting.PrefixRule{{Pattern: [][]string{{"make"}, {"install"}}, Forbidden: test.machine == "forbidden"}}
+			}
+			if test.approval == "" {
+				test.approval = `"on-request"`
+			}
+			w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Sandbox: "read-only", Approval: []byte(test.approval)}}})
+			w.g.threads.projects = []string{filepath.Join(w.root, "project")}
+			use := policy.ToolCall{ID: "c", Name: "Bash", Input: value(t, `{"command":"make install"}`)}
+			r := w.g.Tool(t.Context(), "t", "", use, []byte(`{}`))
+			_, refusal := w.g.Confine(t.Context(), "t", "", use, []byte(`{}`))
+			if refusal = r.Refusal + refusal; r.Ask != test.asks || (refusal == "") != (test.refusal == "") || !strings.Contains(refusal, test.refusal) {
+				t.Errorf("%+v, refusal %q", r, refusal)
+			}
+			if test.asks && (!strings.Contains(r.Why, "asks about it") || len(r.AnswerTerms.AskedBy) != 1 || !strings.Contains(r.Facts, "rules for Codex")) {
+				t.Errorf("%+v", r)
 			}
 		})
 	}

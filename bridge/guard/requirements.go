@@ -82,7 +82,11 @@ func (g *Guard) readRequirements(ctx context.Context) (*policy.Requirements, err
 // addRestrictions adds the rules of requirements.toml to the user's. Codex applies the strictest.
 func (g *Guard) addRestrictions(to *userrules.Set) {
 	for _, one := range g.requirements.rules {
-		to.Rules = append(to.Rules, userrules.Rule{Pattern: one.Pattern, Decision: userrules.Forbidden, File: g.requirements.file})
+		decision := userrules.Prompt
+		if one.Forbidden {
+			decision = userrules.Forbidden
+		}
+		to.Rules = append(to.Rules, userrules.Rule{Pattern: one.Pattern, Decision: decision, File: g.requirements.file})
 	}
 	if to.Err == nil {
 		to.Err = g.requirements.err

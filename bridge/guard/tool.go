@@ -113,6 +113,13 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 		return callFacts(policies, use, state)
 	}
+	if use.Name == "Bash" {
+		before := d
+		if d = p.ApplyCodexRules(d, use, state, g.rulesOfCall(use, state)); d.Verdict != before.Verdict || d.Ask != before.Ask {
+			facts = func() string { return unknownFacts(use.ID, dependsOnCodexRules) }
+		}
+		terms = terms.With(d.AnswerTerms)
+	}
 	asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
 	if d.Verdict == policy.Pass {
 		if refused, ok := g.refuseReplaceable(ctx, p, thread, use, state, asks); ok {

@@ -12,30 +12,73 @@ import (
 // ConfineCommand keeps an allowed command in the thread's sandbox. Measured with Codex 0.169: it
 // runs a command that the user's own rules allow outside, without a question. Under Rewrite,
 // Message is the tool input that stays inside; Deny if there is none. otherHooks names the hooks that
-// may replace the input, too: Codex takes that of the hook that ends last.
+// may replace the input, too: Codex takes that of the hook that ends last. ApplyCodexRules must have
+// passed the call.
 func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set, otherHooks string) Decision {
 	if st.isUnverified() {
 		return p.refuseUnverified("hook/preToolUse")
 	}
-	command, ok := t.Input.Get("command").Text()
-	if t.Name != "Bash" || !ok || st.Thread != nil && st.Thread.Sandbox == fullAccess.String() {
+	if !t.isConfined(st) {
 		return Decision{Verdict: Pass}
 	}
+	command, _ := t.Input.Get("command").Text()
 	v := own.Judge(command)
 	switch {
 	case otherHooks != "" && own.Err == nil && len(own.Allowing()) > 0:
 		return p.refuseLetOut(otherHooks, own)
 	case v.Outcome == userrules.Stays:
 		return Decision{Verdict: Pass}
-	case v.Outcome == userrules.Leaves:
+	case v.Outcome == userrules.Leaves || v.Outcome == userrules.Asks:
 		from, to := jsonString(command), jsonString(userrules.Wrap(command))
 		return Decision{Verdict: Rewrite, Message: fmt.Appendf(nil, `{"command":%s}`, to), Changes: []Change{{
 			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.ruleOrigin(ruleSandbox), From: from, To: to,
 		}}}
+	case v.Outcome == userrules.Forbids:
+		return p.refuseByCodexRule(v.Reason)
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.originOrDefault(ruleSandbox),
 		Hint: "run it yourself, or change your rule for Codex",
+	})}
+}
+
+// isConfined reports whether a rule for Codex could let the command of a call out of a sandbox.
+func (t ToolCall) isConfined(st State) bool {
+	_, ok := t.Input.Get("command").Text()
+	return t.Name == "Bash" && ok && (st.Thread == nil || st.Thread.Sandbox != fullAccess.String())
+}
+
+// ApplyCodexRules applies to a decision that lets a call run the rules for Codex that ask or forbid, and from which
+// ConfineCommand hides the command. It denies the call if no person can be asked.
+func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrules.Set) Decision {
+	if d.Verdict != Pass || !t.isConfined(st) {
+		return d
+	}
+	command, _ := t.Input.Get("command").Text()
+	v := own.Judge(command)
+	switch {
+	case v.Outcome == userrules.Forbids:
+		return p.refuseByCodexRule(v.Reason)
+	case v.Outcome != userrules.Asks:
+		return d
+	case !p.canAsk(t, st.Thread):
+		return p.refuseByCodexRule(v.Reason + ", and this thread has no question; use policy.gate and another approvalPolicy than never")
+	}
+	for _, r := range v.Restrictions {
+		d.AnswerTerms = d.AnswerTerms.With(AnswerTerms{AskedBy: []string{r.Digest()}})
+	}
+	asksByCodex := string(st.Thread.Approval) == `"untrusted"` || st.EscalationRequested && !t.AppliesPatch()
+	if !d.Ask && !asksByCodex {
+		d.Ask, d.AskReason = true, v.Reason
+	}
+	return d
+}
+
+// refuseByCodexRule refuses a command by a rule for Codex.
+func (p *Policy) refuseByCodexRule(reason string) Decision {
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: reason, Origin: p.originOrDefault(ruleSandbox),
+		Hint: "run it yourself, or change that rule for Codex",
 	})}
 }
 

@@ -242,6 +242,70 @@ func TestConfineCommand(t *testing.T) {
 	}
 }
 
+// A command about which Codex would ask by a rule of its own is asked about, since ConfineCommand hides it from
+// Codex. One that Codex would refuse is denied.
+func TestRestrictionsOfCodexRules(t *testing.T) {
+	prompt := userrules.Rule{File: "user.rules", Line: 2, Decision: userrules.Prompt, Pattern: [][]string{{"make"}, {"install"}}}
+	own := &userrules.Set{Rules: []userrules.Rule{
+		{File: "user.rules", Line: 1, Decision: userrules.Allow, Pattern: [][]string{{"make"}}}, prompt,
+		{File: "user.rules", Line: 3, Decision: userrules.Forbidden, Pattern: [][]string{{"make"}, {"push"}}},
+	}}
+	onRequest := &policy.Thread{ID: "T", Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}
+	with := func(sandbox, approval string) *policy.Thread {
+		return &policy.Thread{ID: "T", Sandbox: sandbox, Approval: []byte(approval)}
+	}
+	for name, test := range map[string]struct {
+		command  string
+		thread   *policy.Thread
+		escalate bool // the call requests to leave the sandbox
+		noGate   bool
+		denied   bool
+		asks     bool
+		terms    bool // the rule counts for remembered answers
+	}{
+		"prompt":                {command: "make install", thread: onRequest, asks: true, terms: true},
+		"no restriction":        {command: "make all", thread: onRequest},
+		"no allow rule":         {command: "ls", thread: onRequest},
+		"forbidden":             {command: "make push", thread: onRequest, denied: true},
+		"no question":           {command: "make install", thread: with("workspace-write", `"never"`), denied: true},
+		"rules off in granular": {command: "make install", thread: with("workspace-write", `{"granular":{"sandbox_approval":true,"rules":false}}`), denied: true},
+		"no gate":               {command: "make install", thread: onRequest, noGate: true, denied: true},
+		"no thread":             {command: "make install", denied: true},
+		"no sandbox":            {command: "make install", thread: with("danger-full-access", `"on-request"`)},
+		"Codex asks":            {command: "make install", thread: with("workspace-write", `"untrusted"`), terms: true},
+		"Codex asks to leave":   {command: "make install", thread: onRequest, escalate: true, terms: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := contract()
+			cfg.Gate = !test.noGate
+			p, st := compile(t, cfg), state()
+			st.Thread, st.EscalationRequested = test.thread, test.escalate
+			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
+			d := p.ApplyCodexRules(policy.Decision{Verdict: policy.Pass}, use, st, own)
+			if (d.Verdict == policy.Deny) != test.denied || d.Ask != test.asks || test.terms != slices.Equal(d.AnswerTerms.AskedBy, []string{prompt.Digest()}) {
+				t.Errorf("%+v", d)
+			}
+			if d.Ask && !strings.Contains(d.AskReason, "user.rules:2 asks about it") || test.denied && !strings.Contains(d.Err.Message, "user.rules:") {
+				t.Errorf("%q, %v", d.AskReason, d.Err)
+			}
+			if before := (policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: "why"}); test.asks {
+				if d := p.ApplyCodexRules(before, use, st, own); d.AskReason != "why" {
+					t.Errorf("a second reason: %+v", d)
+				}
+			}
+		})
+	}
+	st := state()
+	st.Thread = onRequest
+	p := compile(t, contract())
+	for command, want := range map[string]policy.Verdict{"make install": policy.Rewrite, "make push": policy.Deny} {
+		d := p.ConfineCommand(policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`)}, st, own, "")
+		if d.Verdict != want || want == policy.Deny && (!strings.Contains(d.Err.Message, "user.rules:3 forbids it") || strings.Contains(d.Err.Message, "leave the sandbox")) {
+			t.Errorf("%s: %+v, %v", command, d, d.Err)
+		}
+	}
+}
+
 // TestTrustHint checks that the hint has the file and the lines that trust a project.
 func TestTrustHint(t *testing.T) {
 	cfg := contract()

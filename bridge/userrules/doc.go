@@ -7,6 +7,7 @@
 // LINE]. Programs match by name unless a rule has their path. Of several rules for a command, and of
 // several commands in a line, the strictest applies. If a file can't be read Codex ignores all rules.
 //
-// A line that may leave the sandbox is never reported as Stays. Rules files are Starlark: they are
-// run with a limited number of steps and only the functions for rules.
+// A line that may leave the sandbox is never reported as Stays, and a rule that may restrict a line is
+// always reported. Rules files are Starlark. Only calls with plain texts are read; any other file is an
+// error, because implementations of Starlark differ.
 package userrules

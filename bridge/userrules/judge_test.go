@@ -61,7 +61,8 @@ func TestJudge(t *testing.T) {
 		"apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nF":              userrules.Leaves,
 		"apply_patch\f<<'E'\n*** Begin Patch\n*** End Patch\nE":             userrules.Leaves,
 		"ls && apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE":        userrules.Leaves,
-		"rm ~/a":                         userrules.Unsure, // Codex may ask about rm
+		"rm ~/a":                         userrules.Asks,  // Codex may ask about rm
+		"rm 'a$b'":                       userrules.Stays, // no rule allows it, so Codex asks
 		"rm *":                           userrules.Leaves,
 		"touch x\\":                      userrules.Unsure,
 		"ls $x":                          userrules.Leaves,
@@ -71,10 +72,21 @@ func TestJudge(t *testing.T) {
 		"npm run":                        userrules.Leaves,
 		"(cd x; make)":                   userrules.Leaves,
 		"ls <<X":                         userrules.Leaves,
-		"ls 'never closed":               userrules.Unsure, // it may be rm, too
-		"npm run deploy":                 userrules.Stays,  // Codex refuses it
+		"ls 'never closed":               userrules.Leaves,
+		"ls 'never closed rm":            userrules.Asks,    // it may be rm, too
+		"npm run deploy":                 userrules.Forbids, // Codex refuses it
+		"/bin/npm run 'deploy' -x":       userrules.Forbids,
+		"ls && npm run deploy":           userrules.Forbids,
 		"npm run $x":                     userrules.Leaves, // no rule matches it
-		"npm run ~":                      userrules.Unsure,
+		"npm run > deploy":               userrules.Leaves,
+		"npm run \"deploy\" '$x'":        userrules.Forbids, // nothing is expanded
+		"npm run \"deploy\" \"$x\"":      userrules.Leaves,
+		"npm run \"$x\" deploy":          userrules.Leaves,
+		"npm\frun\fdeploy":               userrules.Forbids, // Codex takes form feeds for blanks
+		"npm run de\\\nploy":             userrules.Forbids,
+		"npm run d'ep'loy é":             userrules.Forbids,
+		"npm run 'é' deploy":             userrules.Leaves,
+		"npm run ~":                      userrules.Forbids,
 		"ls; rm a":                       userrules.Stays, // Codex asks about rm
 		"ls; /bin/rm a":                  userrules.Stays, // no rule allows it
 		"make":                           userrules.Stays,
@@ -84,7 +96,7 @@ func TestJudge(t *testing.T) {
 		"bash -c 'git status'":           userrules.Stays,
 		"":                               userrules.Leaves, // though it runs nothing
 		"ls \\":                          userrules.Unsure,
-		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long
+		"ls " + strings.Repeat("a", 1e5): userrules.Forbids, // too long
 	} {
 		if v := set.Judge(line); v.Outcome != want || (v.Reason == "") != (want == userrules.Stays) {
 			t.Errorf("%.40q: %+v, want %d", line, v, want)
@@ -117,13 +129,34 @@ func TestJudgeShell(t *testing.T) {
 	}
 }
 
-// A rule for one line of a shell, with the decision Allow, allows that line.
+// A rule for one line of a shell, with the decision Allow, allows that line. Another decision counts if a
+// rule lets the line out.
 func TestJudgeRuleForShellLine(t *testing.T) {
-	for decision, want := range map[string]userrules.Outcome{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
-		set := read(t, map[string]string{"own.rules": `prefix_rule(pattern=["/bin/zsh", "-lc", "make all"], decision="` + decision + "\")\n"})
-		if v := set.Judge("make all"); v.Outcome != want {
-			t.Errorf("%s: got %+v, want %d (%v)", decision, v, want, set.Err)
+	const forLine = `prefix_rule(pattern=["/bin/zsh", "-lc", "(make all)"], decision="`
+	for decision, want := range map[string][2]userrules.Outcome{
+		"allow": {userrules.Leaves, userrules.Leaves}, "prompt": {userrules.Stays, userrules.Asks}, "forbidden": {userrules.Stays, userrules.Forbids},
+	} {
+		for i, other := range []string{"", "prefix_rule(pattern=[\"ls\"])\n"} {
+			set := read(t, map[string]string{"own.rules": other + forLine + decision + "\")\n"})
+			if v := set.Judge("(make all)"); v.Outcome != want[i] {
+				t.Errorf("%s, %q: got %+v, want %d (%v)", decision, other, v, want[i], set.Err)
+			}
 		}
+	}
+}
+
+// A verdict names the strictest rule and all that apply.
+func TestJudgeNamesRestrictions(t *testing.T) {
+	set := userrules.Parse("prefix_rule(pattern=[\"git\"])\nprefix_rule(pattern=[\"git\", \"push\"], decision=\"prompt\")\nprefix_rule(pattern=[\"git\", [\"push\", \"pull\"]], decision=\"forbidden\")\n")
+	v := set.Judge("git push")
+	if v.Outcome != userrules.Forbids || len(v.Restrictions) != 2 || v.Reason != `the rule for "git push|pull" at own.rules:3 forbids it` {
+		t.Errorf("%+v", v)
+	}
+	if v := set.Judge("git push é"); v.Outcome != userrules.Forbids || !strings.Contains(v.Reason, "or may") {
+		t.Errorf("%+v", v)
+	}
+	if a, b := v.Restrictions[0], v.Restrictions[1]; a.Digest() == b.Digest() || a.Digest() != (&userrules.Rule{Decision: userrules.Prompt, Pattern: a.Pattern}).Digest() {
+		t.Errorf("digests %s, %s", a.Digest(), b.Digest())
 	}
 }
 

@@ -4,92 +4,94 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
-// maxSteps is the maximum number of steps of a file; each rule takes some ten.
-const maxSteps = 1_000_000
-
-// dialect has the extensions of Starlark that Codex accepts, if they exist here.
-var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
-
-// load runs a file and returns its rules.
-func load(file string, text []byte) (found []Rule, err error) {
-	thread := &starlark.Thread{Name: file, Print: func(*starlark.Thread, string) {}}
-	thread.SetMaxExecutionSteps(maxSteps)
-	make := func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, named []starlark.Tuple) (starlark.Value, error) {
-		var pattern, match, unmatched starlark.Value
-		r := Rule{Decision: Allow, File: file, Line: int(t.CallFrame(1).Pos.Line)}
-		justification := ""
-		if err := starlark.UnpackArgs(b.Name(), args, named, "pattern", &pattern, "decision?", &r.Decision,
-			"match?", &match, "not_match?", &unmatched, "justification?", &justification); err != nil {
-			return nil, err
-		}
-		if r.Decision != Allow && r.Decision != Prompt && r.Decision != Forbidden {
-			return nil, fmt.Errorf("%s: the decision %q is not allow, prompt or forbidden", b.Name(), r.Decision)
-		}
-		var err error
-		if r.Pattern, err = parsePattern(pattern); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.Name(), err)
-		}
-		found = append(found, r)
-		return starlark.None, nil
-	}
-	nothing := func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-		return starlark.None, nil
-	}
-	_, err = starlark.ExecFileOptions(dialect, thread, file, text, starlark.StringDict{
-		"prefix_rule": starlark.NewBuiltin("prefix_rule", make),
-		// Paths of programs are ignored: programs match by name in any folder.
-		"host_executable": starlark.NewBuiltin("host_executable", nothing),
-		"network_rule":    starlark.NewBuiltin("network_rule", nothing),
-	})
-	var at *starlark.EvalError
-	if errors.As(err, &at) {
-		// Frames of builtins have no position in the file.
-		for _, frame := range slices.Backward(at.CallStack) {
-			if frame.Pos.Filename() == file {
-				err = fmt.Errorf("%s: %w", frame.Pos, err)
-				break
-			}
-		}
-	}
-	return found, err
+// parameters are those of the functions of a rules file, in the order in which Codex takes their
+// values without a name (measured for prefix_rule; the others have no effect here).
+var parameters = map[string][]string{
+	"prefix_rule":     {"pattern", "decision", "match", "not_match", "justification"},
+	"host_executable": {"name", "paths"}, // ignored: programs match by name in any folder
+	"network_rule":    {"host", "protocol", "decision", "justification"},
 }
 
-// parsePattern parses a pattern: words, and lists of alternative words.
-func parsePattern(pattern starlark.Value) ([][]string, error) {
-	list, ok := pattern.(starlark.Iterable)
-	if !ok {
-		return nil, fmt.Errorf("the pattern is a %s, and no list", pattern.Type())
+// load returns the rules of a file.
+func load(file string, text []byte) (found []Rule, err error) {
+	calls, err := parse(text)
+	if err != nil {
+		return nil, err
 	}
-	var all [][]string
-	for v := range starlark.Elements(list) {
-		if word, ok := starlark.AsString(v); ok {
-			all = append(all, []string{word})
+	for _, c := range calls {
+		values, err := c.bind()
+		if err == nil && c.name == "prefix_rule" {
+			var r Rule
+			if r, err = newRule(values); err == nil {
+				r.File, r.Line = file, c.line
+				found = append(found, r)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", c.line, c.name, err)
+		}
+	}
+	return found, nil
+}
+
+// bind returns the values of a call by the names of the parameters.
+func (c *call) bind() (map[string]value, error) {
+	names, ok := parameters[c.name]
+	if !ok {
+		return nil, notPlain("it is not prefix_rule, host_executable or network_rule")
+	}
+	values := make(map[string]value)
+	for i, a := range c.arguments {
+		name := a.name
+		switch {
+		case name == "" && i >= len(names):
+			return nil, notPlain(fmt.Sprintf("it has more than %d values", len(names)))
+		case name == "":
+			name = names[i]
+		case !slices.Contains(names, name):
+			return nil, notPlain("it has the parameter " + name + ", which is not known")
+		}
+		if _, twice := values[name]; twice {
+			return nil, fmt.Errorf("two values for %s", name)
+		}
+		values[name] = a.value
+	}
+	return values, nil
+}
+
+func newRule(values map[string]value) (Rule, error) {
+	r := Rule{Decision: Allow}
+	if d, ok := values["decision"]; ok {
+		r.Decision = d.text
+		if d.isList || d.text != Allow && d.text != Prompt && d.text != Forbidden {
+			return r, fmt.Errorf("the decision %q is not allow, prompt or forbidden", d.text)
+		}
+	}
+	pattern, ok := values["pattern"]
+	switch {
+	case !ok:
+		return r, errors.New("the pattern is missing")
+	case !pattern.isList || len(pattern.list) == 0:
+		return r, errors.New("the pattern is no list of words")
+	}
+	for _, v := range pattern.list {
+		if !v.isList {
+			r.Pattern = append(r.Pattern, []string{v.text})
 			continue
 		}
-		inner, ok := v.(starlark.Iterable)
-		if !ok {
-			return nil, fmt.Errorf("the pattern has a %s", v.Type())
-		}
 		var words []string
-		for v := range starlark.Elements(inner) {
-			word, ok := starlark.AsString(v)
-			if !ok {
-				return nil, fmt.Errorf("the alternatives have a %s", v.Type())
+		for _, one := range v.list {
+			if one.isList {
+				return r, errors.New("an alternative is a list")
 			}
-			words = append(words, word)
+			words = append(words, one.text)
 		}
 		if len(words) == 0 {
-			return nil, errors.New("there are no alternatives")
+			return r, errors.New("there are no alternatives")
 		}
-		all = append(all, words)
+		r.Pattern = append(r.Pattern, words)
 	}
-	if len(all) == 0 {
-		return nil, errors.New("the pattern is empty")
-	}
-	return all, nil
+	return r, nil
 }

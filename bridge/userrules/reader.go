@@ -19,9 +19,9 @@ const (
 )
 
 // Reader reads the rules of folders, and again when a file has changed. Codex keeps the rules that
-// it has read when a thread was opened (measured with 0.169). So a Reader keeps every Allow rule
-// that it has ever read, and of the others only those that all versions had. It may be used
-// concurrently.
+// it has read when a thread was opened (measured with 0.169 and 0.171). So a Reader keeps every rule
+// that it has ever read. If a version of a file could be read by Codex alone, its rules stay unknown.
+// A Reader may be used concurrently.
 type Reader struct {
 	mu   sync.RWMutex
 	sets map[string]entry // by folder
@@ -30,6 +30,8 @@ type Reader struct {
 type entry struct {
 	files []fileState
 	set   *Set
+	// unknown is why an earlier version could not be read, if Codex may have read it.
+	unknown error
 }
 
 // fileState is a file as it was when it was read.
@@ -58,7 +60,10 @@ func (r *Reader) Read(folders ...string) *Set {
 
 func (r *Reader) readFolder(folder string) *Set {
 	files, err := list(folder) // without the lock: a folder of a network may not answer
-	if err != nil {
+	switch {
+	case errors.Is(err, errMany):
+		return r.add(folder, entry{set: &Set{Err: err}, unknown: unknownRules(folder, err)})
+	case err != nil:
 		return &Set{Err: err}
 	}
 	known, ok := r.known(folder)
@@ -68,16 +73,29 @@ func (r *Reader) readFolder(folder string) *Set {
 	case ok && slices.EqualFunc(known.files, files, fileState.isUnchanged):
 		return known.set
 	}
-	set := new(Set)
+	one := entry{files: files, set: new(Set)}
 	for _, file := range files {
 		found, err := readFile(file)
-		if err != nil {
-			set.Err = fmt.Errorf("the rules for commands in %s can't be read: %w; correct them, or remove the file", file.path, err)
-			break
+		one.set.Rules = append(one.set.Rules, found...)
+		if err != nil && one.set.Err == nil {
+			one.set.Err = fmt.Errorf("the rules for commands in %s can't be read: %w; correct them, or remove the file", file.path, err)
 		}
-		set.Rules = append(set.Rules, found...)
+		if isReadByCodex(err) && one.unknown == nil {
+			one.unknown = unknownRules(file.path, err)
+		}
 	}
-	return r.add(folder, files, set)
+	return r.add(folder, one)
+}
+
+// isReadByCodex reports whether Codex may read a file that is unreadable here.
+func isReadByCodex(err error) bool {
+	var invalid notPlain
+	return errors.As(err, &invalid) || errors.Is(err, errLong)
+}
+
+// unknownRules returns the error for rules that Codex may have read, and keeps.
+func unknownRules(place string, err error) error {
+	return fmt.Errorf("the rules for commands in %s could not be read: %w. Codex may have read them, and threads keep them; correct them, and start codex-bridge again", place, err)
 }
 
 // known returns what was read of a folder.
@@ -90,33 +108,31 @@ func (r *Reader) known(folder string) (entry, bool) {
 
 // add stores what was read of a folder, and returns the rules that apply. Another call may have read the
 // folder in the meantime.
-func (r *Reader) add(folder string, files []fileState, set *Set) *Set {
+func (r *Reader) add(folder string, one entry) *Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.sets[folder]; ok {
-		set = known.set.merge(set)
+		one.set = known.set.merge(one.set)
+		if known.unknown != nil {
+			one.unknown = known.unknown
+			if one.set.Err == nil {
+				one.set.Err = known.unknown
+			}
+		}
 	}
 	if r.sets == nil {
 		r.sets = make(map[string]entry)
 	}
-	r.sets[folder] = entry{files, set}
-	return set
+	r.sets[folder] = one
+	return one.set
 }
 
-// merge returns the rules that apply if either of two versions may be the effective one: all Allow
-// rules, and the other rules that both have. Err is that of the later version.
+// merge returns the rules that apply if either of two versions may be the effective one: those of both.
+// Err is that of the later version.
 func (s *Set) merge(later *Set) *Set {
-	if later.Err != nil { // its rules are unknown
-		return &Set{Rules: s.Rules, Err: later.Err}
-	}
-	all := &Set{}
-	for _, r := range later.Rules {
-		if r.Decision == Allow || s.Err != nil || s.has(r) {
-			all.Rules = append(all.Rules, r)
-		}
-	}
-	for _, r := range s.Allowing() {
-		if !all.has(r) {
+	all := &Set{Rules: slices.Clip(later.Rules), Err: later.Err}
+	for _, r := range s.Rules {
+		if !later.has(r) {
 			all.Rules = append(all.Rules, r)
 		}
 	}
@@ -133,7 +149,9 @@ func (s *Set) has(one Rule) bool {
 // readDir is os.ReadDir. A test lets it wait.
 var readDir = os.ReadDir
 
-// list returns the rules files in a folder. It follows links, as Codex does.
+// list returns the files in a folder that Codex may take for rules files. Measured with 0.169 and 0.171: it
+// reads none of those that are links, named .RULES, or named .rules alone. Here they count, so that
+// another Codex loses none of their rules.
 func list(folder string) ([]fileState, error) {
 	entries, err := readDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,27 +176,36 @@ func list(folder string) ([]fileState, error) {
 			continue
 		}
 		if files = append(files, fileState{path, info}); len(files) > maxFiles {
-			return nil, fmt.Errorf("%s has more than %d files of rules for commands; remove some", folder, maxFiles)
+			return nil, fmt.Errorf("%s has %w; remove some", folder, errMany)
 		}
 	}
 	return files, nil
 }
 
+var (
+	errNoFile = errors.New("it is not a regular file")
+	errMany   = fmt.Errorf("more than %d files of rules for commands", maxFiles)
+	errLong   = fmt.Errorf("it is longer than %d bytes", maxFile)
+)
+
 func readFile(file fileState) ([]Rule, error) {
 	switch {
 	case !file.info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file")
+		return nil, errNoFile
 	case file.info.Size() > maxFile:
-		return nil, fmt.Errorf("it is longer than %d bytes", maxFile)
+		return nil, errLong
 	}
 	f, err := os.Open(file.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
 		return nil, err
+	case len(text) > maxFile:
+		return nil, errLong
 	}
 	return load(file.path, text)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,20 +16,39 @@ import (
 // An error names the file and a fix, and makes every line Unsure.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"syntax":      {"prefix_rule(\n", "got end of file"},
-		"unknown":     {"\nallow_all()\n", "own.rules:2:1: undefined: allow_all"},
-		"decision":    {"\nprefix_rule(pattern=[\"a\"], decision=\"yes\")", `own.rules:2:12: prefix_rule: the decision "yes" is not allow, prompt or forbidden`},
-		"called":      {"def f():\n  prefix_rule(pattern=[])\nf()\n", "own.rules:2:14: prefix_rule: the pattern is empty"},
-		"no pattern":  {"prefix_rule()", "missing argument for pattern"},
-		"empty":       {"prefix_rule(pattern=[])", "the pattern is empty"},
-		"no list":     {`prefix_rule(pattern=1)`, "the pattern is a int"},
-		"number":      {`prefix_rule(pattern=["a", 1])`, "the pattern has a int"},
-		"alternative": {`prefix_rule(pattern=[["a", 1]])`, "the alternatives have a int"},
-		"none":        {`prefix_rule(pattern=[[]])`, "there are no alternatives"},
-		"endless":     {"def f():\n  for i in range(1000000000):\n    pass\nf()\n", "too many steps"},
-		"recursion":   {"def f():\n  f()\nf()\n", "called recursively"},
-		"load":        {`load("x", "y")`, "load not implemented"},
-		"long":        {strings.Repeat("#", 1<<20+1), "longer than"},
+		"cut off":           {"prefix_rule(\n", "line 2: the file ends within a call"},
+		"cut off in a text": {"prefix_rule(pattern=[\"a\\u00", "the file ends within a call"},
+		"unknown":           {"\nallow_all()\n", "line 2: allow_all: it is not prefix_rule"},
+		"decision":          {"\nprefix_rule(pattern=[\"a\"], decision=\"yes\")", `line 2: prefix_rule: the decision "yes" is not allow, prompt or forbidden`},
+		"no pattern":        {"prefix_rule()", "the pattern is missing"},
+		"empty":             {"prefix_rule(pattern=[])", "the pattern is no list of words"},
+		"no list":           {`prefix_rule(pattern="a")`, "the pattern is no list of words"},
+		"number":            {`prefix_rule(pattern=["a", 1])`, "unexpected '1'"},
+		"alternative":       {`prefix_rule(pattern=[["a", ["b"]]])`, "an alternative is a list"},
+		"none":              {`prefix_rule(pattern=[[]])`, "there are no alternatives"},
+		"parameter":         {`prefix_rule(pattern=["a"], why="b")`, "it has the parameter why"},
+		"twice":             {`prefix_rule(["a"], pattern=["b"])`, "two values for pattern"},
+		"too many":          {`host_executable("a", ["b"], "c")`, "more than 2 values"},
+		"order":             {`prefix_rule(pattern=["a"], "prompt")`, "a value without a name"},
+		"deep":              {`prefix_rule(["a"], match=[[[[[[[[["a"]]]]]]]]])`, "a list is too deep"},
+		"function":          {"def f():\n  prefix_rule(pattern=[\"a\"])\nf()\n", "line 1: unexpected 'f'"},
+		"loop":              {"for x in [\"a\"]:\n  prefix_rule(pattern=[x])\n", "line 1: unexpected 'x'"},
+		"computed":          {`prefix_rule(pattern=["a"], decision="allow" if len("é") == 1 else "prompt")`, "unexpected 'i'"},
+		"joined":            {`prefix_rule(pattern=["a" + "b"])`, "unexpected '+'"},
+		"name":              {"p = \"a\"\n", "unexpected '='"},
+		"next line":         {"prefix_rule\n([\"a\"])\n", "unexpected '\\n'"},
+		"two on a line":     {`prefix_rule(["a"]); prefix_rule(["b"])`, "unexpected ';'"},
+		"raw":               {`prefix_rule([r"a"])`, "unexpected 'r'"},
+		"tuple":             {`prefix_rule(("a",))`, "unexpected '('"},
+		"three quotes":      {`prefix_rule(["""a"""])`, "three quotes"},
+		"lines":             {"prefix_rule([\"a\nb\"])", "does not end on its line"},
+		"escape":            {`prefix_rule(["\x61\x61\x61"])`, "another escape"},
+		"surrogate":         {`prefix_rule(["\ud800"])`, "another escape"},
+		"carriage return":   {"# a\rprefix_rule([\"a\"])", "a control character"},
+		"no UTF-8":          {"prefix_rule([\"\xff\"])", "not UTF-8"},
+		"mark":              {"\ufeffprefix_rule([\"a\"])", `unexpected '\ufeff'`},
+		"load":              {`load("x", "y")`, "it is not prefix_rule"},
+		"long":              {strings.Repeat("#", 1<<20+1), "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := read(t, map[string]string{"own.rules": tt.text})
@@ -36,13 +56,13 @@ func TestErrors(t *testing.T) {
 			if set.Err == nil || v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "correct them") {
 				t.Errorf("%+v: %v", v, set.Err)
 			}
-			if strings.Count(v.Reason, "own.rules:") > 1 {
+			if strings.Count(v.Reason, "own.rules") > 1 {
 				t.Errorf("more than one place: %s", v.Reason)
 			}
 		})
 	}
 	set := read(t, map[string]string{"a.rules": "first()", "b.rules": "second()"})
-	if set.Err == nil || !strings.Contains(set.Err.Error(), "undefined: first") {
+	if set.Err == nil || !strings.Contains(set.Err.Error(), "first") {
 		t.Errorf("of two faults not the first: %v", set.Err)
 	}
 }
@@ -102,13 +122,15 @@ func TestReader(t *testing.T) {
 	if fate("rm") != userrules.Leaves {
 		t.Error("a file that Codex has read counts no more")
 	}
-	// A rule that asks has an effect only if Codex certainly has it.
+	// A rule that asks counts as long as Codex may have it.
 	write("a.rules", `prefix_rule(pattern=["rm"], decision="prompt")`)
-	if fate("rm") != userrules.Leaves {
-		t.Error("a rule counts that Codex may not have read")
-	}
-	if err := os.Remove(filepath.Join(dir, "a.rules")); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if fate("rm") != userrules.Asks {
+			t.Error("a rule that asks does not count")
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "a.rules")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if runtime.GOOS == "windows" {
 		return
@@ -192,24 +214,68 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// A rule that asks is kept if both versions of a file have it, or if the first could not be read.
-func TestRulesOfBothVersions(t *testing.T) {
+// Every rule that a version of the files had counts, in whatever order they came.
+func TestRulesOfAllVersions(t *testing.T) {
 	const first = "prefix_rule(pattern=[\"git\"])\nprefix_rule(pattern=[\"git\", \"push\"], decision=\"prompt\")\n"
-	for name, before := range map[string]string{"the same rules": first, "a fault": "prefix_rule(", "no rule that asks": "prefix_rule(pattern=[\"git\"])\n"} {
-		dir := t.TempDir()
-		var r userrules.Reader
-		for _, text := range []string{before, first + "prefix_rule(pattern=[\"cat\"])\n"} {
-			if err := os.WriteFile(filepath.Join(dir, "own.rules"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r.Read(dir)
+	for name, versions := range map[string][]string{
+		"the same rules": {first, first + "#"}, "a file that was cut off": {"prefix_rule(", first}, "added": {"prefix_rule(pattern=[\"git\"])\n", first}, "removed": {first, "prefix_rule(pattern=[\"git\"])\n"},
+		"an empty file": {first, ""},
+	} {
+		if v := readVersions(t, versions...).Judge("git push"); v.Outcome != userrules.Asks {
+			t.Errorf("%s: got %+v", name, v)
 		}
-		want := userrules.Stays
-		if name == "no rule that asks" {
-			want = userrules.Leaves
+	}
+}
+
+// A file that Codex may have read, and the bridge not, keeps every line from running when it is corrected.
+func TestUnknownRulesStayUnknown(t *testing.T) {
+	const fine = "prefix_rule(pattern=[\"git\"])\n"
+	for name, versions := range map[string][]string{
+		"computed":      {"for x in [\"ls\"]:\n  prefix_rule(pattern=[x])\n", fine},
+		"after another": {fine, "p = [\"ls\"]\nprefix_rule(pattern=p)\n", fine + fine},
+		"and cut off":   {"x()", "prefix_rule("},
+		"too long":      {strings.Repeat("#", 1<<20+1), fine},
+	} {
+		if set := readVersions(t, versions...); set.Err == nil || name != "and cut off" && !strings.Contains(set.Err.Error(), "start codex-bridge again") {
+			t.Errorf("%s: %v", name, set.Err)
 		}
-		if v := r.Read(dir).Judge("git push"); v.Outcome != want {
-			t.Errorf("%s: got %+v, want %d", name, v, want)
+	}
+	if set := readVersions(t, "prefix_rule(pattern=[\"ls\"", fine); set.Err != nil {
+		t.Errorf("a file that Codex can't read either: %v", set.Err)
+	}
+	if set := readVersions(t, "prefix_rule(pattern=[\"ls\"], decision=\"yes\")", fine); set.Err != nil {
+		t.Errorf("a decision that Codex does not have: %v", set.Err)
+	}
+}
+
+// readVersions reads a file in each of its versions, and returns the last set.
+func readVersions(t *testing.T, texts ...string) (set *userrules.Set) {
+	t.Helper()
+	dir := t.TempDir()
+	var r userrules.Reader
+	for i, text := range texts {
+		path := filepath.Join(dir, "own.rules")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		if at := time.Unix(int64(1e9+i), 0); os.Chtimes(path, at, at) != nil {
+			t.Fatal("the time of the file can't be set")
+		}
+		set = r.Read(dir)
+	}
+	return set
+}
+
+// All forms of the grammar are read.
+func TestForms(t *testing.T) {
+	set := userrules.Parse("# a\n\r\nprefix_rule(\n  # b\n  pattern = ['a', [\"b\", \"c\\\"\\\\\\u00e9é\",],],\n decision=\"prompt\"\n,) # c\nprefix_rule([\"d\"], 'forbidden', [[\"d\"], \"d e\"], [], \"f\")\nhost_executable(name=\"g\", paths=[\"/g\"])\nnetwork_rule(host=\"h\", protocol=\"https\", decision=\"deny\")\n")
+	if set.Err != nil || len(set.Rules) != 2 {
+		t.Fatalf("%+v", set)
+	}
+	if r := set.Rules[0]; r.Decision != userrules.Prompt || r.Line != 3 || !slices.EqualFunc(r.Pattern, [][]string{{"a"}, {"b", "c\"\\éé"}}, slices.Equal) {
+		t.Errorf("%+v", r)
+	}
+	if r := set.Rules[1]; r.Decision != userrules.Forbidden || r.Line != 8 || !slices.EqualFunc(r.Pattern, [][]string{{"d"}}, slices.Equal) {
+		t.Errorf("%+v", r)
 	}
 }

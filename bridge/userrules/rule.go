@@ -1,6 +1,8 @@
 package userrules
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -21,7 +23,7 @@ type Rule struct {
 	Pattern  [][]string
 	Decision string
 	File     string
-	Line     int
+	Line     int // 0: unknown
 }
 
 func (r *Rule) String() string {
@@ -29,7 +31,17 @@ func (r *Rule) String() string {
 	for i, alternatives := range r.Pattern {
 		words[i] = strings.Join(alternatives, "|")
 	}
-	return fmt.Sprintf("the rule for %q at %s:%d", strings.Join(words, " "), r.File, r.Line)
+	at := r.File
+	if r.Line > 0 {
+		at = fmt.Sprintf("%s:%d", at, r.Line)
+	}
+	return fmt.Sprintf("the rule for %q at %s", strings.Join(words, " "), at)
+}
+
+// Digest identifies the rule by its pattern and decision, and not by its place.
+func (r *Rule) Digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q", r.Decision, r.Pattern))
+	return hex.EncodeToString(sum[:])
 }
 
 // mayMatch reports whether the rule may match a command.
@@ -45,20 +57,6 @@ func (r *Rule) mayMatch(c rules.Command) bool {
 			return true
 		case !c.Words[i].Known:
 		case !slices.Contains(alternatives, c.Words[i].Text) && (i > 0 || !slices.Contains(alternatives, path.Base(c.Words[i].Text))):
-			return false
-		}
-	}
-	return true
-}
-
-// matches reports whether the rule certainly matches a command as written. A program with a path is
-// compared with its path only: Codex uses rules for its name only if there is none for the path.
-func (r *Rule) matches(c rules.Command) bool {
-	if c.Opaque || len(c.Words) < len(r.Pattern) {
-		return false
-	}
-	for i, alternatives := range r.Pattern {
-		if !c.Words[i].Known || !slices.Contains(alternatives, c.Words[i].Text) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,15 +23,19 @@ type Outcome int
 
 // Outcomes.
 const (
-	Stays  Outcome = iota // in the sandbox: no rule allows it outside
-	Leaves                // the sandbox by a rule, unless Wrap is used
-	Unsure                // it may leave the sandbox, even with Wrap
+	Stays   Outcome = iota // in the sandbox, or Codex asks or refuses by itself: no rule allows it outside
+	Leaves                 // the sandbox by a rule, unless Wrap is used
+	Asks                   // as Leaves, and Codex may ask about it by a rule, unless Wrap is used
+	Forbids                // as Leaves, and Codex may refuse it by a rule, unless Wrap is used
+	Unsure                 // it may leave the sandbox, even with Wrap
 )
 
 // Verdict is an outcome and its reason, which is "" for Stays.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string
+	// Restrictions are the rules by which Codex may ask or refuse under Asks and Forbids.
+	Restrictions []*Rule
 }
 
 // Judge returns what the rules do with a line for a shell.
@@ -38,9 +43,12 @@ type Verdict struct {
 // Only lines in the grammar of package rules are certainly read by Codex in the same way. If any
 // rule is Allow, another line is treated as leaving: Codex takes form feeds and continued lines for
 // blanks, and bash does not (measured).
+//
+// A rule that asks or forbids never makes a line stay that a rule may let out: Codex may not have that
+// rule, since it may not have read its file.
 func (s *Set) Judge(line string) Verdict {
 	if s.Err != nil {
-		return Verdict{Unsure, s.Err.Error()}
+		return Verdict{Outcome: Unsure, Reason: s.Err.Error()}
 	}
 	commands, outside := rules.Commands(line), rules.Outside(line)
 	if isPatch(line) {
@@ -51,25 +59,39 @@ func (s *Set) Judge(line string) Verdict {
 		out = &lets[0]
 	}
 	if r := s.AllowingShell(); r != nil && (out != nil || !plainLine().MatchString(line)) {
-		return Verdict{Unsure, r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
+		return Verdict{Outcome: Unsure, Reason: r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
 	}
+	isShellLine := false
 	for i := range s.Rules {
 		if r := &s.Rules[i]; r.Decision == Allow && r.isForShellLine(line) {
-			return leaves(r)
+			out, isShellLine = r, true
 		}
 	}
 	switch {
 	case out == nil:
 		return Verdict{}
-	case outside == "" && s.hasRestriction(commands, (*Rule).matches): // Codex asks about it, or refuses it
-		return Verdict{}
-	case !strings.ContainsAny(line, expansionChars) && s.hasRestriction(commands, (*Rule).mayMatch):
-		return Verdict{Unsure, reasonFor(out) + ", but another rule may ask about it, which is unknown; quote its words with '…'"}
+	case !isShellLine && strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`):
+		return Verdict{Outcome: Unsure, Reason: reasonFor(out) + ", and the line ends in a backslash"}
 	}
-	if strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`) {
-		return Verdict{Unsure, reasonFor(out) + ", and the line ends in a backslash"}
+	return s.withRestrictions(line, commands, leaves(out))
+}
+
+// withRestrictions adds to the verdict on a line the rules that Wrap would hide from Codex.
+func (s *Set) withRestrictions(line string, commands []rules.Command, v Verdict) Verdict {
+	found := s.restrictions(line, commands)
+	if v.Outcome == Unsure || len(found) == 0 {
+		return v
 	}
-	return leaves(out)
+	v.Outcome, v.Restrictions = Asks, found
+	strictest, does := found[0], "asks about it"
+	if i := slices.IndexFunc(found, func(r *Rule) bool { return r.Decision == Forbidden }); i >= 0 {
+		v.Outcome, strictest, does = Forbids, found[i], "forbids it"
+	}
+	v.Reason = strictest.String() + " " + does
+	if rules.Outside(line) != "" {
+		v.Reason += ", or may: the line can be read in more than one way; write its words plainly, or quote them with '…'"
+	}
+	return v
 }
 
 // patchLine matches a patch as models write it for a shell.
@@ -95,16 +117,12 @@ func isPatch(line string) bool {
 // leaves returns Leaves. On Windows it returns Unsure, since PowerShell takes braces for text.
 func leaves(by *Rule) Verdict {
 	if runtime.GOOS == "windows" {
-		return Verdict{Unsure, reasonFor(by)}
+		return Verdict{Outcome: Unsure, Reason: reasonFor(by)}
 	}
-	return Verdict{Leaves, reasonFor(by)}
+	return Verdict{Outcome: Leaves, Reason: reasonFor(by)}
 }
 
 func reasonFor(r *Rule) string { return r.String() + " allows it outside the sandbox, or may" }
-
-// expansionChars do not occur in a plain line, except within quotes (measured). So no rule matches a
-// command that expands something.
-const expansionChars = "$`<>(){}*?["
 
 // plainLine matches lines that Codex certainly takes for one command and its words. It does not
 // match redirections.
@@ -113,34 +131,15 @@ var plainLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // findAllowing returns a rule that may allow all commands outside, or nil.
 func (s *Set) findAllowing(commands []rules.Command) (by *Rule) {
 	for _, c := range commands {
-		found := s.find(c, Allow, (*Rule).mayMatch)
-		if found == nil {
+		i := slices.IndexFunc(s.Rules, func(r Rule) bool { return r.Decision == Allow && r.mayMatch(c) })
+		if i < 0 {
 			return nil
 		}
 		if by == nil {
-			by = found
+			by = &s.Rules[i]
 		}
 	}
 	return by
-}
-
-// hasRestriction reports whether a rule that asks or forbids applies to one of the commands.
-func (s *Set) hasRestriction(commands []rules.Command, applies func(*Rule, rules.Command) bool) bool {
-	for _, c := range commands {
-		if s.find(c, Prompt, applies) != nil || s.find(c, Forbidden, applies) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Set) find(c rules.Command, decision string, applies func(*Rule, rules.Command) bool) *Rule {
-	for i := range s.Rules {
-		if r := &s.Rules[i]; r.Decision == decision && applies(r, c) {
-			return r
-		}
-	}
-	return nil
 }
 
 // Allowing returns the rules with the decision Allow.
