@@ -41,6 +41,16 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	return d.Message, ""
 }
 
+// applyCodexRules applies the rules for Codex that ask or forbid to a decision. ruled reports whether the decision
+// depends on them.
+func (g *Guard) applyCodexRules(p *policy.Policy, before policy.Decision, use policy.ToolCall, state policy.State) (d policy.Decision, ruled bool) {
+	if use.Name != "Bash" {
+		return before, false
+	}
+	d = p.ApplyCodexRules(before, use, state, g.rulesOfCall(use, state))
+	return d, d.Verdict != before.Verdict || d.Ask != before.Ask
+}
+
 // dependsOnCodexRules is why a decision can't be recomputed.
 const dependsOnCodexRules = "it depends on the user's own rules for Codex"
 

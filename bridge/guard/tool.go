@@ -93,6 +93,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	var terms policy.AnswerTerms
 	var approvers *Approvers
 	var exceptions []rules.Exception
+	allowed := true // by a rule of each policy
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
@@ -101,6 +102,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		terms = terms.With(d.AnswerTerms)
 		approvers = approvers.with(d, state)
 		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
+		allowed = allowed && d.AllowedByRule
 		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
 		}
@@ -113,12 +115,10 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		}
 		return callFacts(policies, use, state)
 	}
-	if use.Name == "Bash" {
-		before := d
-		if d = p.ApplyCodexRules(d, use, state, g.rulesOfCall(use, state)); d.Verdict != before.Verdict || d.Ask != before.Ask {
-			facts = func() string { return unknownFacts(use.ID, dependsOnCodexRules) }
-		}
-		terms = terms.With(d.AnswerTerms)
+	d.AllowedByRule = allowed
+	d, ruled := g.applyCodexRules(p, d, use, state)
+	if terms = terms.With(d.AnswerTerms); ruled {
+		facts = func() string { return unknownFacts(use.ID, dependsOnCodexRules) }
 	}
 	asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
 	if d.Verdict == policy.Pass {

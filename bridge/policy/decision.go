@@ -56,6 +56,8 @@ type Decision struct {
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
+	// AllowedByRule reports that a rule allows the tool call.
+	AllowedByRule bool
 	// Unasked is why that person must not be asked, so that only a remembered answer lets the call run;
 	// "" if they may be.
 	Unasked string

@@ -49,7 +49,8 @@ func (t ToolCall) isConfined(st State) bool {
 }
 
 // ApplyCodexRules applies to a decision that lets a call run the rules for Codex that ask or forbid, and from which
-// ConfineCommand hides the command. It denies the call if no person can be asked.
+// ConfineCommand hides the command. It denies the call if no person can be asked. A rule of the policy that allows the
+// command answers the question, as it answers Codex's.
 func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrules.Set) Decision {
 	if d.Verdict != Pass || !t.isConfined(st) {
 		return d
@@ -68,7 +69,7 @@ func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrule
 		d.AnswerTerms = d.AnswerTerms.With(AnswerTerms{AskedBy: []string{r.Digest()}})
 	}
 	asksByCodex := string(st.Thread.Approval) == `"untrusted"` || st.EscalationRequested && !t.AppliesPatch()
-	if !d.Ask && !asksByCodex {
+	if !d.Ask && !asksByCodex && !d.AllowedByRule {
 		d.Ask, d.AskReason = true, v.Reason
 	}
 	return d

@@ -259,11 +259,15 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 		thread   *policy.Thread
 		escalate bool // the call requests to leave the sandbox
 		noGate   bool
+		allowed  bool // by a rule of the policy
 		denied   bool
 		asks     bool
 		terms    bool // the rule counts for remembered answers
 	}{
 		"prompt":                {command: "make install", thread: onRequest, asks: true, terms: true},
+		"allowed":               {command: "make install", thread: onRequest, allowed: true, terms: true},
+		"allowed, no question":  {command: "make install", thread: with("workspace-write", `"never"`), allowed: true, denied: true},
+		"allowed and forbidden": {command: "make push", thread: onRequest, allowed: true, denied: true},
 		"no restriction":        {command: "make all", thread: onRequest},
 		"no allow rule":         {command: "ls", thread: onRequest},
 		"forbidden":             {command: "make push", thread: onRequest, denied: true},
@@ -281,7 +285,7 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 			p, st := compile(t, cfg), state()
 			st.Thread, st.EscalationRequested = test.thread, test.escalate
 			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
-			d := p.ApplyCodexRules(policy.Decision{Verdict: policy.Pass}, use, st, own)
+			d := p.ApplyCodexRules(policy.Decision{Verdict: policy.Pass, AllowedByRule: test.allowed}, use, st, own)
 			if (d.Verdict == policy.Deny) != test.denied || d.Ask != test.asks || test.terms != slices.Equal(d.AnswerTerms.AskedBy, []string{prompt.Digest()}) {
 				t.Errorf("%+v", d)
 			}

@@ -86,7 +86,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 		if !at.leaves() {
 			d = p.decideAsk(t, st, m, line)
 			d.Unasked = p.unaskedReason(d, st.Thread)
-			d.Verdict, d.AnswerTerms = Pass, answerTerms(m, st)
+			d.Verdict, d.AnswerTerms, d.AllowedByRule = Pass, answerTerms(m, st), m.Decision == rules.Allow
 			p.addApprovers(&d, t, st, m)
 			if !st.EscalationRequested { // or Codex asks, and the rules decide again
 				d.Exceptions = m.Exceptions

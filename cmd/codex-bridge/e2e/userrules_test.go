@@ -142,11 +142,13 @@ type restriction struct {
 	link     bool // the file is a link
 	late     bool // the file is written after a thread was opened
 	ignored  bool // Codex does not read the file
+	allowed  bool // a rule of the policy allows the command
 }
 
 var restrictions = map[string]restriction{
 	"a project forbids":    {file: "workspace/.codex/rules/b.rules", decision: "forbidden"},
 	"a project asks":       {file: "workspace/.codex/rules/b.rules", decision: "prompt"},
+	"a rule allows":        {file: "home/rules/b.rules", decision: "prompt", allowed: true},
 	"the user forbids":     {file: "home/rules/b.rules", decision: "forbidden"},
 	"the user asks":        {file: "home/rules/b.rules", decision: "prompt"},
 	"the user forbids now": {file: "home/rules/b.rules", decision: "forbidden", late: true},
@@ -191,14 +193,19 @@ func (r restriction) run(t *testing.T, bridgeConfig string, argv ...string) (out
 func TestCodexRulesKeepRestricting(t *testing.T) {
 	t.Parallel()
 	for i, name := range slices.Sorted(maps.Keys(restrictions)) {
-		if !isSampled(2, i, 0) {
+		if !isSampled(2, i, 1) {
 			continue
 		}
 		r := restrictions[name]
+		config := "[policy]\nproject_trust = \"codex\"\n"
+		if r.allowed {
+			config += "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"allow\"\n"
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outside, questions, told := r.run(t, "[policy]\nproject_trust = \"codex\"\n", proxyArgv...)
-			if asks := r.decision == "prompt"; outside || asks != (questions == 1) || !asks && !strings.Contains(told, filepath.Base(r.file)+":1 forbids it") {
+			outside, questions, told := r.run(t, config, proxyArgv...)
+			forbids, asks := r.decision == "forbidden", r.decision == "prompt" && !r.allowed
+			if outside || asks != (questions == 1) || forbids && !strings.Contains(told, filepath.Base(r.file)+":1 forbids it") {
 				t.Errorf("outside: %t, %d questions; the model got %q", outside, questions, told)
 			}
 		})
