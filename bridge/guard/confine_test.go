@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -142,5 +145,33 @@ func TestToolAsksByCodexRules(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
+	}
+}
+
+// The rules for a question that requirements demand in any case match every form of the words.
+func TestPromptRulesInAnyCase(t *testing.T) {
+	all := promptRules(setting.PrefixRule{Pattern: [][]string{{"git"}, {"straße", "pu-2"}}, AnyCase: true}, "requirements.toml")
+	matches := func(command string) bool {
+		return slices.ContainsFunc(all, func(r config.Rule) bool {
+			globs, words := strings.Fields(r.Command), strings.Fields(command)
+			for i, word := range words {
+				if ok, err := doublestar.Match(globs[i], word); err != nil || !ok {
+					return false
+				}
+			}
+			return globs[len(words)] == "**"
+		})
+	}
+	for command, want := range map[string]bool{
+		"git straße": true, "GIT PU-2": true, "giT pu-2": true, "git STRASSE": true, "git stra": false, "g\u0131t pu-2": true, "go pu-2": false, "git pull": false, "./git pu-2": false,
+	} {
+		if matches(command) != want {
+			t.Errorf("%s: matches %t", command, !want)
+		}
+	}
+	for _, r := range promptRules(setting.PrefixRule{Pattern: [][]string{{"git"}}}, "requirements.toml") {
+		if r.Command != "git **" {
+			t.Errorf("%q", r.Command)
+		}
 	}
 }

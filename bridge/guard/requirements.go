@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -86,7 +87,7 @@ func (g *Guard) addRestrictions(to *userrules.Set) {
 		if one.Forbidden {
 			decision = userrules.Forbidden
 		}
-		to.Rules = append(to.Rules, userrules.Rule{Pattern: one.Pattern, Decision: decision, File: g.requirements.file})
+		to.Rules = append(to.Rules, userrules.Rule{Pattern: one.Pattern, Decision: decision, AnyCase: one.AnyCase, File: g.requirements.file})
 	}
 	if to.Err == nil {
 		to.Err = g.requirements.err
@@ -103,6 +104,9 @@ func promptRules(r setting.PrefixRule, file string) (all []config.Rule) {
 		if len(words)*len(commands) > maxAlternatives || slices.ContainsFunc(words, func(w string) bool { return !isPlainWord(w) }) {
 			words = []string{"*"}
 		}
+		if r.AnyCase {
+			words = inAnyCase(words)
+		}
 		var longer []string
 		for _, start := range commands {
 			for _, word := range words {
@@ -115,6 +119,26 @@ func promptRules(r setting.PrefixRule, file string) (all []config.Rule) {
 		all = append(all, config.Rule{Tool: "shell", Command: command + " **", Decision: "ask", Reason: r.Reason, Origin: config.Origin{File: file}})
 	}
 	return all
+}
+
+// inAnyCase returns globs that match at least each form of the words in other cases. A letter of Unicode may stand
+// for one or more of ASCII, as ß for ss.
+func inAnyCase(words []string) (globs []string) {
+	for _, word := range words {
+		var b strings.Builder
+		for _, c := range word {
+			switch {
+			case c > '~':
+				b.WriteByte('*')
+			case unicode.IsLetter(c):
+				b.WriteString("[" + string(unicode.ToLower(c)) + string(unicode.ToUpper(c)) + "]")
+			default:
+				b.WriteRune(c)
+			}
+		}
+		globs = append(globs, b.String(), "*[^\x01-~]*")
+	}
+	return globs
 }
 
 // isPlainWord reports whether a word of a rule matches only itself.

@@ -23,6 +23,7 @@ type Requirements struct {
 type PrefixRule struct {
 	Pattern   [][]string
 	Forbidden bool // else Codex asks
+	AnyCase   bool // words match in any case
 	Reason    string
 }
 
@@ -50,6 +51,7 @@ type requirementsFile struct {
 				AnyOf []string `toml:"any_of"`
 			} `toml:"pattern"`
 			Decision string `toml:"decision"`
+			AnyCase  bool   `toml:"canonical_matching"`
 			Reason   string `toml:"justification"`
 		} `toml:"prefix_rules"`
 	} `toml:"rules"`
@@ -77,7 +79,7 @@ func ParseRequirements(text []byte, host string) (*Requirements, error) {
 		}
 	}
 	for _, one := range f.Rules.Prefixes {
-		rule := PrefixRule{Forbidden: one.Decision == "forbidden", Reason: one.Reason}
+		rule := PrefixRule{Forbidden: one.Decision == "forbidden", AnyCase: one.AnyCase, Reason: one.Reason}
 		for _, word := range one.Pattern {
 			words := word.AnyOf
 			if word.Token != "" {

@@ -41,9 +41,10 @@ func TestParseRequirements(t *testing.T) {
 			justification = "why"
 			[[rules.prefix_rules]]
 			pattern = [{ token = "rm" }]
-			decision = "forbidden"`,
+			decision = "forbidden"
+			canonical_matching = true`,
 			setting.Requirements{Rules: []setting.PrefixRule{
-				{Pattern: [][]string{{"git"}, {"push", "pull"}}, Reason: "why"}, {Pattern: [][]string{{"rm"}}, Forbidden: true},
+				{Pattern: [][]string{{"git"}, {"push", "pull"}}, Reason: "why"}, {Pattern: [][]string{{"rm"}}, Forbidden: true, AnyCase: true},
 			}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

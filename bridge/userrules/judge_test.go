@@ -160,6 +160,26 @@ func TestJudgeNamesRestrictions(t *testing.T) {
 	}
 }
 
+// A rule of the machine's requirements may match words in any case, as Codex compares them.
+func TestJudgeInAnyCase(t *testing.T) {
+	set := userrules.Parse("prefix_rule(pattern=[\"true\"])\nprefix_rule(pattern=[[\"git\", \"GIT\", \"gIT\", \"gi\u0074\"]])\nprefix_rule(pattern=[\"STRASSE\"])\n")
+	set.Rules = append(set.Rules, userrules.Rule{Decision: userrules.Forbidden, AnyCase: true, Pattern: [][]string{{"Git"}, {"push"}}},
+		userrules.Rule{Decision: userrules.Prompt, AnyCase: true, Pattern: [][]string{{"/bin/bash"}, {"-lc"}, {"(TRUE)"}}})
+	for line, want := range map[string]userrules.Outcome{
+		"git push": userrules.Forbids, "GIT PUSH": userrules.Forbids, "/bin/gIT Push": userrules.Forbids, "GIT\fPUSH": userrules.Forbids, "git 'puſh'": userrules.Forbids,
+		"git pull": userrules.Leaves, "STRASSE push": userrules.Leaves, "(true)": userrules.Asks, "git pull #": userrules.Leaves,
+	} {
+		if v := set.Judge(line); v.Outcome != want {
+			t.Errorf("%q: %+v, want %d (%v)", line, v, want, set.Err)
+		}
+	}
+	if a, b := set.Rules[3], set.Rules[3]; a.Digest() != b.Digest() {
+		t.Error("one rule has two digests")
+	} else if b.AnyCase = false; a.Digest() == b.Digest() {
+		t.Error("two rules have one digest")
+	}
+}
+
 func TestWrap(t *testing.T) {
 	if got := userrules.Wrap("a # b"); got != "{ a # b\n}" {
 		t.Errorf("%q", got)

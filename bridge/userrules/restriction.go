@@ -76,7 +76,7 @@ func (r *Rule) mayRestrict(line string, commands []rules.Command, how reading) b
 	case sameWords:
 		// Codex may keep quotes and backslashes in a word that rules.Commands removes.
 		hasQuotes := func(word string) bool { return strings.ContainsAny(word, "\\\"'`$") }
-		plain := Rule{Pattern: r.Pattern}
+		plain := Rule{Pattern: r.Pattern, AnyCase: r.AnyCase}
 		if n := slices.IndexFunc(r.Pattern, func(words []string) bool { return slices.ContainsFunc(words, hasQuotes) }); n >= 0 {
 			plain.Pattern = r.Pattern[:n]
 		}
@@ -84,8 +84,16 @@ func (r *Rule) mayRestrict(line string, commands []rules.Command, how reading) b
 	}
 	// Each word that Codex may find is a part of the line without its quotes.
 	text := withoutQuotes(line)
+	if r.AnyCase {
+		text = strings.ToLower(text)
+	}
 	return !slices.ContainsFunc(r.Pattern, func(words []string) bool {
-		return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, withoutQuotes(word)) })
+		return !slices.ContainsFunc(words, func(word string) bool {
+			if word = withoutQuotes(word); r.AnyCase {
+				return !isASCII(text) || !isASCII(word) || strings.Contains(text, strings.ToLower(word))
+			}
+			return strings.Contains(text, word)
+		})
 	})
 }
 

@@ -22,6 +22,7 @@ const (
 type Rule struct {
 	Pattern  [][]string
 	Decision string
+	AnyCase  bool // words match in any case; never of a rule with the decision Allow
 	File     string
 	Line     int // 0: unknown
 }
@@ -40,7 +41,7 @@ func (r *Rule) String() string {
 
 // Digest identifies the rule by its pattern and decision, and not by its place.
 func (r *Rule) Digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q", r.Decision, r.Pattern))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %t", r.Decision, r.Pattern, r.AnyCase))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -56,11 +57,25 @@ func (r *Rule) mayMatch(c rules.Command) bool {
 		case c.Words[i].Many:
 			return true
 		case !c.Words[i].Known:
-		case !slices.Contains(alternatives, c.Words[i].Text) && (i > 0 || !slices.Contains(alternatives, path.Base(c.Words[i].Text))):
+		case !r.mayBe(alternatives, c.Words[i].Text) && (i > 0 || !r.mayBe(alternatives, path.Base(c.Words[i].Text))):
 			return false
 		}
 	}
 	return true
+}
+
+// mayBe reports whether a word may be one of the alternatives.
+func (r *Rule) mayBe(alternatives []string, word string) bool {
+	if !r.AnyCase {
+		return slices.Contains(alternatives, word)
+	}
+	return slices.ContainsFunc(alternatives, func(one string) bool {
+		return strings.EqualFold(one, word) || !isASCII(one) || !isASCII(word) // Codex takes ß for ss
+	})
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > '~' })
 }
 
 // shells are programs that Codex may run a line with.
@@ -78,5 +93,5 @@ func (r *Rule) isForAnyShell() bool {
 
 // isForShellLine reports whether the rule matches [SHELL, FLAG, line] for this line.
 func (r *Rule) isForShellLine(line string) bool {
-	return len(r.Pattern) == 3 && slices.ContainsFunc(r.Pattern[0], isShell) && slices.Contains(r.Pattern[2], line)
+	return len(r.Pattern) == 3 && slices.ContainsFunc(r.Pattern[0], isShell) && r.mayBe(r.Pattern[2], line)
 }

@@ -102,7 +102,8 @@ func TestRequiredQuestionIsAsked(t *testing.T) {
 	const prompt = "[[rules.prefix_rules]]\npattern = [{ any_of = [\"mkdir\", \"touch\"] }]\ndecision = \"prompt\"\n"
 	w := newWorld(t, options{config: heldPolicy + allowed})
 	w.write("home/rules/own.rules", "prefix_rule(pattern = [\"touch\"], decision = \"prompt\")\n")
-	for _, required := range []string{"", prompt} {
+	anyCase := strings.ReplaceAll(prompt, "touch", "TOUCH") + "canonical_matching = true\n"
+	for _, required := range []string{"", prompt, anyCase} {
 		c := w.open(w.requiring(required, proxyArgv...)...)
 		c.initialize(nil)
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
@@ -130,7 +131,8 @@ func TestRequiredQuestionIsAsked(t *testing.T) {
 func TestForbiddenCommandIsNotHidden(t *testing.T) {
 	t.Parallel()
 	const forbidden = "[[rules.prefix_rules]]\npattern = [{ token = \"touch\" }]\ndecision = \"forbidden\"\n"
-	for _, required := range []string{"", forbidden} {
+	anyCase := strings.ReplaceAll(forbidden, "touch", "TOUCH") + "canonical_matching = true\n"
+	for _, required := range []string{"", forbidden, anyCase} {
 		w := newWorld(t, options{config: heldPolicy})
 		w.write("home/rules/own.rules", "prefix_rule(pattern = [\"touch\"], decision = \"allow\")\n")
 		c := w.open(w.requiring(required, proxyArgv...)...)
