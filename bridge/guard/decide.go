@@ -196,7 +196,6 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.state.Consented = g.consents.has(call.Message)
 	var folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
-		j.state.Stored = g.storedProfile(textOf(call, "threadId"))
 		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {
 			j.state.StoredGate, j.state.KnownFolder = &record.gated, record.known
 		}
@@ -245,7 +244,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
 	d := p.Decide(m, *state)
 	// The possible facts are the folder, the configuration, the configuration of the project, the
-	// thread's last settings, the profile of a loaded thread, and the models.
+	// thread's stored settings, the profile of a loaded thread, and the models.
 	for range 6 {
 		switch {
 		case d.NeedsLoadedProfile:
@@ -253,7 +252,7 @@ func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bri
 			state.LoadedProfile = g.loadedProfile(ctx, id)
 			state.NotLoaded = state.LoadedProfile == nil
 		case d.NeedsStoredSandbox, d.NeedsStoredApproval:
-			if !g.readStored(ctx, call, state) || d.NeedsStoredSandbox && state.StoredSandbox == nil {
+			if state.UnknownThread || !g.readStored(ctx, call, state) {
 				return d
 			}
 		case d.NeedsModels:

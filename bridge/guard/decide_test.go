@@ -407,7 +407,7 @@ codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeT
 		t.Fatal(err)
 	}
 	file := filepath.Join(w.CodexHome, "sessions", "rollout-t1.jsonl")
-	const last = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/","approval_policy":"on-request","sandbox_policy":{"type":"read-only"}}}` + "\n"
+	const last = `{"type":"session_meta","payload":{}}` + "\n" + `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/","approval_policy":"on-request","sandbox_policy":{"type":"read-only"}}}` + "\n"
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(last), 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,8 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults, state.Models = s.Thread, s.Defaults, s.Models
 	state.Escalation = rules.Sandboxed
-	state.StoredSandbox, state.StoredApproval, state.NotLoaded = &policy.SandboxSettings{}, json.RawMessage("null"), true
+	state.Stored, state.NotLoaded = new(policy.StoredProfile), true
+	state.StoredSandbox, state.StoredApproval = &policy.SandboxSettings{}, json.RawMessage("null")
 	state.StoredGate = new(bool) // a thread of which no more is known
 	if s.Thread != nil {
 		state.StoredSandbox.Mode = s.Thread.Sandbox

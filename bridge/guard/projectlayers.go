@@ -9,7 +9,6 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
 )
@@ -31,12 +30,13 @@ func (g *Guard) checkProjects(ctx context.Context, policies []*policy.Policy, ca
 	if _, named := m.Params.Get("cwd").Text(); !named && !unloaded {
 		return nil // Codex opens the thread in the same folder as alone
 	}
-	for _, folder := range g.foldersOfCodexAlone(call, sent, state) {
+	restores := g.restoresApproval(ctx, call, state)
+	for _, folder := range g.foldersOfCodexAlone(ctx, call, sent, state) {
 		if !unloaded && folder == sent {
 			continue
 		}
 		narrows, err := g.lostNarrowing(ctx, folder, sent, unloaded, func(folder string) ([]policy.ProjectLayer, error) {
-			return g.projectLayers(ctx, folder, call.Params, state.Stored != nil)
+			return g.projectLayers(ctx, folder, call.Params, restores)
 		})
 		if err != nil {
 			return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
@@ -59,11 +59,20 @@ func (g *Guard) sentFolder(d policy.Decision, state *policy.State) string {
 	return state.ThreadFolder
 }
 
+// restoresApproval reports whether Codex restores the approval policy of the thread that a request opens.
+func (g *Guard) restoresApproval(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
+	reopens := call.Method == "thread/resume" || call.Method == "thread/fork"
+	if reopens && state.Thread == nil && state.StoredApproval == nil && !g.readStored(ctx, call, state) {
+		return false
+	}
+	return state.Thread != nil || state.StoredApproval != nil && string(state.StoredApproval) != "null"
+}
+
 // foldersOfCodexAlone returns the folders in which Codex alone could open the thread, with their links.
 //
 // Measured with Codex 0.169: thread/read and forks resolve the links of a thread's folder, and a cold resume
 // takes the folder of the last turn as it was written.
-func (g *Guard) foldersOfCodexAlone(call *bridge.ClientMessage, sent string, state *policy.State) (folders []string) {
+func (g *Guard) foldersOfCodexAlone(ctx context.Context, call *bridge.ClientMessage, sent string, state *policy.State) (folders []string) {
 	if cwd := textOf(call, "cwd"); cwd != "" {
 		if folder, err := state.AbsoluteCwd(cwd); err == nil { // else the request is refused
 			folders = append(folders, folder)
@@ -71,8 +80,9 @@ func (g *Guard) foldersOfCodexAlone(call *bridge.ClientMessage, sent string, sta
 		return folders
 	}
 	if id := textOf(call, "threadId"); call.Method == "thread/resume" && isCanonicalUUID(id) {
-		if settings := rollout.LastTurnSettings(g.world.CodexHome, id); settings != nil {
-			if last, _ := settings.Root().Get("cwd").Text(); last != "" && last != sent {
+		// Where the record can't be read, originalFolder has refused the request, or the thread is loaded.
+		if stored, err := g.readSettings(ctx, id); err == nil && stored.settings != nil {
+			if last, _ := stored.settings.Root().Get("cwd").Text(); last != "" && last != sent {
 				folders = append(folders, last)
 			}
 		}

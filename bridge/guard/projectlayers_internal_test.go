@@ -3,6 +3,7 @@ package guard
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"codex-bridge.example/bridge"
@@ -15,7 +16,8 @@ import (
 func TestFoldersOfCodexAlone(t *testing.T) {
 	const id = "01900000-0000-7000-8000-000000000001"
 	w := newAgentWorld(t, func(*config.Policy) {})
-	w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl",
+	w.start()
+	path := w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl",
 		`{"type":"session_meta","payload":{"id":"`+id+`","cwd":"/first"}}`+"\n"+`{"type":"turn_context","payload":{"turn_id":"u","cwd":"/last/../link"}}`+"\n")
 	w.g.world.CodexHome = filepath.Join(w.root, "home")
 	state := w.g.world
@@ -39,7 +41,14 @@ func TestFoldersOfCodexAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.g.foldersOfCodexAlone(&bridge.ClientMessage{Message: m}, test.sent, &state); !slices.Equal(got, test.want) {
+		result := make(chan []string, 1)
+		go func() {
+			result <- w.g.foldersOfCodexAlone(t.Context(), &bridge.ClientMessage{Message: m}, test.sent, &state)
+		}()
+		if test.method == "thread/resume" {
+			w.answer("thread/read", `{"includeTurns":false,"threadId":"`+id+`"}`, `"result":{"thread":{"path":`+strconv.Quote(path)+`}}`)
+		}
+		if got := <-result; !slices.Equal(got, test.want) {
 			t.Errorf("%s %s: %q, want %q", test.method, test.params, got, test.want)
 		}
 	}
@@ -48,7 +57,7 @@ func TestFoldersOfCodexAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.g.foldersOfCodexAlone(&bridge.ClientMessage{Message: m}, "/b", &state); got != nil {
+	if got := w.g.foldersOfCodexAlone(t.Context(), &bridge.ClientMessage{Message: m}, "/b", &state); got != nil {
 		t.Errorf("without a home folder: %q", got)
 	}
 }

@@ -52,29 +52,13 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	return doc.Root(), nil
 }
 
-// storedProfile returns the permissions of a thread's last turn, nil if they are unknown.
-func (g *Guard) storedProfile(id string) *policy.StoredProfile {
-	if !isCanonicalUUID(id) {
-		return nil
-	}
-	settings := rollout.LastTurnSettings(g.world.CodexHome, id)
-	if settings == nil {
-		return nil
-	}
-	return policy.ParseStoredProfile(settings.Root())
-}
-
-// LastSettings returns the last settings of the thread in a rollout file, in the form of
-// threadSettings in thread/settings/updated, and the sandbox that both the last turn and later
-// changes of settings allow. The settings are nil if they are unknown.
+// LastSettings returns the settings that Codex restores for the thread of a rollout file, in the form of
+// threadSettings in thread/settings/updated, and their sandbox. The settings are nil if there are none, or
+// if they can't be read.
 func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.SandboxSettings) {
-	settings := rollout.TurnSettings(g.world.CodexHome, path, "")
-	if settings == nil { // the thread has no turn, or its last turn is too far from the end of the file
+	settings, err := rollout.StoredSettings(g.world.CodexHome, path)
+	if err != nil || settings == nil {
 		return nil, policy.SandboxSettings{Mode: "read-only"}
 	}
-	stored := policy.ParseStoredSandbox(settings.Root())
-	if applied := rollout.AppliedSettings(g.world.CodexHome, path); applied != nil {
-		settings, stored = applied, policy.ParseStoredSandbox(applied.Root()).Intersect(stored)
-	}
-	return settings, stored
+	return settings, policy.ParseStoredSandbox(settings.Root())
 }

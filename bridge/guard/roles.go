@@ -15,7 +15,6 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
 )
 
@@ -34,13 +33,18 @@ func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.T
 	case policy.ResumesAgent(use.Name):
 		// Measured: any thread on disk can be resumed, with the model of its last turn.
 		id, _ := use.Input.Get("id").Text()
-		last := rollout.LastTurnSettings(g.world.CodexHome, id)
-		if last == nil {
+		last, err := g.readSettings(ctx, id)
+		switch {
+		case err != nil:
+			return &policy.AgentSettings{UnknownReason: "Codex can't be asked about its last turn: " + err.Error()}
+		case last.problem != "":
+			return &policy.AgentSettings{UnknownReason: "Codex's record of it can't be read: " + last.problem}
+		case last.settings == nil:
 			return &policy.AgentSettings{UnknownReason: "its last turn is not in Codex's files"}
 		}
 		found := new(policy.AgentSettings)
-		found.Models = appendText(found.Models, last.Root().Get("model"))
-		found.Efforts = appendText(found.Efforts, last.Root().Get("effort"))
+		found.Models = appendText(found.Models, last.settings.Root().Get("model"))
+		found.Efforts = appendText(found.Efforts, last.settings.Root().Get("effort"))
 		if len(found.Models) == 0 {
 			found.UnknownReason = "its last turn names no model"
 		}

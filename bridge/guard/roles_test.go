@@ -224,25 +224,30 @@ func TestAgentSettingsOnlyWhereLimited(t *testing.T) {
 	}
 }
 
-// A resumed agent has the model and the effort of its last turn.
+// A resumed agent has the model and the effort that Codex has recorded last.
 func TestResumedAgentSettings(t *testing.T) {
-	const id = "01900000-0000-7000-8000-00000000000"
+	const id = "01900000-0000-7000-8000-000000000001"
 	w := newAgentWorld(t, nil)
-	turn := func(n, settings string) {
-		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+n+".jsonl",
-			`{"type":"session_meta","payload":{"id":"`+id+n+`"}}`+"\n"+`{"type":"turn_context","payload":{"turn_id":"u"`+settings+`}}`+"\n")
+	w.start()
+	turn := func(settings string) string {
+		return `{"type":"session_meta","payload":{"id":"` + id + `"}}` + "\n" + `{"type":"turn_context","payload":{"turn_id":"u"` + settings + `}}` + "\n"
 	}
-	turn("1", `,"model":"m","effort":"high"`)
-	turn("2", ``)
-	for n, want := range map[string]policy.AgentSettings{
-		"1": {Models: []string{"m"}, Efforts: []string{"high"}},
-		"2": {UnknownReason: "its last turn names no model"},
-		"3": {UnknownReason: "its last turn is not in Codex's files"},
+	for text, want := range map[string]policy.AgentSettings{
+		turn(`,"model":"m","effort":"high"`): {Models: []string{"m"}, Efforts: []string{"high"}},
+		turn(``):                             {UnknownReason: "its last turn names no model"},
+		"{}\n":                               {UnknownReason: "Codex's record of it can't be read: its first line does not describe the thread"},
 	} {
-		use := policy.ToolCall{Name: "resume_agent", Input: value(t, `{"id":"`+id+n+`"}`)}
-		found := w.g.agentSettings(t.Context(), w.g.policy.Load(), w.thread, use)
+		path, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := policy.ToolCall{Name: "resume_agent", Input: value(t, `{"id":"`+id+`"}`)}
+		result := make(chan *policy.AgentSettings, 1)
+		go func() { result <- w.g.agentSettings(t.Context(), w.g.policy.Load(), w.thread, use) }()
+		w.answer("thread/read", `{"includeTurns":false,"threadId":"`+id+`"}`, `"result":{"thread":{"path":`+string(path)+`}}`)
+		found := <-result
 		if found == nil || found.UnknownReason != want.UnknownReason || !slices.Equal(found.Models, want.Models) || !slices.Equal(found.Efforts, want.Efforts) {
-			t.Errorf("%s: got %+v, want %+v", n, found, want)
+			t.Errorf("%s: got %+v, want %+v", text, found, want)
 		}
 	}
 }

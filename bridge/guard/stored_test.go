@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -14,8 +14,9 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// reads has Codex answer a thread/read that f sends with this.
-func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage)) {
+// reads has Codex answer a thread/read that f sends with this, and then a thread/loaded/list with these ids,
+// if there are any.
+func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage), loaded ...string) {
 	w.t.Helper()
 	w.start()
 	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"t"}}`))
@@ -28,42 +29,47 @@ func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage)) {
 		f(&bridge.ClientMessage{Message: m})
 	}()
 	w.answer("thread/read", `{"includeTurns":false,"threadId":"t"}`, answer)
+	if len(loaded) > 0 {
+		data, _ := json.Marshal(loaded)
+		w.answer("thread/loaded/list", `{"limit":1000}`, `"result":{"data":`+string(data)+`}`)
+	}
 	<-ended
 }
 
-// The sandbox and the approval policy of a thread's last turn come from Codex's files. A thread without
-// a file has none. If the file has no turn, the sandbox is read-only and the approval policy unknown.
-func TestStoredSandbox(t *testing.T) {
+// What Codex restores for a thread comes from the file that it names. Without settings there it takes its
+// defaults, unless it has the thread in memory. Where its record can't be read, nothing is known.
+func TestStoredSettings(t *testing.T) {
 	w := newAgentWorld(t, nil)
-	const id = "01900000-0000-7000-8000-000000000001"
-	turn := `{"type":"turn_context","payload":{"turn_id":"u","approval_policy":"never","sandbox_policy":{"type":"workspace-write","network_access":true}}}` + "\n"
-	path, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn))
-	if err != nil {
-		t.Fatal(err)
+	const id = "01900000-0000-7000-8000-00000000000"
+	const meta = `{"type":"session_meta","payload":{}}` + "\n"
+	turn := `{"type":"turn_context","payload":{"turn_id":"u","approval_policy":"never","sandbox_policy":{"type":"workspace-write","network_access":true},"active_permission_profile":{"id":"mine"}}}` + "\n"
+	write := func(n, text string) string {
+		path, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+n+".jsonl", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `"result":{"thread":{"path":` + string(path) + `}}`
 	}
-	silent, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id[:len(id)-1]+"2.jsonl", "{}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var approvals []string
-	for answer, want := range map[string]*policy.SandboxSettings{
-		`"result":{"thread":{"path":` + string(path) + `}}`:   {Mode: "workspace-write", Network: true},
-		`"result":{"thread":{"path":null}}`:                   {},
-		`"result":{"thread":{"path":` + string(silent) + `}}`: {Mode: "read-only"},
-		`"error":{"code":-32600,"message":"no"}`:              nil,
+	for _, test := range []struct {
+		name, answer string
+		loaded       []string
+		want         policy.State
+	}{
+		{"a turn", write("1", meta+turn), nil, policy.State{
+			Stored: &policy.StoredProfile{Name: "mine"}, StoredSandbox: &policy.SandboxSettings{Mode: "workspace-write", Network: true, Profile: "mine"}, StoredApproval: json.RawMessage(`"never"`),
+		}},
+		{"only a name", write("2", meta), []string{"other"}, policy.State{Stored: &policy.StoredProfile{}, StoredSandbox: &policy.SandboxSettings{}, StoredApproval: json.RawMessage("null")}},
+		{"only a name, in memory", write("2", meta), []string{"t"}, policy.State{StoredProblem: errMemory.Error()}},
+		{"no file", `"result":{"thread":{"path":null}}`, nil, policy.State{Stored: &policy.StoredProfile{}, StoredSandbox: &policy.SandboxSettings{}, StoredApproval: json.RawMessage("null")}},
+		{"unreadable", write("3", "{}\n"+turn), nil, policy.State{StoredProblem: "its first line does not describe the thread"}},
+		{"unknown", `"error":{"code":-32600,"message":"no"}`, nil, policy.State{UnknownThread: true}},
 	} {
-		w.reads(answer, func(call *bridge.ClientMessage) {
-			var st policy.State
-			ok := w.g.readStored(t.Context(), call, &st)
-			if got := st.StoredSandbox; !ok || st.UnknownThread != (want == nil) || want != nil && *got != *want {
-				t.Errorf("%s: %+v, want %+v", answer, got, want)
+		w.reads(test.answer, func(call *bridge.ClientMessage) {
+			var got policy.State
+			if ok := w.g.readStored(t.Context(), call, &got); !ok || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%s: %t, %+v, want %+v", test.name, ok, got, test.want)
 			}
-			approvals = append(approvals, string(st.StoredApproval))
-		})
-	}
-	slices.Sort(approvals)
-	if want := []string{"", `"never"`, "null", "{}"}; !slices.Equal(approvals, want) {
-		t.Errorf("approval policies %q, want %q", approvals, want)
+		}, test.loaded...)
 	}
 }
 

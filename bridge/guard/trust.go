@@ -1,9 +1,7 @@
 package guard
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -36,35 +34,6 @@ func (g *Guard) readFolder(ctx context.Context, call *bridge.ClientMessage, stat
 		return false
 	}
 	state.ThreadFolder = folder
-	return true
-}
-
-// readStored sets what Codex would restore for the thread of a resume or fork: the sandbox of its last
-// turn, and its approval policy. It returns false if Codex can't be asked.
-func (g *Guard) readStored(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
-	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
-	var refused *rpc.Error
-	switch {
-	case errors.As(err, &refused) && refused.Code == rpc.CodeUpstream:
-		state.UnknownThread = true // as for readFolder
-		return true
-	case err != nil:
-		g.log.Error("the settings of a thread can't be read; the thread is not opened", "error", err)
-		return false
-	}
-	path, hasFile := result.Get("thread").Get("path").Text()
-	if !hasFile {
-		state.StoredSandbox, state.StoredApproval = &policy.SandboxSettings{}, json.RawMessage("null")
-		return true
-	}
-	settings, stored := g.LastSettings(path)
-	state.StoredSandbox, state.StoredApproval = &stored, json.RawMessage("{}")
-	if settings == nil {
-		return true
-	}
-	if v := settings.Root().Get("approvalPolicy"); v.Exists() {
-		state.StoredApproval = bytes.Clone(v.Raw())
-	}
 	return true
 }
 

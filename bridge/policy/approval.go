@@ -148,7 +148,7 @@ func (c *decider) decideRestoredApproval() {
 
 // restoredApproval returns the approval policy that Codex would take for a resume or fork without one:
 // that of the thread, or its default for a thread without one. It returns an empty object, which counts as
-// one without questions, if Codex can't say it. known is false if a fact is missing.
+// one without questions, if Codex knows no such thread. known is false if a fact is missing.
 func (c *decider) restoredApproval() (v rpc.Value, known bool) {
 	text := c.st.StoredApproval
 	if c.st.Thread != nil && c.st.Thread.Approval != nil {

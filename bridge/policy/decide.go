@@ -159,6 +159,10 @@ func (c *decider) result() Decision {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge does not know whether Codex has loaded the thread", "resume the thread again")
 		return Decision{Verdict: Deny, Err: c.err, NeedsLoadedProfile: true}
 	}
+	if c.err == nil && (c.needsStoredSandbox || c.needsStoredApproval) && c.st.StoredProblem != "" {
+		c.refuseUnknownSettings()
+		return Decision{Verdict: Deny, Err: c.err}
+	}
 	if c.err == nil && c.needsStoredSandbox {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox")
 		return Decision{Verdict: Deny, Err: c.err, NeedsStoredSandbox: true}
@@ -197,6 +201,20 @@ func (c *decider) result() Decision {
 		}
 	}
 	return d
+}
+
+// refuseUnknownSettings refuses to open a thread with settings that Codex has recorded and the bridge
+// can't read. They may deny more than the bridge would find out.
+func (c *decider) refuseUnknownSettings() {
+	var omitted []string
+	if isUnset(c.params.Get("approvalPolicy")) {
+		omitted = append(omitted, "approvalPolicy")
+	}
+	if isUnset(c.params.Get("sandbox")) && isUnset(c.params.Get(permissionsKey)) {
+		omitted = append(omitted, "sandbox or permissions")
+	}
+	c.refuse(rpc.CodeRefused, "params.threadId", ruleMode, "Codex's record of the thread's settings can't be read: "+c.st.StoredProblem,
+		"send "+strings.Join(omitted, ", and "))
 }
 
 // refuseChangedSettings refuses settings that the policy does not allow as they are. The client would

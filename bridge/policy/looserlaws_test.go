@@ -255,8 +255,18 @@ func (t threadSettings) level() string {
 	return "read-only"
 }
 
-// restart returns what the bridge knows about a thread after a restart, from Codex's file.
+// restart returns what the bridge knows about a thread after a restart, from Codex's file, which it
+// may not be able to read.
 func (w *played) restart() policy.State {
+	st := w.read()
+	if rapid.IntRange(0, 5).Draw(w.t, "unreadable record") == 0 {
+		st.Stored, st.StoredSandbox, st.StoredApproval, st.StoredProblem = nil, nil, nil, "it is unreadable"
+	}
+	return st
+}
+
+// read is restart with a file that the bridge can read.
+func (w *played) read() policy.State {
 	st, t := state(), w.bridge
 	st.Thread, st.ThreadFolder = nil, t.cwd
 	if t.cwd != w.opened {

@@ -63,8 +63,11 @@ type State struct {
 	// ThreadFolder is the folder that Codex reports for the thread of a resume or fork; "" if
 	// unknown.
 	ThreadFolder string
-	// Stored is the profile of the last turn of a thread, for a resume or fork; nil if it is unknown.
+	// Stored is the profile that Codex would restore for a resume or fork, without entries if it would
+	// restore none; nil if Codex was not asked yet.
 	Stored *StoredProfile
+	// StoredProblem is why Stored, StoredSandbox and StoredApproval can't be known; "" if they can.
+	StoredProblem string
 	// Rewritten reports that another policy has decided about the message, and may have put in a key that no
 	// client may set, such as its own profile.
 	Rewritten bool
@@ -83,11 +86,11 @@ type State struct {
 	// Unsubscribed reports that the client has sent thread/unsubscribe, so that Codex may load the
 	// thread again.
 	Unsubscribed bool
-	// StoredSandbox is the sandbox of the last turn of a thread, for a resume or fork; nil if Codex
-	// was not asked yet.
+	// StoredSandbox is the sandbox that Codex would restore for a resume or fork, without a mode if it
+	// would take its default; nil if Codex was not asked yet.
 	StoredSandbox *SandboxSettings
 	// StoredApproval is the approval policy that Codex would restore for a resume or fork; null if it
-	// would take its default, {} if that is not known, and nil if Codex was not asked yet.
+	// would take its default, and nil if Codex was not asked yet.
 	StoredApproval json.RawMessage
 	// StoredGate reports whether the bridge asked in Codex's place in the thread of a resume or fork when
 	// it last had the thread; nil if there is no record of that.

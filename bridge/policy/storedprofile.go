@@ -10,7 +10,7 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// StoredProfile is what Codex's record of a thread says of the permissions of its last turn.
+// StoredProfile is what Codex's record of a thread says of its permissions.
 //
 // Measured with Codex 0.169: a cold resume restores them, even if the configuration does not have
 // the profile any more.
@@ -49,9 +49,21 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 }
 
 // restores reports whether Codex alone would give the thread of the request its stored profile.
+// State.Stored is then known: restores has noted it as missing otherwise.
 func (c *decider) restores() bool {
-	return c.st.Stored != nil && !c.spec.startsThread && c.st.LoadedProfile == nil &&
-		isUnset(c.params.Get("sandbox")) && isUnset(c.params.Get(permissionsKey))
+	switch {
+	case !c.spec.opensThread, c.spec.startsThread, c.st.UnknownThread, c.st.LoadedProfile != nil:
+		return false
+	case !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey)):
+		return false
+	case c.m.Method == "thread/resume" && !c.st.NotLoaded:
+		c.needsLoadedProfile = true
+		return false
+	case c.st.Stored == nil:
+		c.needsStoredSandbox = true
+		return false
+	}
+	return true
 }
 
 // withStored adds to u what the stored profile denies or narrows to "read" and u does not. u may be nil.

@@ -128,6 +128,7 @@ func state() policy.State {
 		Defaults:    &policy.Defaults{},
 		NotLoaded:   true,
 
+		Stored:         &policy.StoredProfile{},
 		StoredApproval: json.RawMessage("null"),
 		Paths:          disk,
 		Repositories: repositories{

@@ -181,7 +181,7 @@ func DynamicTools(codexHome, path string) (json.RawMessage, error) {
 }
 
 // Folders returns the folder in which the thread of a file was opened and its current folder, from
-// Codex's records. An unknown current folder is "". If there is no file, the error is fs.ErrNotExist.
+// Codex's records. If there is no file, the error is fs.ErrNotExist.
 func Folders(codexHome, path, id string) (opened, last string, err error) {
 	line, err := readFirstLine(codexHome, path)
 	if err != nil {
@@ -196,13 +196,14 @@ func Folders(codexHome, path, id string) (opened, last string, err error) {
 	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || opened == "" {
 		return "", "", errMeta
 	}
-	settings := AppliedSettings(codexHome, path)
-	if settings == nil { // Codex before 0.169 does not record them
-		settings = TurnSettings(codexHome, path, "")
+	settings, err := StoredSettings(codexHome, path)
+	if err != nil {
+		return "", "", err
 	}
-	if settings != nil {
-		last, _ = settings.Root().Get("cwd").Text()
+	if settings == nil {
+		return opened, opened, nil
 	}
+	last, _ = settings.Root().Get("cwd").Text()
 	return opened, last, nil
 }
 

@@ -22,7 +22,8 @@ func TestFolders(t *testing.T) {
 	}{
 		"moved":           {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn, "/opened", "/last", false},
 		"moved since":     {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn + applied, "/opened", "/now", false},
-		"no turn":         {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n", "/opened", "", false},
+		"no turn":         {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n", "/opened", "/opened", false},
+		"unreadable":      {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + strings.Replace(turn, "{", `{"type":1,`, 1), "", "", true},
 		"another thread":  {`{"type":"session_meta","payload":{"id":"` + other + `","cwd":"/opened"}}` + "\n" + turn, "", "", true},
 		"no first line":   {turn, "", "", true},
 		"no JSON":         {"{\n" + turn, "", "", true},
@@ -63,7 +64,7 @@ func TestAppliedSettings(t *testing.T) {
 		return `{"type":"managed","file_system":{"type":"restricted","entries":[` + strings.Join(entries, ",") + `]},"network":"` + network + `"}`
 	}
 	sandbox := func(noTemps, network bool, kind string) string {
-		return fmt.Sprintf(`{"approvalPolicy":"never","cwd":"/w","sandboxPolicy":{"excludeSlashTmp":%v,"excludeTmpdirEnvVar":%v,"networkAccess":%v,"type":"%s"}}`, noTemps, noTemps, network, kind)
+		return fmt.Sprintf(`"never" "/w" {"excludeSlashTmp":%v,"excludeTmpdirEnvVar":%v,"networkAccess":%v,"type":"%s"}`, noTemps, noTemps, network, kind)
 	}
 	temps := strings.Replace(managed("restricted", "read"), `"entries":[`, `"entries":[{"path":{"type":"special","value":{"kind":"slash_tmp"}},"access":"write"},{"path":{"type":"special","value":{"kind":"tmpdir"}},"access":"write"},`, 1)
 	for name, test := range map[string]struct{ text, want string }{
@@ -73,6 +74,7 @@ func TestAppliedSettings(t *testing.T) {
 		"workspace-write": {line(managed("enabled", "read", "write", "read")), sandbox(true, true, "workspaceWrite")},
 		"another access":  {line(managed("restricted", "append")), sandbox(true, false, "workspaceWrite")},
 		"another profile": {line(`{"type":"disabled"}`), sandbox(false, true, "dangerFullAccess")},
+		"another sandbox": {line(`{"type":"external","network":"restricted"}`), sandbox(false, false, "externalSandbox")},
 		"no entries":      {line(`{"type":"managed","file_system":{"type":"restricted"},"network":"restricted"}`), sandbox(false, false, "dangerFullAccess")},
 		"the last":        {line(managed("enabled", "write")) + line(managed("restricted", "read")), sandbox(false, false, "readOnly")},
 		"spoken of":       {`{"type":"response_item","payload":{"type":"message","text":"thread_settings_applied"}}` + "\n", ""},
@@ -84,7 +86,8 @@ func TestAppliedSettings(t *testing.T) {
 			home, path := write(t, test.text)
 			got := ""
 			if doc := rollout.AppliedSettings(home, path); doc != nil {
-				got = string(doc.Root().Raw())
+				settings := doc.Root()
+				got = fmt.Sprintf("%s %s %s", settings.Get("approvalPolicy").Raw(), settings.Get("cwd").Raw(), settings.Get("sandboxPolicy").Raw())
 			}
 			if got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)

@@ -73,15 +73,6 @@ func linesWith(tail []byte, text string) iter.Seq[*rpc.Doc] {
 	}
 }
 
-// LastTurnSettings is TurnSettings for the last turn of a thread, which is found by its id.
-func LastTurnSettings(codexHome, id string) *rpc.Doc {
-	path, err := findFile(codexHome, id)
-	if err != nil {
-		return nil
-	}
-	return TurnSettings(codexHome, path, "")
-}
-
 func convertContext(context rpc.Value) *rpc.Doc {
 	out := renameMembers(context)
 	sandbox := map[string]json.RawMessage{"writableRoots": json.RawMessage("[]")}
@@ -160,8 +151,17 @@ func AppliedSettings(codexHome, path string) *rpc.Doc {
 
 func convertApplied(settings rpc.Value) *rpc.Doc {
 	out := renameMembers(settings)
+	if effort := settings.Get("reasoning_effort"); effort.Exists() {
+		out["effort"] = effort.Raw()
+	}
 	profile := settings.Get("permission_profile")
+	if profile.Exists() {
+		out["permissionProfile"] = profile.Raw()
+	}
 	kind, files := "dangerFullAccess", profile.Get("file_system")
+	if profile.Get("type").Is("external") {
+		kind = "externalSandbox"
+	}
 	written := make(map[string]bool) // kinds of writable special paths
 	if profile.Get("type").Is("managed") && files.Get("type").Is("restricted") && files.Get("entries").Kind() == rpc.Array {
 		kind = "readOnly"

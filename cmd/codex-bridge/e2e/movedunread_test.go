@@ -80,6 +80,9 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 			params := map[string]any{"threadId": thread}
 			if cwd != "" {
 				params["cwd"] = other
+				if test.record == "link" { // the bridge can't read what Codex restores
+					params["approvalPolicy"], params["sandbox"] = "on-request", "workspace-write"
+				}
 			}
 			if cwd == "" {
 				want := "opened in " + other + ", but"
