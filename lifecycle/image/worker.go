@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/turn"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
@@ -39,11 +39,11 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	cwd, err := makeFolder()
+	cwd, remove, err := store.MakeScratch()
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(cwd)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	tail := &child.Tail{Max: stderrTail}
 	stderr := w.Stderr
 	if stderr == nil {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
 )
@@ -251,33 +252,52 @@ func TestImageOverTheWire(t *testing.T) {
 	}
 }
 
-// A job removes the folder of one whose bridge was killed.
-func TestKilledImageJobLeavesNoFolder(t *testing.T) {
+// Commands of a thread can't write in the folder in which a job's Codex starts and runs git without a sandbox. The
+// next job removes the folder of one whose bridge was killed.
+func TestImageFolder(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{config: gitConfig})
 	w.writeImages()
-	temp := t.TempDir()
-	w.env = append(w.env, "TMPDIR="+temp)
+	a := w.newAcceptingEditor(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 	killed := exec.CommandContext(deadline(t), proxyPath, "image", "describe", "picture.png", "--prompt", "SLOW: 3600000")
 	killed.Env, killed.Dir = w.env, w.workspace
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.model.Await(deadline(t), func(r scripted.Request) bool { return r.Contains("image/png") }); err != nil {
+	job, err := w.model.Await(deadline(t), func(r scripted.Request) bool { return r.Contains("image/png") })
+	if err != nil {
 		t.Fatal(err)
+	}
+	folders := func() []string {
+		found, err := filepath.Glob(filepath.Join(w.state, store.ScratchFolder, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	found := folders()
+	if len(found) != 1 || !job.Contains("<cwd>"+found[0]+"</cwd>") {
+		t.Fatalf("the job is not in one of %v", found)
+	}
+	a.turn(thread, "RUN: git init "+found[0]+"; touch $TMPDIR/written")
+	if _, err := os.Stat(filepath.Join(w.home+".tmp", "written")); err != nil {
+		t.Errorf("the command could not write in the temporary folder: %v", err)
+	}
+	if entries, err := os.ReadDir(found[0]); err != nil || len(entries) > 0 {
+		t.Errorf("the command has written %v: %v", entries, err)
 	}
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.Wait() // killed
-	folders := filepath.Join(temp, "codex-bridge-image-*")
-	if found, _ := filepath.Glob(folders); len(found) != 1 {
+	if found := folders(); len(found) != 1 {
 		t.Fatalf("the killed job has left %v", found)
 	}
 	if _, stderr, code := w.runCommand("image", "describe", "picture.png", "--prompt", "SAY: a slope"); code != 0 {
 		t.Fatalf("%q, %d", stderr, code)
 	}
-	if found, _ := filepath.Glob(folders); len(found) > 0 {
+	if found := folders(); len(found) > 0 {
 		t.Errorf("the next job has left %v", found)
 	}
 }

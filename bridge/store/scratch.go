@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// ScratchFolder is the folder of MakeScratch in the state folder.
+	ScratchFolder = "scratch"
+	// maxScratchListed is how many names MakeScratch reads to find folders of processes that have ended.
+	maxScratchListed = 1 << 14
+	// maxScratchRemoved is how many such folders one call removes.
+	maxScratchRemoved = 64
+)
+
+// MakeScratch creates an empty folder for the files of one task, and returns a function that removes it with its
+// content. The folder is in the state folder: unlike a temporary folder, no sandboxed command can write it, so that none
+// can put a link or a git repository there. MakeScratch also removes the folders of processes that were killed.
+func MakeScratch() (folder string, remove func() error, err error) {
+	state, err := Folder()
+	if err != nil {
+		return "", nil, err
+	}
+	here, err := CurrentProcess()
+	if err != nil {
+		return "", nil, err
+	}
+	parent := filepath.Join(state, ScratchFolder)
+	for _, one := range []string{state, parent} {
+		if err := EnsurePrivateFolder(one); err != nil {
+			return "", nil, err
+		}
+	}
+	removeEndedScratch(parent, here)
+	made, err := os.MkdirTemp(parent, here.Mark()+"-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() error { return os.RemoveAll(made) }
+	if folder, err = filepath.EvalSymlinks(made); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return folder, remove, nil
+}
+
+// removeEndedScratch removes the folders of processes that have ended. It ignores errors: the next call tries again.
+func removeEndedScratch(parent string, here Holder) {
+	dir, err := os.Open(parent)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	entries, _ := dir.ReadDir(maxScratchListed) // those before an error
+	removed := 0
+	for _, e := range entries {
+		if e.Type() != fs.ModeDir || !here.MarkHasEnded(e.Name()) {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Join(parent, e.Name()))
+		if removed++; removed == maxScratchRemoved {
+			return
+		}
+	}
+}
