@@ -104,24 +104,22 @@ func Tested() (*Release, error) {
 }
 
 // LoadRelease runs Codex to get all parts of a Release. It takes seconds: Codex lists its
-// configuration keys nowhere, so each is tried. Codex gets an empty CODEX_HOME. If ctx ends, the error is a
-// *StoppedError.
-func LoadRelease(ctx context.Context, c Command) (*Release, error) {
-	return withTempDir(func(dir string) (*Release, error) {
-		home := filepath.Join(dir, "home")
-		if err := os.Mkdir(home, 0o700); err != nil {
-			return nil, err
-		}
-		c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
-		r, err := loadMethods(ctx, c, dir)
-		if ctx.Err() != nil {
-			return nil, &StoppedError{PartMethods, context.Cause(ctx)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return r, r.readParts(ctx, c, dir)
-	})
+// configuration keys nowhere, so each is tried. dir is as for LoadMethods; an empty CODEX_HOME is in
+// it. If ctx ends, the error is a *StoppedError.
+func LoadRelease(ctx context.Context, c Command, dir string) (*Release, error) {
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return nil, err
+	}
+	c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
+	r, err := LoadMethods(ctx, c, dir)
+	if ctx.Err() != nil {
+		return nil, &StoppedError{PartMethods, context.Cause(ctx)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.readParts(ctx, c, dir)
 }
 
 // readParts reads all but the methods. A part that can't be read is in Unread.
@@ -131,7 +129,7 @@ func (r *Release) readParts(ctx context.Context, c Command, dir string) error {
 		part Part
 		read func() error
 	}{
-		{PartTypes, func() error { return r.readTypes(filepath.Join(dir, "full", bundleFile)) }},
+		{PartTypes, func() error { return r.readTypes(filepath.Join(dir, SchemaFolder, bundleFile)) }},
 		{PartFeatures, func() (err error) { r.Features, err = c.features(ctx); return err }},
 		{PartFlags, func() error { return r.readCommands(ctx, c) }},
 		{PartConfigKeys, func() (err error) { r.ConfigKeys, err = c.configKeys(ctx); return err }},

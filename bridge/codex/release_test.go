@@ -91,7 +91,7 @@ func TestLoadRelease(t *testing.T) {
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = bundle, features, completion
 	c := printer(t, files)
-	got, err := codex.LoadRelease(t.Context(), c)
+	got, err := codex.LoadRelease(t.Context(), c, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestLoadRelease(t *testing.T) {
 func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = `{"definitions": {}}`, "none\n", "complete -F _codex\n"
-	got, err := codex.LoadRelease(t.Context(), printer(t, files))
+	got, err := codex.LoadRelease(t.Context(), printer(t, files), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			_, err = codex.LoadRelease(ctx, c)
+			_, err = codex.LoadRelease(ctx, c, t.TempDir())
 			if want := "stopped while Codex described its " + string(part) + ": the machine goes down"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}

@@ -3,7 +3,6 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,31 +22,21 @@ var schemaFiles = map[methods.Side]string{
 	methods.ServerNotification: "ServerNotification.json",
 }
 
+// SchemaFolder is the folder in the one of LoadMethods that has the schema with experimental methods.
+const SchemaFolder = "full"
+
 // LoadMethods runs Codex to get its version and its JSON schema, with and without experimental
-// methods, in a temporary folder. c.Args go before Codex's command. Of the release it returns only
-// the version and the methods.
-func LoadMethods(ctx context.Context, c Command) (*Release, error) {
-	return withTempDir(func(dir string) (*Release, error) { return loadMethods(ctx, c, dir) })
-}
-
-// withTempDir calls load with a temporary folder and removes the folder.
-func withTempDir(load func(dir string) (*Release, error)) (*Release, error) {
-	dir, err := os.MkdirTemp("", "codex-bridge-schema-")
-	if err != nil {
-		return nil, err
-	}
-	r, err := load(dir)
-	return r, errors.Join(err, os.RemoveAll(dir))
-}
-
-func loadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
+// methods. c.Args go before Codex's command. Codex writes the schema in dir, an empty folder in which
+// sandboxed commands must not write: Codex itself is not sandboxed, and follows links. Of the release
+// LoadMethods returns only the version and the methods.
+func LoadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
 	version, err := c.version(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := &Release{Version: version}
-	full, stable := filepath.Join(dir, "full"), filepath.Join(dir, "stable")
-	if err := c.WriteSchema(ctx, full); err != nil {
+	full, stable := filepath.Join(dir, SchemaFolder), filepath.Join(dir, "stable")
+	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
 		return nil, err
 	}
 	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
@@ -62,12 +51,6 @@ func loadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
 	}
 	p.markExperimental(plain)
 	return p, nil
-}
-
-// WriteSchema runs Codex to write its JSON schema to a folder, with experimental methods.
-func (c Command) WriteSchema(ctx context.Context, dir string) error {
-	_, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", dir)
-	return err
 }
 
 // markExperimental marks methods and params that the schema without experimental methods lacks.

@@ -79,7 +79,7 @@ func schemaFiles() map[string]string {
 }
 
 func TestLoadMethods(t *testing.T) {
-	got, err := codex.LoadMethods(t.Context(), printer(t, schemaFiles()))
+	got, err := codex.LoadMethods(t.Context(), printer(t, schemaFiles()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,18 +114,18 @@ func TestLoadMethodsErrors(t *testing.T) {
 	} {
 		files := schemaFiles()
 		files[c.file] = c.text
-		if p, err := codex.LoadMethods(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := codex.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v, %v, want %q", c.file, c.text, p, err, c.want)
 		}
 	}
 	files := schemaFiles()
 	delete(files, "full/ServerRequest.json")
-	if _, err := codex.LoadMethods(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
+	if _, err := codex.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
 		t.Errorf("without ServerRequest.json: %v", err)
 	}
 	c := printer(t, schemaFiles())
 	c.Args = []string{"--before"}
-	if _, err := codex.LoadMethods(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
+	if _, err := codex.LoadMethods(t.Context(), c, t.TempDir()); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
 		t.Errorf("a codex that fails: %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func TestLoadMethodsEndsWithContext(t *testing.T) {
 		_, _ = os.ReadFile(started) // until the script runs
 		cancel()
 	}()
-	if _, err := codex.LoadMethods(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
+	if _, err := codex.LoadMethods(ctx, codex.Command{Path: script}, t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was given up", err)
 	}
 }

@@ -46,7 +46,12 @@ func run(root string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	r, err := codex.LoadRelease(ctx, codex.Command{Path: path})
+	work, err := os.MkdirTemp("", "bridge-schema-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	r, err := codex.LoadRelease(ctx, codex.Command{Path: path}, work)
 	if err != nil {
 		return err
 	}
@@ -72,23 +77,15 @@ func run(root string) error {
 	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
-	if err := writeShapes(ctx, root, codex.Command{Path: path}, r.Version); err != nil {
+	if err := writeShapes(root, filepath.Join(work, codex.SchemaFolder), r.Version); err != nil {
 		return err
 	}
 	return check(tested, r)
 }
 
-// writeShapes writes the forms of the client's messages.
-func writeShapes(ctx context.Context, root string, c codex.Command, version string) error {
-	dir, err := os.MkdirTemp("", "bridge-schema-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := c.WriteSchema(ctx, dir); err != nil {
-		return err
-	}
-	t, err := shapes(dir, version)
+// writeShapes writes the forms of the client's messages, from the schema in a folder.
+func writeShapes(root, schema, version string) error {
+	t, err := shapes(schema, version)
 	if err != nil {
 		return fmt.Errorf("the format of Codex's schema has changed: %w", err)
 	}

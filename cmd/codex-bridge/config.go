@@ -220,6 +220,9 @@ func socketFolder(world policy.State) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if isTrial() {
+		state = userState(state) // a path in its own would be too long for a socket
+	}
 	return hook.DefaultFolder(state, func(folder string) bool {
 		at, err := world.Paths.Canonical(folder)
 		return err != nil || world.OverlapsTemp(at)

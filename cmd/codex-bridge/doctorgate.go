@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -16,30 +15,35 @@ import (
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
-// trialFolder begins the name of the folder of fireHook, and trialCodex is its value of ownCodexEnv.
-const trialFolder, trialCodex = "codex-bridge-doctor-", "trial"
+// trialCodex is the value of ownCodexEnv for the bridge of fireHook.
+const trialCodex = "trial"
 
 // trialManagedEnv names the managed file that doctor tries. An installed one counts before it, so that the variable
 // can't loosen a policy.
 const trialManagedEnv = "CODEX_BRIDGE_TRIAL_MANAGED"
 
 // isTrial reports whether this bridge is the one of fireHook, whose decisions are about no conversation. Its
-// state and its CODEX_HOME are in one temporary folder, so a bridge with the user's Codex can't pass for it.
+// state and its CODEX_HOME are in one scratch folder, so a bridge with the user's Codex can't pass for it.
 func isTrial() bool {
 	folder := filepath.Dir(os.Getenv(store.EnvFolder))
-	return os.Getenv(ownCodexEnv) == trialCodex && strings.HasPrefix(filepath.Base(folder), trialFolder) && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
+	return os.Getenv(ownCodexEnv) == trialCodex && filepath.Base(filepath.Dir(folder)) == store.ScratchFolder && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
+}
+
+// userState returns the state folder of the user, in which the bridge of fireHook has its own.
+func userState(trialState string) string {
+	return filepath.Dir(filepath.Dir(filepath.Dir(trialState)))
 }
 
 // fireHook makes the real Codex run a hook of the bridge. It plays a conversation through
 // this program with the user's configuration, these policy files of the workspace, a
-// scripted model and a temporary CODEX_HOME. trial, if not "", is the managed file to try, before the user's. It
+// scripted model and a CODEX_HOME of its own. trial, if not "", is the managed file to try, before the user's. It
 // returns the status of the hook run and its duration in milliseconds, as Codex reports them.
 func fireHook(ctx context.Context, policyFiles []string, trial string) (status, took string, err error) {
-	folder, err := scripted.Folder(trialFolder)
+	folder, remove, err := store.MakeScratch()
 	if err != nil {
 		return "", "", err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	model, err := scripted.Start(nil)
 	if err != nil {
 		return "", "", err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/store"
 )
 
 // schemaTime bounds how long Codex may take to print its schema. Measured: half a second.
@@ -40,11 +42,21 @@ func examineMethods(ctx context.Context, cfg *config.Config, path, version strin
 	return all
 }
 
+// loadMethods runs a Codex to get its methods.
+func loadMethods(ctx context.Context, c codex.Command) (*codex.Release, error) {
+	dir, remove, err := store.MakeScratch()
+	if err != nil {
+		return nil, err
+	}
+	r, err := codex.LoadMethods(ctx, c, dir)
+	return r, errors.Join(err, remove())
+}
+
 // compareMethods compares the methods of a Codex version other than the tested one.
 func compareMethods(ctx context.Context, cfg *config.Config, path, version string) (codex.Release, finding) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTime)
 	defer cancel()
-	p, err := codex.LoadMethods(ctx, codex.Command{
+	p, err := loadMethods(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
 	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))

@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/releasediff"
 )
 
@@ -42,8 +43,12 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	err = untilStopped(func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, releaseTime)
 		defer cancel()
-		other, err = codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)})
-		return err
+		dir, remove, err := store.MakeScratch()
+		if err != nil {
+			return err
+		}
+		other, err = codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, dir)
+		return errors.Join(err, remove())
 	})
 	if err != nil {
 		return loadReleaseError(path, err)
