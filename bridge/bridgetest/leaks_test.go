@@ -34,8 +34,20 @@ type packageInfo struct {
 // readModule returns the packages of the module by folder.
 func readModule(t *testing.T) map[string]*packageInfo {
 	t.Helper()
-	const root = "../.."
 	all := make(map[string]*packageInfo)
+	walkModule(t, func(folder, file string) error {
+		if all[folder] == nil {
+			all[folder] = &packageInfo{}
+		}
+		return all[folder].read(file)
+	})
+	return all
+}
+
+// walkModule calls visit for each Go file of the module with its folder in the module.
+func walkModule(t *testing.T, visit func(folder, file string) error) {
+	t.Helper()
+	const root = "../.."
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -53,16 +65,11 @@ func readModule(t *testing.T) map[string]*packageInfo {
 		if err != nil {
 			return err
 		}
-		folder = filepath.ToSlash(folder)
-		if all[folder] == nil {
-			all[folder] = &packageInfo{}
-		}
-		return all[folder].read(file)
+		return visit(filepath.ToSlash(folder), file)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
 }
 
 // read adds one file.

@@ -24,6 +24,8 @@ const WorkspaceFile = ".codex-bridge.toml"
 // maxFile is the maximum size of a file.
 const maxFile = 256 * KiB
 
+var errTooLarge = fmt.Errorf("it is larger than %v", maxFile)
+
 // Discover returns the files of this machine for a workspace folder, or for none if it is empty.
 func Discover(workspace string) Options {
 	opts := Options{
@@ -119,9 +121,12 @@ func readFiles(opts Options) []source {
 	if opts.Candidate != opts.Managed {
 		add(Managed, opts.Candidate, true)
 	}
-	if opts.UserError != nil {
+	switch draft := opts.Draft; {
+	case draft != nil && !draft.IsWorkspace:
+		list = append(list, draft.source(User))
+	case opts.UserError != nil:
 		list = append(list, source{layer: User, file: opts.User, err: opts.UserError})
-	} else {
+	default:
 		add(User, opts.User, opts.UserRequired)
 	}
 	if opts.Workspace != "" {
@@ -129,7 +134,19 @@ func readFiles(opts Options) []source {
 			add(Workspace, file, false)
 		}
 	}
+	if opts.Draft != nil && opts.Draft.IsWorkspace {
+		list = append(list, opts.Draft.source(Workspace))
+	}
 	return list
+}
+
+// source returns the text as the content of a file.
+func (d *Draft) source(of Layer) source {
+	s := source{layer: of, file: d.File, text: d.Text}
+	if Size(len(d.Text)) > maxFile {
+		s.text, s.err = "", readError(d.File, errTooLarge)
+	}
+	return s
 }
 
 // readFile reads a file. If trusted is true, other users must not be able to write it, since it may
@@ -162,7 +179,7 @@ func readFile(name string, trusted bool) (string, error) {
 		return "", err
 	}
 	if Size(len(b)) > maxFile {
-		return "", fmt.Errorf("it is larger than %v", maxFile)
+		return "", errTooLarge
 	}
 	return string(b), nil
 }

@@ -16,6 +16,7 @@ type Options struct {
 	UserRequired bool   // a missing User is an error
 	UserError    *Error // why User can't be looked for; nil if it can. Load returns it
 	Workspace    string // a folder; its WorkspaceFiles are the last layers
+	Draft        *Draft // a text that counts as a file; nil: none
 	Home         string // the home folder for ~; without it ~ is an error
 	// Requirements is Codex's own file of what the machine allows. Only a preset uses it: the bridge
 	// then chooses values that Codex accepts. A missing file allows everything.
@@ -33,6 +34,13 @@ type Options struct {
 	// Loaded is the caller's configuration. With it, Watch also reports a change between Load and
 	// Watch.
 	Loaded *Config
+}
+
+// Draft is the text of a file that need not exist. Load reads it in place of the user's file, or, if IsWorkspace,
+// after the files of the workspace.
+type Draft struct {
+	File, Text  string
+	IsWorkspace bool
 }
 
 // Load reads, checks and merges the configuration. Its error is an *Error, or several that print a

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"codex-bridge.example/bridge/config"
 )
@@ -89,34 +88,18 @@ func (c initCmd) loads(name, text string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return exists(name)
 	}
-	dir, err := os.MkdirTemp("", "codex-bridge-init-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as the files of a workspace are named
-		return err
-	}
-	trial := filepath.Join(dir, config.WorkspaceFile)
-	if err := os.WriteFile(trial, []byte(text), 0o600); err != nil {
-		return err
-	}
 	files := filesOf("")
-	if c.Workspace {
-		files.Workspace = dir
-	} else {
-		files.User, files.UserError = trial, nil
-	}
+	files.Draft = &config.Draft{File: name, Text: text, IsWorkspace: c.Workspace}
 	cfg, err := config.Load(files)
 	if err == nil {
 		for _, w := range cfg.Warnings() {
-			if w.File == trial { // it would have no effect
+			if w.File == name { // it would have no effect
 				err = errors.Join(err, w)
 			}
 		}
 	}
 	if err != nil {
-		return errors.New(strings.ReplaceAll(err.Error(), trial, name) + "\n" + name + " was not written; choose another profile, or write it by hand")
+		return fmt.Errorf("%w\n%s was not written; choose another profile, or write it by hand", err, name)
 	}
 	return nil
 }

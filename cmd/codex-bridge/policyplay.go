@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,11 +46,10 @@ func (b *caseRunner) run(c *simulate.Case) ([]string, error) {
 	if c.Args != nil {
 		return runArgsCase(p, c), nil
 	}
-	here, done, err := openCaseFolder(c)
+	here, err := folderOf(c)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	world := guard.WorldOf(p.cfg.Codex)
 	world.Programs, world.Links = nil, nil // a test does not depend on where this machine has its programs
 	world.StartFolder = here.workspace
@@ -135,33 +133,30 @@ func configOf(text *string) (*config.Config, error) {
 	if text == nil {
 		return loadStrictConfig()
 	}
-	dir, err := os.MkdirTemp("", "codex-bridge-test-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "policy")
-	if err := os.WriteFile(file, []byte(*text), 0o600); err != nil {
-		return nil, err
-	}
-	cfg, err := config.Load(config.Options{User: file, Home: config.Discover("").Home, Check: checkPolicy})
+	file := filepath.Join(caseRoot(), "policy")
+	cfg, err := config.Load(config.Options{Draft: &config.Draft{File: file, Text: *text}, Home: config.Discover("").Home, Check: checkPolicy})
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "policy"))
 	}
 	return cfg, nil
 }
 
-// openCaseFolder returns the folder of a case, relative to the case's file, or a new empty folder.
-// The caller calls the returned function to remove the latter.
-func openCaseFolder(c *simulate.Case) (*caseFolder, func(), error) {
-	folder, done := c.Workspace, func() {}
+// caseRoot returns the folder of the cases that name none, and of their policy. There is no such folder: in one that
+// the test created, commands of a thread could plant links and policy files.
+func caseRoot() string {
+	root, err := filepath.Abs(string(filepath.Separator))
+	if err != nil {
+		root = string(filepath.Separator)
+	}
+	return filepath.Join(root, "codex-bridge-policy-test")
+}
+
+// folderOf returns the folder of a case, relative to the case's file.
+func folderOf(c *simulate.Case) (*caseFolder, error) {
+	folder := c.Workspace
 	switch {
 	case folder == "":
-		dir, err := os.MkdirTemp("", "codex-bridge-test-")
-		if err != nil {
-			return nil, nil, err
-		}
-		folder, done = dir, func() { _ = os.RemoveAll(dir) }
+		folder = filepath.Join(caseRoot(), "workspace")
 	case !filepath.IsAbs(folder):
 		folder = filepath.Join(filepath.Dir(c.File), folder)
 	}
@@ -170,10 +165,9 @@ func openCaseFolder(c *simulate.Case) (*caseFolder, func(), error) {
 		folder, err = guard.World().Paths.Canonical(folder)
 	}
 	if err != nil {
-		done()
-		return nil, nil, err
+		return nil, err
 	}
-	return &caseFolder{folder}, done, nil
+	return &caseFolder{folder}, nil
 }
 
 const workspaceWord = "${workspace}"
