@@ -32,7 +32,6 @@ func TestHandlerAnswers(t *testing.T) {
 	}{
 		{"nothing", pre, []string{"print", ""}, "", "", ""},
 		{"empty object", pre, []string{"print", "{}"}, "", "", ""},
-		{"null", pre, []string{"print", "null"}, "", "", ""},
 		{"deny", pre, []string{"print", `{"decision":"deny","reason":"no"}`}, hook.Deny, "no", ""},
 		{"codex: deny", pre, []string{"print", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`}, hook.Deny, "no", ""},
 		{"codex: block", pre, []string{"print", `{"decision":"block","reason":"no"}`}, hook.Deny, "no", ""},
@@ -46,6 +45,7 @@ func TestHandlerAnswers(t *testing.T) {
 		{"exit 2 without a word", pre, []string{"exit", "2", " \n"}, hook.Deny, failed + "exit status 2", ""},
 		{"exit 1", pre, []string{"exit", "1", "boom"}, hook.Deny, failed + "exit status 1; stderr: boom", ""},
 		{"no JSON", pre, []string{"print", "fine"}, hook.Deny, failed + "not a JSON object", ""},
+		{"null", pre, []string{"print", "null\n"}, hook.Deny, failed + "not a JSON object", ""},
 		{"two objects", pre, []string{"print", "{}{}"}, hook.Deny, failed + "can't be read", ""},
 		{"unknown member", pre, []string{"print", `{"decide":"deny"}`}, hook.Deny, failed + "decide", ""},
 		{"other case", pre, []string{"print", `{"Decision":"deny"}`}, hook.Deny, failed + "Decision", ""},
@@ -69,6 +69,7 @@ func TestHandlerAnswers(t *testing.T) {
 		{"permission: codex allow", permission, []string{"print", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`}, hook.Allow, "", ""},
 		{"permission: codex deny", permission, []string{"print", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"no"}}}`}, hook.Deny, "no", ""},
 		{"permission: exit 2", permission, []string{"exit", "2", "no"}, hook.Deny, "no", ""},
+		{"permission: null", permission, []string{"print", "null"}, hook.Deny, failed + "not a JSON object", ""},
 		{"permission: interrupt", permission, []string{"print", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","interrupt":true}}}`}, hook.Deny, failed + "interrupt", ""},
 		{"permission: input", permission, []string{"print", `{"input":{"command":"ls"}}`}, hook.Deny, failed + "rewrote", ""},
 		{"permission: exit 1", permission, []string{"exit", "1", ""}, hook.Deny, failed + "exit status 1", ""},

@@ -47,7 +47,8 @@ type behavior struct {
 	UpdatedPermissions json.RawMessage `json:"updatedPermissions"`
 }
 
-// parseHandlerOutput parses a handler's stdout.
+// parseHandlerOutput parses a handler's stdout. A null is an error: a script may print it for a decision that it did
+// not find.
 func parseHandlerOutput(event hook.Event, text []byte) (opinion, error) {
 	var o handlerOutput
 	if err := unmarshalStrict(text, &o); err != nil {
@@ -167,6 +168,9 @@ var knownDecisions = map[hook.Event][]hook.Decision{
 // parseClientOutput parses the result of bridge/hook.
 func parseClientOutput(event hook.Event, text []byte) (opinion, error) {
 	var s clientOutput
+	if string(bytes.TrimSpace(text)) == "null" {
+		return opinion{}, nil // many clients answer so without a handler
+	}
 	if err := unmarshalStrict(text, &s); err != nil {
 		return opinion{}, err
 	}
@@ -177,7 +181,7 @@ func parseClientOutput(event hook.Event, text []byte) (opinion, error) {
 // effect.
 func unmarshalStrict(text []byte, into any) error {
 	text = bytes.TrimSpace(text)
-	if len(text) == 0 || string(text) == "null" {
+	if len(text) == 0 {
 		return nil
 	}
 	if text[0] != '{' {
