@@ -130,6 +130,8 @@ func TestNeovimImage(t *testing.T) {
 	if got := images(); got != 2 {
 		t.Errorf("the model got %d images in all", got)
 	}
+	// A link of a command among the temporary files would lead the image elsewhere.
+	v.checkContains(v.chatText(), "SAY: another\n[localImage "+filepath.Join(w.root, "user", "state", "nvim", "codex-bridge", "images"))
 	v.typeKeys(":CodexImage nothing.png<CR>")
 	v.waitScreen("can't be read")
 }

@@ -30,7 +30,29 @@ function M.clipboard_command()
   end
 end
 
--- Writes the image of the clipboard to a temporary file; callback(err, path).
+local MAX_AGE = 24 * 3600 -- seconds for which an image of a Neovim that was killed stays
+
+-- Writes an image to a new file, which goes when Neovim ends, and returns its path. Commands in Codex's sandbox can
+-- write temporary folders, and could put a link in place of the file. So it is in a private folder.
+local function save(image)
+  local folder = vim.fs.joinpath(vim.fn.stdpath("state"), "codex-bridge", "images")
+  vim.fn.mkdir(folder, "p", tonumber("700", 8))
+  for name in vim.fs.dir(folder) do
+    local old = vim.fs.joinpath(folder, name)
+    local stat = vim.uv.fs_stat(old)
+    if stat and stat.mtime.sec < os.time() - MAX_AGE then
+      vim.uv.fs_unlink(old)
+    end
+  end
+  local path = vim.fs.joinpath(folder, ("%d-%d.png"):format(vim.uv.os_getpid(), vim.uv.hrtime()))
+  local file = assert(vim.uv.fs_open(path, "wx", tonumber("600", 8)))
+  assert(vim.uv.fs_write(file, image))
+  assert(vim.uv.fs_close(file))
+  vim.api.nvim_create_autocmd("VimLeavePre", { callback = function() vim.uv.fs_unlink(path) end })
+  return path
+end
+
+-- Writes the image of the clipboard to a file; callback(err, path).
 local function save_clipboard(callback)
   local command = M.clipboard_command()
   if not command then
@@ -45,11 +67,7 @@ local function save_clipboard(callback)
     if out.code ~= 0 or image == "" then
       return callback(S.no_clipboard_image)
     end
-    local path = vim.fn.tempname() .. ".png"
-    local file = assert(io.open(path, "wb"))
-    file:write(image)
-    file:close()
-    callback(nil, path)
+    callback(nil, save(image))
   end))
 end
 
