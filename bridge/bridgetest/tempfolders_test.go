@@ -29,7 +29,7 @@ var mayCallTemporary = map[string]string{
 	"cmd/bridge-mutate":                  "it is a tool for this repository, which commands can change as well",
 	"cmd/bridge-releases":                "it is a tool for this repository, which commands can change as well",
 	"cmd/bridge-schema":                  "it is a tool for this repository, which commands can change as well",
-	"packaging":                          "it is a tool for this repository, which commands can change as well",
+	"packaging":                          "the release is in dist of this repository, which commands can change as well",
 }
 
 // Sandboxed commands can write temporary folders: they could put a git repository where Codex starts, or a link where

@@ -9,6 +9,9 @@ import (
 // DB returns the connection that writes, for tests that change the database.
 func (s *Store) DB() *sql.DB { return s.write }
 
+// ReadDB returns the connections that read.
+func (s *Store) ReadDB() *sql.DB { return s.read }
+
 // AppendStatement returns the statement of Append and its arguments.
 func (s *Store) AppendStatement(d Decision) (text string, args []any, err error) {
 	e, err := newEntry(d)

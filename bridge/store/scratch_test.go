@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,6 +104,21 @@ func TestScratchOfEndedProcesses(t *testing.T) {
 	slices.Sort(kept)
 	if names := namesIn(t, parent); !slices.Equal(names, kept) {
 		t.Errorf("the folders are\n%q, want\n%q", names, kept)
+	}
+}
+
+// SQLite would keep the data of a large sort in a file in $TMPDIR.
+func TestSQLiteHasNoTemporaryFiles(t *testing.T) {
+	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, db := range map[string]*sql.DB{"read": s.ReadDB(), "write": s.DB()} {
+		var where int
+		if err := db.QueryRowContext(t.Context(), "PRAGMA temp_store").Scan(&where); err != nil || where != 2 {
+			t.Errorf("%s: temp_store is %d, want 2, memory: %v", name, where, err)
+		}
 	}
 }
 

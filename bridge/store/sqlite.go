@@ -127,13 +127,15 @@ const hintDamaged = "keep a copy of the folder; restore a backup, or move all fi
 
 // dsn returns the data source name of an existing database file. SQLite itself waits for other
 // writers for the given time; see busyRetry.
+//
+// SQLite keeps temporary data, as of a sort, in memory: sandboxed commands can write in the folder of its files.
 func dsn(path, pragma string, wait time.Duration) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
 	}
 	q := url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")", "foreign_keys(1)", pragma,
+		"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")", "foreign_keys(1)", "temp_store(memory)", pragma,
 	}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + "?" + q.Encode()
 }
