@@ -22,7 +22,7 @@ var mayCallTemporary = map[string]string{
 	"bridge/bundle/client.go":            "the folder is in the state folder",
 	"bridge/bundle/files.go":             "the user names the folder, and the file gets the name that the user wants",
 	"cmd/codex-bridge/threadschange.go":  "the folder is that of the file to replace",
-	"cmd/internal/scripted/home.go":      "the folder is outside the temporary ones; doctor uses MakeScratch",
+	"cmd/internal/scripted/home.go":      "the folder is outside the temporary ones; it is for tests, benchmarks and the demo",
 	"bridge/bridgetest":                  "only tests use it",
 	"bridge/store/postgrestest":          "only tests use it",
 	"cmd/bridge-bench":                   "it is a tool for this repository, which commands can change as well",

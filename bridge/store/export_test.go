@@ -25,6 +25,9 @@ func (s *Store) AppendStatement(d Decision) (text string, args []any, err error)
 // ProcessStart is processStart.
 var ProcessStart = processStart
 
+// MakeScratchIn is MakeScratch for a state folder, which may be in a temporary folder.
+var MakeScratchIn = makeScratch
+
 // TimeLayout is the format of times in the database.
 const TimeLayout = timeLayout
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,12 +19,20 @@ const (
 
 // MakeScratch creates an empty folder for the files of one task, and returns a function that removes it with its
 // content. The folder is in the state folder: unlike a temporary folder, no sandboxed command can write it, so that none
-// can put a link or a git repository there. MakeScratch also removes the folders of processes that were killed.
+// can put a link or a git repository there. A state folder in a temporary folder is an error. MakeScratch also removes
+// the folders of processes that were killed.
 func MakeScratch() (folder string, remove func() error, err error) {
 	state, err := Folder()
 	if err != nil {
 		return "", nil, err
 	}
+	if err := CheckOutsideTemp(state); err != nil {
+		return "", nil, fmt.Errorf("%w, where sandboxed commands can write; %s", err, hintOtherFolder)
+	}
+	return makeScratch(state)
+}
+
+func makeScratch(state string) (folder string, remove func() error, err error) {
 	here, err := CurrentProcess()
 	if err != nil {
 		return "", nil, err
@@ -44,6 +53,32 @@ func MakeScratch() (folder string, remove func() error, err error) {
 		return "", nil, errors.Join(err, remove())
 	}
 	return folder, remove, nil
+}
+
+// CheckOutsideTemp returns an error if a folder, which need not exist, is in /tmp or $TMPDIR.
+func CheckOutsideTemp(folder string) error {
+	folder = resolveExisting(folder)
+	for _, temp := range []string{"/tmp", os.TempDir()} {
+		rest, err := filepath.Rel(resolveExisting(temp), folder)
+		if err == nil && filepath.IsLocal(rest) {
+			return fmt.Errorf("%s is in the temporary folder %s", folder, temp)
+		}
+	}
+	return nil
+}
+
+// resolveExisting resolves the links in a path as far as it exists.
+func resolveExisting(path string) string {
+	missing := ""
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, missing)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+		missing = filepath.Join(filepath.Base(at), missing)
+	}
 }
 
 // removeEndedScratch removes the folders of processes that have ended. It ignores errors: the next call tries again.

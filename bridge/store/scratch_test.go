@@ -12,11 +12,30 @@ import (
 	"codex-bridge.example/bridge/store"
 )
 
-// A folder of MakeScratch is empty, private and in the state folder, whatever $TMPDIR is.
+// Commands can write a state folder in a temporary folder, by each of its names.
+func TestNoScratchInTemporaryFolders(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("TMP", temp) // of Windows
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(temp, link); err != nil {
+		t.Skip(err)
+	}
+	for _, state := range []string{temp, filepath.Join(temp, "missing", "state"), filepath.Join(link, "missing")} {
+		t.Setenv(store.EnvFolder, state)
+		if folder, _, err := store.MakeScratch(); err == nil || !strings.Contains(err.Error(), "is in the temporary folder") || !strings.Contains(err.Error(), store.EnvFolder) {
+			t.Errorf("%s: %s, %v", state, folder, err)
+		}
+	}
+	if entries, err := os.ReadDir(temp); err != nil || len(entries) > 0 {
+		t.Errorf("created were %v: %v", entries, err)
+	}
+}
+
+// A folder of makeScratch is empty, private and in the state folder.
 func TestScratchIsInTheStateFolder(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "new", "state")
-	t.Setenv(store.EnvFolder, state)
-	folder, remove, err := store.MakeScratch()
+	folder, remove, err := store.MakeScratchIn(state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +63,13 @@ func TestScratchIsInTheStateFolder(t *testing.T) {
 // A link in place of the folder could lead to where commands can write.
 func TestScratchFolderMustNotBeALink(t *testing.T) {
 	state := t.TempDir()
-	t.Setenv(store.EnvFolder, state)
 	if err := os.Chmod(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(t.TempDir(), filepath.Join(state, store.ScratchFolder)); err != nil {
 		t.Skip(err)
 	}
-	if folder, _, err := store.MakeScratch(); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+	if folder, _, err := store.MakeScratchIn(state); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("%s, %v", folder, err)
 	}
 }
@@ -59,7 +77,6 @@ func TestScratchFolderMustNotBeALink(t *testing.T) {
 // The folders of processes that have ended are removed, at most 64 at once, and nothing else.
 func TestScratchOfEndedProcesses(t *testing.T) {
 	state := t.TempDir()
-	t.Setenv(store.EnvFolder, state)
 	if err := os.Chmod(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +109,7 @@ func TestScratchOfEndedProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, left := range []int{3, 0} {
-		folder, _, err := store.MakeScratch()
+		folder, _, err := store.MakeScratchIn(state)
 		if err != nil {
 			t.Fatal(err)
 		}

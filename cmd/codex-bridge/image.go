@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/image"
 )
 
@@ -96,7 +97,7 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 
 func newWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {
 	return &image.Worker{
-		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: policy,
+		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: policy, MakeFolder: store.MakeScratch,
 	}
 }
 

@@ -18,7 +18,8 @@ func TestMain(m *testing.M) { bridgetest.Main(m) }
 // client that does not know the bridge goes to Codex.
 func TestFeature(t *testing.T) {
 	known := true
-	f := NewFeature(&Worker{Command: []string{"/nowhere"}}, config.Default().Image, func() bool { return known })
+	makeFolder := func() (string, func() error, error) { return t.TempDir(), func() error { return nil }, nil }
+	f := NewFeature(&Worker{Command: []string{"/nowhere"}, MakeFolder: makeFolder}, config.Default().Image, func() bool { return known })
 	c := bridgetest.Start(t, f)
 	c.Play("asked", `
 editor> {"id":1,"method":"bridge/image/describe","params":{}}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/child"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/turn"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
@@ -24,6 +23,9 @@ type Worker struct {
 	Stderr  io.Writer // gets the app-server's stderr; nil means that errors show its end
 	Version string    // of the bridge
 	Policy  Policy
+	// MakeFolder creates an empty folder for a job, and returns a function that removes it. Codex runs git there without
+	// a sandbox, so sandboxed commands must not be able to write it.
+	MakeFolder func() (folder string, remove func() error, err error)
 }
 
 // WithTimeout returns a context for a job, with the requested timeout between 100 ms and an hour. The
@@ -39,7 +41,7 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	cwd, remove, err := store.MakeScratch()
+	cwd, remove, err := w.MakeFolder()
 	if err != nil {
 		return Result{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"codex-bridge.example/bridge/store"
 )
 
 // Model is the slug that Home sets. Codex knows it, offers apply_patch with it and does not use
@@ -66,7 +68,7 @@ func Folder(pattern string) (string, error) {
 	}
 	var errs []error
 	for _, parent := range parents {
-		if err := checkOutsideTemp(parent); err != nil {
+		if err := store.CheckOutsideTemp(parent); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -77,22 +79,4 @@ func Folder(pattern string) (string, error) {
 		errs = append(errs, err)
 	}
 	return "", fmt.Errorf("no folder outside the temporary folders is writable: %w", errors.Join(errs...))
-}
-
-// checkOutsideTemp returns an error if the folder is in a temporary folder.
-func checkOutsideTemp(folder string) error {
-	folder, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return err
-	}
-	for _, temp := range []string{"/tmp", os.TempDir()} {
-		temp, err := filepath.EvalSymlinks(temp)
-		if err != nil {
-			continue
-		}
-		if rest, err := filepath.Rel(temp, folder); err == nil && filepath.IsLocal(rest) {
-			return fmt.Errorf("%s is in the temporary folder %s", folder, temp)
-		}
-	}
-	return nil
 }
