@@ -2,30 +2,21 @@ package redact
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // minSecretLen is the minimum length of a secret that is searched for in all texts. Shorter
 // values occur in ordinary words.
 const minSecretLen = 8
 
-// encodings returns other spellings of a secret: in JSON, in a URL, and in base64 at any
-// offset.
+// encodings returns other spellings of a secret: in a URL, and in base64 at any offset. For
+// JSON and shells, see spellings.
 func encodings(secret string) (all []string) {
 	if len(secret) < minSecretLen {
 		return nil
-	}
-	if quoted, err := jsontext.AppendQuote(nil, secret); err == nil {
-		all = append(all, string(quoted[1:len(quoted)-1]))
-	}
-	if quoted, err := json.Marshal(secret); err == nil { // with < and & escaped
-		all = append(all, string(quoted[1:len(quoted)-1]))
 	}
 	all = append(all, url.QueryEscape(secret), url.PathEscape(secret))
 	for shift := range 3 {

@@ -37,19 +37,20 @@ func (l Limits) orDefault() Limits {
 // Redactor redacts and truncates JSON and text. It keeps the order of members and the
 // spelling of numbers.
 type Redactor struct {
-	limits Limits
-	known  *strings.Replacer // nil: none
+	limits  Limits
+	spelled *spellings        // of known texts; nil: none
+	known   *strings.Replacer // nil: none
 }
 
-// New returns a Redactor. The known texts are replaced everywhere.
+// New returns a Redactor. The known texts are replaced everywhere, however a shell or JSON spells them.
 func New(l Limits, known ...string) Redactor {
-	r := Redactor{limits: l.orDefault()}
+	r := Redactor{limits: l.orDefault(), spelled: newSpellings(known)}
 	for _, secret := range known {
 		known = append(slices.Clip(known), encodings(secret)...)
 	}
 	var pairs []string
 	// longest first: a secret may start with another
-	for _, secret := range slices.SortedFunc(slices.Values(known), func(a, b string) int { return len(b) - len(a) }) {
+	for _, secret := range slices.SortedFunc(slices.Values(known), longestFirst) {
 		if secret != "" {
 			pairs = append(pairs, secret, placeholder)
 		}
@@ -88,8 +89,9 @@ func (r Redactor) Text(text string) string {
 	return r.truncate(replaceSecrets(r.replaceKnown(r.truncateInput(text))))
 }
 
-// replaceKnown replaces the known secrets.
+// replaceKnown replaces the known secrets. Spelled ones are the first: another one may be a part of them.
 func (r Redactor) replaceKnown(text string) string {
+	text = r.spelled.replace(text)
 	if r.known == nil {
 		return text
 	}

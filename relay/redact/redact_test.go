@@ -29,7 +29,10 @@ var contexts = []string{
 	`{"t":"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n%s\n-----END PGP PRIVATE KEY BLOCK-----"}`, `{"passphrase":"%s"}`, `{"t":"passphrase=%s"}`,
 	`{"t":"https://host/x?sv=1&sig=%s"}`, `{"t":"x-amz-signature=%s"}`, `{"t":"hf_%s"}`, `{"t":"ya29.%s"}`, `{"t":"db:\n  password: |\n    %s\n    %s\n"}`,
 	`{"params":{"edits":[{"keyPath":"mcp_servers.x.env.API_KEY","value":"%s"},{"keyPath":"model","value":{"password":["%s"]}}]}}`,
-	`{"env":[{"name":"X_API_KEY","value":"%s"}]}`, `{"command":["tool","--password","%s","x"]}`, `{"args":["--verbose","--api-key","%s"]}`,
+	`{"env":[{"name":"X_API_KEY","value":"%s"}]}`, `{"command":["tool","--password","%s","x"]}`,
+	`{"t":"curl -s -u me:%s https://host/x"}`, `{"t":"curl https://host/?a=1&b=2 \\\n  -sSu 'me:%s'"}`, `{"t":"bash -lc \"curl --user \\\"me:%s\\\" x\""}`, `{"t":"curl -ume:%s x"}`,
+	`{"t":"mysql -h db -p%s x"}`, `{"t":"mysqldump -u root '-p%s'"}`, `{"t":"mysql -p'a'\"%s\" x"}`, `{"t":"sshpass -p %s ssh host"}`, `{"t":"sshpass -p'a b%s' ssh host"}`,
+	`{"t":"machine host login me password %s\nmachine x"}`, `{"t":"default\n  login me\n  password %s"}`, `{"args":["--verbose","--api-key","%s"]}`,
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
@@ -48,6 +51,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 
 func TestOtherTextsStay(t *testing.T) {
 	for _, line := range []string{
+		`{"t":"curl -X PUT http://host:80/x && docker run -u 1000:1000 x; mysql -p -u me; the default password is none; curl -o u http://x"}`,
 		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
 		`{"text":"basic understanding"}`, `{"args":["--token","--verbose","x"]}`, `{"name":"HOME","value":"/root"}`, `{"t":"\\u0041 and \\u0022"}`,
 		`{"t":"https://example.com:8080/@scope/a@b, ssh://git@host/x and password=\"\", key: \"x\""}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,

@@ -39,7 +39,11 @@ var (
 	// In prose, a word such as "token" is no name; only an assignment to it counts.
 	assignedTo = `[A-Za-z0-9_.-]*(?:cookie|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|_key|passphrase|password|passwd|secret|token)[A-Za-z0-9_-]*`
 	quotedName = newExpr(`(?i)` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*["']`)
-	flagName   = newExpr(`(?i)^--?` + assignedTo + `$`)
+	// A word of a shell, which may start with a quoted part, also where a text escapes the quotes.
+	shellWord = `(?:\\*'[^']*'|\\*"[^"]*"|[^\s;&|<>)"'])[^\s;&|<>)]*`
+	// The arguments of a program, over continued lines, up to one of them.
+	argumentsOf = `\b(?:[^\r\n;|&]|&[^&]|\\\r?\n)*?\s["']?`
+	flagName    = newExpr(`(?i)^--?` + assignedTo + `$`)
 	// JSON in a text may have escaped letters in its names.
 	escape = newExpr(`\\u00[2-7][0-9A-Fa-f]`)
 )
@@ -61,6 +65,8 @@ const (
 	cloudKey
 	assigned // to the name of a secret
 	session
+	argument // of a program that takes a password
+	netrc
 	data
 )
 
@@ -72,6 +78,8 @@ var kindWords = map[kinds][]string{
 	vendorToken: {"gh", "github_", "glpat", "npm_", "xox", "xapp-", "aiza", "hf_", "pypi-", "dop_v1_", "ya29.", "sg.", "age-secret"},
 	assigned:    {"cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"},
 	session:     {"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature="},
+	argument:    {"curl", "mysql", "mariadb", "sshpass"},
+	netrc:       {"machine", "default"},
 }
 
 var kindSet = sync.OnceValue(func() *wordSet {
@@ -152,6 +160,10 @@ var replacements = []replacement{
 
 // unquotedReplacements are applied after quoted values are replaced.
 var unquotedReplacements = []replacement{
+	{argument, ":", newExpr(`(?i)(\bcurl` + argumentsOf + `(?-i:-[a-zA-Z]*[uU]|--user|--proxy-user)[\s=]*[\\"']*[^\s:"'\\/]*:)` + shellWord), "${1}" + placeholder},
+	{argument, "-p", newExpr(`(?i)(\b(?:mysql|mariadb)[a-z_-]*` + argumentsOf + `(?-i:-p))` + shellWord), "${1}" + placeholder},
+	{argument, "-p", newExpr(`(?i)(\bsshpass` + argumentsOf + `(?-i:-p)\s*)` + shellWord), "${1}" + placeholder},
+	{netrc, "password", newExpr(`(\b(?:machine\s+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+)` + shellWord), "${1}" + placeholder},
 	{assigned, "", newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
 	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
 	{session, "=", newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},

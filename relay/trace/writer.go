@@ -300,7 +300,9 @@ func (w *writer) route(e Event, m *message, req request, params, result rpc.Valu
 	if e.Type == SessionStarted && e.ThreadID != "" {
 		t := w.thread(e.ThreadID)
 		t.unloaded = false
-		t.workspace, t.model, t.provider = text(result.Get("cwd")), text(result.Get("model")), text(result.Get("modelProvider"))
+		for name, to := range map[string]*string{"cwd": &t.workspace, "model": &t.model, "modelProvider": &t.provider} {
+			*to = w.redactor.Text(text(result.Get(name)))
+		}
 	}
 	w.append(e)
 	if t := w.threads[e.ThreadID]; t != nil && e.ThreadID != "" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/relay/redact"
 )
 
 // testWriter returns a writer, and functions that forward a line of Codex and of the client.
@@ -46,6 +47,22 @@ func TestLateApproval(t *testing.T) {
 	}
 	if len(w.pending) > maxPending {
 		t.Errorf("%d requests are pending", len(w.pending))
+	}
+}
+
+// A secret in the names of a thread is in no event.
+func TestNamesOfThreadsAreRedacted(t *testing.T) {
+	w, codex, client := testWriter(t)
+	w.redactor = redact.New(redact.Limits{}, "rosebud in the snow")
+	client(`{"id":1,"method":"thread/start","params":{}}`)
+	codex(`{"id":1,"result":{"thread":{"id":"t1"},"cwd":"/rosebud in the snow/w","model":"m rosebud in the snow","modelProvider":"p rosebud in the snow"}}`)
+	w.end(time.Unix(1_700_000_000, 0), 0)
+	text, err := os.ReadFile(filepath.Join(w.Folder, "t1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"workspaceDir":"/<redacted>/w","provider":"p <redacted>","modelId":"m <redacted>"`; strings.Contains(string(text), "rosebud") || !strings.Contains(string(text), want) {
+		t.Errorf("want %s:\n%s", want, text)
 	}
 }
 

@@ -123,9 +123,10 @@ func TestSecretsAreNowhere(t *testing.T) {
 		return secret
 	}
 	environment := canary("the environment, printed as it is")
+	quoted := canary("the environment, before a character that Codex quotes") + "$`" + canary("the environment, after it")
 	w := newWorld(t, options{
 		config:      keptPolicy + "\n[codex.env]\nADDED_PASSWORD = \"" + canary("codex.env") + "\"\n",
-		env:         []string{"CODEX_BRIDGE_LOG=debug", "SERVICE_PASSWORD=" + environment},
+		env:         []string{"CODEX_BRIDGE_LOG=debug", "SERVICE_PASSWORD=" + environment, "QUOTED_PASSWORD=" + quoted},
 		codexConfig: "[shell_environment_policy]\nignore_default_excludes = true\n",
 	})
 	c := w.open(proxyArgv...)
@@ -145,6 +146,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.waitTurn(thread, turn, mark)
+	c.runTurnAnswering(thread, "RUN: mkdir '"+quoted+"'", commandApproval, decision("accept"))
 	c.runTurn(thread, "PATCH: settings.env\nDB_PASSWORD="+canary("a patch"))
 	image := input(thread, "look at it")
 	image["input"] = append(image["input"].([]any), map[string]any{"type": "image", "url": "data:image/png;base64,iVBORw0KGgo" + canary("a data URL")})
