@@ -144,6 +144,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if r.Header["Origin"] != nil { // as Codex's server: by DNS rebinding a page has the server's name
+		http.Error(w, "web pages may not connect", http.StatusForbidden)
+		return
+	}
 	want := []byte("Bearer " + s.options.Token)
 	if s.options.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
 		http.Error(w, "the bearer token is missing or wrong", http.StatusUnauthorized)
@@ -165,7 +169,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave()
-	conn, err := websocket.Accept(w, r, nil) // refuses web pages of other origins
+	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		s.options.Log.Warn("a connection was refused", "error", err)
 		return

@@ -167,7 +167,7 @@ func TestBothEnd(t *testing.T) {
 }
 
 // A client without the token, of a web page, on another path, or beyond the limit gets no
-// connection.
+// connection. A page may have any name for the server.
 func TestRefusedConnections(t *testing.T) {
 	s := start(t, serve.Options{Token: "secret", MaxConnections: 1})
 	right := http.Header{"Authorization": {"Bearer secret"}}
@@ -182,7 +182,7 @@ func TestRefusedConnections(t *testing.T) {
 		"another path": {"/other", right, http.StatusNotFound},
 		"settings":     {"/", http.Header{"Authorization": {"Bearer secret"}, serve.SettingsHeader: {"%7"}}, http.StatusBadRequest},
 	} {
-		if _, status, err := s.tryDial(t, c.path, &websocket.DialOptions{HTTPHeader: c.header}); err == nil || status != c.status {
+		if _, status, err := s.tryDial(t, c.path, &websocket.DialOptions{HTTPHeader: c.header, Host: "example.org"}); err == nil || status != c.status {
 			t.Errorf("%s: %d, %v", name, status, err)
 		}
 	}
