@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"codex-bridge.example/bridge"
@@ -90,7 +91,8 @@ func settingsOf(p rpc.Value) (s settings, err error) {
 }
 
 // set handles bridge/turn/set: {sessionKey or threadId, …} → {threadId, next}. The settings apply
-// from the next turn, if the policy allows them; a session keeps them.
+// from the next turn, if the policy allows them; a session keeps them. The thread gets its approval
+// policy and sandbox at once.
 func (f *Feature) set(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -103,6 +105,9 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 	return func(ctx context.Context) (any, error) {
 		c, session, err := f.opened(ctx, a, nil)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.setLimits(ctx, c.thread.ID, wanted); err != nil {
 			return nil, err
 		}
 		f.learnEfforts(ctx, wanted.Effort)
@@ -119,6 +124,41 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 		}
 		return map[string]any{"threadId": c.thread.ID, "next": next}, err
 	}, nil
+}
+
+// setLimits gives a thread its wanted approval policy and sandbox. So they count for each next turn: also for one
+// that the client starts by turn/start, and after a restart of the bridge.
+//
+// A value that the policy forbids for the thread is left to the next turn, which gets the nearest allowed one. But the
+// strictest values are an error then: such a turn would not have them.
+func (f *Feature) setLimits(ctx context.Context, id string, wanted settings) error {
+	var updates []map[string]any
+	if wanted.Approval != "" {
+		updates = append(updates, map[string]any{"threadId": id, "approvalPolicy": wanted.Approval})
+	}
+	if wanted.Sandbox != "" {
+		b, err := f.o.Threads.Bound(ctx, id)
+		if err != nil {
+			return err
+		}
+		sandbox, err := setting.TurnSandbox(wanted.Sandbox, cmp.Or(b.Cwd, f.o.Threads.Settings(id).Cwd))
+		if err != nil {
+			return invalid("params.sandbox: %v", err)
+		}
+		updates = append(updates, map[string]any{"threadId": id, "sandboxPolicy": sandbox})
+	}
+	for _, p := range updates { // one by one: a forbidden value keeps back no other
+		_, err := f.peer.CallAsClient(ctx, "thread/settings/update", p)
+		var refused *rpc.Error
+		switch {
+		case err == nil:
+		case !errors.As(err, &refused) || p["approvalPolicy"] == setting.Untrusted || p["sandboxPolicy"] != nil && wanted.Sandbox == setting.ReadOnly:
+			return err
+		default:
+			f.o.Log.Info("a setting of bridge/turn/set waits for the next turn", "thread", id, "error", err)
+		}
+	}
+	return nil
 }
 
 // settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client

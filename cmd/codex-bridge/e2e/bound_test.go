@@ -117,6 +117,33 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 	}
 }
 
+// A stricter sandbox or approval policy of bridge/turn/set holds for the next turn, also if the client starts it by
+// turn/start, or opens the session again in the next process.
+func TestSetLimitsHoldForEachNextTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: boundPolicy})
+	c := w.open(proxyArgv...).initializeWithBridge()
+	thread := map[string]any{"thread": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"}}
+	plain := c.runSessionTurn("plain", "RUN: touch before", thread).ThreadID
+	later := c.runSessionTurn("later", "SAY: one", thread).ThreadID
+	c.must("bridge/turn/set", map[string]any{"sessionKey": "plain", "sandbox": "read-only"})
+	c.must("bridge/turn/set", map[string]any{"sessionKey": "later", "sandbox": "read-only", "approvalPolicy": "untrusted"})
+	c.runTurn(plain, "RUN: touch by-turn-start")
+	c.closeAndWait()
+
+	c = w.open(proxyArgv...).initializeWithBridge()
+	opened := c.must("thread/start", map[string]any{"cwd": w.workspace, "bridge": map[string]any{"sessionKey": "later"}})
+	if id, sandbox := editor.Member(opened, "thread", "id"), editor.Member(opened, "sandbox", "type"); id != later || sandbox != "readOnly" {
+		t.Errorf("the thread %s with the sandbox %s, want %s with readOnly", id, sandbox, later)
+	}
+	c.runTurnAnswering(later, "RUN: touch after-restart", commandApproval, decision("decline"))
+	c.closeAndWait()
+	made, err := filepath.Glob(filepath.Join(w.workspace, "[a-z]*"))
+	if err != nil || len(made) != 1 || filepath.Base(made[0]) != "before" {
+		t.Errorf("files %v (%v), want before", made, err)
+	}
+}
+
 // The model gets the effort for a level of thinking, and keeps it.
 func TestEffortOfSessionReachesModel(t *testing.T) {
 	t.Parallel()
