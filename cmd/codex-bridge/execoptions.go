@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/display"
@@ -204,18 +201,6 @@ func readPrompt(in *os.File, prompt *string) (*string, error) {
 		err = execFailure("No prompt provided via stdin.")
 	}
 	return &text, err
-}
-
-func readText(in io.Reader) (string, error) {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return "", execFailure("Failed to read prompt from stdin: %s", systemError(err))
-	}
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
-	if !utf8.Valid(text) {
-		return "", execFailure("Failed to read prompt from stdin: it is not UTF-8. Convert it and try again.")
-	}
-	return string(text), nil
 }
 
 // repositoryOf returns the folder with the git repository of a folder, as far as Codex looks.

@@ -89,6 +89,9 @@ var execScenes = []execScene{
 	{"", []string{"exec", "-C", "../outside", "--skip-git-repo-check", "SAY: x"}},
 	{"SAY: piped\n", []string{"exec"}},
 	{"SAY: piped", []string{"exec", "-"}},
+	{"\xff\xfem\x00o\x00r\x00e\x00", []string{"exec", "hey"}}, // UTF-16
+	{"\xfe\xff\xd8\x00", []string{"exec"}},
+	{"mor\xe9", []string{"exec", "hey"}},
 	{"more\n", []string{"exec", "hey"}},
 	{"more", []string{"exec", "hey"}},
 	{"", []string{"exec"}},
