@@ -12,6 +12,9 @@ import (
 // words where a client renders Markdown.
 var reasonMarks = strings.NewReplacer(`"`, "'", "\u201c", "'", "\u201d", "'", "`", "'", "*", "\u2217", "_", "\u02cd", "[", "(", "]", ")", "<", "\u2039", ">", "\u203a", "~", "\u223c", "\\", "/")
 
+// QuoteMarks returns a text as a question shows it in a stated reason.
+func QuoteMarks(text string) string { return reasonMarks.Replace(text) }
+
 // statedReason returns the reason of a request of Codex, which is the model's or one of Codex's, apart from the
 // bridge's words; "" if there is none.
 func statedReason(params rpc.Value) string {
@@ -19,7 +22,7 @@ func statedReason(params rpc.Value) string {
 	if said = strings.TrimSpace(said); said == "" {
 		return ""
 	}
-	return "Stated reason (not checked): " + display.Quote(reasonMarks.Replace(said))
+	return "Stated reason (not checked): " + display.Quote(QuoteMarks(said))
 }
 
 // quoteReason quotes the reason of a request that stays in the sandbox: it may imitate the bridge.

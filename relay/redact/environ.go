@@ -6,19 +6,21 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/policy"
 )
 
 // minSecretLen is the minimum length of a secret that is searched for in all texts. Shorter
 // values occur in ordinary words.
 const minSecretLen = 8
 
-// encodings returns other spellings of a secret: in a URL, and in base64 at any offset. For
-// JSON and shells, see spellings.
+// encodings returns other spellings of a secret: in a URL, in the bridge's questions, and in base64 at
+// any offset. For JSON and shells, see spellings.
 func encodings(secret string) (all []string) {
 	if len(secret) < minSecretLen {
 		return nil
 	}
-	all = append(all, url.QueryEscape(secret), url.PathEscape(secret))
+	all = append(all, url.QueryEscape(secret), url.PathEscape(secret), policy.QuoteMarks(secret))
 	for shift := range 3 {
 		before := make([]byte, shift)
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

@@ -36,7 +36,7 @@ func TestEncodedSecretsAreRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []string{
-		secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
+		secret, `p'ä/s+w/örd&1`, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte("ada:" + secret + "\n")),
 		base64.RawStdEncoding.EncodeToString([]byte("me:" + secret + "!")), base64.StdEncoding.EncodeToString([]byte("u:pw:" + secret)),
 	} {
