@@ -36,7 +36,7 @@ func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage), loaded 
 	<-ended
 }
 
-// What Codex restores for a thread comes from the file that it names. Without settings there it takes its
+// Codex restores a thread from the file that it names. Without settings there it takes its
 // defaults, unless it has the thread in memory. Where its record can't be read, nothing is known.
 func TestStoredSettings(t *testing.T) {
 	w := newAgentWorld(t, nil)
