@@ -126,15 +126,15 @@ func (c *decider) decideRestoredApproval() {
 	case only && p.allowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
 		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
-	case v.Is("on-request") && p.allowsApproval(v):
-		// A thread that the bridge asks about in Codex's place has it, too. Without a record that this is none, the
-		// policy's first value is as strict, but for never: with full access Codex runs tools of MCP servers under it.
+	case v.Is("on-request") && p.allowsApproval(v) && (c.st.StoredGate == nil || *c.st.StoredGate):
+		// A thread that the bridge asks about in Codex's place has it, too, and this may be one. The policy's first
+		// value is as strict, but for never: with full access Codex runs tools of MCP servers under it.
 		//
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
 		// ignores this field, so nothing compares it with the response.
 		to := jsonString(p.approvals[0])
-		if p.approvals[0] == "never" || c.st.StoredGate != nil && !*c.st.StoredGate {
+		if p.approvals[0] == "never" {
 			to = v.Raw()
 		}
 		c.applyApproval(to, ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())

@@ -28,8 +28,8 @@ func TestForkForNewToolsIsAsResumed(t *testing.T) {
 		}{
 			"asked about everything":   {approval: "untrusted", questions: 1, writes: true, slash: true},
 			"approvals lowered":        {update: map[string]any{"approvalPolicy": "untrusted"}, questions: 1, writes: true, slash: true},
-			"sandbox lowered":          {update: map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}}, questions: 1},
-			"temporary folder lowered": {update: map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true}}, questions: 1, writes: true},
+			"sandbox lowered":          {update: map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}}},
+			"temporary folder lowered": {update: map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true}}, writes: true},
 			"approvals named":          {resume: map[string]any{"approvalPolicy": "on-request"}, writes: true, slash: true},
 			"moved":                    {moved: true},
 		} {
