@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"codex-bridge.example/bridge/store"
 )
 
 // The demo runs to its end with the real Codex and prints its results.
@@ -127,7 +129,11 @@ func TestStoppedCommandLeavesNoFiles(t *testing.T) {
 					t.Fatal("it creates no folder")
 				}
 				time.Sleep(time.Millisecond)
-				folder = w.folderOf("codex-bridge-" + name + "-")
+				if name == "demo" {
+					folder = w.folderOf("codex-bridge-demo-")
+				} else if made, _ := filepath.Glob(filepath.Join(w.state, store.ScratchFolder, "*")); len(made) > 0 {
+					folder = made[0]
+				}
 			}
 			t.Cleanup(func() { os.RemoveAll(folder) })
 			w.must(cmd.Process.Signal(sig))
@@ -162,11 +168,10 @@ func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{codex: codexPath})
-			temp := filepath.Join(t.TempDir(), "temp")
-			w.must(os.Mkdir(temp, 0o700))
+			scratch := filepath.Join(w.state, store.ScratchFolder)
 			ctx := deadline(t)
 			cmd := exec.CommandContext(ctx, proxyPath, "methods", "diff")
-			cmd.Env, cmd.Dir = append(w.env, "TMPDIR="+temp), w.workspace
+			cmd.Env, cmd.Dir = w.env, w.workspace
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			w.must(cmd.Start())
@@ -176,7 +181,7 @@ func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 				}
 				time.Sleep(time.Millisecond)
 			}
-			if made, err := os.ReadDir(temp); err != nil || len(made) == 0 {
+			if made, err := os.ReadDir(scratch); err != nil || len(made) == 0 {
 				t.Fatalf("it creates no folder: %v", err)
 			}
 			w.must(cmd.Process.Signal(c.sig))
@@ -188,8 +193,8 @@ func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 			if !strings.HasPrefix(words, "codex-bridge: stopped by "+name+" while ") || !strings.Contains(words, "described its "+c.waits) {
 				t.Errorf("stderr: %s", stderr.String())
 			}
-			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-				t.Errorf("left in the temporary folder: %v, %v", left, err)
+			if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+				t.Errorf("left in the state folder: %v, %v", left, err)
 			}
 			if left := w.processes(); len(left) > 0 {
 				t.Errorf("left processes: %v", left)
