@@ -126,7 +126,12 @@ func (c *decider) decideRestoredApproval() {
 	case only && p.allowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
 		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
-	case v.Is("on-request") && p.allowsApproval(v) && (c.st.StoredGate == nil || *c.st.StoredGate):
+	case v.Is("on-request") && p.allowsApproval(v) && c.st.StoredGate != nil && !*c.st.StoredGate:
+		// The bridge never asked about this thread. Where on-request is Codex's default, Codex would take untrusted in a
+		// project that the bridge keeps untrusted.
+		c.applyApproval(v.Raw(), ruleApproval, "if omitted, Codex might use untrusted in place of the thread's value")
+		c.sent.Approval = nil // see below
+	case v.Is("on-request") && p.allowsApproval(v):
 		// A thread that the bridge asks about in Codex's place has it, too, and this may be one. The policy's first
 		// value is as strict, but for never: with full access Codex runs tools of MCP servers under it.
 		//

@@ -159,8 +159,8 @@ func TestRestoredGate(t *testing.T) {
 		refused   bool
 	}{
 		{name: "asked", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, record: &yes, sent: `"on-request"`, gated: true},
-		{name: "not asked", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, record: &no},
-		{name: "not asked, untrusted first", approvals: []string{"untrusted", "on-request"}, noGate: true, stored: `"on-request"`, record: &no},
+		{name: "not asked", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, record: &no, sent: `"on-request"`},
+		{name: "not asked, untrusted first", approvals: []string{"untrusted", "on-request"}, noGate: true, stored: `"on-request"`, record: &no, sent: `"on-request"`},
 		{name: "no record, no gate, untrusted first", approvals: []string{"untrusted", "on-request"}, noGate: true, stored: `"on-request"`, sent: `"untrusted"`},
 		{name: "no record", approvals: []string{"on-request", "untrusted"}, stored: `"on-request"`, sent: `"on-request"`, gated: true},
 		{name: "no record, a policy that allows on-request alone", approvals: []string{"on-request"}, stored: `"on-request"`, sent: `"on-request"`, gated: true},

@@ -40,7 +40,11 @@ func (c *decider) userProfile() *UserProfile {
 	if stored != "" && d.Profiles[stored] == nil {
 		return c.withStored(c.st.Stored.goneProfile(stored))
 	}
-	return c.withStored(d.userProfile(cmp.Or(stored, name)))
+	u := d.userProfile(cmp.Or(stored, name))
+	if other := d.userProfile(name); stored != "" && stored != c.st.Stored.Name && other != nil && other.Name != stored {
+		u = u.withBoth(other)
+	}
+	return c.withStored(u)
 }
 
 // userProfileOf returns the profile of the user's configuration which a name means: itself, or the bridge's profile

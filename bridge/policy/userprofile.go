@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -238,6 +240,53 @@ func (u *UserProfile) level() level {
 		return workspaceWrite
 	}
 	return readOnly
+}
+
+// withBoth returns a profile that denies what either of two does. The bridge's name for the profile of a thread does
+// not say whether Codex alone would have recorded u, or would take the default other.
+func (u *UserProfile) withBoth(other *UserProfile) *UserProfile {
+	switch {
+	case u.Problem != "":
+		return u
+	case other.Problem != "":
+		return other
+	case (u.base == "") != (other.base == ""):
+		return &UserProfile{Name: u.Name, Problem: "the default is " + other.Name + " now, and only one of both lets commands read just what it names", fix: "resume the thread with one of both as permissions"}
+	}
+	both := *u
+	both.Writes = u.Writes && other.Writes
+	if other.base == builtinProfiles[readOnly] {
+		both.base = other.base
+	}
+	both.access = map[string]map[string]string{}
+	for _, one := range []*UserProfile{u, other} {
+		for key, subs := range one.access {
+			if both.access[key] == nil {
+				both.access[key] = map[string]string{}
+			}
+			for sub, access := range subs {
+				both.access[key][sub] = narrower(both.access[key][sub], access)
+			}
+		}
+	}
+	if !bytes.Equal(u.depth, other.depth) {
+		both.depth = nil
+	}
+	both.networkOn = u.networkOn && other.networkOn
+	switch mine, theirs := u.networkLimits(), other.networkLimits(); {
+	case len(mine) == 0:
+		both.network = other.network
+	case len(theirs) > 0 && !reflect.DeepEqual(mine, theirs):
+		return &UserProfile{Name: u.Name, Problem: "the default is " + other.Name + " now, with other limits of the network", fix: "resume the thread with one of both as permissions"}
+	}
+	return &both
+}
+
+// networkLimits returns the settings of the network besides whether it is on.
+func (u *UserProfile) networkLimits() map[string]json.RawMessage {
+	limits := maps.Clone(u.network)
+	delete(limits, "enabled")
+	return limits
 }
 
 // UserProfile returns the user's own profile that is the default, or would be without the command line

@@ -188,13 +188,14 @@ func TestEchoWithoutDenials(t *testing.T) {
 }
 
 // The bridge's profile names the user's for which it stands, so that a resume or fork has all of it again, as with
-// Codex alone: also what is below each workspace root, and the limits of the network.
+// Codex alone: also what is below each workspace root, and the limits of the network. What the default of now denies
+// counts, too: Codex alone may not have recorded the profile.
 func TestResumeFindsProfileOfUser(t *testing.T) {
 	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"entries":[
 		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/sub"},"access":"write"},
 		{"path":{"type":"path","path":"/code/proj/sub/docs"},"access":"read"}]}}}`
 	profiles := strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true,"domains":{"a.com":"deny"}}`, 1)
-	profiles = strings.Replace(profiles, `{"mine"`, `{"other":{"extends":":workspace","network":{"enabled":true}},"mine"`, 1)
+	profiles = strings.Replace(profiles, `{"mine"`, `{"other":{"extends":":workspace","filesystem":{"/etc/other":"deny"},"network":{"enabled":true}},"mine"`, 1)
 	for name, found := range map[string]bool{"mine": true, "codex-bridge-network-of-mine": true, "codex-bridge-network-of-other": false} {
 		for _, method := range []string{"thread/resume", "thread/fork"} {
 			doc, err := rpc.ParseValue([]byte(strings.Replace(record, "%", name, 1)))
@@ -214,6 +215,9 @@ func TestResumeFindsProfileOfUser(t *testing.T) {
 				t.Fatalf("%s, %s: %v, Codex gets %s", method, name, d.Err, d.Message)
 			}
 			one := sent.Params.Config.Permissions[sent.Params.Permissions]
+			if both := name != "mine"; (sent.Params.Config.Permissions[one.Extends].Filesystem["/etc/other"] == "deny") != both {
+				t.Errorf("%s, %s: what the default denies now: %v", method, name, sent.Params.Config.Permissions[one.Extends].Filesystem)
+			}
 			below, _ := sent.Params.Config.Permissions[one.Extends].Filesystem[":workspace_roots"].(map[string]any)
 			if (below["docs"] == "read") != found || (one.Network["domains"] != nil) != found {
 				t.Errorf("%s, %s: below each root %v, network %v", method, name, below, one.Network)
