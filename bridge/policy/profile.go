@@ -279,6 +279,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 			profile.ReadOnlyBase = builtinProfiles[readOnly]
 		}
 	}
+	c.keepNarrowed(&profile)
 	c.sent.Profile = profile
 	c.required = append(c.required, requiredKey{
 		key: permissionsKey, raw: profile.table(), rule: ruleProtected,

@@ -62,7 +62,7 @@ func together(t tester, cfgs []config.Policy, m *rpc.Message, st policy.State) p
 	}
 	decide := func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
 		st := st
-		st.Policies, st.Unpinned = with, true
+		st.Policies, st.Unpinned, st.Rewritten = with, true, with != nil || p != policies[0]
 		d := p.Decide(m, st)
 		if d.NeedsDefaults {
 			read := *st.Defaults

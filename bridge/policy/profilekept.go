@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+
+	"codex-bridge.example/rpc"
+)
+
+// keepNarrowed adds to a profile what that of the same name in the request denies or lets commands only read. Another
+// policy of the thread has decided about the request before: it may have known more, such as the roots that it removed,
+// or the thread's stored profile.
+func (c *decider) keepNarrowed(profile *Profile) {
+	if !c.st.Rewritten {
+		return
+	}
+	table := c.params.Get("config").Get(permissionsKey)
+	profile.Entries = withNarrowed(profile.Entries, table.Get(profile.nameOf(profileVariant{})), accessDeny, accessRead)
+	if profile.hasReadOnly() {
+		profile.ReadOnly = withNarrowed(profile.ReadOnly, table.Get(profile.nameOf(profileVariant{readOnly: true})), accessDeny) // "read" could add something
+	}
+}
+
+// withNarrowed returns entries with the narrower access of both for each path that a profile denies, or lets commands
+// only read where the entries have one, too.// withNarrowed adds the entries of a profile with these kinds of access. Each path gets the narrower of both.
+func withNarrowed(entries map[string]any, profile rpc.Value, kinds ...string) map[string]any {
+	all := maps.Clone(entries)
+	if all == nil {
+		all = map[string]any{}
+	}
+	for key, v := range profile.Get("filesystem").Members() {
+		subs := map[string]string{}
+		switch v.Kind() {
+		case rpc.String:
+			subs["."] = textOf(v)
+		case rpc.Object:
+			for sub, access := range v.Members() {
+				subs[sub] = textOf(access)
+			}
+		}
+		had := map[string]string{}
+		switch entry := all[key].(type) {
+		case string:
+			had["."] = entry
+		case map[string]string:
+			had = maps.Clone(entry)
+		}
+		for sub, access := range subs {
+			if slices.Contains(kinds, access) {
+				had[sub] = narrower(had[sub], access)
+			}
+		}
+		if len(had) > 0 {
+			all[key] = entryOf(had)
+		}
+	}
+	return all
+}
