@@ -144,7 +144,8 @@ func (f *Feature) State() State {
 	return State{len(f.held)}
 }
 
-// Close gives back the sessions that this client writes.
+// Close gives back the sessions that this client writes. Other clients of this process can have them afterwards, also if
+// the state can't be written: the lease there is that of the process.
 func (f *Feature) Close(ctx context.Context) error {
 	f.mu.Lock()
 	sessions := slices.Collect(maps.Keys(f.held))
@@ -152,6 +153,11 @@ func (f *Feature) Close(ctx context.Context) error {
 	if len(sessions) == 0 {
 		return nil
 	}
+	defer func() {
+		for _, session := range sessions {
+			f.forgetHeld(session)
+		}
+	}()
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return err
@@ -160,13 +166,7 @@ func (f *Feature) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ReleaseLeases(ctx, sessions, here); err != nil {
-		return err
-	}
-	for _, session := range sessions {
-		f.forgetHeld(session)
-	}
-	return nil
+	return s.ReleaseLeases(ctx, sessions, here)
 }
 
 func encode(v any) json.RawMessage {
