@@ -19,15 +19,15 @@ func openLast(path string) (*os.File, error) {
 	if isOpenFile(path) {
 		return os.OpenFile(path, flags, 0o666) //nolint:gosec // as Codex creates it
 	}
-	absolute, err := filepath.Abs(path)
+	start := "." // the folder itself, also if $PWD leads there by a link
+	if filepath.IsAbs(path) {
+		start = "/"
+	}
+	folder, err := unix.Open(start, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	names := strings.Split(strings.Trim(absolute, "/"), "/")
+	names := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	for _, name := range names[:len(names)-1] {
 		inner, err := unix.Openat(folder, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		_ = unix.Close(folder)

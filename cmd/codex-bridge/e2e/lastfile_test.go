@@ -35,8 +35,10 @@ func TestLastMessageFollowsNoLink(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				linked := w.root + "/linked"
+				w.must(os.Symlink(w.workspace, linked))
 				cmd := exec.CommandContext(deadline(t), program, "exec", "--skip-git-repo-check", "-s", "workspace-write", "-o", test.path, test.prompt)
-				cmd.Env, cmd.Dir = w.env, w.workspace
+				cmd.Env, cmd.Dir = append(w.env, "PWD="+linked), w.workspace
 				var problems strings.Builder
 				cmd.Stderr = &problems
 				out, err := cmd.Output()
