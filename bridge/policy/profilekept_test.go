@@ -10,7 +10,7 @@ import (
 )
 
 // Where two policies decide, the second one sees neither the roots that the first has removed nor that Codex restores
-// the thread's profile. What these deny stays in the message.
+// the thread's profile. The denials of both stay in the message.
 func TestDenialsStayWithTwoPolicies(t *testing.T) {
 	record, err := rpc.ParseValue([]byte(`{"activePermissionProfile":{"id":"mine"},"permissionProfile":{"file_system":{"entries":[
 		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj"},"access":"write"},

@@ -188,8 +188,8 @@ func TestEchoWithoutDenials(t *testing.T) {
 }
 
 // The bridge's profile names the user's for which it stands, so that a resume or fork has all of it again, as with
-// Codex alone: also what is below each workspace root, and the limits of the network. What the default of now denies
-// counts, too: Codex alone may not have recorded the profile.
+// Codex alone: also what is below each workspace root, and the limits of the network. The denials of the present default
+// count, too: Codex alone may not have recorded the profile.
 func TestResumeFindsProfileOfUser(t *testing.T) {
 	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"entries":[
 		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/sub"},"access":"write"},
