@@ -10,7 +10,6 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/rpc"
 )
 
 var approvalForms = []string{
@@ -171,18 +170,10 @@ func (c codexAlone) defaults(t *rapid.T) *policy.Defaults {
 	}
 	all := maps.Clone(own)
 	maps.Copy(all, flags)
-	doc, err := rpc.ParseValue(encoded(t, map[string]any{"config": all, "layers": []any{
+	return parseDefaults(t, encoded(t, map[string]any{"config": all, "layers": []any{
 		map[string]any{"name": map[string]any{"type": "sessionFlags"}, "config": flags},
 		map[string]any{"name": map[string]any{"type": "user", "file": "/home/ada/.codex/config.toml"}, "config": own},
 	}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := policy.ParseDefaults(doc.Root())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func drawLimits(t *rapid.T) config.Policy {

@@ -7,9 +7,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// keepNarrowed adds to a profile what that of the same name in the request denies or lets commands only read. Another
-// policy of the thread has decided about the request before: it may have known more, such as the roots that it removed,
-// or the thread's stored profile.
+// keepNarrowed keeps the denials that an earlier policy of the thread has put into the request. That policy may have
+// known more, such as the roots that it removed, or the thread's stored profile.
 func (c *decider) keepNarrowed(profile *Profile) {
 	if !c.st.Rewritten {
 		return
@@ -21,8 +20,7 @@ func (c *decider) keepNarrowed(profile *Profile) {
 	}
 }
 
-// withNarrowed returns entries with the narrower access of both for each path that a profile denies, or lets commands
-// only read where the entries have one, too.// withNarrowed adds the entries of a profile with these kinds of access. Each path gets the narrower of both.
+// withNarrowed adds the entries of a profile with these kinds of access. Each path gets the narrower of both.
 func withNarrowed(entries map[string]any, profile rpc.Value, kinds ...string) map[string]any {
 	all := maps.Clone(entries)
 	if all == nil {

@@ -13,7 +13,13 @@ import (
 // codexDefaults parses a response to config/read with a default profile "mine" and these profiles.
 func codexDefaults(t testing.TB, permissions string) *policy.Defaults {
 	t.Helper()
-	doc, err := rpc.ParseValue([]byte(`{"config":{"default_permissions":"mine","permissions":` + permissions + `}}`))
+	return parseDefaults(t, []byte(`{"config":{"default_permissions":"mine","permissions":`+permissions+`}}`))
+}
+
+// parseDefaults parses a response to config/read.
+func parseDefaults(t tester, text []byte) *policy.Defaults {
+	t.Helper()
+	doc, err := rpc.ParseValue(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +193,8 @@ func TestEchoWithoutDenials(t *testing.T) {
 	}
 }
 
-// The bridge's profile names the user's for which it stands, so that a resume or fork has all of it again, as with
-// Codex alone: also what is below each workspace root, and the limits of the network. The denials of the present default
-// count, too: Codex alone may not have recorded the profile.
+// The bridge's profile has the name of the user's profile in its own. So a resume or fork finds that profile again, with
+// its entries below each workspace root and its limits of the network. The denials of the present default count, too.
 func TestResumeFindsProfileOfUser(t *testing.T) {
 	const record = `{"activePermissionProfile":{"id":"%"},"permissionProfile":{"file_system":{"entries":[
 		{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},{"path":{"type":"path","path":"/code/proj/sub"},"access":"write"},

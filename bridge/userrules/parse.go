@@ -103,8 +103,7 @@ func (p *parser) skip(also string) {
 	}
 }
 
-// take skips what may stand between two tokens of a call, and then the token c. It reports whether
-// it was there.
+// take reads the token c, and line ends and comments before it. It reports whether c comes next.
 func (p *parser) take(c byte) bool {
 	p.skip("\n")
 	if p.at == len(p.text) || p.text[p.at] != c {
@@ -114,7 +113,7 @@ func (p *parser) take(c byte) bool {
 	return true
 }
 
-// unexpected returns the error for what is at the current position.
+// unexpected returns the error for the next token, which fits no call.
 func (p *parser) unexpected() error {
 	if p.at == len(p.text) {
 		return errCutOff

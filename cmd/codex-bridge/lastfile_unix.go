@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openLast opens the file for the last message, follows no link and waits for no reader of a pipe: a command of an
-// earlier run may have put one there, and the model chooses what is written. Only the process's own open files have names that are links.
+// openLast opens the file for the last message. It follows no link, and does not wait for the reader of a pipe: a
+// command of an earlier run may have put it there, and the message is the model's. Names of the process's own open
+// files, such as /dev/stdout, are links, and are allowed.
 //
 // Measured with Codex 0.169 and 0.171: so does codex exec.
 func openLast(path string) (*os.File, error) {

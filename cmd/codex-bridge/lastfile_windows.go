@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// openLast opens the file for the last message, and refuses links and junctions on the way: a command of an earlier run
-// may have put one there, and the model chooses what is written.
+// openLast opens the file for the last message. It refuses links and junctions on the way: a command of an earlier run
+// may have put one there, and the message is the model's.
 func openLast(path string) (*os.File, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
