@@ -33,6 +33,10 @@ var contexts = []string{
 	`{"t":"curl -s -u me:%s https://host/x"}`, `{"t":"curl https://host/?a=1&b=2 \\\n  -sSu 'me:%s'"}`, `{"t":"bash -lc \"curl --user \\\"me:%s\\\" x\""}`, `{"t":"curl -ume:%s x"}`,
 	`{"t":"mysql -h db -p%s x"}`, `{"t":"mysqldump -u root '-p%s'"}`, `{"t":"mysql -p'a'\"%s\" x"}`, `{"t":"sshpass -p %s ssh host"}`, `{"t":"sshpass -p'a b%s' ssh host"}`,
 	`{"t":"machine host login me password %s\nmachine x"}`, `{"t":"default\n  login me\n  password %s"}`, `{"args":["--verbose","--api-key","%s"]}`,
+	`{"t":"tool --password \"%s\""}`, `{"t":"tool --password 'a %s' x"}`, `{"t":"bash -lc \"tool --api-token \\\"%s\\\"\""}`, `{"t":"tool --password $'%s'"}`, `{"t":"tool --token \\%s"}`,
+	`{"t":"Cookie: a=x; b=\"%s\"; c=d"}`, `{"t":"TOKEN=$(echo %s) x"}`, `{"t":"export TOKEN=\"$(echo %s)\""}`, `{"t":"password=(\"%s\")"}`, `{"t":"curl -u $'u:%s' x"}`,
+	`{"t":"DB_PASS=%s"}`, `{"t":"MYSQL_PWD='%s' mysql"}`, `{"t":"//host/:_auth=%s"}`, `{"t":"PASS=%s x"}`, `{"t":"PASS=\"a %s\""}`, `{"env":{"DB_PASS":"%s"}}`, `{"t":"session=\"%s\""}`,
+	`{"t":"redis-cli -h x -a %s ping"}`, `{"t":"docker login -u me -p %s host"}`, `{"t":"helm registry login -p='%s' host"}`,
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
@@ -55,6 +59,7 @@ func TestOtherTextsStay(t *testing.T) {
 		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
 		`{"text":"basic understanding"}`, `{"args":["--token","--verbose","x"]}`, `{"name":"HOME","value":"/root"}`, `{"t":"\\u0041 and \\u0022"}`,
 		`{"t":"https://example.com:8080/@scope/a@b, ssh://git@host/x and password=\"\", key: \"x\""}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
+		`{"t":"--- PASS: TestX; test_passed=12, PWD=/home/me OLDPWD=/ docker run -p 80:80 x; git push --token"}`, `{"t":"use --password <file> or --token -v"}`,
 	} {
 		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		var want, have any

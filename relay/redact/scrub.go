@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,16 @@ var secretWordSet = sync.OnceValue(func() *wordSet {
 	return w
 })
 
-func hasSecretWord(name string) bool { return secretWordSet().find(name) != 0 }
+// secretEndings are short words, which name a secret only at the end: PWD is a folder, and a test has passed.
+var secretEndings = []string{"_auth", "_pass", "_pwd"}
+
+// hasSecretWord reports whether a name says that its value is a secret.
+func hasSecretWord(name string) bool {
+	return secretWordSet().find(name) != 0 ||
+		slices.ContainsFunc(secretEndings, func(end string) bool {
+			return len(name) >= len(end) && strings.EqualFold(name[len(name)-len(end):], end)
+		})
+}
 
 // expr is a regular expression that is compiled at its first use, because most processes
 // never redact.
@@ -37,10 +47,16 @@ var (
 	wholeDataURL = newExpr(`(?i)^data:[^,]{0,200},`)
 	base64Only   = newExpr(`^[A-Za-z0-9+/_=-]+$`)
 	// In prose, a word such as "token" is no name; only an assignment to it counts.
-	assignedTo = `[A-Za-z0-9_.-]*(?:cookie|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|_key|passphrase|password|passwd|secret|token)[A-Za-z0-9_-]*`
-	quotedName = newExpr(`(?i)` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*["']`)
+	assignedTo = `[A-Za-z0-9_.-]*(?:(?:cookie|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|_key|passphrase|password|passwd|secret|token)[A-Za-z0-9_-]*` +
+		`|_(?:auth|pass|pwd)\b)`
+	// Names that count only directly before an equals sign.
+	sessionName = `\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature|(?-i:PASS))=`
+	// A name, and the quote before its value: after a colon or an equals sign, or as that of a flag.
+	quotedName = newExpr(`(?i)(?:` + assignedTo + `(?:\\*["'])?\s*[:=]\s*[$(]*|--?` + assignedTo + `\s+\$?|` + sessionName + `\$?)\\*["']`)
 	// A word of a shell, which may start with a quoted part, also where a text escapes the quotes.
 	shellWord = `(?:\\*'[^']*'|\\*"[^"]*"|[^\s;&|<>)"'])[^\s;&|<>)]*`
+	// The start of a value without quotes: a command whose output it is, or a character.
+	valueStart = `(?:\$\([^()\r\n]*\)|[^\s"'<,;&\\])`
 	// The arguments of a program, over continued lines, up to one of them.
 	argumentsOf = `\b(?:[^\r\n;|&]|&[^&]|\\\r?\n)*?\s["']?`
 	flagName    = newExpr(`(?i)^--?` + assignedTo + `$`)
@@ -76,9 +92,9 @@ var kindWords = map[kinds][]string{
 	bearer: {"bearer"}, basic: {"basic"}, userOfURL: {"://"}, cloudKey: {"akia", "asia"}, data: {"data:"},
 	prefixedKey: {"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"},
 	vendorToken: {"gh", "github_", "glpat", "npm_", "xox", "xapp-", "aiza", "hf_", "pypi-", "dop_v1_", "ya29.", "sg.", "age-secret"},
-	assigned:    {"cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"},
-	session:     {"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature="},
-	argument:    {"curl", "mysql", "mariadb", "sshpass"},
+	assigned:    {"cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token", "_auth", "_pass", "_pwd"},
+	session:     {"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature=", "pass="},
+	argument:    {"curl", "mysql", "mariadb", "sshpass", "redis-cli", "login"},
 	netrc:       {"machine", "default"},
 }
 
@@ -146,7 +162,7 @@ type replacement struct {
 var replacements = []replacement{
 	{keyBlock, "", newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
 	{jwt, ".", newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
-	{cookieHeader, ":", newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{cookieHeader, ":", newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)(?:=\\*"[^"\\\r\n]*\\*"|[^\r\n"'\\])+`), "${1}" + placeholder},
 	{authHeader, "", newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
 	{bearer, "", newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
 	{basic, "", newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
@@ -160,13 +176,15 @@ var replacements = []replacement{
 
 // unquotedReplacements are applied after quoted values are replaced.
 var unquotedReplacements = []replacement{
-	{argument, ":", newExpr(`(?i)(\bcurl` + argumentsOf + `(?-i:-[a-zA-Z]*[uU]|--user|--proxy-user)[\s=]*[\\"']*[^\s:"'\\/]*:)` + shellWord), "${1}" + placeholder},
+	{argument, ":", newExpr(`(?i)(\bcurl` + argumentsOf + `(?-i:-[a-zA-Z]*[uU]|--user|--proxy-user)[\s=]*\$?[\\"']*[^\s:"'\\/]*:)` + shellWord), "${1}" + placeholder},
 	{argument, "-p", newExpr(`(?i)(\b(?:mysql|mariadb)[a-z_-]*` + argumentsOf + `(?-i:-p))` + shellWord), "${1}" + placeholder},
 	{argument, "-p", newExpr(`(?i)(\bsshpass` + argumentsOf + `(?-i:-p)\s*)` + shellWord), "${1}" + placeholder},
+	{argument, "-a", newExpr(`(?i)(\bredis-cli` + argumentsOf + `(?-i:-a)\s*)` + shellWord), "${1}" + placeholder},
+	{argument, "-p", newExpr(`(?i)(\b(?:docker|podman|buildah|nerdctl|skopeo|oras|helm\s+registry)\s+login` + argumentsOf + `(?-i:-p)[\s=]*)` + shellWord), "${1}" + placeholder},
 	{netrc, "password", newExpr(`(\b(?:machine\s+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+)` + shellWord), "${1}" + placeholder},
-	{assigned, "", newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
-	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
-	{session, "=", newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, "", newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)` + valueStart + `[^\s"',;&\\]*`), "${1}" + placeholder},
+	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)(?:\$\([^()\r\n]*\)|\\*[^\s"'<,;&\\-])[^\s"',;&]*`), "${1}" + placeholder},
+	{session, "=", newExpr(`(?i)(` + sessionName + `)` + valueStart + `[^\s"',;&\\]*`), "${1}" + placeholder},
 }
 
 func replaceAll(text string, found kinds, list []replacement) string {
@@ -199,7 +217,7 @@ func replaceKinds(text string, found kinds) string {
 		})
 	}
 	text = replaceAll(text, found, replacements)
-	if found&assigned != 0 {
+	if found&(assigned|session) != 0 {
 		text = replaceQuoted(text)
 	}
 	return replaceAll(text, found, unquotedReplacements)

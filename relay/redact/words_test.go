@@ -40,7 +40,7 @@ func TestWordSetMatchesTheExpression(t *testing.T) {
 
 // A regular expression is applied to every text that it matches.
 func TestKindsOfSecretsAreFound(t *testing.T) {
-	all := slices.Concat(replacements, unquotedReplacements, []replacement{{kind: data, pattern: dataURL}, {kind: assigned, pattern: quotedName}})
+	all := slices.Concat(replacements, unquotedReplacements, []replacement{{kind: data, pattern: dataURL}, {kind: assigned | session, pattern: quotedName}})
 	for _, one := range all {
 		text := rapid.StringMatching(one.pattern().String())
 		rapid.Check(t, func(t *rapid.T) {
