@@ -61,6 +61,7 @@ type thread struct {
 	openResult   *rpc.Doc // Codex's result when the thread was opened
 	lastSettings *rpc.Doc // Codex's last report of settings since; nil if none
 	world        policy.State
+	written      []string     // folders that commands of the thread could write until the last verification
 	answers      *diskAnswers // to the last verification
 }
 

@@ -72,8 +72,9 @@ func (one *thread) verifyReported(reported []*rpc.Doc, policies []*policy.Policy
 }
 
 // tryLocked verifies a thread with the answers that the disk has given. known is false if one is missing.
-func (t *threads) tryLocked(record *threadRecord, answers *diskAnswers, active *policy.Policy) (checked *thread, known bool, err *rpc.Error) {
+func (t *threads) tryLocked(id string, record *threadRecord, answers *diskAnswers, active *policy.Policy) (checked *thread, known bool, err *rpc.Error) {
 	answers.missed = false
+	record.pending.one.written = t.writable.of(id)
 	checked, err = record.pending.check(answers, active, record.extraPolicies, record.gateChanges)
 	return checked, !answers.missed, err
 }
@@ -115,7 +116,7 @@ func (t *threads) beginUpdate(active func() *policy.Policy, client *Guard, id st
 		t.stopLocked(record)
 		return nil
 	}
-	checked, known, err := t.tryLocked(record, v.one.known(), active())
+	checked, known, err := t.tryLocked(id, record, v.one.known(), active())
 	if known && err == nil {
 		t.applyLocked(id, record, checked)
 	} else {
@@ -158,7 +159,7 @@ func (t *threads) tryFinish(active func() *policy.Policy, id string, v *verifica
 	}
 	record = t.recordLocked(id)
 	p := active()
-	checked, known, err := t.tryLocked(record, answers, p)
+	checked, known, err := t.tryLocked(id, record, answers, p)
 	if !known {
 		now, one, extra, changes := *v, *v.one, record.extraPolicies, record.gateChanges
 		now.one = &one // the thread may change without the lock
@@ -215,7 +216,7 @@ func (t *threads) beginVerifyLocked(id string, record *threadRecord, active, p *
 		return nil
 	}
 	v.policies = append(slices.Clip(v.policies), p)
-	switch checked, known, err := t.tryLocked(record, v.one.known(), active); {
+	switch checked, known, err := t.tryLocked(id, record, v.one.known(), active); {
 	case known && err != nil:
 		t.refuseLocked(id)
 	case known:
@@ -280,7 +281,7 @@ func (one *thread) verifySettings(p *policy.Policy, settings rpc.Value, gated bo
 	}
 	state := one.known().in(one.world)
 	thread := one.Thread
-	thread.Gated = gated
+	thread.Gated, thread.Writable = gated, one.written
 	state.Thread = &thread
 	return p.VerifySettings(settings, state)
 }

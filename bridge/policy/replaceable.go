@@ -61,7 +61,18 @@ func findNested(folders []string, path string) string {
 // canNarrow reports whether a turn may work in a folder inside the workspace that is not a root itself.
 // A client that changes settings waits for exactly those.
 func (c *decider) canNarrow(path string) bool {
-	return c.m.Method == "turn/start" && Within(c.workspace, path)
+	return c.m.Method == "turn/start" && Within(c.workspace, path) &&
+		(findNested(c.st.Writable, path) == "" || c.p.mayStayInside(&c.st, c.allowed(), c.workspace, path))
+}
+
+// mayStayInside reports whether a folder inside the workspace may be a root of a thread with a read-only
+// sandbox, though commands of other threads could replace it by a link. A later turn that would raise the
+// sandbox finds the root, see innerRoot. With the bridge's profile it does not: then commands of the thread
+// itself must have been able to write the workspace before.
+func (p *Policy) mayStayInside(st *State, allowed []string, workspace, path string) bool {
+	t := st.Thread
+	return t != nil && path != workspace && WritableBelow(workspace, path) && writableBelowAny(allowed, workspace) &&
+		(!t.Profile.Defined || slices.Contains(t.Writable, workspace))
 }
 
 // enclosingWritable returns a folder above a writable root that commands may write: the workspace,

@@ -111,6 +111,9 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && WritableBelow(path, other) {
 				other = "" // its commands could write the folder before
 			}
+			if e.level() == readOnly && e.p.mayStayInside(&e.st, e.allowed, e.workspace, path) {
+				other = ""
+			}
 		}
 		if other != "" {
 			e.failValue(field, ruleRoots, formatEchoed(r)+" is in "+other+" or contains it, which commands could write, and a command could replace the inner folder by a link", v)

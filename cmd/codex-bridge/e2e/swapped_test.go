@@ -130,3 +130,35 @@ func TestForkOfThreadInInnerFolder(t *testing.T) {
 		})
 	}
 }
+
+// Two threads are open in one folder. A turn of one of them that works in an inner folder writes nothing; the
+// thread then works in its folder again.
+func TestTurnInFolderOfOtherThread(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"plain": gitConfig, "with the bridge's profile": gitConfig + "protected_paths = [\".github\"]\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config, mute: "many"})
+			w.write("workspace/sub/x", "")
+			a := w.newAcceptingEditor(proxyArgv...)
+			settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			a.thread(settings)
+			thread := a.thread(settings)
+			run := func(text string, folders map[string]any) string {
+				turn, mark := a.startTurnWith(thread, "RUN: "+text, folders)
+				a.waitTurn(thread, turn, mark)
+				return w.lastToolOutput()
+			}
+			for range 2 {
+				if got := run("pwd; touch inside", map[string]any{"cwd": w.workspace + "/sub"}); !strings.Contains(got, w.workspace+"/sub") || w.hasFile("workspace/sub/inside") {
+					t.Errorf("the turn is not in its folder, or writes it: %q", got)
+				}
+			}
+			got := run("pwd; touch after", map[string]any{"cwd": w.workspace, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
+			if !w.hasFile("workspace/after") {
+				t.Errorf("the thread does not work in its folder again: %q", got)
+			}
+			a.closeAndWait()
+		})
+	}
+}
