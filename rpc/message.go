@@ -42,7 +42,7 @@ type Message struct {
 // fields. A handler that reads fields by name must not get an array.
 func (m *Message) CheckParams() *Error {
 	if k := m.Params.Kind(); k != Absent && k != Null && k != Object {
-		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
+		return Errorf(CodeInvalidParams, "params is %v, but Codex takes an object", k)
 	}
 	return nil
 }

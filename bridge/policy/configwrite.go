@@ -15,7 +15,7 @@ import (
 // allowed reports why the policy forbids it.
 type configKey struct {
 	names   []string // "*" is any name; a last "**" is any names
-	allowed func(p *Policy, v rpc.Value) (rule, reason string)
+	allowed func(c *decider, names []string, v rpc.Value) (rule, reason string)
 }
 
 // configKeys are the keys that clients may write. null removes a key. All others are refused: they
@@ -23,15 +23,15 @@ type configKey struct {
 //
 // tui.keymap is not one of them: it could exchange the keys that answer an approval.
 var configKeys = []configKey{
-	{[]string{"model"}, (*Policy).refusesModelKey},
-	{[]string{"review_model"}, (*Policy).refusesModelKey},
-	{[]string{"model_reasoning_effort"}, (*Policy).refusesEffortKey},
-	{[]string{"plan_mode_reasoning_effort"}, (*Policy).refusesEffortKey},
+	{[]string{"model"}, (*decider).refusesModelKey},
+	{[]string{"review_model"}, (*decider).refusesModelKey},
+	{[]string{"model_reasoning_effort"}, (*decider).refusesEffortKey},
+	{[]string{"plan_mode_reasoning_effort"}, (*decider).refusesEffortKey},
 	{[]string{"model_reasoning_summary"}, nil},
 	{[]string{"model_verbosity"}, nil},
 	{[]string{"personality"}, nil},
 	{[]string{"service_tier"}, nil},
-	{[]string{"projects", "*", "trust_level"}, (*Policy).refusesTrustKey},
+	{[]string{"projects", "*", "trust_level"}, (*decider).refusesTrustKey},
 	{[]string{"notice", "**"}, nil},
 	{[]string{"tui", "alternate_screen"}, nil},
 	{[]string{"tui", "animations"}, nil},
@@ -144,8 +144,8 @@ func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
 		return
 	}
 	if allowed := configKeys[i].allowed; allowed != nil {
-		if rule, reason := allowed(c.p, value); rule != "" {
-			c.refuse(rpc.CodeRefused, at+".value", rule, reason, "choose a value that the policy allows")
+		if rule, reason := allowed(c, names, value); rule != "" {
+			c.refuse(rpc.CodeRefused, at+".value", rule, reason, "choose a value that the policy allows, or change Codex's config.toml in an editor")
 		}
 	}
 }
@@ -172,27 +172,82 @@ func isPlainConfigValue(v rpc.Value) bool {
 
 // refusesModelKey returns the rule and the reason why the policy refuses a model for new threads.
 // Without the key, Codex chooses one, which the bridge checks when a thread opens.
-func (p *Policy) refusesModelKey(v rpc.Value) (rule, reason string) {
-	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !p.AllowsModel(name)) {
-		return ruleModels, formatValue(v) + " is not in " + p.modelList()
+func (c *decider) refusesModelKey(_ []string, v rpc.Value) (rule, reason string) {
+	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.AllowsModel(name)) {
+		return ruleModels, formatValue(v) + " is not in " + c.p.modelList()
 	}
 	return "", ""
 }
 
-func (p *Policy) refusesEffortKey(v rpc.Value) (rule, reason string) {
-	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !p.allowsEffort(name)) {
-		return ruleEfforts, formatValue(v) + " is not in " + p.effortList()
+func (c *decider) refusesEffortKey(_ []string, v rpc.Value) (rule, reason string) {
+	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.allowsEffort(name)) {
+		return ruleEfforts, formatValue(v) + " is not in " + c.p.effortList()
 	}
 	return "", ""
 }
 
 // refusesTrustKey returns the rule and the reason why the policy refuses the trust in a project. To
 // remove an entry may also add trust, namely that of the repository's root.
-func (p *Policy) refusesTrustKey(v rpc.Value) (rule, reason string) {
-	if p.trust == trustCodex || v.Is(string(untrusted)) {
+//
+// A trusted project may forbid something: less trust would remove that. So a client may distrust only
+// projects to which no trust of the user applies.
+func (c *decider) refusesTrustKey(names []string, v rpc.Value) (rule, reason string) {
+	switch {
+	case c.p.trust == trustCodex && v.Is(string(trusted)):
+		return "", ""
+	case c.p.trust != trustCodex && !v.Is(string(untrusted)):
+		return ruleTrust, "only the user may trust a project, in Codex's config.toml; the policy has project_trust = " + strconv.Quote(c.p.trust)
+	case c.st.Defaults == nil:
+		c.needsDefaults, c.configCwd = true, c.st.StartFolder
 		return "", ""
 	}
-	return ruleTrust, "only the user may trust a project, in Codex's config.toml; the policy has project_trust = " + strconv.Quote(p.trust)
+	project, err := c.trustedBeside(names[1])
+	switch {
+	case err != nil:
+		return ruleTrust, "the bridge can't find out which projects share their trust with " + names[1] + ": " + err.Error()
+	case project != "":
+		return ruleTrust, "Codex's config.toml trusts " + project + ", and without that trust nothing counts that the project forbids"
+	}
+	return "", ""
+}
+
+// trustedBeside returns a trusted project whose trust an entry for folder could remove: the folder itself,
+// one around it or in it, or one that shares a repository with it; "" for none.
+func (c *decider) trustedBeside(folder string) (string, error) {
+	own := c.projects()
+	at, err := c.withRoots(folder)
+	if err != nil {
+		return "", err
+	}
+	for _, project := range slices.Concat(own.trustedKeys(), own.Others) {
+		all, err := c.withRoots(project)
+		if err != nil {
+			return "", err
+		}
+		for _, one := range all {
+			if slices.ContainsFunc(at, func(other string) bool { return Within(one, other) || Within(other, one) }) {
+				return project, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// withRoots returns a folder as it is written, the one to which it leads, and the roots of its repository.
+func (c *decider) withRoots(folder string) ([]string, error) {
+	all := []string{trustKey(folder)}
+	if !filepath.IsAbs(folder) {
+		return all, nil // Codex looks up absolute paths
+	}
+	at, err := c.st.canonical(folder)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.projectKeys(at)
+	for _, key := range keys {
+		all = append(all, trustKey(key))
+	}
+	return all, err
 }
 
 // decideConfigFile checks the file that a client writes, and removes it: Codex then writes the

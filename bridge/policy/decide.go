@@ -17,7 +17,9 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
 	}
 	if err := m.CheckParams(); err != nil {
-		return Decision{Verdict: Deny, Err: err}
+		return Decision{Verdict: Deny, Err: NewRefusalError(err.Code, Refusal{
+			Method: m.Method, Rule: ruleProtocol, Field: "params", Origin: p.originOrDefault(ruleMode), Reason: err.Message, Hint: "send an object",
+		})}
 	}
 	return p.checkForm(p.decide(m, st), m, checkParams, m.Method, "params")
 }

@@ -67,3 +67,45 @@ func TestTrustedProjectStaysForbidding(t *testing.T) {
 		})
 	}
 }
+
+// A client can't take away the trust in a project, and so what the project forbids. With Codex alone it can. A folder to
+// which no trust applies may be distrusted.
+func TestClientsKeepTrustOfUser(t *testing.T) {
+	t.Parallel()
+	const write = "config/value/write"
+	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		for _, trust := range []string{"user", "codex"} {
+			if trust == "codex" && name == "codex alone" {
+				continue
+			}
+			t.Run(name+", "+trust, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nproject_trust = \"" + trust + "\"\n"})
+				w.writeFiles("project", map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/heads/x": "", "sub/x": ""},
+					map[string]string{".codex/rules/a.rules": "prefix_rule(pattern=[\"touch\"], decision=\"forbidden\")\n"})
+				w.write("other/x", "")
+				project := filepath.Join(w.root, "project")
+				w.write("home/config.toml", w.read("home/config.toml")+"\n[projects.\""+project+"\"]\ntrust_level = \"trusted\"\n")
+				a := w.newAcceptingEditor(argv...)
+				distrust := func(folder string) map[string]any {
+					return map[string]any{"keyPath": "projects.\"" + folder + "\".trust_level", "value": "untrusted", "mergeStrategy": "replace"}
+				}
+				a.must(write, distrust(filepath.Join(w.root, "other")))
+				if name == "codex alone" {
+					a.must(write, distrust(project))
+				} else {
+					for _, folder := range []string{project, project + "/sub", project + "/../project", w.root} {
+						if err := a.mustFail(write, distrust(folder)); !strings.Contains(err.Message, "nothing counts that the project forbids") {
+							t.Error(err)
+						}
+					}
+				}
+				a.turnWith(a.thread(map[string]any{"cwd": project, "approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch made", nil)
+				if alone := name == "codex alone"; w.hasFile("project/made") != alone {
+					t.Errorf("the forbidden command ran: %v; the model got %q", !alone, w.lastToolOutput())
+				}
+				a.closeAndWait()
+			})
+		}
+	}
+}
