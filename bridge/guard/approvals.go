@@ -19,6 +19,9 @@ func (g *Guard) Enforces() bool { return g.Mode() == config.Enforce }
 // Client returns the client's name and version, or "" before initialize.
 func (g *Guard) Client() string { return g.clientName() }
 
+// HasClient reports whether the client has sent initialize, also without a name.
+func (g *Guard) HasClient() bool { return g.client.Load() != nil }
+
 // StaysInSandbox reports whether an accepted request surely stays in the sandbox.
 func (g *Guard) StaysInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)

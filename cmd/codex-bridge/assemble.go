@@ -111,7 +111,7 @@ type assembly struct {
 
 // setPolicy applies a changed policy to a Codex that has no other client.
 func (a *assembly) setPolicy(ctx context.Context, p *policy.Policy) {
-	if !a.guard.SetPolicy(p) || a.guard.Client() == "" { // before initialize there are no turns
+	if !a.guard.SetPolicy(p) || !a.guard.HasClient() { // before initialize there are no turns
 		return
 	}
 	go func() { // ends with ctx

@@ -50,7 +50,7 @@ func (g *generation) readStatus(out io.Reader) {
 func (g *generation) interruptTurns(ctx context.Context) {
 	var clients []*guard.Guard
 	for _, a := range g.assemblies() {
-		if a.guard.Client() != "" { // it has sent initialize
+		if a.guard.HasClient() {
 			clients = append(clients, a.guard)
 		}
 	}

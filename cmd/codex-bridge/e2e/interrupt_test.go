@@ -11,15 +11,24 @@ import (
 )
 
 // A turn that runs without the bridge's hooks when the policy becomes enforced is interrupted, before the
-// model's next call leaves the sandbox. The user reads why, and the thread takes no further turn.
+// model's next call leaves the sandbox. The user reads why, and the thread takes no further turn. So is that of a
+// client without a name.
 func TestEnforceInterruptsTurn(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\nmode = \"MODE\"\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n"
-	for _, mode := range []string{"audit", "off"} {
-		t.Run(mode, func(t *testing.T) {
+	for name, mode := range map[string]string{"audit": "audit", "off": "off", "a client without a name": "audit"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: strings.Replace(policy, "MODE", mode, 1)})
-			a := w.newAcceptingEditor()
+			a := w.newUninitializedEditor(false)
+			if name == mode {
+				a.initialize(nil)
+			} else {
+				a.must("initialize", map[string]any{"clientInfo": map[string]any{"name": " ", "version": ""}, "capabilities": map[string]any{"experimentalApi": true}})
+				if err := a.Notify("initialized", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
 			thread := a.thread(map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"})
 			a.turn(thread, "RUN: touch before")
 			if !w.hasFile("workspace/before") {
