@@ -137,13 +137,19 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 // slowRecord is when a message that waits for the decision log lets others go on.
 const slowRecord = 100 * time.Millisecond
 
-// recordMessage logs the decision about a message of the client, and the exceptions by which it passes.
+// recordMessage logs the decision about a message of the client, the exceptions by which it passes, and that
+// it signs in or out.
 // It returns the decision that applies. If the log is locked, requests that change nothing go on.
 func (g *Guard) recordMessage(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State, d policy.Decision) policy.Decision {
 	defer time.AfterFunc(slowRecord, call.LetReadsPass).Stop()
 	d = g.recordEffect(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
 	if d.Verdict == policy.Deny {
 		return d
+	}
+	if signs, changes := policy.AccountChange(call.Message); changes {
+		if err := g.recordEffect(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), signs).Err; err != nil {
+			return policy.Decision{Verdict: policy.Deny, Err: err}
+		}
 	}
 	return g.recordCommand(ctx, policies, call, state, d)
 }

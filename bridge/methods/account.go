@@ -1,7 +1,7 @@
 package methods
 
-// accountRows concern credentials and costs of the account. Signing in and out passes: an
-// editor needs it, and the user takes part in it. But account/login/start with the type
+// accountRows concern credentials and costs of the account. Signing in and out passes, and is logged: an
+// editor needs it. With ChatGPT the user takes part in it, with a key only the client does. But account/login/start with the type
 // amazonBedrock or amazonBedrockAccessKeys sets model_provider in the user's config.toml
 // (measured), like account/bedrock/setup.
 var accountRows = []Row{

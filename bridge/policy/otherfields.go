@@ -21,6 +21,21 @@ func (c *decider) checkLogin([]string) {
 		"sign in with codex login in a terminal")
 }
 
+// AccountChange returns the decision that logs a message by which a client signs in or out: later conversations,
+// also those of other clients, are paid by another account, which may see them. false for other messages.
+func AccountChange(m *rpc.Message) (Decision, bool) {
+	how := ""
+	switch m.Method {
+	case "account/login/start":
+		how = "the client signs in with " + formatValue(m.Params.Get("type"))
+	case "account/logout":
+		how = "the client signs the user out"
+	default:
+		return Decision{}, false
+	}
+	return Decision{Verdict: Accept, Changes: []Change{{Field: "params", Rule: ruleMethods + "." + m.Method, Reason: how}}}, true
+}
+
 // checkReview checks review/start, and keeps the review on its verified thread.
 //
 // Measured with Codex 0.169: a review runs as if approvalPolicy were never. Codex runs the model's

@@ -35,7 +35,16 @@ func TestCredentialsStayInMemory(t *testing.T) {
 			if w.hasFile("home/auth.json") != test.written {
 				t.Errorf("auth.json written: %t", !test.written)
 			}
+			c.must("account/logout", nil)
 			c.closeAndWait()
+			if strings.HasPrefix(name, "bridge") {
+				log, _, _ := w.runCommand("decisions", "list", "--verdict", "accept")
+				for _, want := range []string{`the client signs in with "apiKey"`, "the client signs the user out"} {
+					if !strings.Contains(log, want) {
+						t.Errorf("the decision log lacks %q:\n%s", want, log)
+					}
+				}
+			}
 		})
 	}
 }
