@@ -32,14 +32,22 @@ func encodings(secret string) (all []string) {
 	return slices.DeleteFunc(all, func(form string) bool { return form == secret })
 }
 
+// secretEnd matches the last part of a variable's name if it says, alone, that the value is a secret. PWD is a folder.
+var secretEnd = newExpr(`(?i)(?:^|_)(?:auth|creds?|dsn|pass|pat|[a-z]*pw)$|_pwd$`)
+
 // EnvironSecrets returns the values of environment variables whose names say that they are
-// secrets, except paths below an existing folder.
+// secrets, except paths below an existing folder, and the passwords in addresses.
 func EnvironSecrets(environ []string) []string {
 	var all []string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		if len(value) >= minSecretLen && hasSecretWord(name) && !isPath(value) {
+		if len(value) >= minSecretLen && (hasSecretWord(name) || secretEnd().MatchString(name)) && !isPath(value) {
 			all = append(all, value)
+		}
+		if address, err := url.Parse(value); err == nil {
+			if password, _ := address.User.Password(); len(password) >= minSecretLen {
+				all = append(all, password)
+			}
 		}
 	}
 	return all
