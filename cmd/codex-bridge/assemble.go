@@ -275,7 +275,7 @@ func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry)
 		recorder = tracingRecorder{recorder, tracer}
 	}
 	if report != nil {
-		recorder = exportingRecorder{recorder, report}
+		recorder = exportingRecorder{recorder, report, a.record.redacted}
 	}
 	return recorder
 }

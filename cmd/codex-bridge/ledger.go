@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -46,11 +47,24 @@ const (
 	stateGrace = 3 * time.Second
 )
 
-// Append implements guard.Recorder. It redacts secrets in the reason and the facts. It records the reason of
-// a user's approval in full, in several entries if needed.
-func (l *ledger) Append(ctx context.Context, d store.Decision) error {
-	d.Reason = l.redactor.Text(d.Reason)
+// redacted returns a decision without secrets. Its texts come from the client, from Codex and from the command line, so
+// each of them may have one, also the name of an unknown method or field.
+func (l *ledger) redacted(d store.Decision) store.Decision {
+	for _, text := range []*string{&d.Client, &d.Thread, &d.Turn, &d.Method, &d.Rule, &d.Reason, &d.Origin} {
+		*text = l.redactor.Text(*text)
+	}
+	d.Fields = slices.Clone(d.Fields)
+	for i, field := range d.Fields {
+		d.Fields[i] = l.redactor.Text(field)
+	}
 	d.Facts = l.redactor.Facts(d.Facts)
+	return d
+}
+
+// Append implements guard.Recorder. It redacts secrets. It records the reason of a user's approval in full, in several
+// entries if needed.
+func (l *ledger) Append(ctx context.Context, d store.Decision) error {
+	d = l.redacted(d)
 	appendOne := l.backlog.Append
 	if d.CanWait {
 		appendOne = l.backlog.Keep

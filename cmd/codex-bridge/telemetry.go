@@ -72,17 +72,18 @@ func instanceID() string {
 	return host + "/" + rand.Text()[:8]
 }
 
-// exportingRecorder also exports the recorded decisions to a collector.
+// exportingRecorder also exports the recorded decisions to a collector, without secrets.
 type exportingRecorder struct {
 	guard.Recorder
 	telemetry *telemetry.Telemetry
+	redacted  func(store.Decision) store.Decision
 }
 
 // Append implements guard.Recorder.
 func (m exportingRecorder) Append(ctx context.Context, d store.Decision) error {
 	err := m.Recorder.Append(ctx, d)
 	if err == nil {
-		m.telemetry.RecordDecision(d)
+		m.telemetry.RecordDecision(m.redacted(d))
 	}
 	return err
 }

@@ -106,8 +106,8 @@ func (m *Memory) Remember(ctx context.Context, k Key, span Span, o Origin) (*Gra
 	}
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	g := Grant{store.Grant{
-		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.request.Tool, What: m.redactor.Text(k.request.describe(o.What)),
-		Client: o.Client, Thread: k.request.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
+		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: m.redactor.Text(k.request.Tool), What: m.redactor.Text(k.request.describe(o.What)),
+		Client: m.redactor.Text(o.Client), Thread: k.request.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
 	}, Session}
 	if span == Always && Span(a.Remember) == Always {
 		g.Remember, g.Digest = Always, k.workspace

@@ -111,6 +111,7 @@ type redaction struct {
 	isDelta  bool   // the message is a delta
 	chars    int    // length of the delta
 	lastText string // the last string that was read
+	words    words  // before the text, if it is in an array
 }
 
 // Names for values that a neighbour marks as secret: {"name":"API_KEY","value":"…"} and
@@ -206,7 +207,7 @@ func (w *redaction) object(depth int) error {
 		if err := w.out.WriteToken(jsontext.String(w.Text(name))); err != nil {
 			return err
 		}
-		w.lastText = ""
+		w.lastText, w.words = "", words{}
 		if named && strings.EqualFold(name, "value") {
 			name = valueOfSecret
 		}
@@ -223,6 +224,7 @@ func (w *redaction) array(name string, depth int) error {
 		return err
 	}
 	inside, flag := name, false // the element before says that this one is a secret
+	var words words
 	for n := 0; w.in.PeekKind() != ']'; n++ {
 		if n >= w.limits.Items {
 			if err := w.in.SkipValue(); err != nil {
@@ -230,7 +232,7 @@ func (w *redaction) array(name string, depth int) error {
 			}
 			continue
 		}
-		w.lastText = ""
+		w.lastText, w.words = "", words
 		if name = inside; flag {
 			name = argumentOfSecret
 		}
@@ -238,6 +240,7 @@ func (w *redaction) array(name string, depth int) error {
 			return err
 		}
 		flag = strings.HasPrefix(w.lastText, "-") && flagName().MatchString(w.lastText)
+		words = words.next(w.lastText)
 	}
 	return w.copyBracket()
 }
@@ -267,7 +270,7 @@ func (w *redaction) text(name, text string) string {
 	if len(text) > minPayloadLen && payloadName().MatchString(name) || len(text) >= minBlobLen && base64Only().MatchString(text) {
 		return "<redacted payload>"
 	}
-	return w.Text(text)
+	return w.Text(w.words.redact(text))
 }
 
 // dataURLHead returns the part before the data if the whole text is a data URL.

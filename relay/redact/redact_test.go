@@ -37,6 +37,8 @@ var contexts = []string{
 	`{"t":"Cookie: a=x; b=\"%s\"; c=d"}`, `{"t":"TOKEN=$(echo %s) x"}`, `{"t":"export TOKEN=\"$(echo %s)\""}`, `{"t":"password=(\"%s\")"}`, `{"t":"curl -u $'u:%s' x"}`,
 	`{"t":"DB_PASS=%s"}`, `{"t":"MYSQL_PWD='%s' mysql"}`, `{"t":"//host/:_auth=%s"}`, `{"t":"PASS=%s x"}`, `{"t":"PASS=\"a %s\""}`, `{"env":{"DB_PASS":"%s"}}`, `{"t":"session=\"%s\""}`,
 	`{"t":"redis-cli -h x -a %s ping"}`, `{"t":"docker login -u me -p %s host"}`, `{"t":"helm registry login -p='%s' host"}`,
+	`{"args":["curl","-su","me:%s","https://host"]}`, `{"args":["/usr/bin/curl","--user=me:;%s"]}`, `{"args":["curl.exe","-s","-ume:%s"]}`, `["sudo","mysqldump","-u","me","-p%s","db"]`,
+	`["sshpass","-p","\"%s&x","mysql","-p;%s"]`, `["sshpass","-v","-p %s","ssh"]`,
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
@@ -60,6 +62,7 @@ func TestOtherTextsStay(t *testing.T) {
 		`{"text":"basic understanding"}`, `{"args":["--token","--verbose","x"]}`, `{"name":"HOME","value":"/root"}`, `{"t":"\\u0041 and \\u0022"}`,
 		`{"t":"https://example.com:8080/@scope/a@b, ssh://git@host/x and password=\"\", key: \"x\""}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
 		`{"t":"--- PASS: TestX; test_passed=12, PWD=/home/me OLDPWD=/ docker run -p 80:80 x; git push --token"}`, `{"t":"use --password <file> or --token -v"}`,
+		`["curl","-XPUT","https://host:80/x","-o","u:x"]`, `["docker","run","-u","1:1","-p80:80"]`, `["mysql",{"x":"-pub"},"-u","p:x","-p"]`,
 	} {
 		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		var want, have any

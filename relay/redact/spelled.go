@@ -36,10 +36,10 @@ func newSpellings(known []string) *spellings {
 
 func longestFirst(a, b string) int { return len(b) - len(a) }
 
-// isEscaped reports whether a shell or an encoder of JSON may quote or escape a character inside a word. No tool does so
-// for the other ones: they have only their plain form.
+// isEscaped reports whether a shell, an encoder or a markup may quote or escape a character inside a word, such as "/" in
+// JSON of PHP, "+" in that of .NET, "=" in a word of Ruby, and "_" in Markdown. No tool does so for letters and digits.
 func isEscaped(c rune) bool {
-	return c >= utf8.RuneSelf || !isNameByte[c] && !strings.ContainsRune("/:=@%+", c)
+	return c >= utf8.RuneSelf || (c < '0' || c > '9') && (lower[c] < 'a' || lower[c] > 'z')
 }
 
 // isQuote reports whether a shell may remove a byte: a quote, or an escape of a POSIX shell, PowerShell or cmd.exe.
@@ -106,9 +106,12 @@ func (s *spellings) find(text string, i, done int) (begin, end int) {
 
 // spelled returns where text[i:] spells a secret, without the quotes around it; 0, 0: it does not.
 func spelled(text string, i int, secret string) (begin, end int) {
-	rest := secret
+	rest, run := secret, 0 // run is where the last run of quotes ends; it is looked for once
 	for i < len(text) {
-		n, chars := spelledChar(text, i, rest)
+		if i >= run && isQuote(text[i]) {
+			run = quotesEnd(text, i)
+		}
+		n, chars := spelledChar(text, i, run, rest)
 		switch {
 		case n > 0:
 			if len(rest) == len(secret) {
@@ -127,15 +130,20 @@ func spelled(text string, i int, secret string) (begin, end int) {
 	return 0, 0
 }
 
+// quotesEnd returns where the run of quotes ends that text[i] is in.
+func quotesEnd(text string, i int) int {
+	for i < len(text) && isQuote(text[i]) {
+		i++
+	}
+	return i
+}
+
 // spelledChar returns the length at text[i] that spells the start of a secret, and the length of that start; 0, 0: none.
-func spelledChar(text string, i int, secret string) (n, chars int) {
+// If text[i] is a quote, run is where its run of quotes ends.
+func spelledChar(text string, i, run int, secret string) (n, chars int) {
 	if isQuote(text[i]) && isQuote(secret[0]) {
-		after := i + 1
-		for after < len(text) && isQuote(text[after]) {
-			after++
-		}
-		if n, chars = numbered(text[after:], secret); n > 0 {
-			return after - i + n, chars
+		if n, chars = numbered(text[run:], secret); n > 0 {
+			return run - i + n, chars
 		}
 	}
 	if text[i] == secret[0] {

@@ -24,12 +24,16 @@ var spellers = map[string]func(string) string{
 	"cmd.exe": func(s string) string {
 		return strings.NewReplacer("^", "^^", "&", "^&", "|", "^|", "<", "^<", ">", "^>").Replace(s)
 	},
-	"a continued line":     func(s string) string { return s[:3] + "\\\n" + s[3:] },
-	"JSON":                 func(s string) string { return encoded(s) },
-	"a Go string":          strconv.Quote,
-	"a Go string of ASCII": strconv.QuoteToASCII,
-	"numbers in JSON":      func(s string) string { return `"` + eachASCII(s, `\u%04x`) + `"` },
-	"as it is":             func(s string) string { return s },
+	"a continued line":      func(s string) string { return s[:3] + "\\\n" + s[3:] },
+	"JSON":                  func(s string) string { return encoded(s) },
+	"JSON of PHP":           func(s string) string { return strings.ReplaceAll(encoded(s), "/", `\/`) },
+	"JSON of .NET":          func(s string) string { return strings.ReplaceAll(encoded(s), "+", `\u002B`) },
+	"Shellwords of Ruby":    func(s string) string { return escapeEach(s, " !\"#$%&'()*;<=>?[\\]^`{|}~") },
+	"a pattern or Markdown": func(s string) string { return escapeEach(s, "\\`*_{}[]()<>#+-.!|/") },
+	"a Go string":           strconv.Quote,
+	"a Go string of ASCII":  strconv.QuoteToASCII,
+	"numbers in JSON":       func(s string) string { return `"` + eachASCII(s, `\u%04x`) + `"` },
+	"as it is":              func(s string) string { return s },
 }
 
 // joined quotes a word as the Rust crate shlex does, with which Codex joins words: each part as long as one kind of
@@ -37,7 +41,7 @@ var spellers = map[string]func(string) string{
 func joined(word string) string {
 	var out strings.Builder
 	for word != "" {
-		plain := prefix(word, func(c rune) bool { return c < 0x80 && !isEscaped(c) })
+		plain := prefix(word, func(c rune) bool { return c < 0x80 && (isNameByte[c] || strings.ContainsRune("/:=@%+", c)) })
 		single := prefix(word, func(c rune) bool { return c != '\'' && c != '\\' })
 		double := prefix(word, func(c rune) bool { return !strings.ContainsRune("`$!^\\", c) })
 		n := max(plain, single, double)
@@ -120,6 +124,16 @@ func TestNestedSpellingsAreRedacted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A long run of quotes is read once, also for a secret with a quote: else this text would take hours.
+func TestRunsOfQuotesAreReadOnce(t *testing.T) {
+	text := "S3" + strings.Repeat("'", 8<<20)
+	for _, secret := range []string{`"S3crtPa55word`, `S3"crtPa55word`} {
+		if got := New(Limits{}, secret).replaceKnown(text); got != text {
+			t.Errorf("%q is found in quotes", secret)
+		}
+	}
 }
 
 func checkSpelled(t rapid.TB, name, secret, text string) {
