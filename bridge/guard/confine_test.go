@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,6 +173,27 @@ func TestPromptRulesInAnyCase(t *testing.T) {
 	for _, r := range promptRules(setting.PrefixRule{Pattern: [][]string{{"git"}}}, "requirements.toml") {
 		if r.Command != "git **" {
 			t.Errorf("%q", r.Command)
+		}
+	}
+}
+
+// A pattern with many words has no more rules than the bound, whatever the case of its words. They match any word in
+// place of those that are too many.
+func TestPromptRulesAreBounded(t *testing.T) {
+	many := make([]string, maxAlternatives)
+	for i := range many {
+		many[i] = fmt.Sprintf("w%d", i)
+	}
+	for name, pattern := range map[string][][]string{
+		"many words": {{"git"}, many}, "long": {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}, {"f"}, {"g"}, {"h"}, {"i"}, {"j"}, {"k"}},
+		"no plain words": {{"$a"}, {"$b"}, {"$c"}, {"$d"}, {"$e"}, {"$f"}, {"$g"}, {"$h"}, {"$i"}, {"$j"}},
+	} {
+		all := promptRules(setting.PrefixRule{Pattern: pattern, AnyCase: true}, "requirements.toml")
+		if len(all) > maxAlternatives {
+			t.Errorf("%s: %d rules", name, len(all))
+		}
+		if last := strings.Fields(all[0].Command); len(last) != len(pattern)+1 || last[len(pattern)-1] != "*" {
+			t.Errorf("%s: %q", name, all[0].Command)
 		}
 	}
 }

@@ -101,15 +101,16 @@ const maxAlternatives = 256
 func promptRules(r setting.PrefixRule, file string) (all []config.Rule) {
 	commands := []string{""}
 	for _, words := range r.Pattern {
-		if len(words)*len(commands) > maxAlternatives || slices.ContainsFunc(words, func(w string) bool { return !isPlainWord(w) }) {
-			words = []string{"*"}
-		}
+		globs := words
 		if r.AnyCase {
-			words = inAnyCase(words)
+			globs = inAnyCase(words)
+		}
+		if len(globs)*len(commands) > maxAlternatives || slices.ContainsFunc(words, func(w string) bool { return !isPlainWord(w) }) {
+			globs = []string{"*"}
 		}
 		var longer []string
 		for _, start := range commands {
-			for _, word := range words {
+			for _, word := range globs {
 				longer = append(longer, strings.TrimPrefix(start+" "+word, " "))
 			}
 		}
@@ -136,9 +137,9 @@ func inAnyCase(words []string) (globs []string) {
 				b.WriteRune(c)
 			}
 		}
-		globs = append(globs, b.String(), "*[^\x01-~]*")
+		globs = append(globs, b.String())
 	}
-	return globs
+	return append(globs, "*[^\x01-~]*")
 }
 
 // isPlainWord reports whether a word of a rule matches only itself.
