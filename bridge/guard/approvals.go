@@ -7,6 +7,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
 )
 
@@ -55,7 +56,14 @@ func (g *Guard) AnswerTerms(method string, params rpc.Value) (terms policy.Answe
 	for _, p := range g.policies(thread) {
 		terms = terms.With(p.AnswerTerms(method, params, state))
 	}
-	return terms
+	if method != "item/commandExecution/requestApproval" || g.Mode() == config.Off {
+		return terms
+	}
+	line, _ := params.Get("command").Text()
+	if argv, ok := rules.Split(line); ok {
+		line = userrules.LineOf(argv)
+	}
+	return terms.With(policy.CodexRuleTerms(line, g.rulesFor()))
 }
 
 // everyPolicy reports whether is returns true for every policy of the thread in params.

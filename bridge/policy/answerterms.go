@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/userrules"
 )
 
 // AnswerTerms says which remembered answers to a question count.
@@ -40,6 +41,18 @@ func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
 			terms.Since = ends
 		}
 		terms.AskedBy = append(terms.AskedBy, ruleDigest(*r))
+	}
+	return terms.With(AnswerTerms{})
+}
+
+// CodexRuleTerms returns which remembered answers to a question about a command count by the rules for Codex: only those
+// that were given while the same ones asked about it. No answer counts if the rules are unknown.
+func CodexRuleTerms(line string, own *userrules.Set) (terms AnswerTerms) {
+	if own.Err != nil {
+		return AnswerTerms{Since: never}
+	}
+	for _, r := range own.Restricting(line) {
+		terms.AskedBy = append(terms.AskedBy, r.Digest())
 	}
 	return terms.With(AnswerTerms{})
 }

@@ -50,12 +50,17 @@ func (t ToolCall) isConfined(st State) bool {
 
 // ApplyCodexRules applies to a decision that lets a call run the rules for Codex that ask or forbid, and from which
 // ConfineCommand hides the command. It denies the call if no person can be asked. A rule of the policy that allows the
-// command answers the question, as it answers Codex's.
+// command answers the question, as it answers Codex's. An answer to another question about the command, which also answers
+// Codex's, is remembered for the same rules only.
 func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrules.Set) Decision {
-	if d.Verdict != Pass || !t.isConfined(st) {
+	command, ok := t.Input.Get("command").Text()
+	if d.Verdict != Pass || t.Name != "Bash" || !ok {
 		return d
 	}
-	command, _ := t.Input.Get("command").Text()
+	d.AnswerTerms = d.AnswerTerms.With(CodexRuleTerms(command, own))
+	if !t.isConfined(st) {
+		return d
+	}
 	v := own.Judge(command)
 	switch {
 	case v.Outcome == userrules.Forbids:
@@ -64,9 +69,6 @@ func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrule
 		return d
 	case !p.canAsk(t, st.Thread):
 		return p.refuseByCodexRule(v.Reason + ", and this thread has no question; use policy.gate and another approvalPolicy than never")
-	}
-	for _, r := range v.Restrictions {
-		d.AnswerTerms = d.AnswerTerms.With(AnswerTerms{AskedBy: []string{r.Digest()}})
 	}
 	asksByCodex := string(st.Thread.Approval) == `"untrusted"` || st.EscalationRequested && !t.AppliesPatch()
 	if !d.Ask && !asksByCodex && !d.AllowedByRule {

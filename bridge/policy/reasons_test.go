@@ -275,7 +275,7 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 		"rules off in granular": {command: "make install", thread: with("workspace-write", `{"granular":{"sandbox_approval":true,"rules":false}}`), denied: true},
 		"no gate":               {command: "make install", thread: onRequest, noGate: true, denied: true},
 		"no thread":             {command: "make install", denied: true},
-		"no sandbox":            {command: "make install", thread: with("danger-full-access", `"on-request"`)},
+		"no sandbox":            {command: "make install", thread: with("danger-full-access", `"on-request"`), terms: true},
 		"Codex asks":            {command: "make install", thread: with("workspace-write", `"untrusted"`), terms: true},
 		"Codex asks to leave":   {command: "make install", thread: onRequest, escalate: true, terms: true},
 	} {

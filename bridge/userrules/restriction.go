@@ -54,6 +54,9 @@ func expands(text string) bool {
 	return text != "" && (text[0] == '_' || text[0] == '{' || text[0] == '(' || 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z')
 }
 
+// Restricting returns the rules by which Codex may ask about a line or refuse it, also if no rule lets it out.
+func (s *Set) Restricting(line string) []*Rule { return s.restrictions(line, rules.Commands(line)) }
+
 // restrictions returns the rules that Codex may apply to a line, and by which it asks or refuses.
 func (s *Set) restrictions(line string, commands []rules.Command) (all []*Rule) {
 	how := readingOf(line)

@@ -86,6 +86,14 @@ func isShell(program string) bool {
 	return slices.Contains(shells, strings.TrimSuffix(name, ".exe"))
 }
 
+// LineOf returns the line of a command that Codex asks about: it runs lines with a shell and a flag.
+func LineOf(argv []string) string {
+	if len(argv) == 3 && isShell(argv[0]) {
+		return argv[2]
+	}
+	return strings.Join(argv, " ")
+}
+
 // isForAnyShell reports whether the rule matches [SHELL, FLAG, LINE] with any line.
 func (r *Rule) isForAnyShell() bool {
 	return len(r.Pattern) <= 2 && slices.ContainsFunc(r.Pattern[0], isShell)

@@ -295,3 +295,33 @@ func TestLaterAskRuleAsks(t *testing.T) {
 	expect("with another rule", 1)
 	a.closeAndWait()
 }
+
+// A lasting yes does not answer a prompt rule for Codex that was added later. With Codex alone the rule asks.
+func TestLaterPromptRuleOfCodexAsks(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]struct {
+		config, approval string
+		argv             []string
+		asked            []int // with no rule, after a restart, with the rule, and after a restart
+	}{
+		"untrusted":   {"[policy]\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"always\"\n", "untrusted", proxyArgv, []int{1, 0, 1, 0}},
+		"on-request":  {"[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"ask\"\n[approvals]\nremember = \"always\"\n", "on-request", proxyArgv, []int{1, 0, 1, 0}},
+		"Codex alone": {"", "on-request", []string{codexPath, "app-server"}, []int{0, 0, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: run.config})
+			for i, want := range run.asked {
+				if i == 2 {
+					w.write("home/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"prompt\")\n")
+				}
+				a := w.newAcceptingEditor(run.argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": run.approval, "sandbox": "workspace-write"})
+				if asked := a.turn(thread, "RUN: touch z"); len(asked) != want {
+					t.Errorf("run %d: questions %q", i, asked)
+				}
+				a.closeAndWait()
+			}
+		})
+	}
+}
