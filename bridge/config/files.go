@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"codex-bridge.example/bridge/setting"
@@ -93,6 +94,9 @@ type source struct {
 	err    *Error  // the file can't be read
 	bundle *Bundle // of the file's policy source; nil for none
 }
+
+// isEmpty reports whether a file has no text, not even a comment.
+func (s source) isEmpty() bool { return strings.TrimSpace(s.text) == "" }
 
 // readAll reads the files, and the bundle that one of them names.
 func readAll(opts Options) []source {

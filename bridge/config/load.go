@@ -136,6 +136,7 @@ func build(sources []source, opts Options) (*Config, error) {
 	m.trusted = m.cfg.Policy.Missing != ""
 	m.cfg.origins = make(map[string]Origin)
 	m.cfg.sources, m.cfg.read = sources, digest(sources)
+	m.warnAboutEmpty(sources)
 	m.protected = len(m.cfg.Policy.ProtectedPaths)
 	ask := ""
 	for _, l := range layers {

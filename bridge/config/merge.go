@@ -204,6 +204,15 @@ func (m *merger) warn(o Origin, key string, e *Error) {
 	m.cfg.warnings = append(m.cfg.warnings, e)
 }
 
+// warnAboutEmpty warns about files of the machine and the user that are empty: perhaps they have lost a policy.
+func (m *merger) warnAboutEmpty(sources []source) {
+	for _, s := range sources {
+		if s.err == nil && s.layer != Workspace && s.isEmpty() {
+			m.warn(Origin{File: s.file}, "", newError("is empty, so it sets nothing and enforces no policy", "restore it, or remove it"))
+		}
+	}
+}
+
 func (m *merger) fail(f leaf, e *Error) { m.failAt(f.origin, f.name, e) }
 
 func (m *merger) failAt(o Origin, key string, e *Error) {

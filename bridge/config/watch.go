@@ -101,6 +101,18 @@ func (w *watcher) addLost(sources []source) []source {
 	return sources
 }
 
+// rejectEmptied makes a file an error that is empty now and had settings before, so that these count on: a write that
+// failed, or is not finished, would end the policy.
+func (w *watcher) rejectEmptied(sources []source) {
+	for i := range sources {
+		s := &sources[i]
+		if before, ok := w.last.source(*s); ok && s.err == nil && s.isEmpty() && !before.isEmpty() {
+			s.err = newError("is empty now; its settings before count on", "restore it; to end them, remove the file or write a comment into it")
+			s.err.File = s.file
+		}
+	}
+}
+
 // differs reads the files, and returns whether their content differs from that of its last call. It
 // neither parses a file nor verifies a bundle.
 func (w *watcher) differs() bool {
@@ -162,6 +174,7 @@ func (w *watcher) check(changed func(*Config, error)) {
 	}
 	read := w.contentOf(sources)
 	sources = w.addLost(sources)
+	w.rejectEmptied(sources)
 	now := digest(sources)
 	if now != w.seen || read != w.content {
 		w.content = "" // look once more: the files may again be what differs has read, and not what check has read

@@ -357,7 +357,7 @@ func TestWatchKeepsWorkspaceOfLink(t *testing.T) {
 			t.Fatal(err)
 		}
 		expectNothing(t, changes)
-		put(t, filepath.Join(dir, "a", config.WorkspaceFile), "")
+		put(t, filepath.Join(dir, "a", config.WorkspaceFile), "# nothing\n")
 		expect(t, changes, config.Off)
 	})
 }
@@ -384,9 +384,43 @@ func TestWatchKeepsPolicyOfLostWorkspace(t *testing.T) {
 		if err := os.Rename(workspace+"2", workspace); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(workspace, config.WorkspaceFile), "")
+		put(t, filepath.Join(workspace, config.WorkspaceFile), "# nothing\n")
 		expect(t, changes, config.Audit)
 	})
+}
+
+// A file that becomes empty, as by a write that failed, does not end the policy. A comment or its removal does.
+func TestEmptiedFileKeepsItsPolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		changes := start(t, config.Options{User: file}, file)
+		for _, text := range []string{"", " \n"} {
+			put(t, file, policy("enforce"))
+			expect(t, changes, config.Enforce)
+			put(t, file, text)
+			expectError(t, changes)
+			put(t, file, "# nothing\n")
+			expect(t, changes, config.Off)
+		}
+	})
+}
+
+// A file of the user or the machine that is empty at the start has a warning.
+func TestEmptyFileIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]int{"": 2, " \n": 2, "# nothing\n": 0} {
+		opts := config.Options{Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: dir}
+		for _, file := range []string{opts.Managed, opts.User, filepath.Join(dir, config.WorkspaceFile)} {
+			put(t, file, text)
+		}
+		cfg, err := config.Load(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := cfg.Warnings(); len(all) != want || want > 0 && !strings.Contains(all[1].Error(), "user.toml: is empty") {
+			t.Errorf("%q: %v", text, all)
+		}
+	}
 }
 
 // A file that is not valid holds up no change of another one, and its last valid content still counts.
@@ -458,7 +492,7 @@ func TestInvalidFileHoldsUpNoOther(t *testing.T) {
 					t.Fatalf("after the managed file has changed: %+v", r)
 				}
 				for name := range c.then {
-					put(t, files[name], "")
+					put(t, files[name], "# nothing\n")
 				}
 				if r := next(); r.err != nil || r.cfg.WorkspaceError() != nil || r.cfg.Policy.Sandbox != "workspace-write" {
 					t.Fatalf("after the repair: %+v", r)

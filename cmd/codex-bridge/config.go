@@ -274,6 +274,7 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 	source := newSourceRefresher(cfg.PolicySource, log)
 	files.Recheck = source.recheck
 	go source.run(ctx) // ends with ctx
+	mode := cfg.Policy.Mode
 	config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy
 		if err == nil {
@@ -293,6 +294,10 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 			set(changed)
 		}
 		log.Info("the changed configuration is effective", "mode", p.Mode())
+		if mode == config.Enforce && p.Mode() != config.Enforce {
+			log.Warn("the policy is no longer enforced for threads that open from now on", "mode", p.Mode())
+		}
+		mode = p.Mode()
 		warnAbout(changed, log)
 		reloaded(changed.WorkspaceError())
 	})
