@@ -31,7 +31,8 @@ type Defaults struct {
 	Model         string                  // model; "": null
 	Effort        string                  // model_reasoning_effort; "": null
 	Projects      Projects
-	StateFolder   string // sqlite_home, where Codex keeps its databases; "": null
+	StateFolder   string    // sqlite_home, where Codex keeps its databases; "": null
+	Disabled      *Defaults // Sandbox and Permissions of a project that Codex does not trust yet; nil: none
 	// ReservedProfile is the name of a permissions profile in that configuration that the bridge
 	// reserves for its own; "" if there is none.
 	ReservedProfile string
@@ -87,6 +88,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	}
 	d.parseRank(result.Get("layers"))
 	d.parseReplaced(result.Get("layers"))
+	d.parseDisabled(result.Get("layers"))
 	d.refuseProjectProfiles(result.Get("layers"))
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
 		return nil, err

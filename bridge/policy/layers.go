@@ -87,6 +87,21 @@ func (d *Defaults) parseReplaced(layers rpc.Value) {
 	}
 }
 
+// parseDisabled sets Disabled: the sandbox of the project's configuration that Codex does not load yet, if it would count.
+func (d *Defaults) parseDisabled(layers rpc.Value) {
+	for layer := range layers.Elements() {
+		cfg := layer.Get("config")
+		mode, profile := textOf(cfg.Get(sandboxModeKey)), textOf(cfg.Get(defaultPermissionsKey))
+		switch {
+		case mode == "" && profile == "":
+			continue
+		case !isUnset(layer.Get("disabledReason")) && layer.Get("name").Get("type").Is(projectLayer):
+			d.Disabled = &Defaults{Sandbox: mode, Permissions: profile}
+		}
+		return // a stronger layer has a sandbox
+	}
+}
+
 // refuseProjectProfiles refuses the profiles that a project's configuration changes. Measured with Codex
 // 0.169: the tables of a trusted project win over the user's, entry by entry.
 func (d *Defaults) refuseProjectProfiles(layers rpc.Value) {

@@ -114,3 +114,45 @@ func TestSandboxOfOverlayBesideLayers(t *testing.T) {
 		}
 	}
 }
+
+// The thread with which Codex comes to trust a project gets no more than the project's own sandbox, and no more than the
+// policy allows.
+func TestProjectThatBecomesTrusted(t *testing.T) {
+	const trusts = `,"projects":{"/code/proj":{"trust_level":"untrusted"}}`
+	for name, test := range map[string]struct {
+		user, project, params, max, trust string
+		want                              string
+	}{
+		"read-only":              {`"default_permissions":"mine"`, `"sandbox_mode":"read-only"`, ``, "workspace-write", "codex", "codex-bridge-read-only-of-mine"},
+		"builtin profile":        {`"default_permissions":"mine"`, `"default_permissions":":read-only"`, ``, "workspace-write", "codex", "codex-bridge-read-only-of-mine"},
+		"profile of the project": {`"default_permissions":"mine"`, `"default_permissions":"its"`, ``, "workspace-write", "codex", "codex-bridge-read-only-of-mine"},
+		"the project has more":   {`"default_permissions":"mine"`, `"sandbox_mode":"danger-full-access"`, ``, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"no sandbox":             {`"default_permissions":"mine"`, `"model":"x"`, ``, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"asks for the profile":   {`"default_permissions":"mine"`, `"sandbox_mode":"read-only"`, `,"permissions":"mine"`, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"asks for a sandbox":     {`"default_permissions":"mine"`, `"sandbox_mode":"read-only"`, `,"sandbox":"workspace-write"`, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"stays untrusted":        {`"default_permissions":"mine"` + trusts, `"sandbox_mode":"read-only"`, ``, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"the bridge marks it":    {`"default_permissions":"mine"`, `"sandbox_mode":"read-only"`, ``, "workspace-write", "user", "codex-bridge-of-mine"},
+		"a flag is stronger":     {`"default_permissions":"mine"`, `"sandbox_mode":"read-only"`, ``, "workspace-write", "codex", "codex-bridge-of-mine"},
+		"no profile":             {`"sandbox_mode":"danger-full-access"`, `"sandbox_mode":"read-only"`, ``, "danger-full-access", "codex", "read-only"},
+		"policy allows less":     {`"sandbox_mode":"danger-full-access"`, `"sandbox_mode":"workspace-write"`, ``, "read-only", "codex", "read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project := `{"name":{"type":"project","dotCodexFolder":"/code/proj/.codex"},"disabledReason":"untrusted","config":{` + test.project + `}}`
+			layers := []string{project, `{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{` + test.user + `}}`}
+			if strings.Contains(name, "flag") {
+				layers = []string{`{"name":{"type":"sessionFlags"},"config":{"default_permissions":"mine"}}`, project}
+				test.user = `"default_permissions":"mine"`
+			}
+			d := parseDefaults(t, []byte(`{"config":{`+test.user+`,"permissions":`+guardedProfile+`},"layers":[`+strings.Join(layers, ",")+`]}`))
+			cfg := contract()
+			cfg.Sandbox, cfg.ProjectTrust = test.max, test.trust
+			if test.trust == "codex" {
+				d.Cwd = "/code/proj"
+			}
+			sent, decision := sendThread(t, compile(t, cfg), d, test.params)
+			if got := sent.Params.Permissions + sent.Params.Sandbox; decision.Err != nil || got != test.want {
+				t.Errorf("%v, Codex gets %q", decision.Err, got)
+			}
+		})
+	}
+}

@@ -158,8 +158,13 @@ func (c *decider) decideOmittedSandbox() {
 			c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
 			return
 		}
-		if to, rule, reason := c.allowedLevel(asked); to != asked {
+		trusted := c.trustedLevel(asked)
+		switch to, rule, reason := c.allowedLevel(trusted); {
+		case to != trusted:
 			c.setMode(to, rule, "if omitted, Codex may use its default: "+reason)
+			return
+		case to != asked:
+			c.setMode(to, ruleTrust, trustedReason)
 			return
 		}
 		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
@@ -184,7 +189,10 @@ func (c *decider) isReplaced(user *UserProfile) bool { return user.Name == c.st.
 // in its own profile, where it can only be narrower.
 func (c *decider) decideUserSandbox(user *UserProfile) {
 	to, rule, reason := c.allowedLevel(user.level())
+	named := !isUnset(c.params.Get(permissionsKey))
 	switch {
+	case !named && c.trustedLevel(to) < to:
+		to, rule, reason = readOnly, ruleTrust, trustedReason
 	case !user.Writes:
 		rule, reason = ruleUser, user.readOnlyReason()
 	case to == readOnly:
@@ -199,6 +207,8 @@ func (c *decider) decideUserSandbox(user *UserProfile) {
 	}
 	c.level, c.builtinProfile, c.userSandbox = to, true, true
 }
+
+const trustedReason = "Codex comes to trust the project with this thread, and the project's own configuration allows no more"
 
 // readOnlyReason says why a thread with the profile becomes read-only.
 func (u *UserProfile) readOnlyReason() string {

@@ -83,6 +83,22 @@ func (c *decider) decideTrust([]string) {
 	c.required = append(c.required, requiredKey{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
 }
 
+// trustedLevel returns the level up to asked that a thread gets for which Codex comes to trust the project.
+//
+// Measured with Codex 0.169: it loads the project's configuration before it opens the thread, so the sandbox in it counts.
+// config/read does not show it as effective, since Codex does not trust the project yet.
+func (c *decider) trustedLevel(asked level) level {
+	d := c.st.Defaults
+	if d.Disabled == nil || c.p.trust != trustCodex || asked == readOnly || !c.wouldTrust() || c.trust == untrusted {
+		return asked
+	}
+	l, _, ok := d.Disabled.level()
+	if !ok {
+		return readOnly // a profile of the project
+	}
+	return min(asked, l)
+}
+
 // projectFolder returns the folder in which the thread opens, or "" for an unknown thread; false if
 // it can't be determined.
 func (c *decider) projectFolder() (folder string, ok bool) {

@@ -156,6 +156,28 @@ func TestFlagKeepsDenialsOfUser(t *testing.T) {
 	a.closeAndWait()
 }
 
+// The thread by which Codex comes to trust a project has the sandbox of the project's own configuration, as with Codex
+// alone, also where the user has a profile.
+func TestTrustingThreadKeepsSandboxOfProject(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nproject_trust = \"codex\"\n"
+	for name, argv := range map[string][]string{"Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newDenyingWorld(t, config, denyingProfile)
+			w.repository()
+			w.write("workspace/.codex/config.toml", "sandbox_mode = \"read-only\"\n")
+			a := w.newAcceptingEditor(argv...)
+			for range 2 {
+				if _, wrote := a.readsSecrets(a.thread(map[string]any{"approvalPolicy": "on-request"}), nil); wrote {
+					t.Error("a thread writes")
+				}
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
 // A profile that lets commands write other folders becomes read-only, which the user reads. A
 // profile that the bridge can't repeat opens no thread.
 func TestProfileOfUserThatPolicyCannotKeep(t *testing.T) {
