@@ -146,6 +146,7 @@ func (s *StoredProfile) goneProfile(name string) *UserProfile {
 	u := &UserProfile{Name: name, base: builtinProfiles[readOnly], depth: s.Depth, access: map[string]map[string]string{}}
 	if !s.ReadsRoot {
 		u.Problem = "the thread has it, and [permissions] has it no more"
+		u.fix = "restore [permissions." + name + "], or resume the thread with a sandbox"
 	}
 	return u
 }

@@ -34,6 +34,9 @@ func (c *decider) userProfile() *UserProfile {
 		}
 	}
 	if !c.restores() {
+		if s := c.st.Stored; s != nil && c.st.Rewritten && c.st.NamedProfile == "" && name != "" && userProfileOf(s.Name) == name && d.Profiles[name] == nil {
+			return c.withStored(s.goneProfile(name)) // which another policy has put in
+		}
 		return d.userProfile(name)
 	}
 	stored := userProfileOf(c.st.Stored.Name)

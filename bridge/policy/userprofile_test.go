@@ -305,6 +305,13 @@ func TestResumeKeepsStoredDenials(t *testing.T) {
 				t.Errorf("%s, %s: %v, Codex gets %s", method, name, d.Err, d.Message)
 				continue
 			}
+			narrower := contract()
+			narrower.ProtectedPaths = []string{".narrower"}
+			m := message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"`+test.params+`}}`)
+			if both := together(t, []config.Policy{contract(), narrower}, m, st); both.Err != nil || !strings.Contains(string(both.Message), `"permissions":"`+test.want+`"`) ||
+				!strings.Contains(string(both.Message), `"/etc/keys":"deny"`) {
+				t.Errorf("%s, %s, by two policies: %v, Codex gets %s", method, name, both.Err, both.Message)
+			}
 			files := sent.Params.Config.Permissions[test.want].Filesystem
 			if _, more := files["/code/proj/**/.env"]; files["/etc/keys"] != "deny" || more == test.asIs {
 				t.Errorf("%s, %s: the profile has %v", method, name, files)
@@ -320,7 +327,7 @@ func TestResumeKeepsStoredDenials(t *testing.T) {
 	}
 	st := state()
 	st.Thread, st.ThreadFolder, st.Stored = nil, "/code/proj", policy.ParseStoredProfile(gone.Root())
-	if d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st); d.Err == nil || !strings.Contains(d.Err.Message, "gone") {
+	if d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st); d.Err == nil || !strings.Contains(d.Err.Message, "restore [permissions.gone], or resume the thread with a sandbox") {
 		t.Error(d.Err)
 	}
 }
