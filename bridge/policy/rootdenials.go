@@ -36,14 +36,16 @@ func (c *decider) keepDenialsOfRoots(field string, list rpc.Value, kept []string
 }
 
 // deniesBelowRoots reports whether the user's profile has entries below each workspace root that do not count for a
-// root of their own. inRoot reports that it is in another root, where globs for all depths count.
+// root of their own. inRoot reports that it is in another root, where globs for all depths count, if Codex looks for their
+// files at any depth: a limit counts from each root.
 func (f Profile) deniesBelowRoots(inRoot bool) bool {
+	_, limited := f.ReadOnly[globDepthKey]
 	switch below := f.ReadOnly[workspaceRootsKey].(type) {
 	case string:
 		return f.User != ""
 	case map[string]string:
 		for name := range below {
-			if f.User != "" && !(inRoot && strings.HasPrefix(name, "**/")) {
+			if f.User != "" && !(inRoot && !limited && strings.HasPrefix(name, "**/")) {
 				return true
 			}
 		}

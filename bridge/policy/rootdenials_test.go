@@ -28,10 +28,11 @@ func TestDenialsOfRemovedRoots(t *testing.T) {
 		}
 		st := state()
 		for profile, refused := range map[*policy.Profile]bool{
-			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": map[string]string{"docs": "deny"}}}:    true,
-			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": "deny"}}:                               true,
-			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": map[string]string{"**/.env": "deny"}}}: removed == "/srv/other",
-			{Defined: true, User: "mine", ReadOnly: map[string]any{"/etc/keys": "deny"}}:                                      false,
+			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": map[string]string{"docs": "deny"}}}:                              true,
+			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": "deny"}}:                                                         true,
+			{Defined: true, User: "mine", ReadOnly: map[string]any{":workspace_roots": map[string]string{"**/.env": "deny"}}}:                           removed == "/srv/other",
+			{Defined: true, User: "mine", ReadOnly: map[string]any{"glob_scan_max_depth": 4, ":workspace_roots": map[string]string{"**/.env": "deny"}}}: true,
+			{Defined: true, User: "mine", ReadOnly: map[string]any{"/etc/keys": "deny"}}:                                                                false,
 		} {
 			st.Thread.Profile = *profile
 			d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+roots+`}}`), st)
@@ -39,5 +40,16 @@ func TestDenialsOfRemovedRoots(t *testing.T) {
 				t.Errorf("%s, %v: %v", roots, profile.ReadOnly, d.Err)
 			}
 		}
+	}
+}
+
+// A relative root of a thread whose folder is unknown opens no thread that would lose what the profile denies there.
+func TestDenialsOfRelativeRoot(t *testing.T) {
+	st := state()
+	st.Thread, st.ThreadFolder, st.StoredSandbox, st.Stored = nil, "/code/proj", &policy.SandboxSettings{Mode: "workspace-write"}, new(policy.StoredProfile)
+	st.Defaults = codexDefaults(t, guardedProfile)
+	d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","runtimeWorkspaceRoots":["other"]}}`), st)
+	if d.Err == nil || !strings.Contains(d.Err.Message, "it is not an absolute path") {
+		t.Errorf("%v, Codex gets %s", d.Err, d.Message)
 	}
 }
