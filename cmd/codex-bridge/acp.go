@@ -69,7 +69,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 		Depth: nestingDepth(), Sandboxed: inSandbox(os.Environ()),
 	})
 	err = output.follow(ctx, children, result)
-	children.Close(context.Background())
+	closeTogether([]part{{agentsGrace, children.Close}})
 	return errors.Join(err, record.Close())
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -104,14 +103,6 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 	hi.AddMethods(acp.Methods...)
 	hi.AddStatus("agents", func() any { return a.List() })
 	return a, nil
-}
-
-// closeAgents ends the agents, within agentsGrace. It does not wait for a client that no
-// longer reads.
-func closeAgents(a *agents) {
-	ctx, cancel := context.WithTimeout(context.Background(), agentsGrace)
-	defer cancel()
-	a.Close(ctx)
 }
 
 // agentLogs is the folder of the agents' logs in the state folder.

@@ -84,13 +84,20 @@ func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
 // isHooked reports whether Codex runs the bridge's hook before each tool call of a thread.
 func (s *sharedParts) isHooked(thread string) bool { return s.inject.IsActive(thread, hook.PreToolUse) }
 
-// close closes the shared parts, after Codex has ended.
-func (s *sharedParts) close() {
-	s.mountPoints.Close()
-	if err := s.socket.Close(); err != nil {
-		s.log.Error("can't close the socket of the hooks", "error", err)
+// parts are what is closed after Codex has ended. Each limits its end itself.
+func (s *sharedParts) parts() []part {
+	return []part{
+		{sharedGrace, func(context.Context) { s.mountPoints.Close() }},
+		{sharedGrace, func(context.Context) {
+			if err := s.socket.Close(); err != nil {
+				s.log.Error("can't close the socket of the hooks", "error", err)
+			}
+		}},
 	}
 }
+
+// sharedGrace is how long a shared part may take to end.
+const sharedGrace = 3 * time.Second
 
 // assembly has the parts of one conversation.
 type assembly struct {
@@ -105,8 +112,8 @@ type assembly struct {
 	bound     *threads.Feature
 	answers   func() (ok bool, why string) // whether the client answers questions for a person
 	options   bridge.Options
-	closers   []func(context.Context) // called by close, in this order
-	setConfig func(*config.Config)    // applies a changed configuration
+	setConfig func(*config.Config) // applies a changed configuration
+	ending
 }
 
 // setPolicy applies a changed policy to a Codex that has no other client.
@@ -138,7 +145,7 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 	}
 	a.options.DeclineExcess = a.declineExcess
 	if err := a.build(client); err != nil {
-		a.close(context.Background())
+		a.close()
 		return nil, err
 	}
 	return a, nil
@@ -224,9 +231,8 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		a.addFeatures(client.Last())
 	}
 
-	a.onClose(func(context.Context) { closeTools(a.tools) })
-	a.onClose(func(context.Context) { closeAgents(children) })
-	a.onClose(func(ctx context.Context) {
+	a.workers = append(a.workers, part{toolsGrace, a.tools.Close}, part{agentsGrace, children.Close})
+	a.state = append(a.state, func(ctx context.Context) {
 		if err := bound.Close(ctx); err != nil {
 			a.log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
 		}
@@ -308,26 +314,25 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 		}
 		return len(bound.All())
 	})
-	a.onClose(func(context.Context) { line.Close() })
+	a.workers = append(a.workers, part{turnsGrace, func(context.Context) { line.Close() }})
 	return bound, line
 }
 
-// addRecorders adds the features that record messages. They come after all other features, and
-// close last.
+// addRecorders adds the features that record messages. They come after all other features.
 func (a *assembly) addRecorders(tracer *trace.Recorder, report *telemetry.Telemetry, line *turns.Feature) {
 	mirror := newTranscript(a.cfg, a.record, a.log)
 	if mirror != nil {
 		a.addFeatures(mirror)
-		a.onClose(mirror.Close)
+		a.state = append(a.state, mirror.Close)
 	}
 	if report != nil {
 		a.addFeatures(report)
-		a.onClose(func(context.Context) { closeTelemetry(report, a.log) })
+		a.recorders = append(a.recorders, part{recordersGrace, func(ctx context.Context) { closeTelemetry(ctx, report, a.log) }})
 	}
 	a.addFeatures(line.Last())
 	if tracer != nil {
 		a.options.Observer = tracer
-		a.onClose(func(context.Context) { tracer.Close() })
+		a.recorders = append(a.recorders, part{recordersGrace, func(context.Context) { tracer.Close() }})
 	}
 	showTrace(a.hello, a.cfg, tracer)
 	showTranscript(a.hello, a.cfg, mirror)
@@ -338,11 +343,8 @@ func (a *assembly) addFeatures(features ...bridge.Feature) {
 	a.options.Features = append(a.options.Features, features...)
 }
 
-func (a *assembly) onClose(end func(context.Context)) { a.closers = append(a.closers, end) }
-
-// close closes the parts, and waits for the state until ctx ends.
-func (a *assembly) close(ctx context.Context) {
-	for _, end := range a.closers {
-		end(ctx)
-	}
+// close closes the conversation, but not what it shares with others.
+func (a *assembly) close() {
+	a.closeParts()
+	a.closeState()
 }

@@ -141,8 +141,8 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
-		a.close(ctx)
-		shared.close()
+		a.closeParts(shared.parts()...)
+		a.closeState()
 		cancel()
 		if err := record.Close(); err != nil {
 			t.Error(err)

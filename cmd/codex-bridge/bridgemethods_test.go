@@ -73,12 +73,12 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer shared.close()
+	defer closeTogether(shared.parts())
 	a, err := assemble(shared, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close(t.Context())
+	defer a.close()
 	all := make(map[string]bool)
 	for _, feature := range a.options.Features {
 		for _, route := range feature.Routes() {

@@ -76,7 +76,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	r.client, err = child.Connect(ctx, child.ClientOptions{
 		Command: command, Env: append(os.Environ(), ownCodexEnv+"=1"), Stderr: &execLog{colour: colour},
-		Grace: 2 * time.Duration(cfg.Codex.ShutdownGrace), MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
+		Grace: 2*time.Duration(cfg.Codex.ShutdownGrace) + endGrace, MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
 	})
 	if err != nil {
 		return err
@@ -85,6 +85,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	go func() { done <- r.run(ctx) }()
 	select {
 	case err = <-done:
+		signal.Stop(stop) // one ends this process: the bridge ends by itself
 		err = errors.Join(err, r.client.Close(ctx))
 	case sig := <-stop:
 		signal.Stop(stop) // the next one ends this process and Codex

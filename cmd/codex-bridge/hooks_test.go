@@ -62,7 +62,7 @@ func newTestHooks(t *testing.T) (*hooks, *sharedParts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(shared.close)
+	t.Cleanup(func() { closeTogether(shared.parts()) })
 	h, _ := newHooks(cfg, shared, shared.guard, hello.New(Version, nil, shared.guard, log), nil, log)
 	return h, shared
 }

@@ -18,7 +18,7 @@ import (
 // toolsGrace is how long tool servers have to end after Codex.
 const toolsGrace = 1500 * time.Millisecond
 
-// newTools returns the feature that offers the host's tools. shared means that Codex has other clients. The caller closes it with closeTools.
+// newTools returns the feature that offers the host's tools. shared means that Codex has other clients. The caller closes it.
 func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.KnowsBridge, Session: g.Session, CodexHome: g.CodexHome(),
@@ -30,12 +30,6 @@ func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, 
 	hi.AddMethods(host.Methods...)
 	hi.AddStatus("tools", func() any { return f.Status() })
 	return f
-}
-
-func closeTools(f *host.Feature) {
-	ctx, cancel := context.WithTimeout(context.Background(), toolsGrace)
-	defer cancel()
-	f.Close(ctx)
 }
 
 // beforeTool calls the pre_tool_use handlers if no hook of Codex did. Codex runs the hooks of a

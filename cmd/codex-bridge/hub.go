@@ -151,7 +151,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	}
 	defer func() {
 		if err != nil {
-			shared.close()
+			closeTogether(shared.parts())
 		}
 	}()
 	if h.policy != nil {
@@ -180,7 +180,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 // close ends Codex with all it has started.
 func (g *generation) close() {
 	g.server.Close(g.turns, g.grace)
-	g.sharedParts.close()
+	closeTogether(g.parts())
 }
 
 // setPolicy applies a changed policy.
@@ -289,7 +289,7 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	if err != nil {
 		leave()
 		conn.Kill()
-		a.close(ctx)
+		a.close()
 		return err
 	}
 	g.mu.Lock()
@@ -310,9 +310,7 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	g.mu.Lock()
 	delete(g.open, a)
 	g.mu.Unlock()
-	ending, cancelEnding := context.WithTimeout(context.Background(), stateGrace)
-	defer cancelEnding()
-	a.close(ending)
+	a.close()
 	return nil
 }
 

@@ -32,9 +32,13 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	}
 	a.options.In, a.options.Out = os.Stdin, os.Stdout
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
-	closeAll := func(ctx context.Context) {
-		a.close(ctx)
-		shared.close()
+	closeAll := func() {
+		a.closeParts(shared.parts()...)
+		a.closeState(func(ctx context.Context) {
+			if err := record.close(ctx); err != nil {
+				log.Error("can't close the decision log", "error", err)
+			}
+		})
 	}
 	stop := codex.Signals()
 	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
@@ -42,7 +46,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	runtime.LockOSThread()
 	started, err := codex.Start(command)
 	if err != nil {
-		closeAll(ctx)
+		closeAll()
 		return err
 	}
 	// The rest of the set-up runs while Codex starts.
@@ -56,17 +60,12 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		started.Kill()
-		closeAll(ctx)
+		closeAll()
 		return err
 	}
 	a.tools.Start()
 	state := p.Run(ctx, stop)
-	ending, cancelEnding := context.WithTimeout(ctx, stateGrace) // one for all: each would wait for the same lock
-	defer cancelEnding()
-	closeAll(ending)
-	if err := record.close(ending); err != nil {
-		log.Error("can't close the decision log", "error", err)
-	}
+	closeAll()
 	codex.ExitLike(state) // ends the process
 	return nil
 }

@@ -127,8 +127,8 @@ func (t *turnRun) run() error {
 	return t.outcome(result, answered)
 }
 
-// runGrace is how long Codex has to end after the turn.
-const runGrace = 5 * time.Second
+// runGrace is how long the bridge has to end after the turn, with its Codex.
+const runGrace = 5*time.Second + endGrace
 
 // turn runs the turn. A first SIGINT interrupts the turn; a second one ends this process.
 func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {

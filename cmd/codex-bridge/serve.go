@@ -74,8 +74,9 @@ func (c serveCmd) Run(out io.Writer) error {
 	return err
 }
 
-func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) error {
+func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Logger) (err error) {
 	record := newLedger(cfg)
+	defer func() { err = errors.Join(err, record.Close()) }() // at last: Codex decides until it has ended
 	record.ship(cfg, log)
 	warnAbout(cfg, log)
 	if len(c.Listen) > 0 {
@@ -124,7 +125,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	if controls { // at last, since another codex-bridge serve may lose it
 		var l *hook.PrivateListener
 		if l, lost, err = listenForCodex(cfg, log); err != nil {
-			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeAll(), record.Close())
+			return errors.Join(&listenError{fmt.Errorf("serve.control_socket: %w", err)}, closeAll())
 		}
 		listeners = append(listeners, l)
 		start(l)
@@ -174,7 +175,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	}
 	h.end() // no client starts Codex again
 	cancel()
-	return errors.Join(err, closeAll(), record.Close())
+	return errors.Join(err, closeAll())
 }
 
 // isReplaced reports whether another codex-bridge serve listens where Codex's daemon would, under a policy

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/codex"
@@ -19,9 +18,6 @@ import (
 
 	"go.opentelemetry.io/otel"
 )
-
-// telemetryGrace is how long a collector may delay the end of the bridge.
-const telemetryGrace = 2 * time.Second
 
 // collectorURL returns the address of the OpenTelemetry collector; "" if there is none.
 func collectorURL(cfg *config.Config) string {
@@ -108,13 +104,8 @@ func examineTelemetry(cfg *config.Config) []finding {
 	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are exported to " + address.Host + ", without their contents" + logs, ""}}
 }
 
-// closeTelemetry exports the rest, within telemetryGrace.
-func closeTelemetry(t *telemetry.Telemetry, log *slog.Logger) {
-	if t == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), telemetryGrace)
-	defer cancel()
+// closeTelemetry exports the rest until ctx ends.
+func closeTelemetry(ctx context.Context, t *telemetry.Telemetry, log *slog.Logger) {
 	if err := t.Close(ctx); err != nil {
 		log.Warn("some telemetry was not exported to the collector", "error", err)
 	}

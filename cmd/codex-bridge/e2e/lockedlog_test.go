@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,9 +106,9 @@ func TestLockedLog(t *testing.T) {
 	}
 }
 
-// A locked log delays the end of the bridge by three seconds, and not once for each of decisions, sessions and
-// transcripts.
-func TestLockedLogDelaysTheEnd(t *testing.T) {
+// A log that stays locked keeps the bridge from ending neither for decisions nor for sessions and transcripts.
+// TestEndingLeavesTimeForState has the time that they share.
+func TestLockedLogDoesNotKeepTheBridge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nsandbox = \"read-only\"\n[transcript]\nenabled = true\n"})
 	c := w.open(proxyArgv...).initializeWithBridge()
@@ -117,11 +118,55 @@ func TestLockedLogDelaysTheEnd(t *testing.T) {
 	if err := c.mustFail("process/spawn", map[string]any{"command": []string{"true"}, "processHandle": "p", "cwd": w.workspace}); err.Code != -32010 {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	c.closeAndWait()
-	// Codex has two seconds. A single write would wait ten.
-	if took := time.Since(start); took > 9*time.Second {
-		t.Errorf("the end took %s", took)
-	}
 	unlock()
+}
+
+// deafAgent speaks just enough of ACP to run, and ignores the end of its input and signals to end.
+const deafAgent = `trap '' TERM INT HUP
+answer() {
+	read -r line
+	id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+	printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"
+}
+answer '{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}'
+answer '{"sessionId":"deaf"}'
+while :; do sleep 1; done
+`
+
+// An agent that ignores its end is killed after a time in which the log and the transcript lose nothing: they get
+// their own time afterwards.
+func TestAgentThatIgnoresItsEndCostsNoRecord(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "deaf.sh")
+	if err := os.WriteFile(script, []byte(deafAgent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, options{config: fmt.Sprintf("[policy]\nsandbox = \"read-only\"\n[transcript]\nenabled = true\n[acp.agents.deaf]\ncommand = [\"/bin/sh\", %q]\n", script)})
+	c := w.open(proxyArgv...).initializeWithBridge()
+	c.must("bridge/turn/run", map[string]any{"sessionKey": "s", "input": "SAY: one"})
+	c.spawn(map[string]any{"task": "x", "agentId": "deaf"})
+	unlock := w.lockLog()
+	c.must("bridge/turn/run", map[string]any{"sessionKey": "s", "input": "SAY: farewell"})
+	if err := c.mustFail("process/spawn", map[string]any{"command": []string{"true"}, "processHandle": "p", "cwd": w.workspace}); err.Code != -32010 {
+		t.Fatal(err)
+	}
+	if len(w.processesOf("/bin/sh", script)) == 0 {
+		t.Fatal("the agent does not run")
+	}
+	c.CloseInput()
+	for len(w.processesOf("/bin/sh", script)) > 0 && c.ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(time.Second) // a part of the time that the state has
+	unlock()
+	if _, err := c.Exit(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny"); !strings.Contains(log, "process/spawn") {
+		t.Errorf("the refusal is not in the log:\n%s", log)
+	}
+	if found, _, _ := w.runCommand("history", "search", "farewell"); !strings.Contains(found, "farewell") {
+		t.Errorf("the last turn is not in the transcript: %q", found)
+	}
 }
