@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
@@ -111,18 +114,21 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 			return nil, err
 		}
 		f.learnEfforts(ctx, wanted.Effort)
-		f.mu.Lock()
-		c.next = c.next.over(wanted)
-		next := c.next
-		f.mu.Unlock()
 		if session != "" {
 			err = f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
 				now := settings{b.Model, "", tier{name: b.ServiceTier}, b.ApprovalPolicy, b.Sandbox}.over(wanted)
 				b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier.name, now.Approval, now.Sandbox
 				b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
 			})
+			if err != nil {
+				return nil, err
+			}
 		}
-		return map[string]any{"threadId": c.thread.ID, "next": next}, err
+		f.mu.Lock()
+		c.next = c.next.over(wanted)
+		next := c.next
+		f.mu.Unlock()
+		return map[string]any{"threadId": c.thread.ID, "next": next}, nil
 	}, nil
 }
 
@@ -130,35 +136,64 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 // that the client starts by turn/start, and after a restart of the bridge.
 //
 // A value that the policy forbids for the thread is left to the next turn, which gets the nearest allowed one. But the
-// strictest values are an error then: such a turn would not have them.
+// strictest values are an error then: such a turn would not have them. After an error the thread has neither value: the
+// others are sent together, and a refused message changes nothing.
 func (f *Feature) setLimits(ctx context.Context, id string, wanted settings) error {
-	var updates []map[string]any
+	update, err := f.limits(ctx, id, wanted)
+	if err != nil {
+		return err
+	}
+	strictest := map[string]bool{"approvalPolicy": wanted.Approval == setting.Untrusted, "sandboxPolicy": wanted.Sandbox == setting.ReadOnly}
+	for len(update) > 0 {
+		params := maps.Clone(update)
+		params["threadId"] = id
+		_, err := f.peer.CallAsClient(ctx, "thread/settings/update", params)
+		var refused *rpc.Error
+		if err == nil || !errors.As(err, &refused) || refused.Code != rpc.CodeRefused {
+			return err
+		}
+		forbidden := forbiddenLimits(refused, update)
+		for _, name := range forbidden {
+			if strictest[name] {
+				return err
+			}
+			delete(update, name)
+		}
+		f.o.Log.Info("settings of bridge/turn/set wait for the next turn", "thread", id, "settings", forbidden, "error", err)
+	}
+	return nil
+}
+
+// limits returns the wanted approval policy and sandbox as params of thread/settings/update.
+func (f *Feature) limits(ctx context.Context, id string, wanted settings) (map[string]any, error) {
+	update := make(map[string]any)
 	if wanted.Approval != "" {
-		updates = append(updates, map[string]any{"threadId": id, "approvalPolicy": wanted.Approval})
+		update["approvalPolicy"] = wanted.Approval
 	}
 	if wanted.Sandbox != "" {
 		b, err := f.o.Threads.Bound(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sandbox, err := setting.TurnSandbox(wanted.Sandbox, cmp.Or(b.Cwd, f.o.Threads.Settings(id).Cwd))
 		if err != nil {
-			return invalid("params.sandbox: %v", err)
+			return nil, invalid("params.sandbox: %v", err)
 		}
-		updates = append(updates, map[string]any{"threadId": id, "sandboxPolicy": sandbox})
+		update["sandboxPolicy"] = sandbox
 	}
-	for _, p := range updates { // one by one: a forbidden value keeps back no other
-		_, err := f.peer.CallAsClient(ctx, "thread/settings/update", p)
-		var refused *rpc.Error
-		switch {
-		case err == nil:
-		case !errors.As(err, &refused) || p["approvalPolicy"] == setting.Untrusted || p["sandboxPolicy"] != nil && wanted.Sandbox == setting.ReadOnly:
-			return err
-		default:
-			f.o.Log.Info("a setting of bridge/turn/set waits for the next turn", "thread", id, "error", err)
+	return update, nil
+}
+
+// forbiddenLimits returns the values of an update that the policy's refusal names, or all if it names none.
+func forbiddenLimits(refused *rpc.Error, update map[string]any) []string {
+	var refusal policy.Refusal
+	_ = json.Unmarshal(refused.Data, &refusal) // without data the refusal names no value
+	for name := range update {
+		if at := "params." + name; refusal.Field == at || strings.HasPrefix(refusal.Field, at+".") {
+			return []string{name}
 		}
 	}
-	return nil
+	return slices.Sorted(maps.Keys(update))
 }
 
 // settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client
