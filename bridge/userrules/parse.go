@@ -61,19 +61,13 @@ type parser struct {
 
 // parse returns the calls of a rules file.
 func parse(text []byte) (calls []call, err error) {
-	p := &parser{text: strings.ReplaceAll(string(text), "\r\n", "\n"), line: 1}
-	for i := 0; err == nil && i < len(p.text); i++ {
-		if c := p.text[i]; c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			err = notPlain("it has a control character")
-		}
-	}
-	if err == nil && !utf8.ValidString(p.text) {
-		err = notPlain("it is not UTF-8")
-	}
+	whole := strings.ReplaceAll(string(text), "\r\n", "\n")
+	p := &parser{text: withoutCutCharacter(whole), line: 1}
+	err = checkCharacters(p.text)
 	for err == nil {
 		p.skip("\n")
 		if p.at == len(p.text) {
-			return calls, nil
+			break
 		}
 		var c call
 		if c, err = p.call(); err == nil {
@@ -81,7 +75,42 @@ func parse(text []byte) (calls []call, err error) {
 			err = p.endLine()
 		}
 	}
-	return nil, fmt.Errorf("line %d: %w", p.line, err)
+	if err == nil {
+		err = checkCharacters(whole) // the end is not cut off, but wrong
+	}
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", p.line, err)
+	}
+	return calls, nil
+}
+
+// withoutCutCharacter returns text without a line end or a character of UTF-8 at its end of which only the start is
+// there. Whatever a file that is cut off in a call ends with, no implementation reads it.
+func withoutCutCharacter(text string) string {
+	if rest, ok := strings.CutSuffix(text, "\r"); ok {
+		return rest
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if end := text[len(text)-n:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRuneInString(end) {
+				return text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
+}
+
+func checkCharacters(text string) error {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return notPlain("it has a control character")
+		}
+	}
+	if !utf8.ValidString(text) {
+		return notPlain("it is not UTF-8")
+	}
+	return nil
 }
 
 // skip skips blanks, comments, and the characters in also.
@@ -144,6 +173,8 @@ func (p *parser) call() (c call, err error) {
 	switch {
 	case c.name == "":
 		return c, p.unexpected()
+	case p.at == len(p.text) && !isCutName(c.name):
+		return c, notPlain("it ends with " + c.name + ", which it does not call")
 	case p.at == len(p.text) || p.text[p.at] != '(':
 		return c, p.unexpected()
 	}
@@ -170,6 +201,17 @@ func (p *parser) call() (c call, err error) {
 			return c, p.unexpected()
 		}
 	}
+}
+
+// isCutName reports whether a name is the start of a function's. Other names, also whole ones, may have a value: then
+// a file that ends with one is complete.
+func isCutName(name string) bool {
+	for function := range parameters {
+		if strings.HasPrefix(function, name) && function != name {
+			return true
+		}
+	}
+	return false
 }
 
 // value reads a text or a list with at most depth lists in each other.
@@ -220,8 +262,8 @@ func (p *parser) quoted() (string, error) {
 		case '\\':
 			r, length := unescape(p.text[p.at:])
 			if length == 0 {
-				if len(p.text)-p.at < len(`\u0000`) {
-					return "", errCutOff
+				if strings.IndexByte(p.text[p.at:], quote) < 0 {
+					return "", errCutOff // in each implementation: the text has no end
 				}
 				return "", notPlain("a text has another escape than \\\\ \\\" \\' \\n \\r \\t \\uXXXX")
 			}

@@ -16,39 +16,47 @@ import (
 // An error names the file and a fix, and makes every line Unsure.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"cut off":           {"prefix_rule(\n", "line 2: the file ends within a call"},
-		"cut off in a text": {"prefix_rule(pattern=[\"a\\u00", "the file ends within a call"},
-		"unknown":           {"\nallow_all()\n", "line 2: allow_all: it is not prefix_rule"},
-		"decision":          {"\nprefix_rule(pattern=[\"a\"], decision=\"yes\")", `line 2: prefix_rule: the decision "yes" is not allow, prompt or forbidden`},
-		"no pattern":        {"prefix_rule()", "the pattern is missing"},
-		"empty":             {"prefix_rule(pattern=[])", "the pattern is no list of words"},
-		"no list":           {`prefix_rule(pattern="a")`, "the pattern is no list of words"},
-		"number":            {`prefix_rule(pattern=["a", 1])`, "unexpected '1'"},
-		"alternative":       {`prefix_rule(pattern=[["a", ["b"]]])`, "an alternative is a list"},
-		"none":              {`prefix_rule(pattern=[[]])`, "there are no alternatives"},
-		"parameter":         {`prefix_rule(pattern=["a"], why="b")`, "it has the parameter why"},
-		"twice":             {`prefix_rule(["a"], pattern=["b"])`, "two values for pattern"},
-		"too many":          {`host_executable("a", ["b"], "c")`, "more than 2 values"},
-		"order":             {`prefix_rule(pattern=["a"], "prompt")`, "a value without a name"},
-		"deep":              {`prefix_rule(["a"], match=[[[[[[[[["a"]]]]]]]]])`, "a list is too deep"},
-		"function":          {"def f():\n  prefix_rule(pattern=[\"a\"])\nf()\n", "line 1: unexpected 'f'"},
-		"loop":              {"for x in [\"a\"]:\n  prefix_rule(pattern=[x])\n", "line 1: unexpected 'x'"},
-		"computed":          {`prefix_rule(pattern=["a"], decision="allow" if len("é") == 1 else "prompt")`, "unexpected 'i'"},
-		"joined":            {`prefix_rule(pattern=["a" + "b"])`, "unexpected '+'"},
-		"name":              {"p = \"a\"\n", "unexpected '='"},
-		"next line":         {"prefix_rule\n([\"a\"])\n", "unexpected '\\n'"},
-		"two on a line":     {`prefix_rule(["a"]); prefix_rule(["b"])`, "unexpected ';'"},
-		"raw":               {`prefix_rule([r"a"])`, "unexpected 'r'"},
-		"tuple":             {`prefix_rule(("a",))`, "unexpected '('"},
-		"three quotes":      {`prefix_rule(["""a"""])`, "three quotes"},
-		"lines":             {"prefix_rule([\"a\nb\"])", "does not end on its line"},
-		"escape":            {`prefix_rule(["\x61\x61\x61"])`, "another escape"},
-		"surrogate":         {`prefix_rule(["\ud800"])`, "another escape"},
-		"carriage return":   {"# a\rprefix_rule([\"a\"])", "a control character"},
-		"no UTF-8":          {"prefix_rule([\"\xff\"])", "not UTF-8"},
-		"mark":              {"\ufeffprefix_rule([\"a\"])", `unexpected '\ufeff'`},
-		"load":              {`load("x", "y")`, "it is not prefix_rule"},
-		"long":              {strings.Repeat("#", 1<<20+1), "longer than"},
+		"cut off":                {"prefix_rule(\n", "line 2: the file ends within a call"},
+		"cut off in a text":      {"prefix_rule(pattern=[\"a\\u00", "the file ends within a call"},
+		"cut off in a character": {"prefix_rule([\"a\xc3", "the file ends within a call"},
+		"cut off in a line end":  {"prefix_rule([\r\n[\"a\"],\r", "line 2: the file ends within a call"},
+		"cut off in an escape":   {"prefix_rule([\"a\\x4", "the file ends within a call"},
+		"cut off in a name":      {"prefix_ru", "the file ends within a call"},
+		"character at the end":   {"prefix_rule([\"a\"]) #\xc3", "it is not UTF-8"},
+		"line end at the end":    {"prefix_rule([\"a\"])\r", "control character"},
+		"escape at the end":      {`prefix_rule(["a\0"])`, "another escape"},
+		"name at the end":        {"prefix_rule", "it ends with prefix_rule"},
+		"unknown":                {"\nallow_all()\n", "line 2: allow_all: it is not prefix_rule"},
+		"decision":               {"\nprefix_rule(pattern=[\"a\"], decision=\"yes\")", `line 2: prefix_rule: the decision "yes" is not allow, prompt or forbidden`},
+		"no pattern":             {"prefix_rule()", "the pattern is missing"},
+		"empty":                  {"prefix_rule(pattern=[])", "the pattern is no list of words"},
+		"no list":                {`prefix_rule(pattern="a")`, "the pattern is no list of words"},
+		"number":                 {`prefix_rule(pattern=["a", 1])`, "unexpected '1'"},
+		"alternative":            {`prefix_rule(pattern=[["a", ["b"]]])`, "an alternative is a list"},
+		"none":                   {`prefix_rule(pattern=[[]])`, "there are no alternatives"},
+		"parameter":              {`prefix_rule(pattern=["a"], why="b")`, "it has the parameter why"},
+		"twice":                  {`prefix_rule(["a"], pattern=["b"])`, "two values for pattern"},
+		"too many":               {`host_executable("a", ["b"], "c")`, "more than 2 values"},
+		"order":                  {`prefix_rule(pattern=["a"], "prompt")`, "a value without a name"},
+		"deep":                   {`prefix_rule(["a"], match=[[[[[[[[["a"]]]]]]]]])`, "a list is too deep"},
+		"function":               {"def f():\n  prefix_rule(pattern=[\"a\"])\nf()\n", "line 1: unexpected 'f'"},
+		"loop":                   {"for x in [\"a\"]:\n  prefix_rule(pattern=[x])\n", "line 1: unexpected 'x'"},
+		"computed":               {`prefix_rule(pattern=["a"], decision="allow" if len("é") == 1 else "prompt")`, "unexpected 'i'"},
+		"joined":                 {`prefix_rule(pattern=["a" + "b"])`, "unexpected '+'"},
+		"name":                   {"p = \"a\"\n", "unexpected '='"},
+		"next line":              {"prefix_rule\n([\"a\"])\n", "unexpected '\\n'"},
+		"two on a line":          {`prefix_rule(["a"]); prefix_rule(["b"])`, "unexpected ';'"},
+		"raw":                    {`prefix_rule([r"a"])`, "unexpected 'r'"},
+		"tuple":                  {`prefix_rule(("a",))`, "unexpected '('"},
+		"three quotes":           {`prefix_rule(["""a"""])`, "three quotes"},
+		"lines":                  {"prefix_rule([\"a\nb\"])", "does not end on its line"},
+		"escape":                 {`prefix_rule(["\x61\x61\x61"])`, "another escape"},
+		"surrogate":              {`prefix_rule(["\ud800"])`, "another escape"},
+		"carriage return":        {"# a\rprefix_rule([\"a\"])", "a control character"},
+		"no UTF-8":               {"prefix_rule([\"\xff\"])", "not UTF-8"},
+		"mark":                   {"\ufeffprefix_rule([\"a\"])", `unexpected '\ufeff'`},
+		"load":                   {`load("x", "y")`, "it is not prefix_rule"},
+		"long":                   {strings.Repeat("#", 1<<20+1), "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := read(t, map[string]string{"own.rules": tt.text})
@@ -235,6 +243,8 @@ func TestUnknownRulesStayUnknown(t *testing.T) {
 		"after another": {fine, "p = [\"ls\"]\nprefix_rule(pattern=p)\n", fine + fine},
 		"and cut off":   {"x()", "prefix_rule("},
 		"too long":      {strings.Repeat("#", 1<<20+1), fine},
+		"an escape":     {`prefix_rule(["a\0"])`, fine},
+		"a name":        {"prefix_rule", fine},
 	} {
 		if set := readVersions(t, versions...); set.Err == nil || name != "and cut off" && !strings.Contains(set.Err.Error(), "start codex-bridge again") {
 			t.Errorf("%s: %v", name, set.Err)
@@ -242,6 +252,9 @@ func TestUnknownRulesStayUnknown(t *testing.T) {
 	}
 	if set := readVersions(t, "prefix_rule(pattern=[\"ls\"", fine); set.Err != nil {
 		t.Errorf("a file that Codex can't read either: %v", set.Err)
+	}
+	if set := readVersions(t, "prefix_rule(pattern=[\"\xe2\x82", fine); set.Err != nil {
+		t.Errorf("a file that is cut off within a character: %v", set.Err)
 	}
 	if set := readVersions(t, "prefix_rule(pattern=[\"ls\"], decision=\"yes\")", fine); set.Err != nil {
 		t.Errorf("a decision that Codex does not have: %v", set.Err)

@@ -230,16 +230,20 @@ func TestCodexRulesKeepRestrictingControl(t *testing.T) {
 func TestRulesFilesReadAsByCodex(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"names":     `prefix_rule(pattern=["é", ["a", 'b"',],], decision = "prompt", match=["é a"], not_match=[["ls"]], justification="c")` + "\n",
-		"no names":  "# x\r\nprefix_rule([\"é\"], 'forbidden', [], [], \"c\")  # y\r\n",
-		"escapes":   `prefix_rule(["\u00e9\\\"\'\n\r\t", "\u0001"], "prompt")` + "\n",
-		"lines":     "prefix_rule(\n# a\n\n  pattern\n=[\n'é'\n]\n,\n)\n\n#",
-		"others":    "host_executable(name=\"ls\", paths=[\"/bin/ls\"])\nnetwork_rule(\"a.example\", \"https\", \"allow\", \"b\")\nprefix_rule([\"é\"])",
-		"newest":    "prefix_rule([\"é\"], canonical_matching=True)\n",
-		"cut off":   "prefix_rule([\"é\"",
-		"decisions": "prefix_rule([\"é\"], \"Allow\")\n",
-		"pattern":   "prefix_rule([\"é\", []])\n",
-		"control":   "prefix_rule([\"é\" if len(\"é\") == 1 else \"x\"])\n",
+		"names":         `prefix_rule(pattern=["é", ["a", 'b"',],], decision = "prompt", match=["é a"], not_match=[["ls"]], justification="c")` + "\n",
+		"no names":      "# x\r\nprefix_rule([\"é\"], 'forbidden', [], [], \"c\")  # y\r\n",
+		"escapes":       `prefix_rule(["\u00e9\\\"\'\n\r\t", "\u0001"], "prompt")` + "\n",
+		"lines":         "prefix_rule(\n# a\n\n  pattern\n=[\n'é'\n]\n,\n)\n\n#",
+		"others":        "host_executable(name=\"ls\", paths=[\"/bin/ls\"])\nnetwork_rule(\"a.example\", \"https\", \"allow\", \"b\")\nprefix_rule([\"é\"])",
+		"newest":        "prefix_rule([\"é\"], canonical_matching=True)\n",
+		"cut off":       "prefix_rule([\"é\"",
+		"decisions":     "prefix_rule([\"é\"], \"Allow\")\n",
+		"pattern":       "prefix_rule([\"é\", []])\n",
+		"escape":        `prefix_rule(["é", "\0"])`, // at the end of a whole file
+		"name":          "prefix_rule([\"é\"])\nprefix_rule",
+		"cut character": "prefix_rule([\"é\"])\nprefix_rule([\"\xc3", "cut line end": "prefix_rule([\"é\"],\r", "cut name": "prefix_rule([\"é\"])\nprefix_ru",
+		"cut escape": `prefix_rule(["é\x4`,
+		"control":    "prefix_rule([\"é\" if len(\"é\") == 1 else \"x\"])\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
