@@ -196,6 +196,9 @@ type judgement struct {
 // enforced. writable are the folders that commands of any thread could write.
 func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, writable []string) judgement {
 	p := policies[0]
+	if call.Method == "thread/resume" || call.Method == "thread/fork" {
+		ctx = withStoredReads(ctx)
+	}
 	refusal := g.refreshFiles(call)
 	j := judgement{state: g.stateFor(ctx, p, call.Message)}
 	j.state.Writable = writable

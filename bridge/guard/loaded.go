@@ -61,6 +61,23 @@ func openedUnenforcedError(method string) *rpc.Error {
 	})
 }
 
+// recordedFolders returns the folders in which the thread of a rollout file was opened, and its last one.
+func (g *Guard) recordedFolders(ctx context.Context, path, id string) (opened, last string, err error) {
+	home := g.world.CodexHome
+	if opened, err = readFromDisk(ctx, func() (string, error) { return rollout.OpenedFolder(home, path, id) }); err != nil {
+		return "", "", err
+	}
+	settings, err := g.storedSettings(ctx, path)
+	switch {
+	case err != nil:
+		return "", "", err
+	case settings == nil:
+		return opened, opened, nil
+	}
+	last, _ = settings.Root().Get("cwd").Text()
+	return opened, last, nil
+}
+
 // originalFolder returns the canonical folder in which the thread of a resume or fork was opened,
 // if a turn may have moved the thread since, and the folder to which the turn has moved it; "" if that
 // is unknown. Codex would open the thread in the folder to which a
@@ -86,7 +103,7 @@ func (g *Guard) originalFolder(ctx context.Context, m *rpc.Message) (folder, mov
 	}
 	var opened, last string
 	if err == nil {
-		opened, last, err = rollout.Folders(g.world.CodexHome, path, id)
+		opened, last, err = g.recordedFolders(ctx, path, id)
 	}
 	if err == nil && opened == last {
 		return "", "", nil

@@ -7,7 +7,6 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
 )
 
@@ -55,8 +54,8 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 // LastSettings returns the settings that Codex restores for the thread of a rollout file, in the form of
 // threadSettings in thread/settings/updated, and their sandbox. The settings are nil if there are none, or
 // if they can't be read.
-func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.SandboxSettings) {
-	settings, err := rollout.StoredSettings(g.world.CodexHome, path)
+func (g *Guard) LastSettings(ctx context.Context, path string) (*rpc.Doc, policy.SandboxSettings) {
+	settings, err := g.storedSettings(ctx, path)
 	if err != nil || settings == nil {
 		return nil, policy.SandboxSettings{Mode: "read-only"}
 	}

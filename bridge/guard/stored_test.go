@@ -3,6 +3,8 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -147,5 +149,53 @@ func TestExplainAsksForModels(t *testing.T) {
 	w.answer("model/list", `{"limit":1000}`, `"result":{"data":[{"id":"gpt-5.5","model":"gpt-5.5","isDefault":true}]}`)
 	if e := <-explained; e.Decision.Err != nil || !strings.Contains(string(e.Decision.Message), `"model":"gpt-5.5"`) {
 		t.Errorf("Codex gets %s, error %v", e.Decision.Message, e.Decision.Err)
+	}
+}
+
+// A resume reads the thread's record once. Here it is gone when Codex names it again.
+func TestResumeReadsRecordOnce(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000a"
+	w := newAgentWorld(t, nil)
+	path := w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl",
+		`{"type":"session_meta","payload":{"id":"`+id+`","cwd":"`+w.root+`"}}`+"\n"+
+			`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`","approval_policy":"never","sandbox_policy":{"type":"read-only"}}}`+"\n")
+	w.start()
+	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"` + id + `"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	judged := make(chan judgement, 1)
+	go func() {
+		judged <- w.g.judge(ctx, []*policy.Policy{w.g.policy.Load()}, &bridge.ClientMessage{Message: m}, nil)
+	}()
+	request, response := `"method":"thread/read","params":{"includeTurns":false,"threadId":"`+id+`"}}`, `"result":{"thread":{"cwd":"`+w.root+`","path":"`+path+`"}}}`
+	w.c.Play("the first time", `codex<  {"id":"$own1",`+request+"\ncodex>  {\"id\":\"$own1\","+response+`
+codex<  {"id":"$own2",`+request+"\n")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	w.c.Play("the rest", `codex>  {"id":"$own2",`+response+`
+codex<  {"id":"$own3","method":"thread/loaded/list","params":{"limit":1000}}
+codex>  {"id":"$own3","result":{"data":[]}}
+codex<  {"id":"$own4",`+request+`
+codex>  {"id":"$own4",`+response+`
+codex<  {"id":"$own5","method":"config/read","params":"$any"}
+`)
+	cancel() // Codex answers nothing more
+	if j := <-judged; j.state.StoredProblem != "" || string(j.state.StoredApproval) != `"never"` {
+		t.Errorf("problem %q, approval policy %s", j.state.StoredProblem, j.state.StoredApproval)
+	}
+}
+
+// A disk that does not answer keeps no message longer than its time.
+func TestReadFromDiskEndsWithMessage(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("late")
+	cancel(late)
+	answers := make(chan struct{})
+	defer close(answers)
+	if _, err := readFromDisk(ctx, func() (string, error) { <-answers; return "", nil }); !errors.Is(err, late) {
+		t.Error(err)
 	}
 }

@@ -21,9 +21,56 @@ type storedSettings struct {
 	problem  string   // why the settings are not known; "" if they are
 }
 
-var (
-	errMemory = errors.New("Codex has the thread in memory, and has not recorded its settings")
-)
+var errMemory = errors.New("Codex has the thread in memory, and has not recorded its settings")
+
+// storedReads has the settings that were read for one message, by path: a thread's files may have a gigabyte.
+type storedReads map[string]storedRead
+
+type storedRead struct {
+	settings *rpc.Doc
+	err      error
+}
+
+type storedReadsKey struct{}
+
+// withStoredReads returns a context with which storedSettings reads each file once. It is for one goroutine.
+func withStoredReads(ctx context.Context) context.Context {
+	return context.WithValue(ctx, storedReadsKey{}, make(storedReads))
+}
+
+// storedSettings returns what rollout.StoredSettings does. It waits for the disk until ctx ends.
+func (g *Guard) storedSettings(ctx context.Context, path string) (*rpc.Doc, error) {
+	reads, _ := ctx.Value(storedReadsKey{}).(storedReads)
+	if read, ok := reads[path]; ok {
+		return read.settings, read.err
+	}
+	home := g.world.CodexHome
+	settings, err := readFromDisk(ctx, func() (*rpc.Doc, error) { return rollout.StoredSettings(ctx, home, path) })
+	if reads != nil {
+		reads[path] = storedRead{settings, err}
+	}
+	return settings, err
+}
+
+// readFromDisk returns what read does, or an error when ctx ends first. Then read goes on until the disk answers.
+func readFromDisk[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
 
 // readSettings reads the file that Codex names for a thread. It returns an error if Codex can't be asked.
 //
@@ -43,7 +90,7 @@ func (g *Guard) readSettings(ctx context.Context, id string) (stored storedSetti
 	if !hasFile {
 		return stored, nil // a thread in memory only, which Codex does not fork
 	}
-	stored.settings, err = rollout.StoredSettings(g.world.CodexHome, path)
+	stored.settings, err = g.storedSettings(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) && !rollout.HasFile(g.world.CodexHome, id) {
 		err = nil // Codex writes it with the first turn
 	}

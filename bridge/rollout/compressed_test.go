@@ -55,7 +55,7 @@ func TestCompressedFileIsRead(t *testing.T) {
 			home, path := write(t, test.text)
 			compress(t, path, test.part)
 			for _, path := range []string{path, path + ".zst"} {
-				opened, last, err := rollout.Folders(home, path, id)
+				opened, last, err := folders(t, home, path, id)
 				if (err != nil) != test.fails || !test.fails && (opened != "/opened" || last != "/last") {
 					t.Errorf("got %q, %q and %v", opened, last, err)
 				}
@@ -76,7 +76,7 @@ func TestCompressedFileIsRead(t *testing.T) {
 func TestFirstLineHasALimit(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	home, path := write(t, `{"x":"`+strings.Repeat("x", 64<<20)+`","type":"session_meta","payload":{"id":"`+id+`","cwd":"/opened"}}`+"\n")
-	if opened, _, err := rollout.Folders(home, path, id); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+	if opened, err := rollout.OpenedFolder(home, path, id); err == nil || !strings.Contains(err.Error(), "64 MiB") {
 		t.Errorf("got %q and %v", opened, err)
 	}
 }

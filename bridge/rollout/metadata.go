@@ -180,31 +180,23 @@ func DynamicTools(codexHome, path string) (json.RawMessage, error) {
 	return nil, errMeta
 }
 
-// Folders returns the folder in which the thread of a file was opened and its current folder, from
-// Codex's records. If there is no file, the error is fs.ErrNotExist.
-func Folders(codexHome, path, id string) (opened, last string, err error) {
+// OpenedFolder returns the folder in which the thread of a rollout file was opened. If there is no file, the error is
+// fs.ErrNotExist.
+func OpenedFolder(codexHome, path, id string) (string, error) {
 	line, err := readFirstLine(codexHome, path)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	doc, err := rpc.ParseValue(line)
 	if err != nil {
-		return "", "", fmt.Errorf("its first line: %w", err)
+		return "", fmt.Errorf("its first line: %w", err)
 	}
 	meta := doc.Root().Get("payload")
-	opened, _ = meta.Get("cwd").Text()
+	opened, _ := meta.Get("cwd").Text()
 	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || opened == "" {
-		return "", "", errMeta
+		return "", errMeta
 	}
-	settings, err := StoredSettings(codexHome, path)
-	if err != nil {
-		return "", "", err
-	}
-	if settings == nil {
-		return opened, opened, nil
-	}
-	last, _ = settings.Root().Get("cwd").Text()
-	return opened, last, nil
+	return opened, nil
 }
 
 var errNoFile = errors.New("there is no file with that id")

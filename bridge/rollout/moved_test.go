@@ -12,6 +12,22 @@ import (
 	"codex-bridge.example/bridge/rollout"
 )
 
+// folders returns the folder in which the thread of a file was opened, and its current one.
+func folders(t *testing.T, home, path, id string) (opened, last string, err error) {
+	if opened, err = rollout.OpenedFolder(home, path, id); err != nil {
+		return "", "", err
+	}
+	settings, err := rollout.StoredSettings(t.Context(), home, path)
+	switch {
+	case err != nil:
+		return "", "", err
+	case settings == nil:
+		return opened, opened, nil
+	}
+	last, _ = settings.Root().Get("cwd").Text()
+	return opened, last, nil
+}
+
 func TestFolders(t *testing.T) {
 	const id, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	const turn = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/last"}}` + "\n"
@@ -43,7 +59,7 @@ func TestFolders(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			opened, last, err := rollout.Folders(home, path, id)
+			opened, last, err := folders(t, home, path, id)
 			if opened != test.opened || last != test.last || (err != nil) != test.fails || errors.Is(err, fs.ErrNotExist) != (test.text == "") {
 				t.Errorf("got %q, %q and %v, want %q and %q", opened, last, err, test.opened, test.last)
 			}

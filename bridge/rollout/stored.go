@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,17 +26,17 @@ var errSettings = errors.New("a record of its settings can't be read")
 // StoredSettings returns the settings that Codex restores for the thread of a rollout file, in the
 // form of the threadSettings of thread/settings/updated. They are nil if Codex has recorded none and
 // takes its defaults. It is an error if that is not certain. If there is no file, the error is
-// fs.ErrNotExist.
+// fs.ErrNotExist. It stops reading when ctx ends.
 //
 // Measured with Codex 0.169 and 0.171: the last thread_settings_applied counts, also before later
 // turns, and also in a file that the thread's file continues, up to where that part ends. The last
 // turn_context counts only without one. Codex skips a line that is no JSON, such as one that it was
 // killed while it wrote, and reads a last line without an end.
-func StoredSettings(codexHome, path string) (*rpc.Doc, error) {
+func StoredSettings(ctx context.Context, codexHome, path string) (*rpc.Doc, error) {
 	var turn *rpc.Doc
 	part, remaining := &base{path, math.MaxInt64}, int64(maxStoredBytes)
 	for range maxBases {
-		found, err := part.settings(codexHome, &remaining)
+		found, err := part.settings(ctx, codexHome, &remaining)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ func converted(settings *rpc.Doc) (*rpc.Doc, error) {
 type settingsRecords struct{ meta, applied, turn *rpc.Doc }
 
 // settings returns the records of the part of a file.
-func (b *base) settings(codexHome string, remaining *int64) (found settingsRecords, err error) {
+func (b *base) settings(ctx context.Context, codexHome string, remaining *int64) (found settingsRecords, err error) {
 	f, err := open(codexHome, b.path)
 	if err != nil {
 		return found, err
@@ -83,7 +84,7 @@ func (b *base) settings(codexHome string, remaining *int64) (found settingsRecor
 		return found, err
 	}
 	defer closeText()
-	text = io.MultiReader(text, strings.NewReader("\n")) // ends a last line without an end
+	text = io.MultiReader(contextReader{ctx, text}, strings.NewReader("\n")) // ends a last line without an end
 	err = eachLine(text, remaining, func(n int, line []byte) (more bool, err error) {
 		if n > 0 && !bytes.Contains(line, []byte(appliedText)) && !bytes.Contains(line, []byte(contextText)) {
 			return true, nil
@@ -106,6 +107,20 @@ func (b *base) settings(codexHome string, remaining *int64) (found settingsRecor
 		err = errMeta
 	}
 	return found, err
+}
+
+// contextReader reads until ctx ends.
+type contextReader struct {
+	ctx  context.Context
+	text io.Reader
+}
+
+// Read implements io.Reader.
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.text.Read(p)
 }
 
 // note keeps a record with settings. more is false if it is behind the part.

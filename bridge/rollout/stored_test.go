@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,7 +76,7 @@ func TestStoredSettings(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			settings, err := rollout.StoredSettings(home, path)
+			settings, err := rollout.StoredSettings(t.Context(), home, path)
 			got := none
 			switch {
 			case err != nil:
@@ -91,11 +92,17 @@ func TestStoredSettings(t *testing.T) {
 			}
 		})
 	}
-	if _, err := rollout.StoredSettings(t.TempDir(), "/sessions/none.jsonl"); err == nil {
+	ended, end := context.WithCancelCause(t.Context())
+	end(errors.New("the time is over"))
+	home, path := write(t, `{"type":"session_meta","payload":{}}`+"\n")
+	if _, err := rollout.StoredSettings(ended, home, path); err == nil || err.Error() != "the time is over" {
+		t.Errorf("after the end of the time: %v", err)
+	}
+	if _, err := rollout.StoredSettings(t.Context(), t.TempDir(), "/sessions/none.jsonl"); err == nil {
 		t.Error("a file elsewhere is read")
 	}
-	home, path := write(t, "")
-	if _, err := rollout.StoredSettings(home, path+"x.jsonl"); !errors.Is(err, fs.ErrNotExist) {
+	home, path = write(t, "")
+	if _, err := rollout.StoredSettings(t.Context(), home, path+"x.jsonl"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
 }

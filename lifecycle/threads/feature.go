@@ -36,7 +36,7 @@ type Options struct {
 	History func(path string) ([]json.RawMessage, error)
 	// Settings returns the settings and the sandbox that the thread of a rollout file had last, in the
 	// form of the threadSettings of thread/settings/updated; nil if they are not known.
-	Settings func(path string) (*rpc.Doc, policy.SandboxSettings)
+	Settings func(ctx context.Context, path string) (*rpc.Doc, policy.SandboxSettings)
 	// Resumed returns the parameters that a thread/resume has once the policy has decided about it.
 	Resumed func(context.Context, *rpc.Message) (rpc.Value, error)
 	// Size is how large the file of a thread is.

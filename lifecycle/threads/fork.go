@@ -111,7 +111,7 @@ func (r *fork) source(ctx context.Context) (s source, err error) {
 	if s.stale, s.own, err = r.o.Kept(path); err != nil || len(s.stale) == 0 {
 		return s, err
 	}
-	settings, sandbox := r.o.Settings(path)
+	settings, sandbox := r.o.Settings(ctx, path)
 	if settings == nil {
 		return s, errForce
 	}
