@@ -32,6 +32,7 @@ type execRun struct {
 	*execOptions
 	client *child.Client
 	turn   *follow.ExecTurn
+	output follow.ExecOptions
 	out    *checkedWriter
 	never  bool // the policy allows the approval policy never
 	// notices are sentences for the user, one for each removed argument.
@@ -60,9 +61,10 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	}
 	asJSON, colour := options.has("--json"), options.flags["--color"] == "always" || options.flags["--color"] != "never" && hasColours(os.Stderr)
 	out := &checkedWriter{w: os.Stdout}
-	r := &execRun{execOptions: options, out: out, notices: notices, never: judge.AcceptsApprovalName("never"), turn: follow.NewExecTurn(follow.ExecOptions{
+	output := follow.ExecOptions{
 		Out: out, Err: os.Stderr, JSON: asJSON, Colour: colour, OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr), OwnHooks: inject.Source,
-	})}
+	}
+	r := &execRun{execOptions: options, out: out, notices: notices, never: judge.AcceptsApprovalName("never"), output: output, turn: follow.NewExecTurn(output)}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	command := slices.Concat([]string{self}, overrides(line, len(cfg.Codex.Args)), []string{argv.AppServer})
@@ -182,11 +184,12 @@ func (r *execRun) run(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errNoServer, r.client.Err())
 		}
 	}
-	if err := r.writeLast(); err != nil {
-		return err
-	}
+	failed := r.writeLast()
 	if !r.turn.End() {
 		return exitError(exitFailed)
+	}
+	if failed != nil {
+		return failed
 	}
 	if err := r.out.failure(); err != nil {
 		return execError("the output can't be written: %s", systemError(err))
@@ -256,29 +259,6 @@ func (r *execRun) interrupt(ctx context.Context) bool {
 			return true
 		}
 	}
-}
-
-// writeLast writes the last message to its file. A turn that has failed leaves the file as it is.
-func (r *execRun) writeLast() error {
-	message := r.turn.Message()
-	if r.last == nil || !r.turn.Completed() {
-		return nil
-	}
-	if isReplacedFile(r.last) {
-		return execFailure("Failed to write last message file %q: output path was replaced", r.last.Name())
-	}
-	text := ""
-	if message != nil {
-		text = *message
-	} else {
-		fmt.Fprintf(os.Stderr, "Warning: no last agent message; wrote empty content to %s\n", r.last.Name())
-	}
-	_ = r.last.Truncate(0) // not of a pipe
-	_, err := r.last.WriteString(text)
-	if err = errors.Join(err, r.last.Close()); err != nil {
-		return execError("Failed to write last message file %q: %s", r.last.Name(), systemError(err))
-	}
-	return nil
 }
 
 // handle prints notifications, and refuses requests: exec has no person to ask. After an error the model does not read

@@ -27,7 +27,7 @@ type execOptions struct {
 	cwd    string
 	text   *string         // the whole prompt
 	schema json.RawMessage // of the last message; nil for none
-	last   *os.File        // gets the last message; nil for none
+	last   *lastFile       // gets the last message; nil for none
 }
 
 // has reports whether a flag is given.

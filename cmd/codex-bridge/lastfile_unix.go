@@ -3,23 +3,17 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// openLast opens the file for the last message. It follows no link, and does not wait for the reader of a pipe: a
-// command of an earlier run may have put it there, and the message is the model's. Names of the process's own open
-// files, such as /dev/stdout, are links, and are allowed.
-//
-// Measured with Codex 0.169 and 0.171: so does codex exec.
-func openLast(path string) (*os.File, error) {
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC
-	if isOpenFile(path) {
-		return os.OpenFile(path, flags, 0o666) //nolint:gosec // as Codex creates it
-	}
+// openNamed opens or creates a file without following a link on the way.
+func openNamed(path string) (*os.File, error) {
 	start := "." // the folder itself, also if $PWD leads there by a link
 	if filepath.IsAbs(path) {
 		start = "/"
@@ -38,25 +32,56 @@ func openLast(path string) (*os.File, error) {
 		folder = inner
 	}
 	defer unix.Close(folder)
-	fd, err := unix.Openat(folder, names[len(names)-1], flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o666)
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	fd, err := unix.Openat(folder, names[len(names)-1], flags, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// isOpenFile reports whether a path is a name of a file that this process has open, such as /dev/stdout.
-func isOpenFile(path string) bool {
-	path = filepath.Clean(path)
-	return path == "/dev/stdout" || path == "/dev/stderr" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+// descriptorOf returns the number in a path that names an open file of this process, such as /dev/stdout.
+func descriptorOf(path string) (number int, ok bool) {
+	switch path {
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if name, ok := strings.CutPrefix(path, folder); ok {
+			n, err := strconv.ParseUint(name, 10, 31)
+			return int(n), err == nil
+		}
+	}
+	return 0, false
 }
 
-// isReplacedFile reports whether the path of an opened file names another one by now.
-func isReplacedFile(file *os.File) bool {
-	opened, err := file.Stat()
-	if err != nil || isOpenFile(file.Name()) {
-		return err != nil
+// inherited returns a file that the caller has opened for this process to write.
+func inherited(number int, path string) (*os.File, error) {
+	fd := uintptr(number)
+	flags, err := unix.FcntlInt(fd, unix.F_GETFD, 0)
+	if err != nil {
+		return nil, err
 	}
-	now, err := os.Lstat(file.Name())
-	return err != nil || !os.SameFile(opened, now)
+	if flags&unix.FD_CLOEXEC != 0 { // Go opens its own so
+		return nil, errors.New("output descriptor is not inherited")
+	}
+	if mode, err := unix.FcntlInt(fd, unix.F_GETFL, 0); err != nil || mode&unix.O_ACCMODE == unix.O_RDONLY {
+		return nil, errors.New("output descriptor is not writable")
+	}
+	same, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(same), path), nil
+}
+
+// hasOtherNames reports whether a regular file has hard links.
+func hasOtherNames(file *os.File) (bool, error) {
+	var found unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &found); err != nil {
+		return false, err
+	}
+	return found.Mode&unix.S_IFMT == unix.S_IFREG && found.Nlink > 1, nil
 }

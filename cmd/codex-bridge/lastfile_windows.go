@@ -1,14 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/windows"
 )
 
-// openLast opens the file for the last message. It refuses links and junctions on the way: a command of an earlier run
-// may have put one there, and the message is the model's.
-func openLast(path string) (*os.File, error) {
+// openNamed opens or creates a file. It refuses links and junctions on the way.
+func openNamed(path string) (*os.File, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -22,12 +24,16 @@ func openLast(path string) (*os.File, error) {
 	return os.OpenFile(absolute, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // as Codex creates it
 }
 
-// isReplacedFile reports whether the path of an opened file names another one by now.
-func isReplacedFile(file *os.File) bool {
-	opened, err := file.Stat()
-	if err != nil {
-		return true
+// descriptorOf reports false: no path names an open file.
+func descriptorOf(string) (int, bool) { return 0, false }
+
+func inherited(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// hasOtherNames reports whether a file has hard links.
+func hasOtherNames(file *os.File) (bool, error) {
+	var found windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(windows.Handle(file.Fd()), &found); err != nil {
+		return false, err
 	}
-	now, err := os.Lstat(file.Name())
-	return err != nil || !os.SameFile(opened, now)
+	return found.NumberOfLinks > 1, nil
 }

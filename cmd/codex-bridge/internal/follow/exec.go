@@ -28,6 +28,9 @@ type ExecThread struct {
 	TempDir  string    // $TMPDIR
 }
 
+// PrintsMessage reports whether the last message is the end of the output.
+func (o ExecOptions) PrintsMessage() bool { return !o.JSON && (!o.OutTerminal || !o.ErrTerminal) }
+
 // form is one of the two ways to print a turn.
 type form interface {
 	opened(ExecThread)

@@ -265,7 +265,7 @@ func (f *textForm) end(message *string) {
 	}
 	switch {
 	case message == nil:
-	case !f.OutTerminal || !f.ErrTerminal:
+	case f.PrintsMessage():
 		fmt.Fprintln(f.Out, *message)
 	case f.printed != *message:
 		f.message(*message)
