@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -154,10 +155,10 @@ func TestCommandsCannotReplaceTheBridge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nescalation = \"deny\"\n"})
-			at := w.write("workspace/tools/bin/codex-bridge", string(program))
-			if err := os.Chmod(at, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			at := filepath.Join(w.workspace, "tools/bin/codex-bridge")
+			w.must(os.MkdirAll(filepath.Dir(at), 0o700))
+			// Not written by this process: a child of another test could inherit the descriptor, and the file be busy.
+			w.must(exec.Command("cp", proxyPath, at).Run())
 			argv := []string{codexPath, "app-server"}
 			if test.argv != nil {
 				argv = append([]string{w.root + test.argv[0]}, test.argv[1:]...)

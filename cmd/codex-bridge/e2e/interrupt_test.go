@@ -95,3 +95,31 @@ func TestEnforceInterruptsTurnOfSharedCodex(t *testing.T) {
 		t.Errorf("after the change: %q", w.lastToolOutput())
 	}
 }
+
+// If no client can interrupt the turns when the policy is enforced, the shared Codex is ended with them. A client that
+// has not sent initialize can't.
+func TestEnforceEndsSharedCodexWithoutClient(t *testing.T) {
+	t.Parallel()
+	enforced := strings.Replace(hubConfig, "[policy]", "[policy]\nmode = \"enforce\"", 1)
+	w := newHubWorld(t, strings.Replace(enforced, "enforce", "off", 1))
+	a := w.joined()
+	release := make(chan struct{})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("touch after")}})
+	thread := a.thread(map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"})
+	a.runTurn(thread, "SAY: one")
+	a.startTurn(thread, "HOLD")
+	w.open(proxyArgv...) // keeps the server
+	a.closeAndWait()
+	_, codex := w.hubProcess()
+	w.write("config.toml", enforced)
+	w.awaitEnd("the policy is enforced", codex...)
+	if log := w.read("state/serve.log"); !strings.Contains(log, "codex is ended: turns may run that began before the policy was enforced") {
+		t.Errorf("the log has\n%s", log)
+	}
+	close(release)
+	b := w.joined()
+	b.runTurn(b.thread(map[string]any{"approvalPolicy": "on-request"}), "RUN: echo ran")
+	if !strings.Contains(w.lastToolOutput(), "ran") || w.hasFile("workspace/after") {
+		t.Errorf("after the change: %q", w.lastToolOutput())
+	}
+}
