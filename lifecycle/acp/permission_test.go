@@ -93,6 +93,9 @@ func TestFilesOfEdit(t *testing.T) {
 		`{"file_path":"a","instruction":"i","old_string":"x","new_string":"y","expected_replacements":2}`: "/w/a",
 		// OpenCode
 		`{"filePath":"/w/a","oldString":"x","newString":"y","replaceAll":false}`: "/w/a",
+		// OpenCode's request for permission. For a patch, filepath has several names, joined by commas.
+		`{"filepath":"/w/a","diff":"x"}`: "/w/a  diff",
+		`{"filepath":"a, b","diff":"x"}`: "/w/a, b  diff",
 		// Codex
 		`{"call_id":"c","turn_id":"t","reason":null,"grant_root":null,"changes":{"/w/a":{"type":"add","content":"x"},` +
 			`"/w/b":{"type":"update","unified_diff":"x","move_path":"/w/c"},"d":{"type":"delete","content":"x"}}}`: "/w/a /w/b /w/c /w/d",
