@@ -16,7 +16,7 @@ import (
 type AgentRequest struct {
 	Command *string  // a shell command; "" if unknown
 	Files   []string // absolute paths of changed files, also by the command; "" for an unknown one
-	Tool    string   // the kind of the tool, such as fetch
+	Tool    string   // the kind of the tool, such as fetch; "other" if the agent states none
 	Cwd     string   // the agent's folder
 	RunsIn  string   // where the command runs; "" if unknown
 	Agent   string   // its name in the configuration
@@ -118,8 +118,14 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	if len(u.Files) > 0 {
 		parts = append(parts, p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
 	}
-	if unknown := u.Command != nil && *u.Command == "" && slices.Contains(u.Files, ""); unknown || parts == nil {
-		parts = append(parts, p.rulesAt(st).AgentTool(u.Tool))
+	if parts == nil {
+		return p.rulesAt(st).AgentTool(u.Tool, rules.AgentCall{})
+	}
+	for _, kind := range u.kinds() {
+		// An allow rule for the kind does not count: the command and the files need their own.
+		if m := p.rulesAt(st).AgentTool(kind, rules.AgentCall{Command: u.Command != nil, Files: len(u.Files) > 0}); m.Decision > rules.Allow {
+			parts = append(parts, m)
+		}
 	}
 	strict := parts[0]
 	for _, m := range parts[1:] {
@@ -132,4 +138,40 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 		}
 	}
 	return strict
+}
+
+// AgentKinds are the kinds of tools that the Agent Client Protocol has.
+var AgentKinds = []string{"read", "edit", "delete", "move", "search", kindExecute, "think", "fetch", "switch_mode", "other"}
+
+const kindExecute = "execute"
+
+// kinds returns the kinds of tools for which a deny or ask rule counts: the stated kind; execute for each
+// command; edit for changed files, unless the kind says how they change. A call of which nothing is known may be of each
+// kind.
+func (u AgentRequest) kinds() []string {
+	if u.Command != nil && *u.Command == "" && slices.Contains(u.Files, "") {
+		return append([]string{u.Tool}, AgentKinds...)
+	}
+	kinds := []string{u.Tool}
+	if u.Command != nil && u.Tool != kindExecute {
+		kinds = append(kinds, kindExecute)
+	}
+	if len(u.Files) > 0 && !slices.Contains([]string{"edit", "delete", "move"}, u.Tool) {
+		kinds = append(kinds, "edit")
+	}
+	return kinds
+}
+
+// KindsNotAllowed returns the kinds of agents' tools that an allow rule names, and whose calls it can't allow: their
+// command and files decide. A pattern that starts with * means no kind in particular.
+func KindsNotAllowed(r config.Rule) (kinds []string) {
+	if r.Decision != "allow" || !r.Escalated || r.Command != "" || r.Path != "" || strings.HasPrefix(r.Tool, "*") {
+		return nil
+	}
+	for _, one := range []struct{ kind, tool string }{{kindExecute, "shell"}, {"edit", "file"}, {"delete", "file"}, {"move", "file"}} {
+		if config.Match(r.Tool, one.kind) && !config.Match(r.Tool, one.tool) {
+			kinds = append(kinds, one.kind)
+		}
+	}
+	return kinds
 }

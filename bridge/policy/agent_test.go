@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,83 @@ func TestDecideAgent(t *testing.T) {
 			}
 			if test.want == policy.Pass && !d.Ask {
 				t.Error("nobody is asked")
+			}
+		})
+	}
+}
+
+// TestDecideAgentByKind checks that a deny or ask rule for the kind of an agent's tool counts beside what allows the
+// command and the files, and that an allow rule for the kind allows neither.
+func TestDecideAgentByKind(t *testing.T) {
+	line, unknown := "cat x", ""
+	run := policy.AgentRequest{Tool: "execute", Command: &line}
+	runAsRead := policy.AgentRequest{Tool: "read", Command: &line}
+	remove := policy.AgentRequest{Tool: "delete", Files: []string{"/w/open/a"}}
+	patch := policy.AgentRequest{Tool: "other", Files: []string{"/w/open/a"}}
+	both := policy.AgentRequest{Tool: "edit", Command: &line, Files: []string{"/w/open/a"}}
+	unstated := policy.AgentRequest{Tool: "other", Command: &unknown, Files: []string{""}}
+	behind := run
+	behind.OwnBridge = true
+	allows := []config.Rule{
+		{Command: "cat **", Decision: "allow", Escalated: true},
+		{Path: "/w/open/**", Decision: "allow", Escalated: true},
+	}
+	rule := func(tool, decision string) config.Rule {
+		return config.Rule{Tool: tool, Decision: decision, Reason: "BECAUSE", Escalated: decision == "allow"}
+	}
+	expired := rule("delete", "deny")
+	expired.Until = "2020-01-01"
+	for _, test := range []struct {
+		name  string
+		use   policy.AgentRequest
+		rules []config.Rule // before allows
+		later []config.Rule // behind allows
+		want  policy.Verdict
+	}{
+		{"a command", run, nil, []config.Rule{rule("execute", "deny")}, policy.Deny},
+		{"a command, by a glob", run, []config.Rule{rule("e*", "deny")}, nil, policy.Deny},
+		{"a command, asked", run, nil, []config.Rule{rule("execute", "ask")}, policy.Pass},
+		{"a command of an agent with its own bridge", behind, nil, []config.Rule{rule("execute", "deny")}, policy.Deny},
+		{"a command of another kind", runAsRead, nil, []config.Rule{rule("execute", "deny")}, policy.Deny},
+		{"a command by its other kind", runAsRead, nil, []config.Rule{rule("read", "deny")}, policy.Deny},
+		{"a file", remove, nil, []config.Rule{rule("delete", "deny")}, policy.Deny},
+		{"a file, by a list", remove, nil, []config.Rule{rule("{edit,delete}", "deny")}, policy.Deny},
+		{"a file, asked", remove, nil, []config.Rule{rule("delete", "ask")}, policy.Pass},
+		{"a file, expired", remove, nil, []config.Rule{expired}, policy.Deny},
+		{"a file of another kind", patch, nil, []config.Rule{rule("edit", "deny")}, policy.Deny},
+		{"a rule for edits counts for no removal", remove, nil, []config.Rule{rule("edit", "deny")}, policy.Accept},
+		{"a rule for commands counts for no file", remove, nil, []config.Rule{rule("execute", "deny")}, policy.Accept},
+		{"a command and a file", both, nil, []config.Rule{rule("edit", "deny")}, policy.Deny},
+		{"a command and a file, by the command", both, nil, []config.Rule{rule("execute", "deny")}, policy.Deny},
+		{"a command and a file, one by its own rules", both, nil, []config.Rule{rule("{shell,edit}", "deny")}, policy.Deny},
+		{"nothing is stated", unstated, nil, []config.Rule{rule("fetch", "deny")}, policy.Deny},
+
+		{"the first rule for the line decides", run, nil, []config.Rule{rule("*", "deny"), rule("{shell,execute}", "deny")}, policy.Accept},
+		{"the first rule for the file decides", remove, nil, []config.Rule{rule("*", "ask")}, policy.Accept},
+		{"a first rule for all tools decides", remove, []config.Rule{rule("*", "allow")}, []config.Rule{rule("delete", "deny")}, policy.Accept},
+		{"a first rule for all tools asks", remove, []config.Rule{rule("*", "ask")}, []config.Rule{rule("delete", "deny")}, policy.Pass},
+		{"a first rule for the kind", remove, []config.Rule{rule("delete", "allow")}, []config.Rule{rule("d*", "deny")}, policy.Accept},
+
+		{"the kind allows no other command", policy.AgentRequest{Tool: "execute", Command: new(string)}, []config.Rule{rule("execute", "allow")}, nil, policy.Pass},
+		{"the kind allows no other file", policy.AgentRequest{Tool: "delete", Files: []string{"/w/a"}}, []config.Rule{rule("delete", "allow")}, nil, policy.Pass},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := config.Default().Policy
+			cfg.Mode, cfg.Escalation, cfg.Rules = config.Enforce, "ask", slices.Concat(test.rules, allows, test.later)
+			p, err := policy.New(cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.use.Cwd, test.use.RunsIn = "/w", "/w"
+			d := p.DecideAgent("session/request_permission", test.use, policy.State{Paths: plainPaths{}})
+			if d.Verdict != test.want {
+				t.Fatalf("%s: %+v", d.Verdict, d.Err)
+			}
+			if r := d.Refusal(); r != nil && !strings.HasPrefix(r.Reason, "BECAUSE") {
+				t.Errorf("the reason is %q", r.Reason)
+			}
+			if strings.HasSuffix(test.name, ", asked") && d.AskReason != "BECAUSE" {
+				t.Errorf("a person reads %q", d.AskReason)
 			}
 		})
 	}

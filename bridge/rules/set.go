@@ -90,12 +90,13 @@ const (
 	noMatch       certainty = iota
 	possibleMatch           // something is unknown, or only a lenient reading matches
 	certainMatch
+	decidedElsewhere // a certain match of a rule that another question to the Set applies in its order
 )
 
 // match returns the decision of one layer. Rules are tried in order, and the first certain match
 // decides. A possible match does not hide later rules: the strictest possible result counts. An
 // allow rule needs a certain match. An expired allow rule counts as absent, and the match of another
-// expired rule as a possible one.
+// expired rule as a possible one. A match that is decidedElsewhere ends the layer without a decision.
 func (l *layer) match(now time.Time, ids iter.Seq[int], match func(*rule) certainty) (best Match) {
 	for id := range ids {
 		r := &l.rules[id]
@@ -106,6 +107,12 @@ func (l *layer) match(now time.Time, ids iter.Seq[int], match func(*rule) certai
 		c := match(r)
 		if c == noMatch || c == possibleMatch && r.decision == Allow {
 			continue
+		}
+		if c == decidedElsewhere {
+			if expired {
+				continue
+			}
+			return best
 		}
 		if expired {
 			c = possibleMatch

@@ -235,9 +235,22 @@ func (s *Set) decideTool(name string, match func(r *rule) certainty) Match {
 	return s.decideToolAt(Sandboxed, name, match)
 }
 
+// AgentCall says what other methods decide about a call of an agent: Shell a command, Files changed files.
+type AgentCall struct{ Command, Files bool }
+
 // AgentTool decides a tool of an agent, which is outside of every sandbox: only an allow rule with
-// escalated applies to it.
-func (s *Set) AgentTool(name string) Match { return s.decideToolAt(Escalated, name, matchTool(name)) }
+// escalated applies to it. A rule that counts for the command and the files of the call, such as one for all
+// tools, counts there alone.
+func (s *Set) AgentTool(name string, call AgentCall) Match {
+	match := matchTool(name)
+	return s.decideToolAt(Escalated, name, func(r *rule) certainty {
+		c := match(r)
+		if c == certainMatch && (call.Command || call.Files) && (r.shell || !call.Command) && (r.file || !call.Files) {
+			return decidedElsewhere
+		}
+		return c
+	})
+}
 
 func (s *Set) decideToolAt(e Escalation, name string, match func(r *rule) certainty) Match {
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.tools) }, match)

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/userrules"
 )
@@ -34,8 +35,8 @@ func examineUserRules(cfg *config.Config) []finding {
 	return []finding{{name, fine, fmt.Sprintf("%d of your rules let commands out of the sandbox, the first is %s; through the bridge these commands run inside", len(lets), lets[0].String()), ""}}
 }
 
-// examineRules warns about rules that have expired, that an earlier rule hides, or whose wildcards match tools
-// without a hook.
+// examineRules warns about rules that have expired, that an earlier rule hides, whose wildcards match tools
+// without a hook, or that allow nothing for kinds of agents' tools.
 func examineRules(cfg *config.Config, now time.Time) []finding {
 	var all []finding
 	for _, line := range cfg.Policy.ExpiredRules(now) {
@@ -49,6 +50,12 @@ func examineRules(cfg *config.Config, now time.Time) []finding {
 			all = append(all, finding{
 				"rules", warn, fmt.Sprintf("%s: tool = %q also matches %s, for which Codex calls no hook: there the rule does nothing", rule.Origin, rule.Tool, strings.Join(names, ", ")),
 				"docs/reference/rules.md, \"Tools\", says what to use instead",
+			})
+		}
+		if kinds := policy.KindsNotAllowed(rule); len(kinds) > 0 {
+			all = append(all, finding{
+				"rules", warn, fmt.Sprintf("%s: tool = %q also names %s: for such calls of agents the rule does nothing, because their command and files decide", rule.Origin, rule.Tool, strings.Join(kinds, ", ")),
+				"write an allow rule with command or path, and escalated = true",
 			})
 		}
 	}
