@@ -82,7 +82,7 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
-	case m.Decision != rules.Ask && len(u.Unread) > 0:
+	case len(u.Unread) > 0 && (m.Decision == rules.Allow || m.Decision == rules.None && (u.Command != nil || len(u.Files) > 0)):
 		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since " + unread}
 	case m.Decision != rules.Ask && u.Command != nil && u.RunsIn == "":
 		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the agent's request does not state its folder as one absolute path"}

@@ -66,7 +66,9 @@ func TestDecideAgent(t *testing.T) {
 		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
 		{"another tool", "ask", policy.AgentRequest{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a tool that is allowed inside a sandbox", "ask", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Pass, ""},
+		{"a tool that no rule allows", "ask", unread(policy.AgentRequest{Tool: "read", Cwd: "/w"}), policy.Pass, ""},
 		{"a tool that is allowed", "ask", policy.AgentRequest{Tool: "search", Cwd: "/w"}, policy.Accept, ""},
+		{"a tool that is allowed, with an unknown member", "ask", unread(policy.AgentRequest{Tool: "search", Cwd: "/w"}), policy.Pass, ""},
 		{"nothing is known but an allowed tool", "ask", func() policy.AgentRequest { u := both("", ""); u.Tool = "search"; return u }(), policy.Deny, "policy.rule"},
 		{"yet another", "deny", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
 		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},
@@ -106,6 +108,9 @@ func TestDecideAgent(t *testing.T) {
 			}
 			if d.Verdict == policy.Accept && !strings.HasPrefix(d.Changes[0].Reason, `a rule says allow: {"agent":"`) {
 				t.Errorf("the log has the reason %q", d.Changes[0].Reason)
+			}
+			if test.name == "a tool that no rule allows" && d.AskReason != "" {
+				t.Errorf("it would not be allowed with known members either, and the reason is %q", d.AskReason)
 			}
 			if test.want == policy.Pass && !d.Ask {
 				t.Error("nobody is asked")

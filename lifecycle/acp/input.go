@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
 )
 
 // input has the members of a tool's input, which each agent names in its own way. The names are in lower case, without
@@ -40,6 +42,14 @@ var (
 		"description", "explanation", "justification", "reason", "title", "timeout", "timeoutms", "timeoutseconds", "runinbackground", "isbackground",
 		"background", "callid", "toolcallid", "turnid", "threadid", "id", "type", "status",
 	}
+	// readingNames are members of tools that read, search, fetch or think: what they look for, and how much they return.
+	readingNames = []string{
+		"offset", "limit", "line", "startline", "endline", "pages", "maxresults", "headlimit", "pattern", "query", "glob", "include", "exclude", "ignore",
+		"filepattern", "outputmode", "multiline", "casesensitive", "respectgitignore", "url", "urls", "prompt", "format",
+		"alloweddomains", "blockeddomains", "thought", "plan",
+	}
+	// flagNames are flags of grep, as Claude Code has them: numbers and booleans.
+	flagNames = []string{"a", "b", "c", "i", "n"}
 	// repeatNames are members in which Codex repeats a command in parts.
 	repeatNames = []string{"parsedcmd", "commandactions"}
 )
@@ -108,6 +118,43 @@ func (in input) unread() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// unreadOf returns the names of the members of a call without command and changed files that may say more than what
+// the call reads.
+func unreadOf(raw any, kind sdk.ToolKind) (names []string) {
+	in := readInput(raw)
+	if in == nil && raw != nil {
+		return []string{"rawInput"}
+	}
+	known, flags := slices.Concat(fileNames, folderNames, harmlessNames), []string(nil)
+	switch kind {
+	case sdk.ToolKindRead, sdk.ToolKindSearch, sdk.ToolKindFetch, sdk.ToolKindThink, sdk.ToolKindSwitchMode:
+		known, flags = append(known, readingNames...), flagNames
+	}
+	for name, values := range in {
+		isFlag := slices.Contains(flags, name)
+		if !isFlag && !slices.Contains(known, name) || !onlyPlain(values, !isFlag) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// onlyPlain reports whether each value is a number, a boolean, a list of plain values, or with texts a text.
+func onlyPlain(values []any, texts bool) bool {
+	return !slices.ContainsFunc(values, func(v any) bool {
+		switch v := v.(type) {
+		case float64, bool:
+			return false
+		case string:
+			return !texts
+		case []any:
+			return !onlyPlain(v, texts)
+		}
+		return true
+	})
 }
 
 // script returns a shell line for a command in words. For a shell with -c that is its script, and shell has the other words;

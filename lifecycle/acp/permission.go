@@ -63,8 +63,11 @@ func readToolCall(call announcedCall, folder string) Ask {
 	a.Files = unique(files)
 	// A call may have a command and files: the input of an edit may have a member "command".
 	unstated := call.incomplete || call.Kind == nil || call.RawInput == nil && len(a.Files) == 0
-	if ok || unstated || a.Kind == string(sdk.ToolKindExecute) {
+	switch {
+	case ok, unstated, a.Kind == string(sdk.ToolKindExecute):
 		a.Command, a.Unread = &command, unique(append(a.Unread, in.unread()...))
+	case len(a.Files) == 0 && !changesFiles(call.Kind):
+		a.Unread = unreadOf(call.RawInput, *call.Kind)
 	}
 	if unstated || len(a.Files) == 0 && changesFiles(call.Kind) {
 		a.Files = append(a.Files, "")

@@ -146,6 +146,44 @@ func TestFilesOfEdit(t *testing.T) {
 	}
 }
 
+// A call without command and files says what it does only if the bridge knows each member of its input: another one may
+// be a command. The ordinary calls of agents have known members.
+func TestMembersOfOtherTools(t *testing.T) {
+	for _, test := range []struct{ kind, input, want string }{
+		// Claude Code
+		{"read", `{"file_path":"/w/a","offset":1,"limit":2,"pages":"1-5"}`, ""},
+		{"search", `{"pattern":"x","path":"/w","glob":"*.go","output_mode":"content","-n":true,"-A":1,"head_limit":9,"multiline":false}`, ""},
+		{"fetch", `{"url":"https://example.com","prompt":"p"}`, ""},
+		{"fetch", `{"query":"q","allowed_domains":["example.com"],"blocked_domains":[]}`, ""},
+		{"switch_mode", `{"plan":"p"}`, ""},
+		// Gemini
+		{"read", `{"absolute_path":"/w/a","offset":1,"limit":2}`, ""},
+		{"search", `{"pattern":"x","dir_path":"/w","include":["*.go"],"case_sensitive":true,"respect_git_ignore":true}`, ""},
+		// OpenCode
+		{"read", `{"filePath":"/w/a","offset":1}`, ""},
+		{"fetch", `{"url":"https://example.com","format":"text","timeout":3}`, ""},
+
+		{"read", `{}`, ""},
+		{"search", `{"-c":"rm -rf ~"}`, "c"},
+		{"read", `{"file_path":"/w/a","env":{"A":"1"},"cmdline":"rm -rf ~"}`, "cmdline env"},
+		{"read", `{"commands":["rm -rf ~"]}`, "commands"},
+		{"read", `{"script":"rm -rf ~"}`, "script"},
+		{"read", `{"command":{"line":"rm"}}`, "command"},
+		{"read", `{"args":["rm"]}`, "args"},
+		{"read", `{"path":{"then":"rm"}}`, "path"},
+		{"search", `{"pattern":"x","path":["/w",{"then":"rm"}]}`, "path"},
+		{"fetch", `{"url":"https://example.com","method":"POST","body":"x"}`, "body method"},
+		{"other", `{"path":"/w/a","query":"DROP TABLE x"}`, "query"},
+		{"other", `"rm -rf ~"`, "rawInput"},
+		{"think", `["rm"]`, "rawInput"},
+	} {
+		files, unread := acp.ChangeOf(t, test.kind, "", test.input)
+		if unread != test.want || files != "" {
+			t.Errorf("%s %s: the files %q, unknown members %q, want %q", test.kind, test.input, files, unread, test.want)
+		}
+	}
+}
+
 // A command runs in the folder that the request states; an unclear one is unknown. Other members are named.
 func TestFolderOfCommand(t *testing.T) {
 	for input, want := range map[string]string{

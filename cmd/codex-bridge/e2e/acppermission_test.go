@@ -28,6 +28,8 @@ cat`
 	const environment, always = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","env":{"GIT_SSH":"x"}}}`, full + " "
 	const edit, more = `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","content":"x"}}`, `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","also":["/etc/x"]}}`
 	const address = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"file:///etc"}}`
+	const read, readMore = `{"toolCallId":"u","kind":"read","rawInput":{"file_path":"a"}}`, `{"toolCallId":"u","kind":"read","rawInput":{"file_path":"a","cmdline":"git push"}}`
+	const reads, noRuns = "[[policy.rule]]\ntool = \"read\"\ndecision = \"allow\"\nescalated = true\n", "[[policy.rule]]\ntool = \"execute\"\ndecision = \"deny\"\n"
 	const files = "[[policy.rule]]\npath = \"${workspace}/**\"\ndecision = \"allow\"\nescalated = true\n"
 	const allow = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"allow\"\nescalated = true\n"
 	const deny, all = "[[policy.rule]]\ncommand = \"git push **\"\ndecision = \"deny\"\n", "[[policy.rule]]\ntool = \"*\"\ndecision = \"allow\"\n"
@@ -48,6 +50,9 @@ cat`
 		{"no allow in a folder that is no path", address, allow, "", false, false, false},
 		{"control: a rule allows an edit", edit, files, "", false, true, true},
 		{"no allow for further files of an edit", more, files, "", false, false, false},
+		{"no allow against a rule for the kind", work, allow + noRuns, "", true, false, true},
+		{"control: a rule allows a read", read, reads, "", false, true, true},
+		{"no allow for unknown members of a read", readMore, reads, "", false, false, false},
 		{"no yes for once can be given", always, allow, "", true, false, false},
 	} {
 		w := newWorld(t, options{mute: "bridge", codex: codexPath, config: "[policy]\napproval = [\"on-request\"]\nescalation = \"ask\"\n" + test.user + "[acp]\ndefault_agent = \"a\"\n[acp.agents.a]\ncommand = [\"/bin/sh\", \"agent.sh\"]\n"})
@@ -79,8 +84,11 @@ cat`
 			t.Errorf("%s: the log has %q", test.name, list)
 		}
 		allowed := `{"agent":"a","tool":"execute","command":"git push","cwd":"`
-		if test.call == edit {
+		switch test.call {
+		case edit:
 			allowed = `{"agent":"a","tool":"edit","files":["`
+		case read:
+			allowed = `{"agent":"a","tool":"read","cwd":"`
 		}
 		if test.want && !strings.Contains(strings.Join(strings.Fields(list), " "), allowed) {
 			t.Errorf("%s: the log does not have what is allowed: %q", test.name, list)
