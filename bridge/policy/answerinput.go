@@ -24,13 +24,29 @@ var allowLasting = []string{"Allow for this session", "Allow and don't ask me ag
 // LastsLonger reports whether an answer to such a question gives consent for longer than one call.
 func LastsLonger(answer string) bool { return slices.Contains(allowLasting, answer) }
 
-// IsToolQuestion reports whether an id is that of a question whether an MCP server's tool may run.
-func IsToolQuestion(id string) bool { return strings.HasPrefix(id, toolQuestionPrefix) }
+// isModelQuestion reports whether the model asks a question of item/tool/requestUserInput, and not Codex itself. The
+// model chooses all of its question, also the id.
+//
+// Measured with Codex 0.169 and 0.171: each question of the model has isOther true, whatever the model states, and
+// Codex's own questions have isOther false.
+func isModelQuestion(question rpc.Value) bool {
+	other, _ := question.Get("isOther").Bool()
+	return other
+}
+
+// IsToolQuestion reports whether a question of item/tool/requestUserInput is Codex's whether an MCP server's tool may
+// run.
+func IsToolQuestion(question rpc.Value) bool {
+	id, _ := question.Get("id").Text()
+	return hasToolID(id) && !isModelQuestion(question)
+}
+
+func hasToolID(id string) bool { return strings.HasPrefix(id, toolQuestionPrefix) }
 
 // asksForTool reports whether item/tool/requestUserInput asks for consent to a tool call.
 func asksForTool(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
-		if id, _ := q.Get("id").Text(); IsToolQuestion(id) {
+		if IsToolQuestion(q) {
 			return true
 		}
 	}
@@ -44,10 +60,10 @@ const (
 	declineInstall    = "Continue anyway"
 )
 
-// asksToInstall reports whether item/tool/requestUserInput has the question installQuestionID.
+// asksToInstall reports whether item/tool/requestUserInput has Codex's question installQuestionID.
 func asksToInstall(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
-		if q.Get("id").Is(installQuestionID) {
+		if q.Get("id").Is(installQuestionID) && !isModelQuestion(q) {
 			return true
 		}
 	}
@@ -78,7 +94,7 @@ func (a *answerDecider) decideUserInput() {
 		return
 	}
 	for id, v := range answers.Members() {
-		if IsToolQuestion(id) && !a.isFull() {
+		if hasToolID(id) && !a.isFull() {
 			a.decideToolAnswer(answers, id, v)
 		} else if id == installQuestionID {
 			a.decideInstall(answers, v)

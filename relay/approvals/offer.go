@@ -86,8 +86,7 @@ func (o *offer) narrowPersist() {
 // feature tool_call_mcp_elicitation. The bridge remembers no answer to it.
 func (o *offer) narrowOptions() {
 	for q := range o.params.Get("questions").Elements() {
-		id, _ := q.Get("id").Text()
-		if !policy.IsToolQuestion(id) {
+		if !policy.IsToolQuestion(q) {
 			continue
 		}
 		o.removeElements(q, "options", "params.questions.options", func(e rpc.Value) bool {

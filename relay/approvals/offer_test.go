@@ -66,24 +66,26 @@ func TestOnlyKeptAnswersAreOffered(t *testing.T) {
 	const network = `{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"deny"}}}`
 	const once, lasting = `{"label":"Allow"}`, `{"label":"Allow for this session"}`
 	all := command(`"accept","acceptForSession",`+amendment+`,"cancel"`, proposed)
+	modelQuestion := strings.Replace(question("mcp_tool_call_approval_1", once+","+lasting), `"options"`, `"isOther":true,"options"`, 1)
 	for name, test := range map[string]struct {
 		remember   string
 		leaves     bool
 		since      time.Time
 		from, want string
 	}{
-		"off":                     {"off", false, time.Time{}, all, command(`"accept","cancel"`, "")},
-		"session":                 {"session", false, time.Time{}, all, command(`"accept","acceptForSession","cancel"`, "")},
-		"always":                  {"always", false, time.Time{}, all, all},
-		"leaves the sandbox":      {"always", true, time.Time{}, all, command(`"accept","cancel"`, "")},
-		"Codex must always ask":   {"always", false, time.Now().Add(time.Hour), all, command(`"accept","cancel"`, "")},
-		"a host":                  {"always", false, time.Time{}, command(`"accept",`+network+`,"cancel"`, hosts), command(`"accept","cancel"`, "")},
-		"only proposed":           {"off", false, time.Time{}, command(`"accept","cancel"`, proposed), command(`"accept","cancel"`, "")},
-		"nothing would be left":   {"off", false, time.Time{}, command(`"acceptForSession"`, ""), command(`"acceptForSession"`, "")},
-		"a tool":                  {"always", false, time.Time{}, tool(`,"persist":["session","always"]`), tool("")},
-		"a tool, one text":        {"off", false, time.Time{}, tool(`,"persist":"session"`), tool("")},
-		"a tool, as a question":   {"always", false, time.Time{}, question("mcp_tool_call_approval_1", once+","+lasting), question("mcp_tool_call_approval_1", once)},
-		"a question of the model": {"off", false, time.Time{}, question("q", once+","+lasting), question("q", once+","+lasting)},
+		"off":                        {"off", false, time.Time{}, all, command(`"accept","cancel"`, "")},
+		"session":                    {"session", false, time.Time{}, all, command(`"accept","acceptForSession","cancel"`, "")},
+		"always":                     {"always", false, time.Time{}, all, all},
+		"leaves the sandbox":         {"always", true, time.Time{}, all, command(`"accept","cancel"`, "")},
+		"Codex must always ask":      {"always", false, time.Now().Add(time.Hour), all, command(`"accept","cancel"`, "")},
+		"a host":                     {"always", false, time.Time{}, command(`"accept",`+network+`,"cancel"`, hosts), command(`"accept","cancel"`, "")},
+		"only proposed":              {"off", false, time.Time{}, command(`"accept","cancel"`, proposed), command(`"accept","cancel"`, "")},
+		"nothing would be left":      {"off", false, time.Time{}, command(`"acceptForSession"`, ""), command(`"acceptForSession"`, "")},
+		"a tool":                     {"always", false, time.Time{}, tool(`,"persist":["session","always"]`), tool("")},
+		"a tool, one text":           {"off", false, time.Time{}, tool(`,"persist":"session"`), tool("")},
+		"a tool, as a question":      {"always", false, time.Time{}, question("mcp_tool_call_approval_1", once+","+lasting), question("mcp_tool_call_approval_1", once)},
+		"one of the model by its id": {"off", false, time.Time{}, modelQuestion, modelQuestion},
+		"a question of the model":    {"off", false, time.Time{}, question("q", once+","+lasting), question("q", once+","+lasting)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, j := asksOf(t, test.remember, test.leaves, test.since, "")
