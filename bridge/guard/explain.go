@@ -22,6 +22,8 @@ type Explanation struct {
 	// Assumed means that the message would be refused for a thread that is not verified: an unknown one counts
 	// as verified.
 	Assumed bool
+	// Own means that the bridge answers the message itself, to a client that offers capabilities.bridge.
+	Own bool
 	// Expired has a line for each rule that has expired; the caller of Explain sets it.
 	Expired []string
 	// Invalid has a line for each error of a workspace file that does not load; the caller of Explain sets it.
@@ -45,9 +47,10 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Mode    config.Mode `json:"mode"`
 		Answers []Outcome   `json:"answers,omitempty"`
 		Assumed bool        `json:"threadAssumed,omitempty"`
+		Own     bool        `json:"answeredByBridge,omitempty"`
 		Expired []string    `json:"expiredRules,omitempty"`
 		Invalid []string    `json:"invalidFiles,omitempty"`
-	}{e.Mode, e.Answers, e.Assumed, e.Expired, e.Invalid})
+	}{e.Mode, e.Answers, e.Assumed, e.Own, e.Expired, e.Invalid})
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +172,10 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	}
 	if s.From == bridge.Codex {
 		return explainServerMessage(p, m, state)
+	}
+	if m.Kind == rpc.Request && IsOwnMethod(m.Method) {
+		d := p.DecideOwnMethod(m, BeginsWork(m.Method))
+		return Explanation{Mode: p.Mode(), Decision: d, Own: d.Verdict == policy.Pass}
 	}
 	return Explanation{Mode: p.Mode(), Decision: p.Decide(m, state)}
 }

@@ -215,6 +215,45 @@ func TestExplainInSituation(t *testing.T) {
 	}
 }
 
+// A method of the bridge passes where the policy does not deny it, and each refusal of another method says whose it is.
+func TestExplainMethodsOfOthers(t *testing.T) {
+	g := guard.New(load(t, explainedPolicy+"[policy.methods]\n\"bridge/acp/spawn\" = \"deny\"\n"), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	for _, test := range []struct {
+		message string
+		own     bool
+		want    string // of the refusal or the change
+	}{
+		{`{"id":1,"method":"bridge/turn/run","params":{"sessionKey":"s"}}`, true, ""},
+		{`{"id":1,"method":"bridge/status"}`, true, ""},
+		{`{"id":1,"method":"bridge/acp/spawn","params":{"task":"x"}}`, false, "the configuration denies it"},
+		{`{"id":1,"method":"bridge/foo"}`, false, "the bridge answers methods of its own only to a client that offers capabilities.bridge"},
+		{`{"method":"bridge/turn/run","params":{}}`, false, "capabilities.bridge"},
+		{`{"id":1,"method":"thread/strat"}`, false, "this is none of them"},
+		{`{"id":1,"method":"thread/start","params":{"bridge":{"sessionKey":"s"}}}`, false, "the bridge reads it where a session begins or resumes"},
+		{`{"id":1,"method":"thread/start","params":{"bridges":{}}}`, false, "a later version may use it"},
+	} {
+		e := g.Explain(message(t, test.message), nil)
+		reason := ""
+		if r := e.Decision.Refusal(); r != nil {
+			reason = r.Reason
+		}
+		for _, c := range e.Decision.Changes {
+			if strings.HasPrefix(c.Field, "params.bridge") {
+				reason = c.Reason
+			}
+		}
+		if e.Own != test.own || !strings.Contains(reason, test.want) || test.want == "" && reason != "" {
+			t.Errorf("%s: answered by the bridge %t, %s %q", test.message, e.Own, e.Decision.Verdict, reason)
+		}
+	}
+	for _, method := range []string{"item/commandExecution/requestApproval", "turn/completed"} {
+		e := g.ExplainIn(message(t, `{"id":1,"method":"`+method+`","params":{}}`), guard.Situation{})
+		if r := e.Decision.Refusal(); r == nil || r.Reason != "only Codex sends this method" {
+			t.Errorf("%s from a client: %+v", method, r)
+		}
+	}
+}
+
 // A known thread is explained with its settings.
 func TestExplainKnowsThread(t *testing.T) {
 	c, g, w := converse(t, explainedPolicy, guard.NoRecord)

@@ -18,6 +18,16 @@ var idleMethods = []string{
 	"bridge/tool/list", "bridge/tool/register", "bridge/tool/unregister", "bridge/turn/interrupt", "bridge/turn/set",
 }
 
+// workMethods are the other methods of the bridge.
+var workMethods = []string{
+	"bridge/acp/send", "bridge/acp/spawn", "bridge/diagnostics/upload", "bridge/image/describe", "bridge/turn/compact", "bridge/turn/enqueue", "bridge/turn/run",
+}
+
+// IsOwnMethod reports whether the bridge answers a method itself.
+func IsOwnMethod(method string) bool {
+	return slices.Contains(idleMethods, method) || slices.Contains(workMethods, method)
+}
+
 // BeginsWork reports whether a method of the bridge begins work, so that it needs a policy that can
 // be enforced.
 func BeginsWork(method string) bool { return !slices.Contains(idleMethods, method) }

@@ -62,7 +62,7 @@ func (c *decider) dropUnknownFields() {
 		case ok:
 			c.dropField(key, ruleMode, "it reads like "+name+", and a later version of Codex may read it as that")
 		case !c.p.allowsUnknown:
-			c.dropField(key, ruleUnknown, noSuchField)
+			c.dropField(key, ruleUnknown, newFieldReason(key))
 		}
 	}
 }
@@ -73,10 +73,16 @@ func (p *Policy) dropNewFields(m *rpc.Message, st State) Decision {
 	c := decider{p: p.strictest(st.Policies), spec: &methodSpec{noThread: true}, m: m, params: m.Params, st: st}
 	for key := range m.Params.Members() {
 		if c.err == nil && !c.p.allowsUnknown && !methods.HasParam(m.Kind, m.Method, key) {
-			c.dropField(key, ruleUnknown, noSuchField)
+			c.dropField(key, ruleUnknown, newFieldReason(key))
 		}
 	}
 	return c.result()
 }
 
-const noSuchField = "this method has no such field in Codex " + methods.Measured + "; a later version may use it"
+// newFieldReason returns why a field that Codex's schema lacks is removed.
+func newFieldReason(field string) string {
+	if field == "bridge" {
+		return "Codex has no such field; the bridge reads it where a session begins or resumes, from a client that offers capabilities.bridge"
+	}
+	return "this method has no such field in Codex " + methods.Measured + "; a later version may use it"
+}

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
@@ -33,6 +35,29 @@ func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bo
 	return row, row.Override(override), known
 }
 
+// ownPrefix begins the names of the methods that the bridge answers itself.
+const ownPrefix = "bridge/"
+
+// isSentByCodex reports whether a method is a request or a notification of Codex.
+func isSentByCodex(method string) bool {
+	_, request := methods.Lookup(methods.ServerRequest, method)
+	_, notification := methods.Lookup(methods.ServerNotification, method)
+	return request || notification
+}
+
+// DecideOwnMethod decides a method that the bridge answers itself to a client that offers capabilities.bridge.
+// beginsWork reports whether it begins work.
+func (p *Policy) DecideOwnMethod(m *rpc.Message, beginsWork bool) Decision {
+	switch {
+	case p.mode == config.Off:
+	case p.DeniesMethod(m.Method):
+		return p.refuseMethod(methods.Row{Method: m.Method}, methods.Deny, true)
+	case beginsWork:
+		return p.DecideWork(m.Method)
+	}
+	return Decision{Verdict: Pass, Message: m.Bytes()}
+}
+
 // refuseMethod returns the refusal of a method.
 func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bool) Decision {
 	override := p.overrides[row.Method]
@@ -45,6 +70,11 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Hint = "remove the line, or set \"allow\""
+	case !known && isSentByCodex(row.Method):
+		r.Rule, r.Reason, r.Hint = ruleUnknown, "only Codex sends this method", "send a method that a client may send"
+	case !known && strings.HasPrefix(row.Method, ownPrefix):
+		r.Rule, r.Reason = ruleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"
+		r.Hint = "offer capabilities.bridge in initialize, and look whether its response lists the method"
 	case !known:
 		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+methods.Measured+", and this is none of them"
 		r.Hint = "update codex-bridge, or use Codex " + methods.Measured + "; to allow the method without a check, set " + key + ` = "allow"`

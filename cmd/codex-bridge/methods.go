@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -84,6 +85,7 @@ func printHeader(w *printer, cfg *config.Config) {
 		w.line("policy.mode is enforce: these verdicts hold")
 	}
 	w.line("the names are those of codex %s; what a client sends under another name %s", methods.Measured, unknownMethods(cfg))
+	w.line("the bridge answers its own methods, bridge/…, to a client that offers capabilities.bridge, unless policy.methods denies them")
 }
 
 // unknownMethods describes what happens to a client's message with an unknown method.
@@ -128,7 +130,7 @@ func methodRows(cfg *config.Config) []methodRow {
 	}
 	for name, override := range overrides {
 		if len(sidesOf(name)) == 0 {
-			r := methodRow{Method: name, Class: unknownClass, Why: overrideProblem(name), Origin: overrideOrigin(cfg, name)}
+			r := methodRow{Method: name, Class: unknownClass, Why: cmp.Or(overrideProblem(name), "a method of the bridge"), Origin: overrideOrigin(cfg, name)}
 			r.Verdict = methods.Row{Verdict: methods.Deny}.Override(override)
 			rows = append(rows, r.applyMode(cfg, r.Verdict))
 		}
@@ -169,9 +171,12 @@ func sidesOf(name string) []methods.Side {
 }
 
 // overrideProblem returns why an override of a method has no effect, or "" if it has one: for a
-// method that a client may send, and for a request of Codex.
+// method that a client may send or that the bridge answers, and for a request of Codex.
 func overrideProblem(name string) string {
 	sides := sidesOf(name)
+	if guard.IsOwnMethod(name) {
+		return ""
+	}
 	if slices.ContainsFunc(sides, methods.Side.IsOverridable) {
 		return ""
 	}
