@@ -2,9 +2,12 @@ package bridge_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/rpc"
 )
 
@@ -27,6 +30,35 @@ func (c *clientCaller) Routes() []bridge.Route {
 			c.conn.Notify("own/answered", map[string]string{"n": text})
 		}()
 	}}}
+}
+
+// userAsker asks the user with AskUser when Codex sends "need".
+type userAsker struct{ conn *bridge.Conn }
+
+func (c *userAsker) Attach(p *bridge.Conn) { c.conn = p }
+
+func (c *userAsker) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "need", HandleServer: func(ctx context.Context, msg *bridge.ServerMessage) {
+		msg.Line = nil
+		go func() {
+			_, err := c.conn.AskUser(ctx, "t", "own/question", map[string]int{"n": 1})
+			c.conn.Notify("own/answered", map[string]bool{"unreadable": errors.As(err, new(*bridge.UnreadableError))})
+		}()
+	}}}
+}
+
+// The bridge keeps only the first values of a long answer. It must not take these for the whole.
+func TestAskUserRefusesPartOfAnswer(t *testing.T) {
+	c := bridgetest.Start(t, &userAsker{})
+	c.Play("many values", `
+editor> {"id":1,"method":"hello"}
+codex<  {"id":1,"method":"hello"}
+codex>  {"method":"need"}
+editor< {"id":"$q","method":"own/question","params":{"n":1}}
+editor> {"id":"$q","result":{"a":[`+strings.Repeat("0,", 1<<17)+`0]}}
+editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":"$q"}}
+editor< {"method":"own/answered","params":{"unreadable":true}}
+`)
 }
 
 // Codex sees neither a request of CallClient nor its response. A second response is

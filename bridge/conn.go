@@ -166,7 +166,8 @@ func (e *UnreadableError) Error() string { return e.err.Message }
 func (e *UnreadableError) Unwrap() error { return e.err }
 
 // AskUser is CallClient for a request that replaces a request of Codex in a thread. At its end
-// it sends the client serverRequest/resolved, as Codex does.
+// it sends the client serverRequest/resolved, as Codex does. The result has all values of the response: one with more
+// values than the bridge keeps can't be read.
 func (p *Conn) AskUser(ctx context.Context, thread, method string, params any) (rpc.Value, error) {
 	return p.callClient(ctx, method, params, func(id rpc.ID) []byte {
 		params, _ := json.Marshal(map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())}) // strings can be encoded
@@ -205,6 +206,9 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	case m := <-answer:
 		if m.unreadable != nil {
 			return rpc.Value{}, &UnreadableError{m.unreadable}
+		}
+		if resolved != nil && m.Truncated() {
+			return rpc.Value{}, &UnreadableError{rpc.Errorf(rpc.CodeTooLarge, "the client's answer can't be read, so it counts as a refusal: it has more values than the bridge reads")}
 		}
 		if failed := m.Root().Get("error"); failed.Exists() {
 			message, _ := failed.Get("message").Text()

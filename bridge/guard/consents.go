@@ -29,7 +29,7 @@ type Person interface {
 	ShowsElicitations() bool
 	// Elicit asks the client for a yes or no, as an elicitation without fields. thread is the id of
 	// the thread that the question is about, or "" for none.
-	Elicit(ctx context.Context, thread, message string) (json.RawMessage, error)
+	Elicit(ctx context.Context, thread, message string) (rpc.Value, error)
 }
 
 // consentedRequests has the requests with the user's consent while they pass the guard. Safe for
@@ -188,12 +188,8 @@ func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	answer, err := readAnswer(result)
-	if err != nil {
-		return false, "", err
-	}
-	reason, _ = answer.Get("reason").Text()
-	return answer.Get("decision").Is("allow"), reason, nil
+	answer, err := policy.ReadPermissionAnswer(result)
+	return answer.Allow, answer.Reason, err
 }
 
 // maxShown bounds the params that an elicitation shows, in characters.
@@ -211,11 +207,10 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	answer, err := readAnswer(result)
-	if err != nil {
+	if err := policy.CheckAnswer("mcpServer/elicitation/request", result); err != nil {
 		return false, "", err
 	}
-	return answer.Get("action").Is("accept"), "", nil
+	return result.Get("action").Is("accept"), "", nil
 }
 
 // notAskedError returns the error for a question that has no answer.
@@ -224,18 +219,6 @@ func notAskedError(err error) error {
 		return err
 	}
 	return fmt.Errorf("the user was not asked: %w", err)
-}
-
-// readAnswer returns a client's answer, an object. The names of its members count exactly.
-func readAnswer(result []byte) (rpc.Value, error) {
-	d, err := rpc.ParseValue(result)
-	if err == nil && d.Root().Kind() != rpc.Object {
-		err = errors.New("it is not an object")
-	}
-	if err != nil {
-		return rpc.Value{}, fmt.Errorf("the client's answer can't be read: %w", err)
-	}
-	return d.Root(), nil
 }
 
 // orEmpty returns the JSON of params, or {} if there are none.

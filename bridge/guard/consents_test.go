@@ -39,8 +39,13 @@ func (p *person) Hook(_ context.Context, _ string, payload json.RawMessage) (jso
 	return p.put("hook " + string(payload))
 }
 
-func (p *person) Elicit(_ context.Context, thread, message string) (json.RawMessage, error) {
-	return p.put("elicitation " + thread + " " + message)
+func (p *person) Elicit(_ context.Context, thread, message string) (rpc.Value, error) {
+	raw, err := p.put("elicitation " + thread + " " + message)
+	doc, _ := rpc.ParseValue(raw) // only for an answer in JSON
+	if doc == nil {
+		return rpc.Value{}, err
+	}
+	return doc.Root(), err
 }
 
 func (p *person) put(question string) (json.RawMessage, error) {
@@ -63,7 +68,7 @@ func asks(t *testing.T, who *person, log *book) (*bridgetest.Conversation, *[]gu
 // A request passes only after a clear yes. Each answer is logged, and a refusal has the user's
 // text.
 func TestPersonDecidesAboutMethod(t *testing.T) {
-	const yes = "the user allowed it"
+	const yes, unreadable = "the user allowed it", "the client's answer can't be read, so it counts as a refusal: <error>"
 	for name, test := range map[string]struct {
 		person *person
 		reason string
@@ -72,13 +77,17 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 		"hook, deny":               {&person{hooks: true, answer: `{"decision":"deny"}`}, "the user refused it"},
 		"hook, deny with a reason": {&person{hooks: true, answer: `{"decision":"deny","reason":"not now"}`}, "the user refused it: not now"},
 		"hook, no decision":        {&person{hooks: true, answer: `{}`}, "the user refused it"},
-		"hook, unreadable":         {&person{hooks: true, answer: `[]`}, "the client's answer can't be read: <error>"},
-		"hook, other spelling":     {&person{hooks: true, answer: `{"decision":"deny","Decision":"allow"}`}, "the user refused it"},
+		"hook, unreadable":         {&person{hooks: true, answer: `[]`}, unreadable},
+		"hook, other spelling":     {&person{hooks: true, answer: `{"decision":"deny","Decision":"allow"}`}, unreadable},
+		"hook, unknown member":     {&person{hooks: true, answer: `{"decision":"allow","unless":"it pushes"}`}, unreadable},
+		"hook, reason of no text":  {&person{hooks: true, answer: `{"decision":"allow","reason":["no"]}`}, unreadable},
 		"hook, no answer":          {&person{hooks: true, err: errors.New("gone")}, "the user was not asked: gone"},
-		"hook before elicitation":  {&person{hooks: true, elicits: true, answer: `{"decision":"allow","action":"decline"}`}, yes},
+		"hook before elicitation":  {&person{hooks: true, elicits: true, answer: `{"decision":"allow"}`}, yes},
 		"elicitation, accept":      {&person{elicits: true, answer: `{"action":"accept"}`}, yes},
 		"elicitation, decline":     {&person{elicits: true, answer: `{"action":"decline"}`}, "the user refused it"},
-		"elicitation, unreadable":  {&person{elicits: true, answer: `[]`}, "the client's answer can't be read: <error>"},
+		"elicitation, unreadable":  {&person{elicits: true, answer: `[]`}, unreadable},
+		"elicitation, no action":   {&person{elicits: true, answer: `{"decision":"accept"}`}, unreadable},
+		"elicitation, other word":  {&person{elicits: true, answer: `{"action":"accepted"}`}, unreadable},
 		"elicitation, no answer":   {&person{elicits: true, err: errors.New("gone")}, "the user was not asked: gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +112,7 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message", "CanWait")); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if begin, unreadable := strings.CutSuffix(reason, "<error>"); got.Reason != reason && !(unreadable && strings.HasPrefix(got.Reason, begin)) {
+			if begin, isOpen := strings.CutSuffix(reason, "<error>"); got.Reason != reason && !(isOpen && strings.HasPrefix(got.Reason, begin)) {
 				t.Errorf("the reason is %q, want %q", got.Reason, reason)
 			}
 			refusals := 0

@@ -265,12 +265,11 @@ func (h *Hello) ShowsElicitations() bool { return h.elicitations.Load() }
 const ElicitationServer = "codex-bridge"
 
 // Elicit asks the user for a yes or no, by a form without fields.
-func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMessage, error) {
-	result, err := h.conn.AskUser(ctx, thread, "mcpServer/elicitation/request", map[string]any{
+func (h *Hello) Elicit(ctx context.Context, thread, message string) (rpc.Value, error) {
+	return h.conn.AskUser(ctx, thread, "mcpServer/elicitation/request", map[string]any{
 		"threadId": thread, "turnId": nil, "serverName": ElicitationServer, "mode": "form", "message": message,
 		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}},
 	})
-	return result.Raw(), err
 }
 
 // explain returns what the policy would do now with {message: …}, or with the shell command {command,

@@ -4,26 +4,33 @@ import (
 	"encoding/json"
 	"slices"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
 
 // decisionNames are the decisions by which a client answers an approval.
 type decisionNames struct {
 	accept, session string
-	decline         []byte   // replaces a forbidden decision
-	refusals        []string // pass without an offer
-	amendments      []string // object members that change Codex's rules
+	decline         []byte            // replaces a forbidden decision
+	refusals        []string          // pass without an offer
+	amendments      map[string]string // object members that change Codex's rules, with the member that has the rule
 }
 
 var (
 	currentDecisions = decisionNames{
 		accept: "accept", session: "acceptForSession", decline: []byte(`"decline"`), refusals: []string{"decline", "cancel"},
-		amendments: []string{"acceptWithExecpolicyAmendment", "applyNetworkPolicyAmendment"},
+		amendments: map[string]string{
+			"acceptWithExecpolicyAmendment": "execpolicy_amendment",
+			"applyNetworkPolicyAmendment":   "network_policy_amendment",
+		},
 	}
 	legacyDecisions = decisionNames{
 		accept: "approved", session: "approved_for_session", decline: []byte(`{"denied":{"rejection":"refused by policy"}}`),
-		refusals:   []string{"denied", "abort", "timed_out"},
-		amendments: []string{"approved_execpolicy_amendment", "network_policy_amendment"},
+		refusals: []string{"denied", "abort", "timed_out"},
+		amendments: map[string]string{
+			"approved_execpolicy_amendment": "proposed_execpolicy_amendment",
+			"network_policy_amendment":      "network_policy_amendment",
+		},
 	}
 )
 
@@ -83,8 +90,9 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 		}
 		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
 	case v.Is(w.session):
-	case a.isAmendment(w, v):
-		if v.Kind() == rpc.Object && deniesHost(v) {
+	case v.Is("approved_mcp_policy_amendment") && w == &legacyDecisions:
+	case w.hasAmendment(a.request.Method, a.m.Result):
+		if deniesHost(v) {
 			return w.decline, ruleRemember, formatValue(v) + " would change Codex's rules"
 		}
 	default:
@@ -136,17 +144,17 @@ func (a *answerDecider) offersKind(v rpc.Value) bool {
 	return false
 }
 
-// isAmendment reports whether v is an amendment, as an object or by its name.
-func (a *answerDecider) isAmendment(w *decisionNames, v rpc.Value) bool {
-	if v.Is("approved_mcp_policy_amendment") {
-		return w == &legacyDecisions
-	}
-	if v.Kind() != rpc.Object || v.Len() != 1 {
+// hasAmendment reports whether the decision of a result is an amendment in the form that Codex reads. Measured with
+// Codex 0.169: it takes any other amendment as a refusal, such as one without a rule, and each amendment of a patch.
+func (w *decisionNames) hasAmendment(method string, result rpc.Value) bool {
+	v := result.Get("decision")
+	if v.Kind() != rpc.Object || v.Len() != 1 || methods.CheckResponse(method, result) != nil {
 		return false
 	}
-	for _, name := range w.amendments {
-		if v.Get(name).Kind() == rpc.Object {
-			return true
+	for name, content := range v.Members() {
+		if ruleName, ok := w.amendments[name]; ok {
+			rule := content.Get(ruleName)
+			return rule.Kind() == rpc.Array || rule.Get("host").Exists() && rule.Get("action").Exists()
 		}
 	}
 	return false

@@ -77,13 +77,11 @@ func NewClientApprover(client HookClient, wait func() time.Duration) Approver {
 		if err != nil {
 			return Answer{Reason: problem.Text(err)}
 		}
-		answer, err := rpc.ParseValue(response) // strictly: members that differ only in case are not the same
+		answer, err := policy.ReadPermissionAnswer(response)
 		if err != nil {
-			return Answer{Reason: fmt.Sprintf("the client's answer can't be read: %v", err)}
+			return Answer{Reason: problem.Text(err)}
 		}
-		remember, _ := answer.Root().Get("remember").Text()
-		reason, _ := answer.Root().Get("reason").Text()
-		return Answer{Allow: answer.Root().Get("decision").Is("allow"), Lasts: remember == "session" || remember == "always", Always: remember == "always", Reason: reason}
+		return Answer{Allow: answer.Allow, Lasts: answer.Remember != "", Always: answer.Remember == "always", Reason: answer.Reason}
 	}
 }
 

@@ -242,7 +242,7 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	if late := context.Cause(ctx); late != nil {
 		rule, err = "approvals.timeout", late
 	} else if errors.As(err, &unreadable) {
-		rule = "protocol"
+		rule = ruleProtocol
 	} else if errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod {
 		err = &nobodyError{"this client answers no such questions (" + q.method + "); an allow rule lets a call run without one"}
 	}
@@ -285,11 +285,14 @@ func (g *Gate) End(q *Question, accepted bool) {
 // Withdraw forgets that the client was sent item/started for a question. It gets no more of the thread.
 func (g *Gate) Withdraw(q *Question) { g.options.Calls.takeAnnounced(g, q.callID()) }
 
+// ruleProtocol is the rule of a refusal because the client's answer can't be read.
+const ruleProtocol = "protocol"
+
 // settle applies the answer of this client.
 func (g *Gate) settle(ctx context.Context, q *Question, key approvals.Key, result rpc.Value) (yes bool, err error) {
 	answer, err := q.parseReply(result)
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, g.logDecision(ctx, q, policy.Deny, ruleProtocol, problem.Text(err)))
 	}
 	if answer.cancel {
 		// as Codex does: the turn ends, and the model gets no reason

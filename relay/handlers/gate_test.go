@@ -143,7 +143,7 @@ func TestRecordedSessions(t *testing.T) {
 		"memory":     {warnings: 1, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.nobody", "deny approvals.shared"}},
 		"turns":      {},
-		"unreadable": {judge: &fakePolicy{optsOut: true}, rules: []string{"deny protocol"}},
+		"unreadable": {judge: &fakePolicy{optsOut: true}, rules: slices.Repeat([]string{"deny protocol"}, 12)},
 		"unrecorded": {judge: &fakePolicy{consentLogFails: true}},
 		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &fakePolicy{logFails: true}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -209,8 +210,12 @@ type personReply struct {
 	unoffered        bool // the question does not offer it
 }
 
-// parseReply parses an answer. One that the question does not offer counts at most once.
+// parseReply parses an answer. One that the question does not offer counts at most once. One that Codex would not
+// read is an error.
 func (q *Question) parseReply(result rpc.Value) (personReply, error) {
+	if err := policy.CheckAnswer(q.method, result); err != nil {
+		return personReply{}, err
+	}
 	decision := result.Get("decision")
 	reply := personReply{cancel: decision.Is("cancel")}
 	switch {
@@ -219,7 +224,7 @@ func (q *Question) parseReply(result rpc.Value) (personReply, error) {
 	case decision.Is("accept"), decision.Is("acceptForSession"):
 		reply.accepted = true
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		reply.accepted = q.method == methodCommandApproval
+		reply.accepted = true
 	}
 	if !reply.accepted {
 		return reply, nil

@@ -283,6 +283,49 @@ func TestUnclearAnswersDecline(t *testing.T) {
 	}
 }
 
+// wrongForms are answers with a decision that is no decision of Codex's schema, by the question's method.
+var wrongForms = map[string][]string{
+	commandApproval: {
+		`{"acceptWithExecpolicyAmendment":null}`, `{"acceptWithExecpolicyAmendment":{}}`, `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":"touch"}}`,
+		`{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]},"decline":null}`,
+	},
+	fileApproval: {`{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}}`},
+}
+
+// An answer that Codex can't read declines, with or without the gate, and the log has it. Codex alone declines, too.
+func TestAnswersOfWrongFormDecline(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"Codex alone": "", "Codex's questions": "gate = false\n", "the gate's questions": "gate = true\n"} {
+		argv, rule := proxyArgv, "escalation = \"ask\"\n" // the patch needs more than read-only
+		if config == "" {
+			argv = []string{codexPath, "app-server"}
+		}
+		w := newWorld(t, options{config: policyConfig + rule + config + "[approvals]\nremember = \"always\"\n"})
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+		count := 0
+		for method, decisions := range wrongForms {
+			text := map[string]string{commandApproval: "RUN: echo out", fileApproval: "PATCH: patched\nx"}[method]
+			for _, one := range decisions {
+				count++
+				c.runTurnAnswering(thread, text, method, json.RawMessage(`{"decision":`+one+`}`))
+				if output := w.lastToolOutput(); strings.Contains(output, "exited with code") || w.hasFile("workspace/patched") {
+					t.Errorf("%s: %s counts as a yes: the model got %q", name, one, output)
+				}
+			}
+		}
+		c.runTurnAnswering(thread, "RUN: echo out", commandApproval, decision("accept"))
+		if output := w.lastToolOutput(); !strings.Contains(output, "exited with code 0") {
+			t.Errorf("%s: control: after a yes the model got %q", name, output)
+		}
+		c.closeAndWait()
+		if log, _, _ := w.runCommand("decisions", "list"); config != "" && strings.Count(log, "protocol") != count {
+			t.Errorf("%s: the decision log is\n%s", name, log)
+		}
+	}
+}
+
 // The bridge does not store an answer that arrives before its question. Codex ignores it too.
 func TestEarlyAnswersAreDropped(t *testing.T) {
 	t.Parallel()
