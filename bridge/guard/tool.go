@@ -117,6 +117,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	}
 	d.AllowedByRule = allowed
 	d, ruled := g.applyCodexRules(p, d, use, state)
+	d, p = refuseQuestion(policies, p, d, use)
 	if terms = terms.With(d.AnswerTerms); ruled {
 		facts = func() string { return unknownFacts(use.ID, dependsOnCodexRules) }
 	}
@@ -161,6 +162,16 @@ func (r Ruling) Asks() string {
 		groups, leaves = r.Approvers.Groups, leaves || r.Approvers.Leaves
 	}
 	return fmt.Sprintf("user: %t, groups: %v, outside the sandbox: %t", r.Ask, groups, leaves)
+}
+
+// refuseQuestion refuses to ask about a call if a policy denies the question. by is the policy of the decision.
+func refuseQuestion(policies []*policy.Policy, by *policy.Policy, d policy.Decision, use policy.ToolCall) (policy.Decision, *policy.Policy) {
+	for _, p := range policies {
+		if refused := p.RefuseQuestion(d, use); refused.Err != nil && d.Err == nil {
+			return refused, p
+		}
+	}
+	return d, by
 }
 
 // RecordExceptions logs the exceptions of a ruling by which a tool call is about to run. It returns why it must not

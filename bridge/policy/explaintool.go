@@ -36,6 +36,11 @@ func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 	asked := d.Ask || st.Thread != nil && string(st.Thread.Approval) == `"untrusted"` && m.Decision != rules.Allow
 	if asked {
 		a.Decision = "ask"
+		question := Decision{Verdict: Pass, Ask: true, AskReason: "the approval policy untrusted asks about each command"}
+		if r := p.RefuseQuestion(question, t).Refusal(); r != nil { // a question of Codex
+			a.Decision, a.Reason, a.Rule, a.Origin, a.Hint = "deny", r.Reason, r.Rule, r.Origin, r.Hint
+			return a, d
+		}
 	}
 	switch {
 	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):

@@ -84,9 +84,13 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 		line := p.lineLeaveReason(t, st)
 		at := p.toolLeaveReason(t, st, line)
 		if !at.leaves() {
+			m = p.withoutConsent(t, m)
 			d = p.decideAsk(t, st, m, line)
 			d.Unasked = p.unaskedReason(d, st.Thread)
 			d.Verdict, d.AnswerTerms, d.AllowedByRule = Pass, answerTerms(m, st), m.Decision == rules.Allow
+			if d = p.RefuseQuestion(d, t); d.Err != nil {
+				return d, m
+			}
 			p.addApprovers(&d, t, st, m)
 			if !st.EscalationRequested { // or Codex asks, and the rules decide again
 				d.Exceptions = m.Exceptions

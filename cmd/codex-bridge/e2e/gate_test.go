@@ -214,6 +214,51 @@ func TestGateDeclines(t *testing.T) {
 	}
 }
 
+// What policy.methods says about a question of Codex counts for the gate's questions, too. Without the gate, Codex asks
+// about the command itself, and the bridge declines.
+func TestGateFollowsMethodVerdicts(t *testing.T) {
+	t.Parallel()
+	const rules = `
+[[policy.rule]]
+command = "echo **"
+decision = "allow"
+[[policy.rule]]
+tool = "mcp__probe__read"
+decision = "ask"
+`
+	verdicts := func(verdict string) string {
+		return "[policy.methods]\n\"" + commandApproval + "\" = \"" + verdict + "\"\n\"" + fileApproval + "\" = \"" + verdict + "\"\n\"mcpServer/elicitation/request\" = \"" + verdict + "\"\n"
+	}
+	for _, world := range []struct {
+		name, verdict string
+		gate          bool
+		asked         int // about each call
+	}{{"deny", "deny", true, 0}, {"ask", "ask", true, 1}, {"control: Codex's own questions", "deny", false, 0}} {
+		config := strings.Replace(gateConfig, "[[policy.rule]]", verdicts(world.verdict)+"[[policy.rule]]", 1) + rules
+		if !world.gate {
+			config = strings.Replace(config, "[policy]", "[policy]\ngate = false", 1)
+		}
+		w := newWorld(t, options{config: config, codexConfig: mcpConfigOf("probe", []string{"read"})})
+		a := w.newAcceptingEditor(proxyArgv...)
+		thread := a.thread(asksAll)
+		for _, text := range []string{"RUN: touch a", "RUN: echo out", "PATCH: patched\nx", `CALL: mcp__probe/read {"path":"` + filepath.Join(w.root, "touched") + `"}`} {
+			if !world.gate && !strings.HasPrefix(text, "RUN") || world.asked == 1 && strings.HasPrefix(text, "CALL") {
+				continue // Codex does not ask about these, and the editor has no answer to a form
+			}
+			asked := a.turn(thread, text)
+			if output := w.lastToolOutput(); len(asked) != world.asked || world.gate && world.asked == 0 && !strings.Contains(output, "policy.methods") {
+				t.Errorf("%s: %s: questions %q; the model got %q", world.name, text, asked, output)
+			}
+		}
+		for file, want := range map[string]bool{"workspace/a": world.asked == 1, "workspace/patched": world.asked == 1, "touched": false} {
+			if done := w.hasFile(file); done != want {
+				t.Errorf("%s: %s: done %t", world.name, file, done)
+			}
+		}
+		a.closeAndWait()
+	}
+}
+
 // An interrupt of the turn withdraws the question.
 func TestGateInterrupted(t *testing.T) {
 	t.Parallel()
