@@ -79,12 +79,6 @@ func TestSessionScope(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
-	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != `Files: /1, /2, /3, /4, /5, "/6\u001b[1m", /7, /8` {
-		t.Error(got)
-	}
-}
-
 // A shortened value still shows its end. A card shows a text that is too long for its description
 // below the description.
 func TestCardsHideNothing(t *testing.T) {
@@ -122,12 +116,6 @@ func TestCardsHideNothing(t *testing.T) {
 				t.Errorf("%s: the card says\n%.600s\nwithout %q", name, all, want)
 			}
 		}
-	}
-	if got := answer.Files([]string{"/home/other/.ssh/config"}); got != "Files: /home/other/.ssh/config" {
-		t.Error(got)
-	}
-	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != `Files: "/a`+padding+`/etc"` {
-		t.Error(got)
 	}
 	if got := answer.SessionScope(command, value(t, []byte(`{"availableDecisions":[{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","`+strings.Repeat("x", 300)+`","end"]}}]}`))); !strings.HasSuffix(got, "x end") {
 		t.Error(got)

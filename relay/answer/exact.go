@@ -100,14 +100,3 @@ func isPlain(v rpc.Value) bool {
 	})
 	return plain && n <= most
 }
-
-// Files returns a line with the files that a patch changes.
-func Files(paths []string) string {
-	list := make([]string, len(paths))
-	for i, path := range paths {
-		if list[i] = display.Exact(path); strings.Contains(path, ",") {
-			list[i] = display.Quote(path)
-		}
-	}
-	return "Files: " + strings.Join(list, ", ")
-}

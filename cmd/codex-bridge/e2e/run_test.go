@@ -246,6 +246,24 @@ func TestRunShowsEachLine(t *testing.T) {
 	}
 }
 
+// The question about a patch shows what it does, whether Codex asks or the gate.
+func TestRunShowsPatch(t *testing.T) {
+	t.Parallel()
+	for _, gate := range []string{"true", "false"} {
+		w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\nescalation = \"ask\"\ngate = " + gate + "\n"})
+		text, err := w.runAtTerminal("n", "--session", "s", "--sandbox", "read-only", "PATCH: new.sh\nrm -rf ~\u200b")
+		question, _, _ := strings.Cut(text, endOfQuestion)
+		for _, want := range []string{"\r\nAdd file: " + filepath.Join(w.workspace, "new.sh") + "\r\n", `  | "rm -rf ~\u200b"` + "\r\n"} {
+			if !strings.Contains(question, want) {
+				t.Errorf("gate = %s: the question is without %q:\n%q", gate, want, question)
+			}
+		}
+		if err != nil || w.hasFile("workspace/new.sh") {
+			t.Errorf("gate = %s: %v; the file is there: %v", gate, err, w.hasFile("workspace/new.sh"))
+		}
+	}
+}
+
 // A session keeps the settings of its thread. A user who asks for others gets a warning: on stderr,
 // or as an event.
 func TestRunWarnsOfIgnoredFlags(t *testing.T) {

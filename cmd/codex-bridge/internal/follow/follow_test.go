@@ -177,6 +177,36 @@ func TestPerson(t *testing.T) {
 	question(t.Context(), `{"decision":"decline"}`)
 }
 
+// A question about a patch shows what the patch does: two patches never look the same.
+func TestQuestionShowsPatch(t *testing.T) {
+	seen := make(map[string]string)
+	for _, changes := range []string{
+		`[{"path":"/w/keep.txt","kind":{"type":"update","move_path":null},"diff":"@@\n-precious\n+precious!\n"}]`,
+		`[{"path":"/w/keep.txt","kind":{"type":"delete"},"diff":"precious\n"}]`,
+		`[{"path":"/w/keep.txt","kind":{"type":"update","move_path":"/w/other.txt"},"diff":"@@\n-precious\n+precious!\n"}]`,
+		`[{"path":"/w/keep.txt","kind":{"type":"add"},"diff":"rm -rf ~\n"}]`,
+		`[{"path":"/w/keep.txt","kind":{"type":"add"},"diff":"echo hi\n"}]`,
+		"",
+	} {
+		r, w := io.Pipe()
+		var shown strings.Builder
+		s := &follow.Screen{Out: io.Discard, Err: io.MultiWriter(&shown, &typist{in: w, line: "y\n"}), Now: time.Now}
+		s.Show("turn/started", value(t, `{"threadId":"T","turn":{"id":"t"}}`))
+		if changes != "" {
+			s.Show("item/started", value(t, `{"threadId":"T","turnId":"t","item":{"type":"fileChange","id":"i","changes":`+changes+`}}`))
+		}
+		got, _ := follow.NewPerson(s, r, "").Answer(t.Context(), "item/fileChange/requestApproval", value(t, `{"threadId":"T","turnId":"t","itemId":"i","reason":"why"}`))
+		if other, ok := seen[shown.String()]; ok || !same(t, `{"decision":"accept"}`, got) {
+			t.Errorf("answered %s; %s and %s look the same:\n%s", got, changes, other, shown.String())
+		}
+		if strings.Contains(changes, "rm -rf") != strings.Contains(shown.String(), "\nAdd file: /w/keep.txt\n  | rm -rf ~\n") {
+			t.Errorf("%s is shown as\n%s", changes, shown.String())
+		}
+		seen[shown.String()] = changes
+		r.Close()
+	}
+}
+
 func same(t *testing.T, want string, got []byte) bool {
 	t.Helper()
 	var w, g any

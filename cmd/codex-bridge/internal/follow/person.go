@@ -33,6 +33,7 @@ const (
 	// A no refuses this command: Codex offers to end the turn instead, but accepts this answer
 	// (measured).
 	command     = "item/commandExecution/requestApproval"
+	fileChange  = "item/fileChange/requestApproval"
 	userInput   = "item/tool/requestUserInput"
 	elicitation = "mcpServer/elicitation/request"
 )
@@ -75,10 +76,9 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 // ask shows a card and reads the user's answer.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
 	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
-	if item, ok := params.Get("itemId").Text(); ok {
-		if files := p.screen.filesOf(item); len(files) > 0 {
-			text += answer.Files(files) + "\n"
-		}
+	if method == fileChange {
+		item, _ := params.Get("itemId").Text()
+		text += strings.Join(p.screen.patchOf(item), "\n") + "\n"
 	}
 	text += "Allow it? [y] once, "
 	lasting := answer.SessionScope(method, params)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
 )
 
@@ -30,7 +31,7 @@ type Screen struct {
 	paused  bool   // a question is on Err
 	doing   string // the activity of Codex; "" if unknown
 	began   time.Time
-	files   map[string][]string // of the open patches, by item
+	patches map[string][]string // lines about the open patches, by item
 }
 
 // running returns the running turn of the thread in params; "" if unknown, as for a subagent.
@@ -43,24 +44,22 @@ func (s *Screen) running(params rpc.Value) string {
 	return s.turn
 }
 
-// filesOf returns the files of a patch that Codex has named.
-func (s *Screen) filesOf(item string) []string {
+// patchOf returns the lines about a patch that Codex, or the bridge in its form, has announced.
+func (s *Screen) patchOf(item string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.files[item]
+	if lines, ok := s.patches[item]; ok {
+		return lines
+	}
+	return answer.PatchLines(rpc.Value{})
 }
 
-// recordFiles records the files of a patch. Codex does not name them in its question about the
-// patch.
-func (s *Screen) recordFiles(item rpc.Value) {
-	id, _ := item.Get("id").Text()
-	if !item.Get("type").Is("fileChange") {
-		return
+// recordPatch records what a patch changes. Codex does not say it in its question about the patch.
+func (s *Screen) recordPatch(id string, changes rpc.Value) {
+	if s.patches == nil {
+		s.patches = make(map[string][]string)
 	}
-	if s.files == nil {
-		s.files = make(map[string][]string)
-	}
-	s.files[id] = patchedFiles(item)
+	s.patches[id] = answer.PatchLines(changes)
 }
 
 // event is a line of the JSON output.
@@ -100,8 +99,14 @@ func (s *Screen) Show(method string, params rpc.Value) {
 		id, _ := params.Get("itemId").Text()
 		text, _ := params.Get("delta").Text()
 		s.write(id, text)
+	case "item/fileChange/patchUpdated":
+		id, _ := params.Get("itemId").Text()
+		s.recordPatch(id, params.Get("changes"))
 	case "item/started":
-		s.recordFiles(params.Get("item"))
+		if item := params.Get("item"); item.Get("type").Is("fileChange") {
+			id, _ := item.Get("id").Text()
+			s.recordPatch(id, item.Get("changes"))
+		}
 		if what := DescribeItem(params.Get("item")); what != "" {
 			s.doing = what
 		}
@@ -119,7 +124,7 @@ func (s *Screen) Show(method string, params rpc.Value) {
 func (s *Screen) completed(item rpc.Value) {
 	s.doing = "thinking"
 	id, _ := item.Get("id").Text()
-	delete(s.files, id)
+	delete(s.patches, id)
 	if !item.Get("type").Is("agentMessage") {
 		return
 	}
