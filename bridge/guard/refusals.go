@@ -34,11 +34,7 @@ func (g *Guard) WarnRefusedCall(thread, turn, id, what, reason string) {
 	if id != "" && !g.calls.refuse(turnOf{thread, turn}, id) {
 		return
 	}
-	shown := "a tool call"
-	if strings.TrimSpace(what) != "" {
-		shown = display.Excerpt(what)
-	}
-	g.warnThread(thread, "codex-bridge has refused "+shown+": "+reason)
+	g.warnThread(thread, refusedCall(what, reason))
 }
 
 // warnThread sends the client a warning for the user of a thread, or for a subagent's thread of its

@@ -29,9 +29,9 @@ type Change struct {
 	Origin string          `json:"origin,omitempty"` // "user FILE:LINE"; absent: no file sets the rule
 	From   json.RawMessage `json:"from,omitempty"`   // absent if the client omitted it
 	To     json.RawMessage `json:"to,omitempty"`     // absent if the bridge removed it
-	// narrows reports that the user must know of the change even if the client omitted the field:
+	// Narrows reports that the user must know of the change even if the client omitted the field:
 	// the thread may do less than Codex's configuration says.
-	narrows bool
+	Narrows bool `json:"narrows,omitempty"`
 }
 
 // Decision is the result for one message. It is the same under audit and enforce; Policy.Mode says

@@ -10,7 +10,7 @@ import (
 // sent, unless a thread opens read-only because of its folder, or with less than Codex's configuration
 // says.
 func (c Change) Notice() (kind, sentence string) {
-	if c.From == nil && !c.narrows && !c.forbidsWorkspace() || !c.restricts() {
+	if c.From == nil && !c.Narrows && !c.forbidsWorkspace() || !c.restricts() {
 		return "", ""
 	}
 	field := strings.TrimPrefix(c.Field, "params.")

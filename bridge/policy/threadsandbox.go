@@ -199,7 +199,7 @@ func (c *decider) decideUserSandbox(user *UserProfile) {
 		reason = "the permissions profile " + user.Name + " is more: " + reason + "; the thread keeps what the profile denies"
 	case user.networkOn && !c.p.network:
 		c.recordChange("network", rpc.Value{}, featureOff, ruleNetwork, "the permissions profile "+user.Name+" allows the network, which the policy forbids")
-		c.changes[len(c.changes)-1].narrows = true
+		c.changes[len(c.changes)-1].Narrows = true
 	}
 	if to == readOnly {
 		c.setUserReadOnly(rule, reason)
@@ -219,7 +219,7 @@ func (u *UserProfile) readOnlyReason() string {
 // setUserReadOnly makes a thread read-only that would have the user's own profile, and tells the user.
 func (c *decider) setUserReadOnly(rule, reason string) {
 	c.setMode(readOnly, rule, reason)
-	c.changes[len(c.changes)-1].narrows = true
+	c.changes[len(c.changes)-1].Narrows = true
 }
 
 // decideResumedSandbox decides about a resume or fork without a sandbox; see takesDefault. The default can

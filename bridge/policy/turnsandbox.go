@@ -61,7 +61,7 @@ func (c *decider) narrowKeptSandbox() {
 	}
 	c.readOnlyTurn = true
 	c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleRoots, c.narrowed)
-	c.changes[len(c.changes)-1].narrows = true
+	c.changes[len(c.changes)-1].Narrows = true
 }
 
 // decideUserTurn decides about a turn that names a profile of the user's, or the bridge's profile in

@@ -41,7 +41,8 @@ type runCmd struct {
 
 // Help describes the output and the exit status.
 func (runCmd) Help() string {
-	return `The reply goes to standard output: on a terminal as it comes, else the last message. Questions, progress and errors go to stderr.
+	return `The reply goes to standard output: on a terminal as it comes, else the last message. Questions, progress and errors go to stderr,
+and so do warnings: what the policy has refused or changed, and those of Codex.
 On a terminal the bridge asks you for approvals; without one, and with --json, it declines them.
 
 Exit status: 0 completed, 1 failed, 2 wrong call or configuration, 3 another process has the session, 4 refused by the policy,
@@ -70,6 +71,7 @@ func (c runCmd) Run(in io.Reader, out io.Writer) error {
 	}
 	screen := &follow.Screen{
 		Out: out, Err: os.Stderr, Stream: isTerminal(os.Stdout) && !c.JSON, Progress: isTerminal(os.Stderr), JSON: c.JSON, Now: time.Now,
+		Line: func(text string) { printError("%s", text) },
 	}
 	t := &turnRun{runCmd: c, text: text, screen: screen}
 	if terminal {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,8 @@ import (
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
-// runShell runs codex-bridge with these arguments, as a script does.
+// runShell runs codex-bridge with these arguments, as a script does. stderr is without Codex's warning that the machine has no
+// bubblewrap.
 func (w *world) runShell(stdin string, args ...string) (stdout, stderr string, status int) {
 	w.t.Helper()
 	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
@@ -31,8 +33,10 @@ func (w *world) runShell(stdin string, args ...string) (stdout, stderr string, s
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		w.t.Fatal(err)
 	}
-	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
+	return out.String(), noBubblewrap.ReplaceAllString(problems.String(), ""), cmd.ProcessState.ExitCode()
 }
+
+var noBubblewrap = regexp.MustCompile("(?m)^warning: Codex could not find bubblewrap on PATH.*\n")
 
 // A script gets only the reply, and the outcome as an exit status.
 func TestRunInAPipe(t *testing.T) {
@@ -47,7 +51,7 @@ func TestRunInAPipe(t *testing.T) {
 		{"text", "", []string{"--session", "s", "SAY: first"}, "first\n", "", 0},
 		{"standard input", "SAY: from a pipe", []string{"--session", "s"}, "from a pipe\n", "", 0},
 		{"several messages", "", []string{"--session", "s", "SAY: one\nSAY: two"}, "two\n", "", 0},
-		{"an approval", "", []string{"--session", "s", "RUN: touch made"}, "", "", 0},
+		{"an approval", "", []string{"--session", "s", "RUN: touch made"}, "", `warning: codex-bridge has refused "touch made": `, 0},
 		{"failed", "", []string{"--session", "s", "FAIL"}, "", "the turn has failed: ", 1},
 		{"late", "", []string{"--session", "s", "--timeout", "300ms", "SLOW: 60000"}, "", "timed out after 300ms", 124},
 		{"blank", " ", []string{"--session", "s"}, "", "blank", 2},
@@ -92,6 +96,30 @@ func TestRunInAPipe(t *testing.T) {
 	w.write("config.toml", "[polic]\n")
 	if _, problems, status := w.runShell("", "run", "--session", "s", "x"); status != 2 || !strings.Contains(problems, "polic") {
 		t.Errorf("a bad configuration: status %d, %q", status, problems)
+	}
+}
+
+// A script reads on stderr what the policy has refused and changed, each once, as with exec. What the policy refuses run itself
+// is its error.
+func TestRunShowsDecisions(t *testing.T) {
+	t.Parallel()
+	rule := "[[policy.rule]]\ncommand = \"touch forbidden\"\ndecision = \"deny\"\nreason = \"It is made elsewhere.\"\n"
+	w := newWorld(t, options{config: "[policy]\nsandbox = \"workspace-write\"\n" + rule})
+	for changed, argv := range map[string][]string{
+		"has changed sandbox to workspace-write: danger-full-access is more than": {"run", "--session", "s", "--sandbox", "danger-full-access"},
+		"has removed -s danger-full-access":                                   {"exec", "--skip-git-repo-check", "-s", "danger-full-access"},
+	} {
+		_, problems, status := w.runShell("", append(argv, "RUN: touch forbidden")...)
+		for _, want := range []string{changed, `has refused "touch forbidden": It is made elsewhere: touch forbidden. The setting is policy.rule in user `} {
+			if status != 0 || strings.Count(problems, "warning: codex-bridge "+want) != 1 {
+				t.Errorf("%s: status %d, not once %q: %s", argv[0], status, want, problems)
+			}
+		}
+	}
+	w.write("config.toml", "[policy]\n[policy.methods]\n\"turn/start\" = \"deny\"\n")
+	_, problems, status := w.runShell("", "run", "--session", "t", "SAY: x")
+	if status != 4 || strings.Count(problems, "\n") != 1 || !strings.Contains(problems, "codex-bridge: turn/start: ") {
+		t.Errorf("a refused turn: status %d, %s", status, problems)
 	}
 }
 
@@ -280,13 +308,13 @@ func TestRunWarnsOfIgnoredFlags(t *testing.T) {
 	} {
 		args := append([]string{"run", "--session", c.session, "SAY: hello"}, strings.Fields(c.flags)...)
 		want := "ignored " + c.ignored + ": the session goes on with its thread "
-		if _, said, _ := w.runCommand(args...); said != "" && c.ignored == "" || c.ignored != "" && !strings.HasPrefix(said, "codex-bridge: "+want) {
+		if _, said, _ := w.runShell("", args...); said != "" && c.ignored == "" || c.ignored != "" && !strings.HasPrefix(said, "codex-bridge: "+want) {
 			t.Errorf("%s %s: %q", c.session, c.flags, said)
 		}
 		if c.ignored == "" {
 			continue
 		}
-		out, said, _ := w.runCommand(append(args, "--json")...)
+		out, said, _ := w.runShell("", append(args, "--json")...)
 		if said != "" || !strings.Contains("\n"+out, "\n"+`{"event":"warning","params":{"message":"`+want) {
 			t.Errorf("%s %s --json: %q, %s", c.session, c.flags, said, out)
 		}

@@ -20,6 +20,7 @@ type Screen struct {
 	Progress bool // Err is a terminal
 	JSON     bool // Out gets events
 	Now      func() time.Time
+	Line     func(text string) // prints a line of text on Err; nil: as it is
 
 	mu      sync.Mutex
 	thread  string // of the turn; "" if unknown
@@ -32,6 +33,7 @@ type Screen struct {
 	doing   string // the activity of Codex; "" if unknown
 	began   time.Time
 	patches map[string][]string // lines about the open patches, by item
+	noticed map[string]bool     // the keys of notices on Err
 }
 
 // running returns the running turn of the thread in params; "" if unknown, as for a subagent.
@@ -78,8 +80,8 @@ func (s *Screen) Begin() {
 	s.draw()
 }
 
-// Show shows a notification of the app-server. Only the JSON output has those of other threads,
-// such as a subagent's.
+// Show shows a notification of the app-server. Those of other threads, such as a subagent's, are only in the JSON
+// output, except decisions of the policy.
 func (s *Screen) Show(method string, params rpc.Value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,6 +89,7 @@ func (s *Screen) Show(method string, params rpc.Value) {
 		s.event(event{Event: method, Params: params.Raw()})
 		return
 	}
+	s.warn(method, params)
 	if thread, _ := params.Get("threadId").Text(); method == "turn/started" && s.thread == "" {
 		s.thread, s.doing = thread, "thinking"
 	} else if s.thread == "" || thread != s.thread {
@@ -199,6 +202,10 @@ func (s *Screen) erase() {
 func (s *Screen) Interrupt(f func(err io.Writer)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.interrupt(f)
+}
+
+func (s *Screen) interrupt(f func(err io.Writer)) {
 	s.erase()
 	s.newline()
 	f(s.Err)
