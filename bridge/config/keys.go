@@ -230,6 +230,12 @@ var specs = map[string]spec{
 }
 
 // checkToolName refuses the names that Codex refuses.
+// IsSetting reports whether a rule of a decision is the key of a setting, also of an entry: policy.methods."turn/start".
+func IsSetting(rule string) bool {
+	_, known := specs[rule]
+	return known || strings.HasPrefix(rule, "policy.methods.") || strings.HasPrefix(rule, "policy.rule.")
+}
+
 func checkToolName(s string) *Error {
 	if s == "mcp" || strings.HasPrefix(s, "mcp__") {
 		return newError(quote(s)+" is a reserved name", "choose a name that isn't mcp and does not begin with mcp__")

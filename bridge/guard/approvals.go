@@ -84,6 +84,9 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 	p, params := g.policy.Load(), request.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
 	refusal := policy.Refusal{Method: request.Method, Rule: rule, Reason: reason, Hint: "ask again"}
+	if rule == policy.RuleNobody {
+		refusal.Hint = "use a client in which a person answers"
+	}
 	if verdict == policy.Deny {
 		d.Err = policy.NewRefusalError(rpc.CodeDeadline, refusal)
 	} else {

@@ -6,8 +6,12 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
 )
+
+// RuleNobody is the rule of a refusal for want of a person who answers.
+const RuleNobody = "approvals.nobody"
 
 // Refusal describes a refused message. It is the data of the error.
 type Refusal struct {
@@ -42,14 +46,15 @@ func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 	return rpc.WithData(rpc.Errorf(code, "%s", b.String()), r)
 }
 
-// Sentence returns the refusal for the user: the reason, the rule and its place, and how to fix it.
+// Sentence returns the refusal for the user: the reason, the setting and its place, and how to fix it. Some rules
+// are no settings, such as that nobody has answered.
 func (r Refusal) Sentence() string {
 	s := strings.TrimSuffix(r.Reason, ".")
-	if r.Rule != "" {
+	if config.IsSetting(r.Rule) || r.Rule == ruleUser {
 		s += ". The setting is " + r.Rule
-	}
-	if r.Origin != "" {
-		s += " in " + r.Origin
+		if r.Origin != "" {
+			s += " in " + r.Origin
+		}
 	}
 	if r.Hint != "" {
 		s += "; " + strings.TrimSuffix(r.Hint, ".")

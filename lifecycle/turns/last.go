@@ -64,7 +64,7 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	}
 	if l.f.o.Judge.Enforces() {
 		// A failure to log changes nothing: the request is declined.
-		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered, "")
+		_ = l.f.o.Judge.RecordAnswer(ctx, said.Envelope, policy.Deny, policy.RuleNobody, unanswered, "")
 	}
 	no, err := answer.Unattended(said.Method, said.Root().Get("params"))
 	if err != nil {

@@ -170,7 +170,7 @@ func (g *Gate) decide(ctx context.Context, q *Question, key approvals.Key) (yes 
 		ok, why = false, q.reason.Unasked
 	}
 	if !ok {
-		return false, errors.Join(&nobodyError{why}, g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
+		return false, errors.Join(&nobodyError{why}, g.logDecision(ctx, q, policy.Deny, policy.RuleNobody, why))
 	}
 	var shared chan sharedAnswer
 	switch g.pending.Join(key, q.id, func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
@@ -236,7 +236,7 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	if err == nil {
 		return answered.Gate.settle(ctx, q, key, answered.Result)
 	}
-	rule := "approvals.nobody"
+	rule := policy.RuleNobody
 	var failed *rpc.Error
 	var unreadable *bridge.UnreadableError
 	if late := context.Cause(ctx); late != nil {
