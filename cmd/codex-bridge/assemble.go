@@ -209,6 +209,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log, Calls: &a.calls,
+		Unattended: os.Getenv(ownCodexEnv) == execCodex,
 		KnowsCalls: func(thread string) bool {
 			return relay.inject.IsActive(thread, hook.PreToolUse) && relay.inject.IsActive(thread, hook.PermissionRequest)
 		},

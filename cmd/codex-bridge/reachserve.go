@@ -33,6 +33,8 @@ const (
 	// ownCodexEnv is the variable for an app-server that must not join: that of exec and doctor. An agent's
 	// does not join either.
 	ownCodexEnv = "CODEX_BRIDGE_OWN_CODEX"
+	// execCodex is its value for the bridge of exec.
+	execCodex = "exec"
 	// serveStart is how long such a serve may take to listen, and then to start Codex.
 	serveStart = time.Minute
 	// serveCheck is how often a client looks whether the serve that it waits for still answers.

@@ -24,6 +24,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 
 	"codex-bridge.example/bridge"
@@ -109,6 +110,8 @@ type Options struct {
 	// Record is the decision log; every consent of the person is written to it.
 	Record  DecisionLog
 	Limiter *Limiter // of the questions
+	// Unattended: the client has no person, and declines each question.
+	Unattended bool
 	// KnowsBridge reports whether the client has offered capabilities.bridge; nil: it has not.
 	KnowsBridge func() bool
 	Log         *slog.Logger
@@ -169,8 +172,10 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 		if f.removeMark(ctx, msg) {
 			f.narrowOffer(ctx, msg, nil)
 		}
-		return // the server's own question has no timeout
+		f.logAnswer(ctx, msg, false) // the server's own question has no timeout
+		return
 	case msg.Method == elicitation && !known && !params.Get("_meta").Get(approvalKind).Is("mcp_tool_call"):
+		f.logAnswer(ctx, msg, false)
 		return
 	case msg.Method == userInput && !policy.IsApproval(msg.Method, params):
 		return // a question of the model
@@ -183,10 +188,10 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	f.askPerson(ctx, msg, known)
 }
 
-// logAnswer logs the consent of the client.
+// logAnswer logs the answer of the client.
 func (f *Feature) logAnswer(ctx context.Context, msg *bridge.ServerMessage, known bool) {
 	envelope := msg.Clone()
-	msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, known, r) })
+	msg.OnResponse(func(r *bridge.ClientResponse) { f.recordAnswer(ctx, envelope, known, r) })
 }
 
 // askPerson answers a question from memory, or by an equal one that waits, or lets the client answer it. A
@@ -217,7 +222,7 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 	f.narrowOffer(ctx, msg, hint.Remember)
 	f.addHint(msg, hint)
 	msg.OnResponse(func(r *bridge.ClientResponse) {
-		f.recordConsent(ctx, envelope, known, r)
+		f.recordAnswer(ctx, envelope, known, r)
 		if isKept := ok && f.remember(ctx, envelope, hint.Remember, r, key, what); !isKept {
 			f.warnCounted(envelope, r)
 		}
@@ -290,21 +295,35 @@ func (f *Feature) remember(ctx context.Context, asked *rpc.Envelope, kept []Span
 
 func (f *Feature) enforces() bool { return f.Policy.Mode() == config.Enforce }
 
-// recordConsent logs the client's consent in full. known reports that the question is about a call of an MCP
-// server's tool, and Codex's own. If that fails under enforce, Codex gets
-// a refusal.
-func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, known bool, r *bridge.ClientResponse) {
+// recordAnswer logs the client's consent in full, and that it declines for want of a person. known reports that
+// the question is about a call of an MCP server's tool, and Codex's own.
+func (f *Feature) recordAnswer(ctx context.Context, asked *rpc.Envelope, known bool, r *bridge.ClientResponse) {
 	e, err := rpc.ParseEnvelope(r.Line)
-	if err != nil || !IsConsent(e.Root().Get("result")) {
-		return
+	switch {
+	case err != nil:
+	case IsConsent(e.Root().Get("result")):
+		f.recordConsent(ctx, asked, known, e, r)
+	case f.enforces() && (f.Unattended || isUnknownMethod(e)):
+		f.logDecision(ctx, asked, policy.Deny, policy.RuleNobody, "this client answers no such questions ("+asked.Method+")")
 	}
+}
+
+// isUnknownMethod reports whether the client has answered that it does not know a request.
+func isUnknownMethod(response *rpc.Envelope) bool {
+	code := response.Root().Get("error").Get("code")
+	return string(code.Raw()) == strconv.Itoa(int(rpc.CodeUnknownMethod))
+}
+
+// recordConsent logs the client's consent e in full. If that fails under enforce, Codex gets a refusal.
+func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, known bool, e *rpc.Envelope, r *bridge.ClientResponse) {
 	mode := f.Policy.Mode()
 	patch := f.Policy.Files(asked.Root().Get("params"))
 	facts := f.Policy.RequestFacts(asked.Method, asked.Root().Get("params"), known)
-	if err = RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, facts, e.Root().Get("result")); err == nil {
+	err := RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, facts, e.Root().Get("result"))
+	switch {
+	case err == nil:
 		return
-	}
-	if mode != config.Enforce {
+	case mode != config.Enforce:
 		f.Log.Error("approval not logged", "method", asked.Method, "error", err)
 		return
 	}

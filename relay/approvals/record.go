@@ -33,7 +33,7 @@ const maxRecord = 1 << 20
 // are recorded from the answer, which may have fewer than were asked for.
 var recordedFields = []string{
 	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
-	"grantRoot", "serverName", "itemId", "callId", "questions", "message", "requestedSchema",
+	"grantRoot", "serverName", "itemId", "callId", "questions", "message", "requestedSchema", "url",
 }
 
 // recordedMetaFields are the fields of _meta in an MCP server's question that describe what
@@ -77,7 +77,7 @@ func hasAllowAnswer(answers rpc.Value) bool {
 // consent must not count.
 func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client string, asked *rpc.Envelope, patch []string, facts string, result rpc.Value) error {
 	params := asked.Root().Get("params")
-	all := map[string]json.RawMessage{"answer": result.Raw()}
+	all := map[string]json.RawMessage{"answer": withoutTexts(result)}
 	for _, name := range recordedFields {
 		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
 			all[name] = v.Raw()
@@ -116,6 +116,29 @@ func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client
 		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
 		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts, CanWait: mode != config.Enforce,
 	})
+}
+
+// withoutTexts returns an answer with the names of the fields of a form in place of what the person has written there, which
+// may be secret.
+func withoutTexts(result rpc.Value) json.RawMessage {
+	content := result.Get("content")
+	if content.Len() == 0 {
+		return result.Raw()
+	}
+	answer := make(map[string]any)
+	for name, v := range result.Members() {
+		answer[name] = json.RawMessage(v.Raw())
+	}
+	var fields []string
+	for name := range content.Members() {
+		fields = append(fields, name)
+	}
+	answer["content"] = fields
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // cannot fail: strings and parsed JSON
+	}
+	return raw
 }
 
 // patchFiles returns the changed paths with the kind of each change, without contents.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,16 +28,20 @@ func (k *memoryLog) Append(_ context.Context, d store.Decision) error {
 	return k.err
 }
 
-func newConversation(t *testing.T, log *memoryLog, running string) (*bridgetest.Conversation, *fakePolicy) {
+func newConversation(t *testing.T, log *memoryLog, running string, more ...func(*approvals.Options)) (*bridgetest.Conversation, *fakePolicy) {
 	t.Helper()
 	j := &fakePolicy{folder: t.TempDir()}
 	current := func() config.Approvals {
 		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
 	}
-	c := bridgetest.Start(t, approvals.New(approvals.Options{
+	o := approvals.Options{
 		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
 		Limiter: approvals.NewLimiter(), Sessions: fakeSessions{running}, Record: log, Log: slog.New(slog.DiscardHandler),
-	}))
+	}
+	for _, change := range more {
+		change(&o)
+	}
+	c := bridgetest.Start(t, approvals.New(o))
 	c.Play("begun", `
 editor> {"method":"initialized"}
 codex<  {"method":"initialized"}
@@ -150,5 +155,81 @@ codex<  {"id":4,"result":{"action":"cancel"}}
 	defer j.mu.Unlock()
 	if len(j.decided) != 1 || !strings.Contains(j.decided[0], "approvals.turn") {
 		t.Errorf("on record is %q", j.decided)
+	}
+}
+
+const serversQuestion = `{"threadId":"t","turnId":"u","serverName":"mail","mode":"form","message":"Delete it?","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`
+
+// A person's answer to an MCP server's own question is logged, without the texts of the form.
+func TestAnswerToServerIsRecorded(t *testing.T) {
+	for _, mode := range []config.Mode{config.Enforce, config.Audit, config.Off} {
+		log := &memoryLog{}
+		c, j := newConversation(t, log, "")
+		j.mode = mode
+		c.Play("asked", `
+codex>  {"method":"mcpServer/elicitation/request","id":1,"params":`+serversQuestion+`}
+editor< {"method":"mcpServer/elicitation/request","id":1,"params":"$1"}
+editor> {"id":1,"result":{"action":"accept","content":{"x":"my secret"},"_meta":null}}
+codex<  {"id":1,"result":{"action":"accept","content":{"x":"my secret"},"_meta":null}}
+codex>  {"method":"mcpServer/elicitation/request","id":2,"params":`+serversQuestion+`}
+editor< {"method":"mcpServer/elicitation/request","id":2,"params":"$2"}
+editor> {"id":2,"result":{"action":"decline"}}
+codex<  {"id":2,"result":{"action":"decline"}}
+`)
+		all := strings.Join(log.reasons, "\n")
+		if mode == config.Off {
+			if all != "" {
+				t.Errorf("off: logged is %s", all)
+			}
+			continue
+		}
+		if len(log.reasons) != 1 || !strings.Contains(all, `"answer":{"_meta":null,"action":"accept","content":["x"]}`) || !strings.Contains(all, `"message":"Delete it?"`) || strings.Contains(all, "secret") {
+			t.Errorf("%s: logged is %s", mode, all)
+		}
+	}
+	c, _ := newConversation(t, &memoryLog{err: errors.New("disk full")}, "")
+	c.Play("not logged", `
+codex>  {"method":"mcpServer/elicitation/request","id":1,"params":`+serversQuestion+`}
+editor< {"method":"mcpServer/elicitation/request","id":1,"params":"$1"}
+editor> {"id":1,"result":{"action":"accept","content":{"x":"y"}}}
+codex<  {"id":1,"result":{"action":"decline","content":null,"_meta":null}}
+`)
+}
+
+// The log has that a question was declined because the client knows no such questions, or has no person at all.
+func TestMissingPersonIsRecorded(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		mode       config.Mode
+		unattended bool
+		command    string // the answers
+		server     string
+		want       []string
+	}{
+		{"unknown to the client", config.Enforce, false, `"error":{"code":-32601,"message":"no"}`, `"error":{"code":-32601,"message":"no"}`, []string{"1 deny approvals.nobody", "2 deny approvals.nobody"}},
+		{"another error", config.Enforce, false, `"error":{"code":-32603,"message":"no"}`, `"error":{"code":-32000,"message":"no"}`, nil},
+		{"a person's no", config.Enforce, false, `"result":{"decision":"cancel"}`, `"result":{"action":"cancel"}`, nil},
+		{"without a person", config.Enforce, true, `"result":{"decision":"cancel"}`, `"result":{"action":"cancel"}`, []string{"1 deny approvals.nobody", "2 deny approvals.nobody"}},
+		{"audit", config.Audit, true, `"error":{"code":-32601,"message":"no"}`, `"result":{"action":"cancel"}`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, j := newConversation(t, &memoryLog{}, "", func(o *approvals.Options) { o.Unattended = test.unattended })
+			j.mode = test.mode
+			c.Play("asked", `
+codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","command":"ls"}}
+editor< {"method":"item/commandExecution/requestApproval","id":1,"params":"$1"}
+editor> {"id":1,`+test.command+`}
+codex<  {"id":1,`+test.command+`}
+codex>  {"method":"mcpServer/elicitation/request","id":2,"params":`+serversQuestion+`}
+editor< {"method":"mcpServer/elicitation/request","id":2,"params":"$2"}
+editor> {"id":2,`+test.server+`}
+codex<  {"id":2,`+test.server+`}
+`)
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			if !slices.Equal(j.decided, test.want) {
+				t.Errorf("logged is %q", j.decided)
+			}
+		})
 	}
 }

@@ -26,7 +26,7 @@ func TestModelLearnsThatNobodyWasAsked(t *testing.T) {
 	check(w, "Codex alone", "escalated", "approval request failed")
 	a.closeAndWait()
 
-	w = newWorld(t, options{config: config})
+	w = newWorld(t, options{config: config, codexConfig: mcpConfig("probe")})
 	a = w.newUninitializedEditor(true)
 	a.initialize(nil)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
@@ -48,5 +48,18 @@ func TestModelLearnsThatNobodyWasAsked(t *testing.T) {
 			t.Errorf("%s: status %d, %s", step.how, status, problems)
 		}
 		check(w, step.how, step.text, step.want)
+	}
+
+	// The log has what exec declines itself, too.
+	w.runShell("", "exec", "--skip-git-repo-check", `CALL: mcp__probe/asks {"question":{"message":"delete prod?","requestedSchema":{"type":"object","properties":{}}}}`)
+	log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny")
+	for _, method := range []string{"item/commandExecution/requestApproval", "mcpServer/elicitation/request"} {
+		found := false
+		for line := range strings.Lines(log) {
+			found = found || strings.Contains(line, "codex_exec") && strings.Contains(line, `"rule":"approvals.nobody"`) && strings.Contains(line, `this client answers no such questions (`+method+`)`)
+		}
+		if !found {
+			t.Errorf("the log is without what exec has declined of %s:\n%s", method, log)
+		}
 	}
 }

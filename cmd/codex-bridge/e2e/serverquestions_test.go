@@ -106,6 +106,19 @@ func TestQuestionsOfServersAreTheirOwn(t *testing.T) {
 				t.Errorf("the server asked, and the client was asked %q", got)
 			}
 			c.closeAndWait()
+			if test.config == "" {
+				return
+			}
+			log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "accept")
+			got := 0
+			for line := range strings.Lines(log) {
+				if strings.Contains(line, `\"message\":\"delete prod?\"`) && !strings.Contains(line, "Allow the tool") {
+					got++
+				}
+			}
+			if want := strings.Count(strings.Join(test.server, "\n"), serverQuestion); got != want {
+				t.Errorf("the log has %d of %d accepted questions of the server:\n%s", got, want, log)
+			}
 		})
 	}
 }
