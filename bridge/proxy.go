@@ -35,6 +35,9 @@ type Options struct {
 	// the client; nil for an error in its place. first reports that the one before was not declined for this
 	// reason. DeclineExcess may be nil.
 	DeclineExcess func(ctx context.Context, request *rpc.Envelope, first bool) (result []byte)
+	// LogRefused logs that a line of the client is refused since it breaks the protocol, and returns the error
+	// for the client: refused, perhaps with data. m is nil if the line can't be read as a message. LogRefused may be nil.
+	LogRefused func(ctx context.Context, m *rpc.Message, line []byte, refused *rpc.Error) *rpc.Error
 	// Enforces reports whether a policy is enforced; nil means false.
 	Enforces func() bool
 	Urgent   []string // methods that do not wait and have twice the limits
@@ -264,7 +267,7 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 	for _, route := range routes {
 		err := route.HandleClient(ctx, msg)
 		if err == nil && (len(msg.onResponse) > 0 || msg.async != nil) && msg.Kind != rpc.Request {
-			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", msg.Method)
+			err = p.logRefused(ctx, msg.Message, msg.Bytes(), rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", msg.Method))
 		}
 		if err != nil {
 			return err
@@ -284,6 +287,9 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 	registered := len(msg.onResponse) > 0 || msg.internal || msg.Kind == rpc.Request && p.opts.AnswerAll()
 	if registered {
 		abandoned, err := p.state.registerRequest(msg.ID, p.isUrgent(msg.Method), msg.onResponse)
+		if err != nil && err.Code == rpc.CodeInvalidRequest {
+			err = p.logRefused(ctx, msg.Message, msg.Bytes(), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -324,6 +330,14 @@ func (p *Proxy) deliverClientResponse(q *pendingServerRequest, m *rpc.Message, u
 		return
 	}
 	q.response <- clientResponse{kept, unreadable} // has room: at most one is sent
+}
+
+// logRefused calls LogRefused, and returns the error for the client.
+func (p *Proxy) logRefused(ctx context.Context, m *rpc.Message, line []byte, refused *rpc.Error) *rpc.Error {
+	if p.opts.LogRefused == nil {
+		return refused
+	}
+	return p.opts.LogRefused(ctx, m, line, refused)
 }
 
 // reject replies to a request with an error, and calls its response handlers. A notification

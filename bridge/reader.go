@@ -70,6 +70,9 @@ func (r *reader) read() {
 		}
 		if errors.As(err, &refused) {
 			p.opts.Log.Warn("refused a line of the client", "error", refused.Err.Message)
+			if !refused.Answers.IsValid() {
+				refused.Err = p.logRefused(r.ctx, nil, line, refused.Err)
+			}
 			p.sendResponse(refused.ID, rpc.EncodeError(refused.ID, refused.Err))
 			if r.receiveUnreadable(refused) {
 				return
@@ -102,12 +105,12 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 	key := m.ID.Key()
 	if m.Method != "" {
 		if p.state.serverRequests.ids.generated(key) || p.state.requests.ids.generated(key) {
-			p.reject(msg, rpc.Errorf(rpc.CodeInvalidRequest, "id %s has the prefix of the bridge's own ids; use another", m.ID.Raw()))
+			p.reject(msg, p.logRefused(r.ctx, m, m.Bytes(), rpc.Errorf(rpc.CodeInvalidRequest, "id %s has the prefix of the bridge's own ids; use another", m.ID.Raw())))
 			return false, false
 		}
 		routes := activeRoutes(p.routes[Client].forMethod(m.Method))
 		if err := m.CheckParams(); err != nil && (len(routes) > 0 || p.opts.Enforces()) {
-			p.reject(msg, err)
+			p.reject(msg, p.logRefused(r.ctx, m, m.Bytes(), err))
 			return false, false
 		}
 		if !r.deep || len(routes) == 0 && p.state.isIdle() {
@@ -163,7 +166,9 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error) (kep
 		})
 	case ok || len(unsolicited) == 0:
 		p.handle(r.ctx, msg, nil)
-	case unreadable == nil: // the client has the error of an unreadable one
+	case unreadable != nil: // the client has its error
+		p.logRefused(r.ctx, nil, m.Bytes(), unreadable)
+	default:
 		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}
 	return false, false

@@ -87,6 +87,28 @@ func (g *Guard) RefuseUnreadable(ctx context.Context, call UnreadableCall) {
 	g.notifyListeners(method, Applied{ThreadID: call.Thread, TurnID: call.Turn, ItemID: call.ID, What: call.Tool}, d)
 }
 
+// RefusedLine implements bridge.Options.LogRefused. The error of a message with other params than Codex takes has data,
+// as that of a refusal by the policy.
+func (g *Guard) RefusedLine(ctx context.Context, m *rpc.Message, line []byte, refused *rpc.Error) *rpc.Error {
+	if g.Mode() == config.Off {
+		return refused
+	}
+	about := subject{method: "message", line: line}
+	var id rpc.ID
+	if m != nil {
+		about, id = subjectOf(m.Method, m.Params, line), m.ID
+	}
+	about.recordTimeout, about.facts = shortRecordTimeout, unknownFacts("", "the line breaks the protocol")
+	d := policy.Decision{Verdict: policy.Deny, Err: rpc.WithData(rpc.Errorf(refused.Code, "%s", refused.Message), policy.Refusal{Method: about.method, Rule: "protocol", Reason: refused.Message})}
+	g.logDecision(config.Enforce, about.method, d)
+	_ = g.record(ctx, config.Enforce, about, d) // the line is refused even if this fails
+	g.notifyApplied(about.method, id, rpc.Value{}, d)
+	if refused.Code == rpc.CodeInvalidParams {
+		return d.Err
+	}
+	return refused
+}
+
 // DeniedCall logs that a handler has denied a call, or that the bridge has, for want of an answer of a handler or of its own.
 // The call is denied even if this fails.
 func (g *Guard) DeniedCall(ctx context.Context, thread, turn, event, id, reason string) {

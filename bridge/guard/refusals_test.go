@@ -3,10 +3,12 @@ package guard_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/rpc"
 )
 
 // The user reads the refusal of a call once, also if several parts report it, and why a turn ends without a hook.
@@ -82,5 +84,33 @@ func TestUnreadableCallIsLogged(t *testing.T) {
 		if n := len(b.entries); n != 1 || b.entries[0].Method != "hook/preToolUse" || b.entries[0].Mode != "enforce" || b.entries[0].Verdict != "deny" || b.entries[0].Thread != "t1" || b.entries[0].Reason != "it is too long" {
 			t.Errorf("%s: the log has %+v", mode, b.entries)
 		}
+	}
+}
+
+// A line that breaks the protocol is in the decision log, and counts. The error about params has data.
+func TestRefusedLines(t *testing.T) {
+	b := &book{}
+	_, g, _ := converse(t, strictPolicy, b)
+	line := []byte(`{"id":7,"method":"thread/list","params":[]}`)
+	m, err := rpc.ParseMessage(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := g.RefusedLine(t.Context(), m, line, rpc.Errorf(rpc.CodeInvalidParams, "params is an array"))
+	if want := `{"method":"thread/list","rule":"protocol","reason":"params is an array"}`; refused.Code != rpc.CodeInvalidParams || string(refused.Data) != want {
+		t.Errorf("the error is %d, %s", refused.Code, refused.Data)
+	}
+	if refused = g.RefusedLine(t.Context(), nil, []byte("{{"), rpc.Errorf(rpc.CodeParse, "no JSON")); refused.Data != nil {
+		t.Errorf("data of an unreadable line: %s", refused.Data)
+	}
+	var logged []string
+	for _, d := range b.entries {
+		logged = append(logged, d.Method+" "+d.Verdict+" "+d.Rule+" "+d.Reason)
+	}
+	if want := []string{"thread/list deny protocol params is an array", "message deny protocol no JSON"}; !slices.Equal(logged, want) {
+		t.Errorf("logged are %q", logged)
+	}
+	if _, n := g.Counts(); n != 2 {
+		t.Errorf("%d refusals are counted", n)
 	}
 }

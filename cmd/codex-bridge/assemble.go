@@ -29,6 +29,7 @@ import (
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
 	"codex-bridge.example/relay/trace"
+	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
 
@@ -144,6 +145,9 @@ func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*ass
 		Log:        log,
 	}
 	a.options.DeclineExcess = a.declineExcess
+	a.options.LogRefused = func(ctx context.Context, m *rpc.Message, line []byte, refused *rpc.Error) *rpc.Error {
+		return a.guard.RefusedLine(ctx, m, line, refused)
+	}
 	if err := a.build(client); err != nil {
 		a.close()
 		return nil, err

@@ -201,3 +201,25 @@ func TestNoFormPassesDeniedMethod(t *testing.T) {
 		t.Errorf("Codex got %d requests, want %d", requests, want)
 	}
 }
+
+// The decision log has each line that the bridge refuses because it breaks the protocol.
+func TestProtocolErrorsAreLogged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\n"})
+	c := w.open(proxyArgv...).initializeWithBridge()
+	refused := map[string]string{
+		`{"id":901,"method":"thread/list","params":[]}`:                                "thread/list",
+		`{"id":902,"method":"thread/list","method":"thread/shellCommand","params":{}}`: "message",
+		`{"id":null,"method":"thread/shellCommand","params":{}}`:                       "message",
+	}
+	for line := range refused {
+		c.sendLine([]byte(line))
+	}
+	c.closeAndWait()
+	log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny")
+	for line, method := range refused {
+		if n := strings.Count(log, `"method":"`+method+`"`); n == 0 || strings.Count(log, `"rule":"protocol"`) < len(refused) {
+			t.Errorf("%s is not in the log:\n%s", line, log)
+		}
+	}
+}
