@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/problem"
@@ -278,6 +280,9 @@ func (h *Hello) explain(ctx context.Context, msg *bridge.ClientMessage) (any, *r
 	message := msg.Params.Get("message")
 	if command, ok := msg.Params.Get("command").Text(); ok && !message.Exists() {
 		cwd, _ := msg.Params.Get("cwd").Text()
+		if cwd != "" && !filepath.IsAbs(cwd) {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.cwd is %s; it must be an absolute path", display.Quote(cwd))
+		}
 		thread, _ := msg.Params.Get("threadId").Text()
 		return h.guard.ExplainCommand(command, cwd, thread), nil
 	}

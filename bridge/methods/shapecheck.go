@@ -160,7 +160,7 @@ func (n *shapeNode) checkTagged(v rpc.Value) *Mismatch {
 		variant, ok = n.variants[name]
 	}
 	if !ok {
-		return (&Mismatch{Found: "the unknown name " + clip(tag.Raw()), Want: "a variant that Codex has"}).in("." + n.tag)
+		return (&Mismatch{Found: "the unknown name " + clip(tag.Raw()), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(n.variants)), ", ")}).in("." + n.tag)
 	}
 	return variant.check(v)
 }

@@ -109,14 +109,14 @@ func TestRulesOfClientCommands(t *testing.T) {
 	}{
 		{"command/exec", `{"command":["git","push"],"cwd":"/code/proj"}`, "Pushing is done by hand: git push (policy.rule"},
 		{"command/exec", `{"command":["ls"],"cwd":"/code/proj"}`, ""},
-		{"command/exec", `{"command":["rm","x"],"cwd":"/code/proj"}`, "a rule says ask: rm x"},
-		{"command/exec", `{"command":[],"cwd":"/code/proj"}`, "Pushing is done by hand. (it holds control"},
-		{"command/exec", `{"command":["ls",1,"x"],"cwd":"/code/proj"}`, "Pushing is done by hand. (it holds control"},
+		{"command/exec", `{"command":["rm","x"],"cwd":"/code/proj"}`, "a rule says ask: rm x; the bridge asks nobody about a command of the client, so it refuses it"},
+		{"command/exec", `{"command":[],"cwd":"/code/proj"}`, "Pushing is done by hand. (the command is not known, so a rule that could match decides)"},
+		{"command/exec", `{"command":["ls",1,"x"],"cwd":"/code/proj"}`, "Pushing is done by hand. (the command is not known, so a rule that could match decides)"},
 		{"process/spawn", `{"command":["git","push"]}`, "Pushing is done by hand"},
 		{"process/spawn", `{"command":["ls"]}`, ""},
 		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":"ls; git push"}`, "Pushing is done by hand"},
 		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":"ls"}`, ""},
-		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":1}`, "Pushing is done by hand. (it holds control"},
+		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":1}`, "Pushing is done by hand. (the command is not known, so a rule that could match decides)"},
 		{"model/list", `{"command":["git","push"]}`, ""},
 	} {
 		m := message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`)

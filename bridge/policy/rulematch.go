@@ -16,7 +16,7 @@ const ruleRule = "policy.rule"
 
 // unreadableLine stands for a command line that the bridge can't read. Every deny or ask rule
 // matches it.
-const unreadableLine = "\x00"
+const unreadableLine = rules.UnknownLine
 
 // HasRules reports whether the policy has rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
@@ -190,6 +190,11 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 		return Decision{}, false
 	}
 	d := p.ruleRefusal(m.Method, match)
+	if match.Decision == rules.Ask {
+		r := *d.Refusal()
+		r.Reason += "; the bridge asks nobody about a command of the client, so it refuses it"
+		d.Err = NewRefusalError(rpc.CodeRefused, r)
+	}
 	d.Answer = nil
 	return d, true
 }

@@ -158,9 +158,14 @@ func (r *reader) readPlain(commands []plainCommand, c readContext) []*node {
 	return nodes
 }
 
+// UnknownLine stands for a command line that is not known. Every deny or ask rule for commands matches it.
+const UnknownLine = "\x00"
+
 // unreadableReason returns why no parser can read a text as every shell does; "" if one can.
 func unreadableReason(text string) string {
 	switch {
+	case text == UnknownLine:
+		return "the command is not known"
 	case len(text) > maxLineLen:
 		return "it is longer than 64 KiB"
 	case !utf8.ValidString(text):
