@@ -107,7 +107,7 @@ func TestRunShowsDecisions(t *testing.T) {
 	w := newWorld(t, options{config: "[policy]\nsandbox = \"workspace-write\"\n" + rule})
 	for changed, argv := range map[string][]string{
 		"has changed sandbox to workspace-write: danger-full-access is more than": {"run", "--session", "s", "--sandbox", "danger-full-access"},
-		"has removed -s danger-full-access":                                   {"exec", "--skip-git-repo-check", "-s", "danger-full-access"},
+		"has removed -s danger-full-access":                                       {"exec", "--skip-git-repo-check", "-s", "danger-full-access"},
 	} {
 		_, problems, status := w.runShell("", append(argv, "RUN: touch forbidden")...)
 		for _, want := range []string{changed, `has refused "touch forbidden": It is made elsewhere: touch forbidden. The setting is policy.rule in user `} {
