@@ -95,7 +95,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		})
 	}
 	if p.Mode() == config.Enforce && call.Kind == rpc.Request {
-		g.holdForRequest(ctx, d, state.Thread)
+		g.holdForRequest(waitCtx, call, d, state)
 		g.warnUnhidden(call, state)
 	}
 	// Under enforce the proxy refuses a notification whose response is needed.

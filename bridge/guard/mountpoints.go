@@ -3,9 +3,10 @@ package guard
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
+	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 )
@@ -62,36 +63,48 @@ func mountPointsOf(t *policy.Thread, profile policy.Profile, world policy.State)
 // ofDenials is the name under which the mount points of profiles that deny reading are kept.
 const ofDenials = "profiles that deny reading"
 
-// holdForRequest keeps the mount points below missing folders of a profile that denies reading, from a
-// request about its thread until Codex ends.
+// holdForRequest keeps the mount points of a profile that denies reading, from a request about its thread
+// until Codex ends.
 //
-// Measured with Codex 0.169 and 0.171: with such a profile Codex reads AGENTS.md of a trusted project
-// inside the sandbox, when a thread opens and when its sandbox changes. It fails if the profile has a
-// path in a missing folder, such as .github/workflows. With the mount points during requests and turns
-// only, a fork after the turn of an agent still failed.
-func (g *Guard) holdForRequest(ctx context.Context, d policy.Decision, thread *policy.Thread) {
-	var profile policy.Profile
-	switch {
-	case d.Sent != nil:
-		profile = d.Sent.Profile
-	case thread != nil:
-		profile = thread.Profile
+// Measured with Codex 0.169 and 0.171: with such a profile Codex reads AGENTS.md and skills of a trusted
+// project inside the sandbox, when a thread opens, in each turn and also after the response. A read fails
+// if the profile has a path in a missing folder, such as .github/workflows, and if a mount point comes or
+// goes at its start, or one below a folder that the profile makes writable, such as .github/.agents, while
+// Codex looks for files that a glob denies. No notification says when a read starts or ends.
+func (g *Guard) holdForRequest(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state policy.State) {
+	if g.mountPoints == nil {
+		return
 	}
-	if folders := innerMountPoints(profile); g.mountPoints != nil && len(folders) > 0 {
-		g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, "", folders))
+	if d.Sent != nil && d.Sent.Profile.Denies() && state.Stored == nil && call.Method == "thread/resume" {
+		if stored, err := g.readSettings(ctx, textOf(call, "threadId")); err == nil && stored.settings != nil {
+			state.Stored = policy.ParseStoredProfile(stored.settings.Root())
+		}
 	}
+	g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, "", mountPointsOfRequest(d, state)))
 }
 
-// innerMountPoints returns the mount points of a profile that denies reading whose parent folders may be
-// missing.
-func innerMountPoints(profile policy.Profile) (folders []mountpoint.Folder) {
-	if !profile.Denies() {
+// mountPointsOfRequest returns the folders that Codex mounts read-only after a request, if the profile of
+// its thread denies reading.
+func mountPointsOfRequest(d policy.Decision, state policy.State) []mountpoint.Folder {
+	var after policy.Thread // with each root that the thread may have then, and a sandbox that the request may raise
+	switch open := state.Thread; {
+	case d.Sent != nil && len(d.Sent.Profile.Folders) > 0:
+		after.Profile, after.Workspace, after.Roots = d.Sent.Profile, d.Sent.Profile.Folders[0], d.Sent.Profile.Folders[1:]
+		if d.Sent.Method == "thread/resume" && state.Stored != nil { // Codex restores its roots
+			after.Roots = slices.Concat(after.Roots, state.Stored.Roots)
+		}
+	case d.Sent == nil && open != nil:
+		after.Profile, after.Workspace, after.Cwd, after.Roots = open.Profile, open.Workspace, open.Cwd, slices.Concat(open.Roots, d.Writable)
+	}
+	if !after.Profile.Denies() {
 		return nil
 	}
-	for _, root := range profile.Folders {
-		for _, name := range profile.ReadOnlyNames() {
-			if strings.Contains(name, "/") {
-				folders = append(folders, mountpoint.Folder{Root: root, Name: name})
+	after.Sandbox = "workspace-write"
+	folders := mountPointsOf(&after, after.Profile, state)
+	for _, root := range after.WorkspaceRoots(state) {
+		for _, outer := range after.Profile.WritableNames() {
+			for _, name := range mountpoint.CodexNames {
+				folders = append(folders, mountpoint.Folder{Root: root, Name: outer + "/" + name})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -37,22 +38,54 @@ func TestMountPointsOf(t *testing.T) {
 	}
 }
 
-// TestInnerMountPoints checks which folders are created before Codex handles a request: those below
-// others, if the profile denies reading.
-func TestInnerMountPoints(t *testing.T) {
-	entries := map[string]any{":workspace_roots": map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read"}}
-	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Entries: entries}
-	if got := innerMountPoints(profile); len(got) > 0 {
-		t.Errorf("nothing is denied: %v", got)
+// TestMountPointsOfRequest checks which folders stay from a request until Codex ends, if the profile denies
+// reading: all in the folders in which a thread opens, and in those that it has or that a turn adds.
+func TestMountPointsOfRequest(t *testing.T) {
+	world := policy.State{Paths: filesystem{}, PathFolders: []string{"/code/proj/tools/bin"}}
+	relative := map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read"}
+	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Entries: map[string]any{":workspace_roots": relative, "/code/proj/tools/bin": "read"}}
+	in := func(root string) []mountpoint.Folder {
+		return []mountpoint.Folder{
+			{Root: root, Name: ".github/workflows"}, {Root: root, Name: ".vscode"},
+			{Root: root, Name: ".github/.agents"}, {Root: root, Name: ".github/.aws"}, {Root: root, Name: ".github/.codex"}, {Root: root, Name: ".github/.git"},
+		}
 	}
-	want := []mountpoint.Folder{{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/srv/out", Name: ".github/workflows"}}
-	entries["/srv/state"] = "deny"
-	if got := innerMountPoints(profile); !slices.Equal(got, want) {
-		t.Errorf("a denied folder: %v, want %v", got, want)
-	}
-	delete(entries, "/srv/state")
-	entries[":workspace_roots"].(map[string]string)["**/.env"] = "deny"
-	if got := innerMountPoints(profile); !slices.Equal(got, want) {
-		t.Errorf("a denied glob: %v, want %v", got, want)
+	tools := []mountpoint.Folder{{Root: "/code/proj", Name: "tools/bin"}}
+	for _, denied := range []string{"nothing", "a folder", "a glob"} {
+		switch delete(profile.Entries, "/srv/state"); denied {
+		case "a folder":
+			profile.Entries["/srv/state"] = "deny"
+		case "a glob":
+			relative["**/.env"] = "deny"
+		}
+		opens := policy.Decision{Sent: &policy.SentSettings{Profile: profile}}
+		resumes := policy.Decision{Sent: &policy.SentSettings{Profile: profile, Method: "thread/resume"}}
+		stored, open := world, world
+		stored.Stored = &policy.StoredProfile{Roots: []string{"/code/proj", "/srv/stored"}}
+		open.Thread = &policy.Thread{Workspace: "/code/proj", Cwd: "/code/proj", Sandbox: "read-only", Roots: []string{"/srv/lib"}, Profile: profile}
+		for what, test := range map[string]struct {
+			d     policy.Decision
+			state policy.State
+			want  []mountpoint.Folder
+		}{
+			"opening":                {opens, world, slices.Concat(in("/code/proj"), in("/srv/out"), tools)},
+			"fork":                   {opens, stored, slices.Concat(in("/code/proj"), in("/srv/out"), tools)},
+			"resume":                 {resumes, stored, slices.Concat(in("/code/proj"), in("/srv/out"), in("/srv/stored"), tools)},
+			"turn":                   {policy.Decision{Writable: []string{"/srv/new"}}, open, slices.Concat(in("/code/proj"), in("/srv/lib"), in("/srv/new"), tools)},
+			"no thread":              {policy.Decision{}, world, nil},
+			"nothing can be written": {policy.Decision{Sent: &policy.SentSettings{Profile: policy.Profile{Defined: true, Entries: profile.Entries}}}, world, nil},
+		} {
+			if denied == "nothing" {
+				test.want = nil
+			}
+			got := mountPointsOfRequest(test.d, test.state)
+			order := func(a, b mountpoint.Folder) int {
+				return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Name, b.Name))
+			}
+			slices.SortFunc(got, order)
+			if slices.SortFunc(test.want, order); !slices.Equal(got, test.want) {
+				t.Errorf("%s is denied, %s: %v, want %v", denied, what, got, test.want)
+			}
+		}
 	}
 }

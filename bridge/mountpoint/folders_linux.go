@@ -20,7 +20,7 @@ func entries(root *os.Root, name string) (names []string, ok bool) {
 		return nil, false
 	}
 	defer func() { _ = f.Close() }()
-	names, err = f.Readdirnames(len(codexNames) + 1)
+	names, err = f.Readdirnames(len(CodexNames) + 1)
 	return names, err == nil || errors.Is(err, io.EOF)
 }
 

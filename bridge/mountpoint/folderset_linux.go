@@ -135,10 +135,6 @@ func (s *folderSet) change(do func(others map[Folder]bool)) {
 	}
 }
 
-// codexNames are the folders that Codex itself creates as mount points in each writable folder, and
-// leaves there if it is killed.
-var codexNames = []string{".agents", ".aws", ".codex", ".git"}
-
 // removeEmpty removes a folder if it is empty, except for empty folders of Codex.
 func removeEmpty(folder Folder) {
 	root, err := os.OpenRoot(folder.Root)
@@ -148,7 +144,7 @@ func removeEmpty(folder Folder) {
 	defer func() { _ = root.Close() }()
 	if names, ok := entries(root, folder.Name); ok && len(names) > 0 {
 		for _, name := range names {
-			if !slices.Contains(codexNames, name) || !isEmpty(root, path.Join(folder.Name, name)) {
+			if !slices.Contains(CodexNames, name) || !isEmpty(root, path.Join(folder.Name, name)) {
 				return
 			}
 		}

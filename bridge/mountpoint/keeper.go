@@ -30,3 +30,7 @@ func (f Folder) steps() []Folder {
 func (f Folder) isOrLeadsTo(other Folder) bool {
 	return f.Root == other.Root && (f.Name == other.Name || strings.HasPrefix(other.Name, f.Name+"/"))
 }
+
+// CodexNames are the folders that Codex itself creates as mount points in each writable folder, and
+// leaves there if it is killed.
+var CodexNames = []string{".agents", ".aws", ".codex", ".git"}

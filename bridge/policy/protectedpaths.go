@@ -160,10 +160,15 @@ func (t *Thread) mountsReadOnly(kept []string) bool {
 
 // ReadOnlyNames returns the paths that the profile makes read-only below each workspace root, with
 // slashes.
-func (f Profile) ReadOnlyNames() (names []string) {
+func (f Profile) ReadOnlyNames() []string { return f.namesWith(accessRead) }
+
+// WritableNames returns the folders above these paths, which the profile makes mounts of their own.
+func (f Profile) WritableNames() []string { return f.namesWith(accessWrite) }
+
+func (f Profile) namesWith(access string) (names []string) {
 	relative, _ := f.Entries[workspaceRootsKey].(map[string]string)
-	for name, access := range relative {
-		if access == "read" {
+	for name, has := range relative {
+		if has == access {
 			names = append(names, name)
 		}
 	}

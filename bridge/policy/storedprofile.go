@@ -21,6 +21,7 @@ type StoredProfile struct {
 	Written   []string        // paths with an entry "write"
 	Depth     json.RawMessage // the depth to which Codex looks for files that globs match; nil if unlimited
 	ReadsRoot bool            // commands can read what no entry denies
+	Roots     []string        // workspace roots of the thread; nil if they are not recorded
 }
 
 // ParseStoredProfile reads the settings of a turn, as package rollout returns them.
@@ -29,6 +30,9 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 	files := settings.Get("permissionProfile").Get("file_system")
 	if depth := files.Get(globDepthKey); !isUnset(depth) {
 		s.Depth = cloneRaw(depth)
+	}
+	for root := range settings.Get("runtimeWorkspaceRoots").Elements() {
+		s.Roots = append(s.Roots, textOf(root))
 	}
 	for entry := range files.Get("entries").Elements() {
 		path, access := entry.Get("path"), textOf(entry.Get("access"))

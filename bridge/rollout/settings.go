@@ -17,6 +17,7 @@ var sandboxes = map[string]string{
 var settingNames = map[string]string{
 	"cwd": "cwd", "model": "model", "effort": "effort", "approval_policy": "approvalPolicy", "approvals_reviewer": "approvalsReviewer",
 	"active_permission_profile": "activePermissionProfile", "collaboration_mode": "collaborationMode",
+	"runtime_workspace_roots": "runtimeWorkspaceRoots",
 }
 
 // TurnSettings returns the effective settings at the start of a turn, in the form of the

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 )
 
@@ -104,5 +106,25 @@ func TestStoredSettings(t *testing.T) {
 	home, path = write(t, "")
 	if _, err := rollout.StoredSettings(t.Context(), home, path+"x.jsonl"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
+	}
+}
+
+// The record of settings has the workspace roots that Codex restores.
+func TestStoredWorkspaceRoots(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "sessions", "rollout-2024-06-10T00-00-00-"+older+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := strings.Replace(applies("a"), `"cwd":"/w"`, `"cwd":"/w","runtime_workspace_roots":["/w","/srv"]`, 1)
+	if err := os.WriteFile(path, []byte("{"+begins("")+"}\n{"+record+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := rollout.StoredSettings(home, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := policy.ParseStoredProfile(settings.Root()).Roots; !slices.Equal(got, []string{"/w", "/srv"}) {
+		t.Errorf("%q", got)
 	}
 }
