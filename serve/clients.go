@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -26,7 +27,9 @@ type ClientsOptions struct {
 	// Decline logs that a request of Codex is declined, and declines it by a connection that does not end
 	// with a client. It may wait.
 	Decline func(asked *rpc.Envelope, rule, reason string)
-	Log     *slog.Logger
+	// NoClient answers a hook while no client is connected.
+	NoClient func(context.Context, *hook.Call) hook.Answer
+	Log      *slog.Logger
 }
 
 // Clients knows which client of one Codex has opened which threads, and which began which turns.
@@ -82,6 +85,8 @@ type ClientOptions struct {
 	// Decide answers a hook of a turn. attended is false if the client that began the turn has gone, so
 	// that no person can be asked.
 	Decide func(ctx context.Context, call *hook.Call, attended bool) hook.Answer
+	// Refuse logs that a request of the client is refused, and returns the error for it.
+	Refuse func(context.Context, *bridge.ClientMessage, rpc.Code, policy.Refusal) *rpc.Error
 }
 
 // Client is one client of Codex. As a bridge.Feature it must be the first one: it keeps questions from

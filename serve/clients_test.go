@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
@@ -26,6 +27,7 @@ func newClients(any bool) (*serve.Clients, <-chan string) {
 		AnyMayAnswer: any,
 		Timeout:      func() time.Duration { return time.Hour },
 		Decline:      func(asked *rpc.Envelope, rule, _ string) { declined <- string(asked.ID.Raw()) + " " + rule },
+		NoClient:     func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: hook.Deny} },
 		Log:          slog.New(slog.DiscardHandler),
 	}), declined
 }
@@ -47,7 +49,14 @@ func clientOptions() serve.ClientOptions {
 		Decide: func(context.Context, *hook.Call, bool) hook.Answer {
 			return hook.Answer{Decision: hook.Allow}
 		},
+		Refuse: refuse,
 	}
+}
+
+// refuse implements ClientOptions.Refuse without a log.
+func refuse(_ context.Context, call *bridge.ClientMessage, code rpc.Code, r policy.Refusal) *rpc.Error {
+	r.Method = call.Method
+	return policy.NewRefusalError(code, r)
 }
 
 type client struct {

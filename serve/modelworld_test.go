@@ -51,7 +51,8 @@ func newModelWorld(_ *testing.T, start setup) *modelWorld {
 			defer w.mu.Unlock()
 			w.codex.answered(string(asked.ID.Raw()), "decline")
 		},
-		Log: slog.New(slog.DiscardHandler),
+		NoClient: func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: hook.Deny} },
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	w.memory = approvals.NewMemory(approvals.MemoryOptions{Approvals: modelApprovals, Store: func(context.Context) (*store.Store, error) {
 		return nil, errors.New("there is none")
@@ -116,7 +117,7 @@ func (w *modelWorld) connect(c *modelEditor) {
 	})
 	client := w.clients.NewClient(serve.ClientOptions{
 		Name: policy.Client, KnowsBridge: func() bool { return knows }, HasPerson: hasPerson, Gate: func() *handlers.Gate { return gate },
-		IsOwnTool: func(rpc.Value) bool { return false },
+		IsOwnTool: func(rpc.Value) bool { return false }, Refuse: refuse,
 		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
 			if !attended {
 				return hook.Answer{Decision: hook.Deny}

@@ -266,7 +266,7 @@ func (s *Clients) Decide(ctx context.Context, call *hook.Call) hook.Answer {
 	all := s.all
 	s.mu.Unlock()
 	if len(all) == 0 {
-		return hook.Answer{Decision: hook.Deny, Reason: "No client is connected to codex-bridge, so nobody is responsible for this call."}
+		return s.options.NoClient(ctx, call)
 	}
 	return all[0].ClientOptions.Decide(ctx, call, false)
 }

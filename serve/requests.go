@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -35,7 +36,7 @@ func (r clientRequests) Routes() []bridge.Route {
 }
 
 // open records the thread that a request opens, after Codex has opened it.
-func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+func (c *Client) open(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (c *Client) open(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 	}
 	line, refused := c.Settings.addTo(m, c.Replaced)
 	if refused != nil {
-		return refused
+		return c.Refuse(ctx, call, rpc.CodeRefused, *refused)
 	}
 	if line != nil {
 		if m, err = rpc.ParseMessage(line); err != nil {
@@ -193,22 +194,29 @@ var beginTurns = []string{
 func (c *Client) useThread(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	c.awaitOpening(ctx, id)
+	if !c.begin(id, call) {
+		return c.Refuse(ctx, call, rpc.CodeNotVerified, policy.Refusal{
+			Rule: "serve.mode", Field: "threadId", Reason: "this client has not opened the thread", Hint: "send thread/resume before",
+		})
+	}
+	return nil
+}
+
+// begin reports whether the client may use a thread, and records a request that begins a turn in it.
+func (c *Client) begin(id string, call *bridge.ClientMessage) bool {
 	s := c.clients
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.threads[id]
 	if t == nil || !slices.Contains(t.clients, c) {
-		if t != nil && strings.HasPrefix(call.Method, "thread/queue/") {
-			return nil // as codex queue does; the turn is that of the client that began the latest one
-		}
-		return rpc.Errorf(rpc.CodeNotVerified, "%s: this client has not opened the thread; send thread/resume before", call.Method)
+		// As codex queue does. The turn is that of the client that began the latest one.
+		return t != nil && strings.HasPrefix(call.Method, "thread/queue/")
 	}
-	if call.Kind != rpc.Request || !slices.Contains(beginTurns, call.Method) {
-		return nil
+	if call.Kind == rpc.Request && slices.Contains(beginTurns, call.Method) {
+		t.pending = append(slices.Clip(t.pending), c)
+		call.OnResponse(func(a *bridge.ServerResponse) { c.began(id, t, a) })
 	}
-	t.pending = append(slices.Clip(t.pending), c)
-	call.OnResponse(func(a *bridge.ServerResponse) { c.began(id, t, a) })
-	return nil
+	return true
 }
 
 // began records who began a turn, after the response to the request.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -67,7 +68,7 @@ type Replaced func(key string, value, by json.RawMessage) (keep bool, loss strin
 
 // addTo returns a request that opens a thread with the settings of the client, or nil if it has them. What
 // the request itself says counts: its cwd, and the values of its config, as in Codex.
-func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *rpc.Error) {
+func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *policy.Refusal) {
 	if m.Params.Kind() != rpc.Object {
 		return nil, nil
 	}
@@ -91,7 +92,7 @@ func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *rpc.Error) 
 }
 
 // over returns the overrides of the client with those of a request over them.
-func (s Settings) over(overlay rpc.Value, replaced Replaced) (Overrides, *rpc.Error) {
+func (s Settings) over(overlay rpc.Value, replaced Replaced) (Overrides, *policy.Refusal) {
 	all := maps.Clone(s.Config)
 	for key, value := range overlay.Members() {
 		all.Set(key, value.Raw())
@@ -105,7 +106,10 @@ func (s Settings) over(overlay rpc.Value, replaced Replaced) (Overrides, *rpc.Er
 		case keep:
 			all.Set(key, value)
 		case loss != "":
-			return nil, rpc.Errorf(rpc.CodeRefused, "the request's config would replace %s of the client's command line, and %s; send the values of that table one by one, such as {\"table.key\": value}, or remove the key from the command line", key, loss)
+			return nil, &policy.Refusal{
+				Rule: "policy.mode", Field: "config", Reason: fmt.Sprintf("it would replace %s of the client's command line, and %s", key, loss),
+				Hint: "send the values of that table one by one, such as {\"table.key\": value}, or remove the key from the command line",
+			}
 		}
 	}
 	return all, nil

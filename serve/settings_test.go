@@ -88,7 +88,7 @@ func TestReplacedOverrides(t *testing.T) {
 		}
 		line, refused := s.addTo(m, replaced)
 		if want == "" {
-			if refused == nil || !strings.Contains(refused.Message, "e.lost") {
+			if refused == nil || !strings.Contains(refused.Reason, "e.lost") {
 				t.Errorf("%s: %s, error %v", config, line, refused)
 			}
 		} else if want = `{"id":1,"method":"thread/fork","params":{"config":` + want + `}}`; string(line) != want {

@@ -109,17 +109,29 @@ func (g *Guard) RefusedLine(ctx context.Context, m *rpc.Message, line []byte, re
 	return refused
 }
 
-// DeniedCall logs that a handler has denied a call, or that the bridge has, for want of an answer of a handler or of its own.
-// The call is denied even if this fails.
-func (g *Guard) DeniedCall(ctx context.Context, thread, turn, event, id, reason string) {
-	mode := g.policies(thread)[0].Mode()
-	if mode == config.Off {
+// DeniedCall is a call that no rule of the policy has denied.
+type DeniedCall struct {
+	Event            string // the client's name of the hook
+	Thread, Turn, ID string
+	Payload          []byte // of the hook
+	Rule, Reason     string
+	Facts            string // of the decision to ask about the call; "": unknown
+}
+
+// RecordDenied logs that a call is denied: by a handler, or for want of an answer. The call is denied even if this
+// fails.
+func (g *Guard) RecordDenied(ctx context.Context, call DeniedCall) {
+	if g.policies(call.Thread)[0].Mode() == config.Off {
 		return
 	}
-	method := "hook/" + event
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: "hooks.handler", Reason: display.Line(clipWhat(reason))})}
+	method := "hook/" + call.Event
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: call.Rule, Reason: display.Line(clipWhat(call.Reason))})}
 	g.logDecision(config.Enforce, method, d)
-	_ = g.record(ctx, config.Enforce, subject{method: method, thread: thread, turn: turn, facts: unknownFacts(clip(id), "a handler has denied it, or has failed")}, d)
+	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: call.Facts}
+	if about.facts == "" {
+		about.facts = unknownFacts(clip(call.ID), "no rule of the policy has denied it")
+	}
+	_ = g.record(ctx, config.Enforce, about, d)
 }
 
 // UnansweredHook logs that the process of a hook has denied a call, since it got no answer of the bridge in time, and tells
@@ -222,13 +234,20 @@ func checkFolder(call *bridge.ClientMessage, state policy.State) *rpc.Error {
 // RefuseUnhooked logs that a request is refused because the bridge's hooks are not active in its thread, and returns
 // the error for the client. The refusal applies even if it can't be logged.
 func (g *Guard) RefuseUnhooked(ctx context.Context, call *bridge.ClientMessage, why string) *rpc.Error {
+	return g.Refuse(ctx, call, rpc.CodeNotVerified, policy.Refusal{Rule: "policy.mode", Reason: "the bridge's hooks are not active in this thread: " + why})
+}
+
+// Refuse logs that a feature refuses a request in each mode of the policy, and returns the error for the client. The
+// refusal applies even if it can't be logged. r has no method.
+func (g *Guard) Refuse(ctx context.Context, call *bridge.ClientMessage, code rpc.Code, r policy.Refusal) *rpc.Error {
 	thread, _ := call.Params.Get("threadId").Text()
-	p := g.policies(thread)[0]
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
-		Method: clip(call.Method), Rule: "policy.mode", Reason: "the bridge's hooks are not active in this thread: " + why,
-	})}
-	g.logDecision(p.Mode(), call.Method, d)
-	_ = g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
+	r.Method = clip(call.Method)
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(code, r)}
+	if g.policies(thread)[0].Mode() == config.Off {
+		return d.Err
+	}
+	g.logDecision(config.Enforce, call.Method, d)
+	_ = g.record(ctx, config.Enforce, subjectOf(call.Method, call.Params, call.Bytes()), d)
 	g.notifyApplied(call.Method, call.ID, call.Params, d)
 	return d.Err
 }

@@ -59,7 +59,7 @@ func recordDesk(ctx context.Context, g *guard.Guard, r approvals.DeskRequest, v 
 func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
 	use, err := useOf(call)
 	if err != nil {
-		return hook.Answer{Decision: hook.Deny, Reason: problem.Text(err)}
+		return hook.Answer{Decision: hook.Deny, Reason: h.refuseUnreadable(ctx, call, err)}
 	}
 	sum := sha256.Sum256(call.ToolInput)
 	asked := approvals.DeskRequest{

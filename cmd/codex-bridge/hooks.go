@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -94,7 +95,26 @@ func (h *hooks) failed(ctx context.Context, call *hook.Call, reason string) {
 
 // denied logs the denial of a handler, or of the bridge for want of an answer.
 func (h *hooks) denied(ctx context.Context, call *hook.Call, reason string) {
-	h.guard.DeniedCall(ctx, call.Thread(), call.TurnID, handlers.ClientName(call.Event), call.ToolUseID, reason)
+	recordDenied(ctx, h.guard, call, "hooks.handler", reason, "")
+}
+
+// recordDenied logs that a call is denied that no rule of the policy has denied. facts are those of the decision to
+// ask about it; "": unknown.
+func recordDenied(ctx context.Context, g *guard.Guard, call *hook.Call, rule, reason, facts string) {
+	g.RecordDenied(ctx, guard.DeniedCall{
+		Event: handlers.ClientName(call.Event), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Payload: call.Payload,
+		Rule: rule, Reason: reason, Facts: facts,
+	})
+}
+
+// denyUnasked denies a call about which no person can be asked, and logs that. Denials without a gate, a handler or
+// a rule are made here alone, so each has an entry in the decision log.
+func denyUnasked(ctx context.Context, g *guard.Guard, call *hook.Call, why, facts string) hook.Answer {
+	if !call.Event.Decides() {
+		return hook.Answer{}
+	}
+	recordDenied(ctx, g, call, "approvals.nobody", why, facts)
+	return hook.Answer{Decision: hook.Deny, Reason: handlers.NobodyAsked + why + ". " + hook.AdviceForModel}
 }
 
 // setConfig applies a changed configuration: to answers at once, to installed hooks when the
@@ -212,13 +232,19 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 // reads that no handler was asked.
 func (h *hooks) answerUnreadable(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event.Decides() {
-		h.guard.RefuseUnreadable(ctx, guard.UnreadableCall{
-			Event: call.Event.Name(), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Tool: call.ToolName, Reason: call.Unreadable, Payload: call.Payload,
-		})
+		h.refuseUnreadable(ctx, call, call.Unreadable)
 	} else if !h.isIdle(call.Event) {
 		h.failed(ctx, call, fmt.Sprintf("the hook %s asked no handler: %v", call.Event, call.Unreadable))
 	}
 	return hook.FailureAnswer(call.Event, call.Unreadable.Error())
+}
+
+// refuseUnreadable logs that a call is denied since the bridge can't read it, and returns the reason.
+func (h *hooks) refuseUnreadable(ctx context.Context, call *hook.Call, err error) (refusal string) {
+	h.guard.RefuseUnreadable(ctx, guard.UnreadableCall{
+		Event: call.Event.Name(), Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID, Tool: call.ToolName, Reason: err, Payload: call.Payload,
+	})
+	return problem.Text(err)
 }
 
 func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
@@ -241,13 +267,9 @@ func (h *hooks) answerCall(ctx context.Context, call *hook.Call, attended bool) 
 // unattendedRules is rules for a turn whose client has gone: a call about which it would be asked is
 // denied.
 func (h *hooks) unattendedRules(ctx context.Context, call *hook.Call) handlers.Ruling {
-	ruling := h.rules(ctx, call)
-	if ruling.Person != nil {
-		ruling.Person = func(context.Context, *hook.Call) hook.Answer {
-			return hook.Answer{Decision: hook.Deny, Reason: handlers.NobodyAsked + errUnattended.Error() + "."}
-		}
-	}
-	return ruling
+	return h.ruling(ctx, call, func(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
+		return denyUnasked(ctx, h.guard, call, errUnattended.Error(), r.Facts)
+	})
 }
 
 // hookSocket is the socket that the hook processes connect to. The clients of one Codex share it.
@@ -294,12 +316,17 @@ func (s *hookSocket) Close() error {
 
 // rules returns the decision of the policy's rules about a tool call.
 func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
+	return h.ruling(ctx, call, h.askPeople)
+}
+
+// ruling is rules with a function that asks the people whom the rules want to be asked.
+func (h *hooks) ruling(ctx context.Context, call *hook.Call, ask func(context.Context, *hook.Call, guard.Ruling) hook.Answer) handlers.Ruling {
 	if call.Event != hook.PreToolUse {
 		return handlers.Ruling{}
 	}
 	use, err := useOf(call)
 	if err != nil {
-		return handlers.Ruling{Refusal: err.Error()}
+		return handlers.Ruling{Refusal: h.refuseUnreadable(ctx, call, err)}
 	}
 	r := h.guard.Tool(ctx, call.Thread(), call.TurnID, use, call.Payload)
 	ruling := handlers.Ruling{Refusal: r.Refusal}
@@ -310,27 +337,30 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	}
 	if r.Ask || r.Approvers != nil {
 		ruling.Asks = r.Asks()
-		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
-			if r.Ask {
-				why := handlers.GateReason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Terms: r.AnswerTerms, Facts: r.Facts, Unasked: r.Unasked}
-				if a := h.gate.Ask(ctx, call, why); a.Decision != "" {
-					return a
-				}
-			}
-			if r.Approvers == nil {
-				return hook.Answer{}
-			}
-			return h.askDesk(ctx, call, r)
-		}
+		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer { return ask(ctx, call, r) }
 	}
 	return ruling
+}
+
+// askPeople asks the person of the client, and the approvers of a rule.
+func (h *hooks) askPeople(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
+	if r.Ask {
+		why := handlers.GateReason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell, Terms: r.AnswerTerms, Facts: r.Facts, Unasked: r.Unasked}
+		if a := h.gate.Ask(ctx, call, why); a.Decision != "" {
+			return a
+		}
+	}
+	if r.Approvers == nil {
+		return hook.Answer{}
+	}
+	return h.askDesk(ctx, call, r)
 }
 
 // confine keeps a command in the sandbox that the user's own Codex rules would let out.
 func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMessage, refusal string) {
 	use, err := useOf(call)
 	if err != nil {
-		return nil, err.Error()
+		return nil, h.refuseUnreadable(ctx, call, err)
 	}
 	return h.guard.Confine(ctx, call.Thread(), call.TurnID, use, call.Payload)
 }
@@ -339,7 +369,7 @@ func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMes
 func (h *hooks) replaces(ctx context.Context, call *hook.Call) (refusal string) {
 	use, err := useOf(call)
 	if err != nil {
-		return err.Error()
+		return h.refuseUnreadable(ctx, call, err)
 	}
 	return h.guard.RefuseReplacement(ctx, call.Thread(), call.TurnID, use, call.Payload)
 }

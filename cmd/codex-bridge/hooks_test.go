@@ -2,6 +2,8 @@ package main
 
 import (
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -54,7 +57,7 @@ func TestHooksOfNewPolicyBeforeOtherSections(t *testing.T) {
 // newTestHooks returns the hooks of a client without a policy, and what it shares with others.
 func newTestHooks(t *testing.T) (*hooks, *sharedParts) {
 	t.Helper()
-	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
+	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(t.TempDir(), "state"))
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	log := slog.New(slog.DiscardHandler)
 	cfg := config.Default()
@@ -65,4 +68,34 @@ func newTestHooks(t *testing.T) (*hooks, *sharedParts) {
 	t.Cleanup(func() { closeTogether(shared.parts()) })
 	h, _ := newHooks(cfg, shared, shared.guard, hello.New(Version, nil, shared.guard, log), nil, log)
 	return h, shared
+}
+
+// A call whose input the policy can't read is denied, and the decision log has it.
+func TestUnreadableInputIsLogged(t *testing.T) {
+	h, shared := newTestHooks(t)
+	enforced := config.Default().Policy
+	enforced.Mode = config.Enforce
+	p, err := policy.New(enforced, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.guard.SetPolicy(p)
+	call := &hook.Call{Event: hook.PreToolUse, SessionID: "t", ToolName: "Bash", ToolUseID: "c", ToolInput: []byte(`{"command":"a","command":"b"}`)}
+	if h.rules(t.Context(), call).Refusal == "" {
+		t.Error("the call is not denied")
+	}
+	log, err := shared.record.store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var denied []string
+	for entry, err := range log.Decisions(t.Context(), store.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		denied = append(denied, entry.Verdict+" "+entry.Method)
+	}
+	if want := []string{"deny hook/preToolUse"}; !slices.Equal(denied, want) {
+		t.Errorf("the decision log has %q, want %q", denied, want)
+	}
 }

@@ -159,7 +159,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	}
 	g = &generation{sharedParts: shared, notices: slices.Concat(h.notices, notices), grace: time.Duration(cfg.Codex.ShutdownGrace), turns: cmp.Or(h.turns, time.Duration(cfg.Codex.ShutdownGrace)), open: make(map[*assembly]struct{})}
 	g.clients = serve.NewClients(serve.ClientsOptions{
-		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, Log: h.log,
+		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, NoClient: g.denyWithoutClient, Log: h.log,
 		Timeout: func() time.Duration { return time.Duration(shared.config.Load().Approvals.Timeout) },
 	})
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer {
@@ -272,6 +272,9 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 		IsOwnTool:   func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
 		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
 			return a.relay.decide(ctx, call, attended)
+		},
+		Refuse: func(ctx context.Context, call *bridge.ClientMessage, code rpc.Code, r policy.Refusal) *rpc.Error {
+			return a.guard.Refuse(ctx, call, code, r)
 		},
 	})
 	if a, err = assemble(g.sharedParts, g.log, client); err != nil {

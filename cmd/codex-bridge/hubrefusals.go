@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
@@ -73,6 +74,13 @@ func (g *generation) decline(asked *rpc.Envelope, rule, reason string) {
 		return
 	}
 	g.refusals.send(g.server, rpc.EncodeResult(asked.ID, result))
+}
+
+// denyWithoutClient denies a tool call while no client is connected.
+func (g *generation) denyWithoutClient(ctx context.Context, call *hook.Call) hook.Answer {
+	const why = "no client is connected to codex-bridge"
+	g.log.Warn("a tool call is denied", "tool", call.ToolName, "thread", call.Thread(), "reason", why)
+	return denyUnasked(ctx, g.guard, call, why, "")
 }
 
 // declined returns the result that declines a request of Codex; nil if it has none.

@@ -4,11 +4,13 @@ package e2e_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // soon is the time for what must not wait for ever.
@@ -124,5 +126,39 @@ func TestMountPointOfAbandonedTurn(t *testing.T) {
 				t.Fatalf("%s: the folder stays after the turn", mode)
 			}
 		}
+	}
+}
+
+// A queued message runs after its client has left. A call that no person can be asked about is denied, and the
+// decision log has it: also while no client is connected.
+func TestDeniedWithoutClientIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"alone": hubConfig, "beside another client": starterConfig + askRule} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHubWorld(t, config)
+			a := w.joined()
+			thread := a.thread(map[string]any{"sandbox": "workspace-write"})
+			a.runTurn(thread, "SAY: one")
+			if name != "alone" {
+				w.joined().must("thread/resume", map[string]any{"threadId": thread})
+			}
+			a.startTurn(thread, "RUN: echo > began; until [ -e go ]; do sleep 0.1; done")
+			a.waitFile(w.workspace + "/began")
+			queued := input(thread, "RUN: touch later")
+			queued["clientUserMessageId"] = "m"
+			a.must("thread/queue/add", queued)
+			a.Close(5 * time.Second)
+			w.write("workspace/go", "")
+			_, err := w.model.Await(a.ctx, func(r scripted.Request) bool {
+				return slices.ContainsFunc(r.ToolOutputs(), func(out string) bool { return strings.Contains(out, "No person was asked about this call") })
+			})
+			if err != nil || exists(w.workspace+"/later") {
+				t.Fatalf("the call is not denied: %v", err)
+			}
+			if log, _, _ := w.runCommand("decisions", "list"); !strings.Contains(log, "approvals.nobody") || !strings.Contains(log, "hook/preToolUse") {
+				t.Errorf("the decision log lacks the denied call:\n%s", log)
+			}
+		})
 	}
 }

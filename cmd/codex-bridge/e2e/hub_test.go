@@ -61,8 +61,11 @@ func TestClientsShareThread(t *testing.T) {
 	a, b := w.joined(), w.joined()
 	thread := a.thread(nil)
 	a.runTurn(thread, "SAY: one")
-	if err := b.mustFail("turn/start", input(thread, "SAY: too early")); !strings.Contains(err.Message, "has not opened the thread") {
-		t.Error(err)
+	if err := b.mustFail("turn/start", input(thread, "SAY: too early")); !strings.Contains(err.Message, "has not opened the thread") || editor.Member(err.Data, "rule") != "serve.mode" {
+		t.Error(err, string(err.Data))
+	}
+	if log, _, _ := w.runCommand("decisions", "list"); !strings.Contains(log, "serve.mode") {
+		t.Errorf("the decision log lacks the refused request:\n%s", log)
 	}
 	b.must("thread/resume", map[string]any{"threadId": thread})
 	for _, pair := range [][2]*conversation{{a, b}, {b, a}} {
