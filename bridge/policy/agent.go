@@ -21,7 +21,8 @@ type AgentRequest struct {
 	RunsIn  string   // where the command runs; "" if unknown
 	Agent   string   // its name in the configuration
 	Input   json.RawMessage
-	Unread  []string // members of Input that the bridge does not know: no rule allows the request then
+	Content json.RawMessage // what the agent shows of the call, such as a diff
+	Unread  []string        // members of Input that the bridge does not know: no rule allows the request then
 	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
 	// policy.escalation itself.
 	OwnBridge bool
@@ -50,7 +51,8 @@ func (u AgentRequest) Describe() string {
 		Files   []string        `json:"files,omitempty"`
 		Cwd     string          `json:"cwd"`
 		Input   json.RawMessage `json:"rawInput,omitempty"`
-	}{u.Agent, u.Tool, u.Command, u.Files, u.RunsIn, u.Input})
+		Content json.RawMessage `json:"content,omitempty"`
+	}{u.Agent, u.Tool, u.Command, u.Files, u.RunsIn, u.Input, u.Content})
 	return strings.TrimSpace(text.String())
 }
 

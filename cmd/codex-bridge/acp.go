@@ -209,6 +209,9 @@ func describeAsk(a acp.Ask) (lines []string) {
 	if lines = []string{display.Quote(what)}; isKnown && strings.Contains(what, "\n") {
 		lines = append([]string{"a command of several lines"}, display.Block(what)...)
 	}
+	if a.Kind != "" {
+		lines = append(lines, "kind: "+display.Quote(a.Kind))
+	}
 	if a.Shell != "" {
 		lines = append(lines, "shell: "+display.Quote(a.Shell))
 	}
@@ -230,6 +233,26 @@ func describeAsk(a acp.Ask) (lines []string) {
 	}
 	if len(a.Input) > 0 && (!isKnown || a.Cwd == "" || len(a.Unread) > 0 || len(a.Files) > 0) {
 		lines = append(lines, "input: "+display.Exact(string(a.Input)))
+	}
+	return append(lines, describeContent(a)...)
+}
+
+// describeContent returns lines with what an agent shows of a call. A diff has both texts whole: the agent may give
+// lines as unchanged that the file does not have.
+func describeContent(a acp.Ask) (lines []string) {
+	for _, c := range a.Content {
+		if c.Diff == nil {
+			text, _ := json.Marshal(c) // it was decoded from JSON
+			lines = append(lines, "content: "+display.Exact(string(text)))
+			continue
+		}
+		lines = append(lines, "change of "+display.Quote(c.Diff.Path))
+		if c.Diff.OldText == nil {
+			lines = append(lines, "the agent states no text before")
+		} else {
+			lines = append(append(lines, "before:"), display.Block(*c.Diff.OldText)...)
+		}
+		lines = append(append(lines, "after:"), display.Block(c.Diff.NewText)...)
 	}
 	return lines
 }

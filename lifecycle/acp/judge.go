@@ -38,6 +38,9 @@ func (j Judge) Decide(ctx context.Context, a Ask) Answer {
 	use := policy.AgentRequest{
 		Agent: a.Agent, Command: a.Command, Files: a.Files, Tool: a.Kind, Input: a.Input, Unread: a.Unread, RunsIn: a.Cwd, Cwd: a.Folder, OwnBridge: a.Behind,
 	}
+	if len(a.Content) > 0 {
+		use.Content, _ = json.Marshal(a.Content) // it was decoded from JSON
+	}
 	d := j.Policy.Agent(ctx, use, a.Child, a.Line)
 	switch d.Verdict {
 	case policy.Deny:

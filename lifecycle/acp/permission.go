@@ -20,11 +20,13 @@ type Ask struct {
 	// Cwd is where the command runs: the folder that the request states, or else the agent's; "" if unknown.
 	Cwd string `json:"cwd"`
 	// Input is the agent's whole input of the tool, as JSON.
-	Input  json.RawMessage `json:"rawInput,omitempty"`
-	Unread []string        `json:"-"` // members of Input that the bridge does not know
-	Folder string          `json:"-"` // the agent's folder
-	Behind bool            `json:"-"` // the agent is a Codex behind its own bridge
-	Line   []byte          `json:"-"` // the tool call as JSON
+	Input json.RawMessage `json:"rawInput,omitempty"`
+	// Content has what the agent shows of the call, such as the diff of an edit: some agents send no input.
+	Content []sdk.ToolCallContent `json:"content,omitempty"`
+	Unread  []string              `json:"-"` // members of Input that the bridge does not know
+	Folder  string                `json:"-"` // the agent's folder
+	Behind  bool                  `json:"-"` // the agent is a Codex behind its own bridge
+	Line    []byte                `json:"-"` // the tool call as JSON
 }
 
 // Answer is the answer to an Ask.
@@ -49,6 +51,7 @@ func readToolCall(call announcedCall, folder string) Ask {
 	if call.RawInput != nil {
 		a.Input, _ = json.Marshal(call.RawInput) // as above
 	}
+	a.Content = call.Content
 	in := readInput(call.RawInput)
 	command, shell, ok := in.command()
 	a.Shell = shell

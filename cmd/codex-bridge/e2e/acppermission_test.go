@@ -27,6 +27,7 @@ cat`
 	const work, elsewhere = `{"toolCallId":"t","kind":"execute","rawInput":{"command":["git","push"]}}`, `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"/etc"}}`
 	const environment, always = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","env":{"GIT_SSH":"x"}}}`, full + " "
 	const edit, more = `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","content":"x"}}`, `{"toolCallId":"u","kind":"edit","rawInput":{"path":"a","also":["/etc/x"]}}`
+	const shown = `{"toolCallId":"v","kind":"edit","content":[{"type":"diff","path":"/x/a","oldText":"a","newText":"rm x"}]}`
 	const address = `{"toolCallId":"t","kind":"execute","rawInput":{"command":"git push","cwd":"file:///etc"}}`
 	const read, readMore = `{"toolCallId":"u","kind":"read","rawInput":{"file_path":"a"}}`, `{"toolCallId":"u","kind":"read","rawInput":{"file_path":"a","cmdline":"git push"}}`
 	const reads, noRuns = "[[policy.rule]]\ntool = \"read\"\ndecision = \"allow\"\nescalated = true\n", "[[policy.rule]]\ntool = \"execute\"\ndecision = \"deny\"\n"
@@ -38,6 +39,7 @@ cat`
 		yes                      bool // of the person
 		want, logged             bool
 	}{
+		{"the text of an edit is shown and logged", shown, "", "", true, true, true},
 		{"control: a rule denies", full, deny, "", true, false, true},
 		{"the call was announced before", short, deny, "", true, false, true},
 		{"control: no allow without escalated", full, all, "", false, false, false},
@@ -65,7 +67,9 @@ cat`
 		if test.folder != "" {
 			w.write("workspace/sub/.codex-bridge.toml", test.folder)
 		}
+		asked := make(chan string, 1)
 		e := w.start(proxyArgv, editor.Options{Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
+			asked <- string(m.Raw)
 			if test.yes {
 				return map[string]any{"decision": "allow"}, nil
 			}
@@ -89,6 +93,12 @@ cat`
 			allowed = `{"agent":"a","tool":"edit","files":["`
 		case read:
 			allowed = `{"agent":"a","tool":"read","cwd":"`
+		}
+		if test.call == shown {
+			allowed = `"content":[{"newText":"rm x","oldText":"a","path":"/x/a","type":"diff"}]`
+			if payload := <-asked; !strings.Contains(payload, allowed) {
+				t.Errorf("%s: the person is asked %s", test.name, payload)
+			}
 		}
 		if test.want && !strings.Contains(strings.Join(strings.Fields(list), " "), allowed) {
 			t.Errorf("%s: the log does not have what is allowed: %q", test.name, list)
