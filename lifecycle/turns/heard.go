@@ -88,17 +88,23 @@ func (f *Feature) take(method string, params rpc.Value) {
 	c.thread.Take(e)
 }
 
-// initialize records whether the client knows the bridge. Such a client can't opt out of the
-// notifications in needed.
+// initialize records whether the client knows the bridge, and answers questions, if Codex accepts the request. A client
+// that knows the bridge can't opt out of the notifications in needed: a later feature reads that from this request.
 func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	own := call.Params.Get("capabilities").Get("bridge")
-	if !own.Exists() || call.Truncated() {
-		return nil // a later feature reports the error
+	if !own.Exists() || call.Truncated() || call.Kind != rpc.Request {
+		return nil // a later feature reports the error; Codex ignores initialize as a notification
 	}
-	f.offered.Store(true)
-	if answers, ok := own.Get("approvals").Bool(); ok {
-		f.silent.Store(!answers)
-	}
+	answers, says := own.Get("approvals").Bool()
+	before := f.offered.Swap(true)
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		switch outcome := a.Outcome(); {
+		case outcome == bridge.Failed:
+			f.offered.Store(before)
+		case outcome == bridge.Succeeded && says:
+			f.silent.Store(!answers)
+		}
+	})
 	return nil
 }
 

@@ -52,8 +52,11 @@ func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc
 	}
 	capabilities := m.Params.Get("capabilities")
 	on, isBool := capabilities.Get("experimentalApi").Bool()
+	if call.Kind != rpc.Request {
+		return nil // Codex ignores initialize as a notification
+	}
 	if on {
-		f.experiment.on.Store(true)
+		f.switchOn(call, false)
 		return nil
 	}
 	if !f.configured && !f.options.Experimental() || m.Params.Kind() != rpc.Object {
@@ -72,9 +75,23 @@ func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc
 		return nil
 	}
 	call.Line = patch.Bytes()
-	f.experiment.on.Store(true)
-	f.experiment.addedByBridge.Store(true)
+	f.switchOn(call, true)
 	return nil
+}
+
+// switchOn records that initialize switches the experimental API on, until Codex rejects the request: the client may
+// send further ones before the response.
+func (f *Feature) switchOn(initialize *bridge.ClientMessage, byBridge bool) {
+	wasOn, wasAdded := f.experiment.on.Swap(true), f.experiment.addedByBridge.Load()
+	if byBridge {
+		f.experiment.addedByBridge.Store(true)
+	}
+	initialize.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Outcome() == bridge.Failed {
+			f.experiment.on.Store(wasOn)
+			f.experiment.addedByBridge.Store(wasAdded)
+		}
+	})
 }
 
 // removeExperimentalFields removes fields that the client did not ask for.

@@ -109,6 +109,22 @@ editor< {"id":13,"method":"item/commandExecution/requestApproval","params":{"com
 `)
 }
 
+// Codex rejects a second initialize: a client that has asked for the experimental API still sees its messages.
+func TestRejectedInitializeHidesNothing(t *testing.T) {
+	start(t, "a").Play("rejected", `
+editor> {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
+codex<= {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
+codex>  {"id":1,"result":{}}
+editor< {"id":1,"result":{}}
+editor> {"id":2,"method":"initialize","params":{}}
+codex<  {"id":2,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
+codex>  {"id":2,"error":{"code":-32600,"message":"Already initialized"}}
+editor< {"id":2,"error":{"code":-32600,"message":"Already initialized"}}
+codex>  {"id":12,"method":"currentTime/read","params":{}}
+editor< {"id":12,"method":"currentTime/read","params":{}}
+`)
+}
+
 // If only the host has tools, the bridge answers calls of unknown tools.
 func TestUnknownToolIsAnsweredByTheBridge(t *testing.T) {
 	start(t, "a").Play("unknown", `
