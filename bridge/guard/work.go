@@ -48,16 +48,41 @@ func (g *Guard) refuseWork(ctx context.Context, call *bridge.ClientMessage, poli
 		defer waitCtx.cancel()
 		return g.requireUsableCodex(waitCtx, call.Method)
 	}
+	err := g.recordWork(ctx, p, subjectOf(call.Method, call.Params, call.Bytes()), d)
+	if err != nil {
+		g.notifyApplied(call.Method, call.ID, call.Params, d)
+	}
+	return err
+}
+
+// RefuseCommand is refuseWork for a command line that does the work of a method of the bridge in a folder.
+func (g *Guard) RefuseCommand(ctx context.Context, method, folder string) *rpc.Error {
+	policies, refusal := g.policiesIn(method, folder, []*policy.Policy{g.policy.Load()})
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideWork(method) }, strictness)
+	if refusal != nil {
+		d, p = policy.Decision{Verdict: policy.Deny, Err: refusal}, policies[0]
+	}
+	return g.recordWork(ctx, p, subject{method: method}, d)
+}
+
+// recordWork logs a decision about work, and returns the error if the work must not begin. That applies even if it
+// can't be logged.
+func (g *Guard) recordWork(ctx context.Context, p *policy.Policy, about subject, d policy.Decision) *rpc.Error {
 	if d.Verdict == policy.Pass || p.Mode() == config.Off {
 		return nil
 	}
-	g.logDecision(p.Mode(), call.Method, d)
-	_ = g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d) // it applies even if it can't be logged
+	g.logDecision(p.Mode(), about.method, d)
+	_ = g.record(ctx, p.Mode(), about, d)
 	if p.Mode() != config.Enforce {
 		return nil
 	}
-	g.notifyApplied(call.Method, call.ID, call.Params, d)
 	return d.Err
+}
+
+// RefusesMethod reports whether policy.methods refuses a method of the bridge to the client in each thread.
+func (g *Guard) RefusesMethod(method string) bool {
+	p := g.Policy()
+	return p.Mode() == config.Enforce && p.DeniesMethod(method)
 }
 
 // policiesIn returns the policies for work in a folder, "" for that of the start: policies, and that of

@@ -156,7 +156,7 @@ func (h *Hello) warnVersion() {
 }
 
 func (h *Hello) response() []byte {
-	names := slices.Sorted(slices.Values(slices.Concat(builtinMethods, h.methods)))
+	names := slices.DeleteFunc(slices.Sorted(slices.Values(slices.Concat(builtinMethods, h.methods))), h.guard.RefusesMethod)
 	return encode(map[string]any{
 		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": names,
 		"policy": map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().GateEnabled()},

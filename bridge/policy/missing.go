@@ -34,7 +34,10 @@ func (p *Policy) refuseMissing(method string) Decision {
 // DecideWork decides whether work of the bridge itself may begin for a request of the client: it needs the
 // bundle of [policy_source].
 func (p *Policy) DecideWork(method string) Decision {
-	if p.section.Missing != "" {
+	switch {
+	case p.DeniesMethod(method):
+		return p.refuseMethod(methods.Row{Side: methods.ClientRequest, Method: method}, methods.Deny, false)
+	case p.section.Missing != "":
 		return p.refuseMissing(method)
 	}
 	return Decision{Verdict: Pass}

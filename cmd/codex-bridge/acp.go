@@ -52,6 +52,9 @@ func (c spawnCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if refused := g.RefuseCommand(context.Background(), "bridge/acp/spawn", folder); refused != nil {
+		return errors.Join(refused, record.Close())
+	}
 	env, err := agentEnv(cfg)
 	if err != nil {
 		return err

@@ -78,6 +78,9 @@ func (c describeImageCmd) describe(ctx context.Context, cfg *config.Config) (non
 	if err != nil {
 		return none, err
 	}
+	if refused := g.RefuseCommand(ctx, "bridge/image/describe", ""); refused != nil {
+		return none, errors.Join(refused, record.Close())
+	}
 	step := progress(os.Stderr)
 	step("codex starts")
 	result, err := newWorker(command, g, nil).Describe(ctx, job, step)

@@ -71,6 +71,11 @@ func TestAgentRunsFromShell(t *testing.T) {
 	if !strings.HasPrefix(stdout, `{"status":"accepted"`) || !strings.Contains(stdout, "longer than 4s") || code != 1 {
 		t.Errorf("%q, %d", stdout, code)
 	}
+	w.write("config.toml", w.read("config.toml")+"[policy.methods]\n\"bridge/acp/spawn\" = \"deny\"\n")
+	stdout, stderr, code = w.runCommand("acp", "spawn", "SAY: done as told")
+	if list, _, _ := w.runCommand("decisions", "list"); stdout != "" || !strings.Contains(stderr, "policy.methods") || code != 1 || !strings.Contains(list, "bridge/acp/spawn") {
+		t.Errorf("a denied method: %q, %q, %d, log:\n%s", stdout, stderr, code, list)
+	}
 	w.checkNoProcesses()
 }
 

@@ -188,6 +188,15 @@ func TestImagePolicy(t *testing.T) {
 	if _, stderr, code := w.runCommand("image", "describe", "picture.png", "--model", "gpt-5.5"); code == 0 || !strings.Contains(stderr, "policy.models") {
 		t.Errorf("%q, %d", stderr, code)
 	}
+	w.write("config.toml", "[policy.methods]\n\"bridge/image/describe\" = \"deny\"\n")
+	if _, stderr, code := w.runCommand("image", "describe", "picture.png"); code == 0 || !strings.Contains(stderr, "policy.methods") {
+		t.Errorf("a denied method: %q, %d", stderr, code)
+	}
+	c := w.open(proxyArgv...)
+	hello, err := c.Initialize(c.ctx, map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
+	if offered := editor.Member(hello, "bridge", "methods"); err != nil || strings.Contains(offered, "bridge/image/describe") || !strings.Contains(offered, "bridge/turn/run") {
+		t.Errorf("the methods that the bridge offers: %s, error %v", offered, err)
+	}
 }
 
 // The bridge declines tool calls of the model.
