@@ -120,7 +120,7 @@ func TestStoredWorkspaceRoots(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"+begins("")+"}\n{"+record+"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings, err := rollout.StoredSettings(home, path)
+	settings, err := rollout.StoredSettings(t.Context(), home, path)
 	if err != nil {
 		t.Fatal(err)
 	}
