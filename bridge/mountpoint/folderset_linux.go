@@ -99,9 +99,10 @@ func (s *folderSet) record(folder Folder) {
 	}
 }
 
-// remove removes the folders that no thread holds and no command has as mount point.
+// remove removes the folders that no thread holds and no command has as mount point. While Codex may be starting a
+// command, it removes none: a mount that comes after the look at the mounts would be lost.
 func (s *folderSet) remove(isUnheld func(Folder) bool, others map[Folder]bool) {
-	if !slices.ContainsFunc(s.made, isUnheld) {
+	if !slices.ContainsFunc(s.made, isUnheld) || startsCommand() {
 		return
 	}
 	mounted := readMounts()

@@ -22,6 +22,7 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	held   map[turn][]Folder
+	ending uint64           // the last number of a turn that has ended
 	roots  map[string]*root // by their keys
 	closed bool
 }
@@ -49,6 +50,7 @@ type pass struct {
 
 const (
 	firstRetry   = 100 * time.Millisecond
+	settle       = time.Second // how long folders stay after Release: Codex may be starting a command
 	lastRetry    = 10 * time.Second
 	holdTimeout  = 5 * time.Second // how long Hold waits for the disk
 	closeTimeout = 2 * time.Second // how long Close waits for commands that are being killed
@@ -87,7 +89,10 @@ func (k *Keeper) rootLocked(key string) *root {
 }
 
 // turn is a turn of a thread, for which folders are held.
-type turn struct{ thread, id string }
+type turn struct {
+	thread, id string
+	ending     uint64 // not 0: it has ended, and its folders are held a little longer
+}
 
 // Hold keeps the folders for a turn until Release, in addition to those that the turn has already. A folder
 // that exists is not changed. Hold returns the empty files that a killed command had left in place
@@ -98,7 +103,7 @@ func (k *Keeper) Hold(ctx context.Context, thread, id string, folders []Folder) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
-	for _, p := range k.hold(turn{thread, id}, folders) {
+	for _, p := range k.hold(turn{thread: thread, id: id}, folders) {
 		select {
 		case <-p.done:
 			removed = append(removed, k.takeRemoved(p)...)
@@ -137,9 +142,9 @@ func (k *Keeper) takeRemoved(p *pass) []string {
 	return removed
 }
 
-// Release ends what Hold began for some turns of a thread, or without any for all, and returns at once. A folder that no
-// other turn or bridge holds is removed, unless it is no longer empty. While a command still has it as mount point,
-// it stays.
+// Release ends what Hold began for some turns of a thread, or without any for all, and returns at once. A moment later,
+// a folder that no other turn or bridge holds is removed, unless it is no longer empty. While a command still has it
+// as mount point, or may be about to, it stays.
 func (k *Keeper) Release(thread string, ids ...string) {
 	if k == nil {
 		return
@@ -150,15 +155,30 @@ func (k *Keeper) Release(thread string, ids ...string) {
 		return
 	}
 	for by, folders := range k.held {
-		if by.thread != thread || len(ids) > 0 && !slices.Contains(ids, by.id) {
+		if by.thread != thread || by.ending != 0 || len(ids) > 0 && !slices.Contains(ids, by.id) {
 			continue
 		}
 		delete(k.held, by)
-		for _, folder := range folders {
-			r := k.rootLocked(rootKey(folder.Root))
-			r.delay = 0
-			k.wantLocked(r)
-		}
+		k.ending++
+		by.ending = k.ending
+		k.held[by] = folders
+		time.AfterFunc(settle, func() { k.end(by) })
+	}
+}
+
+// end ends what is held for a turn that ended before.
+func (k *Keeper) end(by turn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return
+	}
+	folders := k.held[by]
+	delete(k.held, by)
+	for _, folder := range folders {
+		r := k.rootLocked(rootKey(folder.Root))
+		r.delay = 0
+		k.wantLocked(r)
 	}
 }
 
@@ -226,7 +246,7 @@ func (k *Keeper) work(r *root) {
 			return
 		}
 		removed, unheld := r.folders.apply(held)
-		k.end(r, p, removed, unheld)
+		k.finish(r, p, removed, unheld)
 	}
 }
 
@@ -253,9 +273,9 @@ func (k *Keeper) begin(r *root) (p *pass, held []Folder) {
 	return p, held
 }
 
-// end ends a pass. If folders are left that no thread holds, another pass follows, after longer and
+// finish ends a pass. If folders are left that no thread holds, another pass follows, after longer and
 // longer times.
-func (k *Keeper) end(r *root, p *pass, removed []string, unheld bool) {
+func (k *Keeper) finish(r *root, p *pass, removed []string, unheld bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.removed, p.unheld = removed, unheld

@@ -2,13 +2,17 @@ package mountpoint
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/bridgetest"
 )
@@ -66,8 +70,21 @@ func (w *tree) must(err error) {
 	}
 }
 
+// settle ends the time for which folders stay after Release.
+func (k *Keeper) settle() {
+	k.mu.Lock()
+	all := slices.Collect(maps.Keys(k.held))
+	k.mu.Unlock()
+	for _, by := range all {
+		if by.ending != 0 {
+			k.end(by)
+		}
+	}
+}
+
 // wait waits until the folders are what the threads hold.
 func (k *Keeper) wait() {
+	k.settle()
 	k.mu.Lock()
 	var passes []*pass
 	for _, r := range k.roots {
@@ -187,6 +204,7 @@ func TestRootThatDoesNotAnswer(t *testing.T) {
 		k.Hold(ctx, "slow", "", slow.folders(".vscode"))
 	}()
 	k.Release("other")
+	k.settle()
 	k.Hold(t.Context(), "third", "", w.folders(".github"))
 	w.check("held", ".github")
 	select {
@@ -273,4 +291,52 @@ func TestFoldersAreOfATurn(t *testing.T) {
 	w.check("each turn has ended")
 	k.Close()
 	w.checkNoRecords()
+}
+
+// A folder stays while Codex may be starting a command: Codex's copy of itself, which it has made to start one, and
+// bwrap before it mounts anything. Otherwise the command would run without the mount.
+func TestFoldersStayWhileCommandStarts(t *testing.T) {
+	for name, script := range map[string]string{"bwrap": "read x <&3; true", "codex": "(read x <&3) & wait"} {
+		t.Run(name, func(t *testing.T) {
+			w := newTree(t)
+			k := w.keeper()
+			shell, err := os.ReadFile("/bin/sh")
+			w.must(err)
+			program := filepath.Join(t.TempDir(), name)
+			w.must(os.WriteFile(program, shell, 0o700))
+			until, end, err := os.Pipe()
+			w.must(err)
+			started := exec.Command(program, "-c", "echo started; "+script)
+			started.ExtraFiles = []*os.File{until}
+			out, err := started.StdoutPipe()
+			w.must(err)
+			k.Hold(t.Context(), "a", "", w.folders(".vscode"))
+			w.must(started.Start())
+			_, err = io.ReadFull(out, make([]byte, len("started\n")))
+			w.must(err)
+			for name == "codex" && !startsCommand() { // until the shell has copied itself
+				time.Sleep(time.Millisecond)
+			}
+			k.Release("a")
+			k.wait()
+			w.check("a command starts", ".vscode")
+			w.must(end.Close())
+			w.must(started.Wait())
+			k.wait()
+			w.check("it has ended")
+			k.Close()
+		})
+	}
+}
+
+// A folder stays for a moment after the end of a turn: Codex may still make a copy of itself.
+func TestFoldersStayForAMoment(t *testing.T) {
+	w := newTree(t)
+	k := w.keeper()
+	k.Hold(t.Context(), "a", "", w.folders(".vscode"))
+	k.Release("a")
+	k.Hold(t.Context(), "b", "", w.folders(".github")) // looks at the folders of the root again
+	w.check("the turn has just ended", ".github", ".vscode")
+	k.Close()
+	w.check("closed")
 }

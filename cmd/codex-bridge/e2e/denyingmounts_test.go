@@ -17,10 +17,13 @@ import (
 
 // holdReads has each read inside the sandbox wait before it mounts anything, while the file "hold" exists. Then
 // "held" exists, too.
-func (w *world) holdReads() {
+func (w *world) holdReads() { w.holdSandboxes("*--codex-run-as-fs-helper*") }
+
+// holdSandboxes does the same for each sandbox with arguments that the shell's pattern matches.
+func (w *world) holdSandboxes(pattern string) {
 	w.t.Helper()
 	bwrap := filepath.Join(filepath.Dir(filepath.Dir(codexPath)), "codex-resources", "bwrap")
-	w.write("bin/bwrap", fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *--codex-run-as-fs-helper*)\n\twhile [ -e %[1]q/hold ]; do : > %[1]q/held; sleep 0.02; done;;\nesac\nexec %[2]q \"$@\"\n", w.root, bwrap))
+	w.write("bin/bwrap", fmt.Sprintf("#!/bin/sh\ncase \"$*\" in %[3]s)\n\twhile [ -e %[1]q/hold ]; do : > %[1]q/held; sleep 0.02; done;;\nesac\nexec %[2]q \"$@\"\n", w.root, bwrap, pattern))
 	if err := os.Chmod(filepath.Join(w.root, "bin/bwrap"), 0o700); err != nil {
 		w.t.Fatal(err)
 	}

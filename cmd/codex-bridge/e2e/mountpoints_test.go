@@ -224,6 +224,32 @@ func TestMissingProtectedPathInBackground(t *testing.T) {
 	a.closeAndWait()
 }
 
+// A turn ends while its command is still starting, in the background. The command stays confined: the mount points are
+// not removed between its start and its mounts.
+func TestStartingCommandStaysConfined(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: missingConfig, mute: "many"})
+	w.holdSandboxes("*tasks.json*")
+	a := w.newAcceptingEditor()
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	w.write("hold", "")
+	a.turn(thread, `CALL: exec_command {"cmd":"mkdir -p .vscode; echo x > .vscode/tasks.json; touch ended","yield_time_ms":250}`)
+	if !w.hasFile("held") {
+		t.Fatalf("the sandbox does not start: %q", w.lastToolOutput())
+	}
+	time.Sleep(1500 * time.Millisecond) // without the look at the processes, the folders are removed meanwhile
+	if !w.hasFile("workspace/.vscode") || !w.hasFile("workspace/.github/workflows") {
+		t.Error("the mount points are removed before the command mounts them")
+	}
+	w.remove("hold")
+	a.waitUntil("the command", func() bool { return w.hasFile("workspace/ended") })
+	if w.hasFile("workspace/.vscode/tasks.json") {
+		t.Error("the command has written a protected path")
+	}
+	a.waitNames("after the command", "ended")
+	a.closeAndWait()
+}
+
 // Empty files that an earlier version has left in place of protected folders do not stop a command.
 // The client is told.
 func TestLeftMountPoints(t *testing.T) {
