@@ -8,8 +8,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// An answer to a question of the bridge has the form and the words of an answer to Codex's own. What the policy would
-// replace in an answer to Codex as no answer of its schema is an error.
+// An answer to a question of the bridge has the form and the words of an answer to Codex's own. An answer is
+// an error that the policy would replace on its way to Codex, since the schema has no such answer.
 func TestCheckAnswer(t *testing.T) {
 	const command, patch, form = "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "mcpServer/elicitation/request"
 	valid := map[string][]string{

@@ -47,7 +47,7 @@ func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 }
 
 // Sentence returns the refusal for the user: the reason, the setting and its place, and how to fix it. Some rules
-// are no settings, such as that nobody has answered.
+// are no settings, such as a missing answer.
 func (r Refusal) Sentence() string {
 	s := strings.TrimSuffix(r.Reason, ".")
 	if config.IsSetting(r.Rule) || r.Rule == ruleUser {

@@ -10,7 +10,7 @@ import (
 	"codex-bridge.example/bridge/rules"
 )
 
-// What policy.methods says about a question of Codex counts for the question of the bridge in its form: "deny" refuses
+// The verdict of policy.methods about a question of Codex counts for the question of the bridge in its form: "deny" refuses
 // the call, and under "ask" no rule allows it.
 func TestMethodVerdictsOfToolQuestions(t *testing.T) {
 	const command, patch, form = "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "mcpServer/elicitation/request"

@@ -85,7 +85,7 @@ func parse(text []byte) (calls []call, err error) {
 }
 
 // withoutCutCharacter returns text without a line end or a character of UTF-8 at its end of which only the start is
-// there. Whatever a file that is cut off in a call ends with, no implementation reads it.
+// there. No implementation reads a file that is cut off in a call.
 func withoutCutCharacter(text string) string {
 	if rest, ok := strings.CutSuffix(text, "\r"); ok {
 		return rest

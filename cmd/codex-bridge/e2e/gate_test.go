@@ -214,7 +214,7 @@ func TestGateDeclines(t *testing.T) {
 	}
 }
 
-// What policy.methods says about a question of Codex counts for the gate's questions, too. Without the gate, Codex asks
+// The verdicts of policy.methods about questions of Codex count for the gate's questions, too. Without the gate, Codex asks
 // about the command itself, and the bridge declines.
 func TestGateFollowsMethodVerdicts(t *testing.T) {
 	t.Parallel()

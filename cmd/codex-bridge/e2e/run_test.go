@@ -99,8 +99,8 @@ func TestRunInAPipe(t *testing.T) {
 	}
 }
 
-// A script reads on stderr what the policy has refused and changed, each once, as with exec. What the policy refuses run itself
-// is its error.
+// A script reads on stderr what the policy has refused and changed, each once, as with exec. The refusal
+// of a request of run itself is its error.
 func TestRunShowsDecisions(t *testing.T) {
 	t.Parallel()
 	rule := "[[policy.rule]]\ncommand = \"touch forbidden\"\ndecision = \"deny\"\nreason = \"It is made elsewhere.\"\n"
