@@ -229,13 +229,13 @@ var specs = map[string]spec{
 	"image.timeout": {doc: "Time of a description with Codex's start. Less than 100ms counts as 100ms.", minimum: ms, maximum: hour},
 }
 
-// checkToolName refuses the names that Codex refuses.
 // IsSetting reports whether a rule of a decision is the key of a setting, also of an entry: policy.methods."turn/start".
 func IsSetting(rule string) bool {
 	_, known := specs[rule]
 	return known || strings.HasPrefix(rule, "policy.methods.") || strings.HasPrefix(rule, "policy.rule.")
 }
 
+// checkToolName refuses the names that Codex refuses.
 func checkToolName(s string) *Error {
 	if s == "mcp" || strings.HasPrefix(s, "mcp__") {
 		return newError(quote(s)+" is a reserved name", "choose a name that isn't mcp and does not begin with mcp__")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"codex-bridge.example/bridge/mountpoint"
 )
@@ -29,18 +30,22 @@ func TestLateEndOfTurnKeepsMountPoints(t *testing.T) {
 	}
 	check := func(what string, want ...string) {
 		t.Helper()
-		keeper.Hold(t.Context(), what, "", []mountpoint.Folder{{Root: root, Name: what}}) // after what Release began
-		entries, err := os.ReadDir(root)
-		if err != nil {
-			t.Fatal(err)
+		keeper.Hold(t.Context(), what, "", []mountpoint.Folder{{Root: root, Name: what}})
+		keeper.Release(what)
+		for _, err := os.Stat(filepath.Join(root, what)); err == nil && t.Context().Err() == nil; _, err = os.Stat(filepath.Join(root, what)) {
+			time.Sleep(time.Millisecond) // this Release ends after those before
 		}
-		got := map[string]bool{}
-		for _, e := range entries {
-			got[e.Name()] = true
+		has := func(turn string) bool {
+			_, err := os.Stat(filepath.Join(root, turn))
+			return err == nil
 		}
 		for _, turn := range []string{"one", "two"} {
-			if has := len(want) > 0 && want[0] == turn; got[turn] != has {
-				t.Errorf("%s: %v, want %q", what, got, want)
+			stays := len(want) > 0 && want[0] == turn
+			for !stays && has(turn) && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond) // its Release ends at about the same time
+			}
+			if has(turn) != stays {
+				t.Errorf("%s: %s is there: %t", what, turn, !stays)
 			}
 		}
 	}

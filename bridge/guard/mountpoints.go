@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/mountpoint"
@@ -103,6 +104,9 @@ func mountPointsOfRequest(d policy.Decision, state policy.State) []mountpoint.Fo
 	folders := mountPointsOf(&after, after.Profile, state)
 	for _, root := range after.WorkspaceRoots(state) {
 		for _, outer := range after.Profile.WritableNames() {
+			if !strings.HasPrefix(outer, ".") {
+				continue // in a folder of the project, an empty .git would end what git and Codex know of its repository
+			}
 			for _, name := range mountpoint.CodexNames {
 				folders = append(folders, mountpoint.Folder{Root: root, Name: outer + "/" + name})
 			}

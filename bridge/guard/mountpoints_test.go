@@ -42,11 +42,11 @@ func TestMountPointsOf(t *testing.T) {
 // reading: all in the folders in which a thread opens, and in those that it has or that a turn adds.
 func TestMountPointsOfRequest(t *testing.T) {
 	world := policy.State{Paths: filesystem{}, PathFolders: []string{"/code/proj/tools/bin"}}
-	relative := map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read"}
+	relative := map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read", "lib": "write", "lib/conf": "read"}
 	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Entries: map[string]any{":workspace_roots": relative, "/code/proj/tools/bin": "read"}}
 	in := func(root string) []mountpoint.Folder {
 		return []mountpoint.Folder{
-			{Root: root, Name: ".github/workflows"}, {Root: root, Name: ".vscode"},
+			{Root: root, Name: ".github/workflows"}, {Root: root, Name: ".vscode"}, {Root: root, Name: "lib/conf"}, // no lib/.git
 			{Root: root, Name: ".github/.agents"}, {Root: root, Name: ".github/.aws"}, {Root: root, Name: ".github/.codex"}, {Root: root, Name: ".github/.git"},
 		}
 	}

@@ -99,16 +99,17 @@ func (t *threads) tryOpened(active func() *policy.Policy, v *verification, o *op
 		before.one = &was
 	}
 	o.answers.missed = false
+	own := t.writable.of(o.id)
 	var verdict openedVerdict
 	ok := t.writable.reserve(func(all []string) (string, []string) {
-		if verdict = o.judge(before, p, record.extraPolicies, record.gateChanges, all); o.answers.missed || verdict.err != nil {
+		if verdict = o.judge(before, p, record.extraPolicies, record.gateChanges, own, all); o.answers.missed || verdict.err != nil {
 			return "", nil
 		}
 		return o.id, verdict.folders
 	})
 	if o.answers.missed {
 		extra, changes := record.extraPolicies, record.gateChanges
-		return func() { o.judge(before, p, extra, changes, t.writable.ofAll()) }, false, nil
+		return func() { o.judge(before, p, extra, changes, own, t.writable.ofAll()) }, false, nil
 	}
 	if verdict.err == nil && !ok {
 		verdict.err = foldersChangedError(o.sent.Method)
@@ -140,12 +141,13 @@ func (t *threads) endOpenedLocked(record *threadRecord, o *openedThread, verdict
 	t.allowLocked(record, one)
 }
 
-// judge compares the response with the request and the policies. before is the thread until now.
-func (o *openedThread) judge(before verification, active *policy.Policy, extra []*policy.Policy, changes []*gateChange, writable []string) (verdict openedVerdict) {
+// judge compares the response with the request and the policies. before is the thread until now, own has the folders that its
+// commands could write, and writable those of all threads.
+func (o *openedThread) judge(before verification, active *policy.Policy, extra []*policy.Policy, changes []*gateChange, own, writable []string) (verdict openedVerdict) {
 	world := o.world
 	world.Writable = writable
 	was := before.one
-	one := &thread{sent: o.sent, openResult: o.kept, world: world, gateOrder: o.order, answers: o.answers}
+	one := &thread{sent: o.sent, openResult: o.kept, world: world, gateOrder: o.order, answers: o.answers, written: own}
 	if was != nil && (was.gateOrder > o.order || o.sent.Gated == nil) {
 		gated := was.Gated
 		one.changedGate, one.gateOrder = &gated, was.gateOrder

@@ -166,7 +166,10 @@ func (r Ruling) Asks() string {
 
 // refuseQuestion refuses to ask about a call if a policy denies the question. by is the policy of the decision.
 func refuseQuestion(policies []*policy.Policy, by *policy.Policy, d policy.Decision, use policy.ToolCall) (policy.Decision, *policy.Policy) {
-	for _, p := range policies {
+	for i, p := range policies {
+		if i > 0 && p.Mode() != config.Enforce { // as for strictest
+			continue
+		}
 		if refused := p.RefuseQuestion(d, use); refused.Err != nil && d.Err == nil {
 			return refused, p
 		}

@@ -7,11 +7,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"codex-bridge.example/bridge/child"
 )
 
-// startsCommand reports whether a descendant of this process runs in a sandbox, or may be about to: it is a copy of
+// startTime bounds the time in which a sandbox makes its mounts. Those of an older one are found.
+const startTime = time.Minute
+
+// startsCommand reports whether a young descendant of this process runs in a sandbox, or may be about to: it is a copy of
 // Codex that Codex has just made, Codex's program for the sandbox, or bwrap. Each of them may mount something soon.
 func startsCommand() bool {
 	own := os.Getpid()
@@ -39,12 +45,15 @@ func startsSandbox(pid, bridge int, namespace string) bool {
 	case err != nil:
 		return true
 	}
+	parent, age := readStat(process)
+	if age > startTime {
+		return false
+	}
 	name, _ := os.ReadFile(process + "/comm")
 	at, err := os.Readlink(process + "/ns/mnt")
 	if err == nil && at != namespace || filepath.Base(program) == "bwrap" || string(name) == "bwrap\n" || strings.HasPrefix(string(name), "codex-linux-san") { // of 15 letters
 		return true
 	}
-	parent := parentOf(process)
 	if parent == bridge {
 		return false // Codex itself, or another program of the bridge
 	}
@@ -52,17 +61,24 @@ func startsSandbox(pid, bridge int, namespace string) bool {
 	return err == nil && its == program && strings.HasPrefix(filepath.Base(program), "codex")
 }
 
-// parentOf returns the id of a process's parent; 0 if it has ended.
-func parentOf(process string) int {
+// ticks is the number of clock ticks in a second, in which proc(5) gives times to all programs.
+const ticks = 100
+
+// readStat returns the id of a process's parent and its age; 0 if they are unknown.
+func readStat(process string) (parent int, age time.Duration) {
 	text, err := os.ReadFile(process + "/stat")
-	if err != nil {
-		return 0
+	var now unix.Timespec
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0, 0
 	}
 	// the name, which may hold anything, is in parentheses
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 2 {
-		return 0
+	if len(fields) < 20 {
+		return 0, 0
 	}
-	parent, _ := strconv.Atoi(fields[1])
-	return parent
+	parent, _ = strconv.Atoi(fields[1])
+	if started, err := strconv.ParseInt(fields[19], 10, 64); err == nil {
+		age = time.Duration(now.Nano()) - time.Duration(started)*time.Second/ticks
+	}
+	return parent, age
 }

@@ -14,6 +14,7 @@ type folderSet struct {
 	records records
 	log     *slog.Logger
 	made    []Folder // that this bridge must remove, or another one that records them
+	ended   bool     // Codex has ended, so nothing starts a command
 	adopt   bool     // the next apply looks for folders of bridges that were killed
 }
 
@@ -102,7 +103,7 @@ func (s *folderSet) record(folder Folder) {
 // remove removes the folders that no thread holds and no command has as mount point. While Codex may be starting a
 // command, it removes none: a mount that comes after the look at the mounts would be lost.
 func (s *folderSet) remove(isUnheld func(Folder) bool, others map[Folder]bool) {
-	if !slices.ContainsFunc(s.made, isUnheld) || startsCommand() {
+	if !slices.ContainsFunc(s.made, isUnheld) || !s.ended && startsCommand() {
 		return
 	}
 	mounted := readMounts()

@@ -24,6 +24,7 @@ type Keeper struct {
 	held   map[turn][]Folder
 	ending uint64           // the last number of a turn that has ended
 	roots  map[string]*root // by their keys
+	ended  bool             // Codex has ended
 	closed bool
 }
 
@@ -211,6 +212,7 @@ func (k *Keeper) removeAll(ctx context.Context) (left bool) {
 	var passes []*pass
 	k.mu.Lock()
 	clear(k.held)
+	k.ended = true
 	for _, r := range k.roots {
 		passes = append(passes, k.wantLocked(r))
 	}
@@ -256,6 +258,7 @@ func (k *Keeper) begin(r *root) (p *pass, held []Folder) {
 	defer k.mu.Unlock()
 	p, r.next = r.next, nil
 	r.working = p != nil
+	r.folders.ended = k.ended
 	for _, folders := range k.held {
 		for _, folder := range folders {
 			if rootKey(folder.Root) == r.key && !slices.Contains(held, folder) {

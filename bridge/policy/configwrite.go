@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -222,7 +223,7 @@ func (c *decider) trustedBeside(folder string) (string, error) {
 	for _, project := range slices.Concat(own.trustedKeys(), own.Others) {
 		all, err := c.withRoots(project)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("the trusted project %s: %w", project, err)
 		}
 		for _, one := range all {
 			if slices.ContainsFunc(at, func(other string) bool { return Within(one, other) || Within(other, one) }) {

@@ -122,14 +122,14 @@ func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client
 // may be secret.
 func withoutTexts(result rpc.Value) json.RawMessage {
 	content := result.Get("content")
-	if content.Len() == 0 {
+	if !content.Exists() || content.Kind() == rpc.Null {
 		return result.Raw()
 	}
 	answer := make(map[string]any)
 	for name, v := range result.Members() {
 		answer[name] = json.RawMessage(v.Raw())
 	}
-	var fields []string
+	fields := []string{} // none of a text or a list
 	for name := range content.Members() {
 		fields = append(fields, name)
 	}

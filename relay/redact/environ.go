@@ -41,16 +41,37 @@ func EnvironSecrets(environ []string) []string {
 	var all []string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		if len(value) >= minSecretLen && (hasSecretWord(name) || secretEnd().MatchString(name)) && !isPath(value) {
+		if len(value) >= minSecretLen && (hasSecretWord(name) || secretEnd().MatchString(name)) && !isPath(value) && !isNameOfSecret(value) {
 			all = append(all, value)
 		}
-		if address, err := url.Parse(value); err == nil {
-			if password, _ := address.User.Password(); len(password) >= minSecretLen {
-				all = append(all, password)
-			}
+		if password := passwordIn(value); password != "" {
+			all = append(all, password)
 		}
 	}
 	return all
+}
+
+// passwordIn returns the password in an address; "" if there is none, or if it is a word that stands in ordinary texts, as in
+// postgres://postgres:postgres@localhost.
+func passwordIn(text string) string {
+	address, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	password, _ := address.User.Password()
+	words := append(strings.Split(address.Path, "/"), address.Scheme, address.Hostname(), address.User.Username())
+	if len(password) < minSecretLen || slices.Contains(words, password) || isNameOfSecret(password) {
+		return ""
+	}
+	return password
+}
+
+// nameOfSecret matches words such as "password".
+var nameOfSecret = newExpr(`^[A-Za-z]+$`)
+
+// isNameOfSecret reports whether a value names a secret and is none. In a text it has the secret beside it.
+func isNameOfSecret(value string) bool {
+	return hasSecretWord(value) && nameOfSecret().MatchString(value)
 }
 
 func isPath(value string) bool {

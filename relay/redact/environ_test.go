@@ -18,6 +18,7 @@ func TestSecretsOfTheEnvironmentAreRedacted(t *testing.T) {
 		"SERVICE_PASSWORD=rosebud in the snow", "API_TOKEN=rosebud in", "HOME=rosebudhome", "SHORT_KEY=rose", "GPG_KEY=/home/u/key.asc", "BASE_KEY=/rosebud+/in64", "TOKEN", "=",
 		"DB_PASS=a pass of rosebud", "GH_PAT=a pat of rosebud", "LDAP_BINDPW=a pw of rosebud", "DB_URL=postgres://me:rose%40snow@host/db",
 		"PWD=rosebud snow", "AUTH_PROVIDER=rosebuds", "PATH=rosebud:snow", "SSH_ASKPASS=rosebud-ask", "BAD=://x:rosebud123@",
+		"DEV_URL=postgres://user:password@localhost/db", "TEST_URL=postgres://postgres:postgres@localhost/db", "DEV_PASSWORD=password",
 	})
 	if diff := cmp.Diff([]string{"rosebud in the snow", "rosebud in", "/rosebud+/in64", "a pass of rosebud", "a pat of rosebud", "a pw of rosebud", "rose@snow"}, known); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -33,7 +33,7 @@ var contexts = []string{
 	`{"t":"curl -s -u me:%s https://host/x"}`, `{"t":"curl https://host/?a=1&b=2 \\\n  -sSu 'me:%s'"}`, `{"t":"bash -lc \"curl --user \\\"me:%s\\\" x\""}`, `{"t":"curl -ume:%s x"}`,
 	`{"t":"mysql -h db -p%s x"}`, `{"t":"mysqldump -u root '-p%s'"}`, `{"t":"mysql -p'a'\"%s\" x"}`, `{"t":"sshpass -p %s ssh host"}`, `{"t":"sshpass -p'a b%s' ssh host"}`,
 	`{"t":"machine host login me password %s\nmachine x"}`, `{"t":"default\n  login me\n  password %s"}`, `{"args":["--verbose","--api-key","%s"]}`,
-	`{"t":"tool --password \"%s\""}`, `{"t":"tool --password 'a %s' x"}`, `{"t":"bash -lc \"tool --api-token \\\"%s\\\"\""}`, `{"t":"tool --password $'%s'"}`, `{"t":"tool --token \\%s"}`,
+	`{"t":"tool --password \"%s\""}`, `{"t":"tool --password 'a %s' x"}`, `{"t":"bash -lc \"tool --api-token \\\"%s\\\"\""}`, `{"t":"tool --password $'%s'"}`, `{"t":"tool --token \\%s"}`, `{"t":"tool --token \\-%s"}`, `["curl","-o","/tmp/mysql-dump","https://h/api/mysql","-u","me:%s"]`, `["redis-cli","-a","%s"]`, `["docker","login","-u","me","-p","%s","host"]`,
 	`{"t":"Cookie: a=x; b=\"%s\"; c=d"}`, `{"t":"TOKEN=$(echo %s) x"}`, `{"t":"export TOKEN=\"$(echo %s)\""}`, `{"t":"password=(\"%s\")"}`, `{"t":"curl -u $'u:%s' x"}`,
 	`{"t":"DB_PASS=%s"}`, `{"t":"MYSQL_PWD='%s' mysql"}`, `{"t":"//host/:_auth=%s"}`, `{"t":"PASS=%s x"}`, `{"t":"PASS=\"a %s\""}`, `{"env":{"DB_PASS":"%s"}}`, `{"t":"session=\"%s\""}`,
 	`{"t":"redis-cli -h x -a %s ping"}`, `{"t":"docker login -u me -p %s host"}`, `{"t":"helm registry login -p='%s' host"}`,

@@ -183,7 +183,7 @@ var unquotedReplacements = []replacement{
 	{argument, "-p", newExpr(`(?i)(\b(?:docker|podman|buildah|nerdctl|skopeo|oras|helm\s+registry)\s+login` + argumentsOf + `(?-i:-p)[\s=]*)` + shellWord), "${1}" + placeholder},
 	{netrc, "password", newExpr(`(\b(?:machine\s+\S+|default)\s+(?:(?:login|account)\s+\S+\s+)+password\s+)` + shellWord), "${1}" + placeholder},
 	{assigned, "", newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)` + valueStart + `[^\s"',;&\\]*`), "${1}" + placeholder},
-	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)(?:\$\([^()\r\n]*\)|\\*[^\s"'<,;&\\-])[^\s"',;&]*`), "${1}" + placeholder},
+	{assigned, "-", newExpr(`(?i)(--?` + assignedTo + `\s+)(?:\$\([^()\r\n]*\)|\\+[^\s"',;&\\]|[^\s"'<,;&\\-])[^\s"',;&]*`), "${1}" + placeholder},
 	{session, "=", newExpr(`(?i)(` + sessionName + `)` + valueStart + `[^\s"',;&\\]*`), "${1}" + placeholder},
 }
 

@@ -91,7 +91,11 @@ func hasQuote(text string) bool {
 func (s *spellings) find(text string, i, done int) (begin, end int) {
 	list := s.first[text[i]]
 	if isQuote(text[i]) {
-		if i > done && isQuote(text[i-1]) {
+		before := i - 1
+		if before > done && text[before] == '\n' { // of a line that is continued
+			before--
+		}
+		if before >= done && isQuote(text[before]) {
 			return 0, 0
 		}
 		list = s.escaped

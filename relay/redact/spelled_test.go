@@ -128,10 +128,12 @@ func TestNestedSpellingsAreRedacted(t *testing.T) {
 
 // A long run of quotes is read once, also for a secret with a quote: else this text would take hours.
 func TestRunsOfQuotesAreReadOnce(t *testing.T) {
-	text := "S3" + strings.Repeat("'", 8<<20)
-	for _, secret := range []string{`"S3crtPa55word`, `S3"crtPa55word`} {
-		if got := New(Limits{}, secret).replaceKnown(text); got != text {
-			t.Errorf("%q is found in quotes", secret)
+	for _, quotes := range []string{"'", "\\\n"} {
+		text := "S3" + strings.Repeat(quotes, 4<<20)
+		for _, secret := range []string{`"S3crtPa55word`, `S3"crtPa55word`, `/S3crtPa55word`} {
+			if got := New(Limits{}, secret).replaceKnown(text); got != text {
+				t.Errorf("%q is found in quotes", secret)
+			}
 		}
 	}
 }

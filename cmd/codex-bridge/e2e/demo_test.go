@@ -40,13 +40,13 @@ func TestDemo(t *testing.T) {
 		"ok thread/shellCommand: runs a shell command without a sandbox",
 		"ok nothing ran, and Codex does not trust the project",
 		"ok the bridge's hook kept it in the read-only sandbox of the thread, without a question",
-		"17 decisions, none changed",
+		"18 decisions, none changed",
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
 		"ok the bridge collected 3 messages",
 		"ok the agent completed one task; the rule denied the other",
 		"ok described; the second image asked for a file, which was not written",
-		"The decision log has 29 decisions: accept 2, deny 10, rewrite 17.",
+		"The decision log has 30 decisions: accept 2, deny 11, rewrite 17.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, out)

@@ -175,6 +175,7 @@ func (r *reader) check(t *testing.T, commands []documentCommand, out string) {
 	at := 0
 	for i, mark := range marks {
 		text := codexLogLine.ReplaceAllString(strings.ReplaceAll(out[at:mark[0]], filepath.Join(r.root, "user"), "~"), "")
+		text = noBubblewrap.ReplaceAllString(text, "")
 		status := out[mark[4]:mark[5]]
 		at = mark[1]
 		name, want := "the preparation", ""

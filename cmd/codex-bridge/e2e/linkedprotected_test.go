@@ -65,6 +65,9 @@ func TestProtectedPathBecomesLink(t *testing.T) {
 		"g": map[string]any{"extends": ":workspace", "filesystem": map[string]any{":workspace_roots": map[string]any{".vscode": "read"}}},
 	}}
 	control := editor.Member(alone.must("thread/start", params), "thread", "id")
+	if err := os.Remove(filepath.Join(folder, ".vscode")); err != nil { // the bridge's mount point
+		t.Fatal(err)
+	}
 	if err := os.Symlink("../conf", filepath.Join(folder, ".vscode")); err != nil {
 		t.Fatal(err)
 	}

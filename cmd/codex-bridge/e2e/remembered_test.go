@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/relay/approvals"
@@ -48,6 +50,7 @@ func (w *world) addGrant(command string) {
 	key, err := approvals.NewKey(approvals.Request{
 		Provider: "codex", Session: "any", Workspace: w.workspace, Tool: "Bash", Cwd: w.workspace, Sandbox: "read-only",
 		Input: []byte(marshal(w.t, map[string]string{"command": "/bin/bash -lc '" + command + "'"})),
+		Terms: policy.CodexRuleTerms(command, new(userrules.Reader).Read(filepath.Join(w.home, "rules"))),
 	})
 	if err == nil {
 		_, err = memory.Remember(ctx, key, approvals.Always, approvals.Origin{Client: "a person", What: command})
