@@ -19,6 +19,7 @@ import (
 type Keeper struct {
 	state string
 	log   *slog.Logger
+	stay  time.Duration // of folders after Release
 
 	mu     sync.Mutex
 	held   map[turn][]Folder
@@ -51,7 +52,7 @@ type pass struct {
 
 const (
 	firstRetry   = 100 * time.Millisecond
-	settle       = time.Second // how long folders stay after Release: Codex may be starting a command
+	stayAfter    = time.Second // how long folders stay after Release: Codex may be starting a command
 	lastRetry    = 10 * time.Second
 	holdTimeout  = 5 * time.Second // how long Hold waits for the disk
 	closeTimeout = 2 * time.Second // how long Close waits for commands that are being killed
@@ -60,7 +61,7 @@ const (
 // New returns a Keeper that records its folders in a private folder of the state. It begins to remove
 // what an earlier bridge has left.
 func New(state string, log *slog.Logger) *Keeper {
-	k := &Keeper{state: state, log: log, held: make(map[turn][]Folder), roots: make(map[string]*root)}
+	k := &Keeper{state: state, log: log, stay: stayAfter, held: make(map[turn][]Folder), roots: make(map[string]*root)}
 	left, _ := os.ReadDir(state)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,7 +164,7 @@ func (k *Keeper) Release(thread string, ids ...string) {
 		k.ending++
 		by.ending = k.ending
 		k.held[by] = folders
-		time.AfterFunc(settle, func() { k.end(by) })
+		time.AfterFunc(k.stay, func() { k.end(by) })
 	}
 }
 

@@ -333,6 +333,7 @@ func TestFoldersStayWhileCommandStarts(t *testing.T) {
 func TestFoldersStayForAMoment(t *testing.T) {
 	w := newTree(t)
 	k := w.keeper()
+	k.stay = time.Hour
 	k.Hold(t.Context(), "a", "", w.folders(".vscode"))
 	k.Release("a")
 	k.Hold(t.Context(), "b", "", w.folders(".github")) // looks at the folders of the root again

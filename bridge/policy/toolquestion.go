@@ -39,7 +39,7 @@ func (p *Policy) withoutConsent(t ToolCall, m rules.Match) rules.Match {
 	if m.Decision != rules.Allow || !slices.ContainsFunc(t.questionMethods(), hasVerdict) {
 		return m
 	}
-	return rules.Match{Exceptions: m.Exceptions, Why: "a rule allows it, but policy.methods lets no rule answer the question"}
+	return rules.Match{Why: "a rule allows it, but policy.methods lets no rule answer the question"}
 }
 
 // RefuseQuestion returns the decision to ask about a call, or its refusal if policy.methods denies the question. The
