@@ -271,8 +271,9 @@ compare: ## the Go benchmarks of this tree against those of another commit
 	.ci/compare.sh
 
 FUZZTIME ?= 60s
-fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
-	$(MAKE) laws CHECKS=1000000
+LAWS     ?= 1000000
+fuzz: ## the laws LAWS times, then every fuzz target in turn, FUZZTIME each
+	$(MAKE) laws CHECKS=$(LAWS)
 	@set -e; for pkg in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
