@@ -70,7 +70,7 @@ func TestPatchConsentIsRecordedWithItsFiles(t *testing.T) {
 				Tool: "apply_patch", Input: "*** Begin Patch\n*** Add File: fresh.txt\n+one\n*** End Patch\n",
 			}}})
 			seen, err := w.runAtTerminal("y", "--session", "s", "--sandbox", "read-only", "PATCH")
-			if err != nil || !strings.Contains(seen, "Files: ") || !w.workspaceHasFile("fresh.txt") {
+			if err != nil || !strings.Contains(seen, "Add file: ") || !w.workspaceHasFile("fresh.txt") {
 				t.Errorf("%v, the user saw %q", err, seen)
 			}
 			out, problems, status := w.runShell("", "decisions", "list", "--json", "--verdict", "accept")

@@ -133,7 +133,7 @@ func TestAskMethodAsksByElicitation(t *testing.T) {
 				{"yes", map[string]any{"action": "accept", "content": map[string]any{}, "_meta": nil}, ""},
 				{"no", map[string]any{"action": "decline"}, "the user refused it"},
 				{"closed", map[string]any{"action": "cancel"}, "the user refused it"},
-				{"nothing", map[string]any{}, "the user refused it"},
+				{"nothing", map[string]any{}, "it has no action"},
 				{"words", "yes", "can't be read"},
 				{"late", nil, "no answer came within 1s"},
 			} {
