@@ -19,7 +19,6 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -82,22 +81,6 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 		t.Fatal(err)
 	}
 	return assembleOptions(t, config.Options{User: user}, log)
-}
-
-// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed
-// commands may write.
-func folderOutsideTemp(t *testing.T) string {
-	t.Helper()
-	folder, err := scripted.Folder("codex-bridge-assembled-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(folder); err != nil {
-			t.Error(err)
-		}
-	})
-	return folder
 }
 
 // assembleOptions assembles the program with the files of a configuration.

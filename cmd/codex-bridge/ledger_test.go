@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/relay/telemetry"
 )
 
@@ -67,4 +69,20 @@ func TestDecisionsHaveNoSecrets(t *testing.T) {
 			t.Errorf("%s: %s", place, text)
 		}
 	}
+}
+
+// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed
+// commands may write.
+func folderOutsideTemp(t *testing.T) string {
+	t.Helper()
+	folder, err := scripted.Folder("codex-bridge-assembled-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
 }
