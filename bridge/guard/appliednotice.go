@@ -58,11 +58,11 @@ func (a Applied) refusal() string {
 	return refusedCall(a.What, a.Error.Sentence())
 }
 
-// refusedCall returns the sentence about a refused call. what is its command, files or tool; "" if unknown.
-func refusedCall(what, reason string) string {
+// refusedCall returns the sentence about a refused call. subject is its command, files or tool; "" if unknown.
+func refusedCall(subject, reason string) string {
 	shown := "a tool call"
-	if strings.TrimSpace(what) != "" {
-		shown = display.Excerpt(what)
+	if strings.TrimSpace(subject) != "" {
+		shown = display.Excerpt(subject)
 	}
 	return "codex-bridge has refused " + shown + ": " + reason
 }

@@ -68,20 +68,16 @@ func (g *Guard) recordedFolders(ctx context.Context, path, id string) (opened, l
 		return "", "", err
 	}
 	settings, err := g.storedSettings(ctx, path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", "", err
-	case settings == nil:
-		return opened, opened, nil
 	}
-	last, _ = settings.Root().Get("cwd").Text()
-	return opened, last, nil
+	return opened, rollout.LastFolder(opened, settings), nil
 }
 
 // originalFolder returns the canonical folder in which the thread of a resume or fork was opened,
 // if a turn may have moved the thread since, and the folder to which the turn has moved it; "" if that
-// is unknown. Codex would open the thread in the folder to which a
-// turn has moved it, so originalFolder refuses a thread whose record can't be read.
+// is unknown. Codex would open the thread in the second folder, so originalFolder refuses a thread whose
+// record can't be read.
 //
 // It returns no folder for another request, if no turn has moved the thread, if the request has a cwd, or
 // if Codex knows no such thread. It also returns none if Codex has the thread in memory, because

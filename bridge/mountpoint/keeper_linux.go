@@ -164,12 +164,12 @@ func (k *Keeper) Release(thread string, ids ...string) {
 		k.ending++
 		by.ending = k.ending
 		k.held[by] = folders
-		time.AfterFunc(k.stay, func() { k.end(by) })
+		time.AfterFunc(k.stay, func() { k.letGo(by) })
 	}
 }
 
-// end ends what is held for a turn that ended before.
-func (k *Keeper) end(by turn) {
+// letGo removes the hold of a turn that has ended, and the folders that no other turn holds.
+func (k *Keeper) letGo(by turn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {

@@ -77,7 +77,7 @@ func (k *Keeper) settle() {
 	k.mu.Unlock()
 	for _, by := range all {
 		if by.ending != 0 {
-			k.end(by)
+			k.letGo(by)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func ReadPermissionAnswer(result []byte) (PermissionAnswer, error) {
 	return answer, nil
 }
 
-// answerError says what is wrong with the value at a path of an answer; "" is the path of the whole answer.
+// answerError returns the error of a value in an answer. path leads to the value; "" is the whole answer.
 func answerError(path, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if path != "" {

@@ -18,14 +18,10 @@ func folders(t *testing.T, home, path, id string) (opened, last string, err erro
 		return "", "", err
 	}
 	settings, err := rollout.StoredSettings(t.Context(), home, path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", "", err
-	case settings == nil:
-		return opened, opened, nil
 	}
-	last, _ = settings.Root().Get("cwd").Text()
-	return opened, last, nil
+	return opened, rollout.LastFolder(opened, settings), nil
 }
 
 func TestFolders(t *testing.T) {

@@ -23,6 +23,16 @@ const (
 
 var errSettings = errors.New("a record of its settings can't be read")
 
+// LastFolder returns the folder in which a thread worked last: that of its stored settings, or the one in which it was
+// opened if it has none.
+func LastFolder(opened string, settings *rpc.Doc) string {
+	if settings == nil {
+		return opened
+	}
+	last, _ := settings.Root().Get("cwd").Text()
+	return last
+}
+
 // StoredSettings returns the settings that Codex restores for the thread of a rollout file, in the
 // form of the threadSettings of thread/settings/updated. They are nil if Codex has recorded none and
 // takes its defaults. It is an error if that is not certain. If there is no file, the error is

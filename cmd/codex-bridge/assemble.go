@@ -85,7 +85,7 @@ func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
 // isHooked reports whether Codex runs the bridge's hook before each tool call of a thread.
 func (s *sharedParts) isHooked(thread string) bool { return s.inject.IsActive(thread, hook.PreToolUse) }
 
-// parts are what is closed after Codex has ended. Each limits its end itself.
+// parts returns the parts of the bridge that close after Codex has ended, each within its own time.
 func (s *sharedParts) parts() []part {
 	return []part{
 		{sharedGrace, func(context.Context) { s.mountPoints.Close() }},

@@ -13,7 +13,7 @@ const (
 	recordersGrace = 2 * time.Second
 	// turnsGrace is how long turns that the client has left may take to end.
 	turnsGrace = 2 * time.Second
-	// killGrace is the time after a part's grace in which it kills what has ignored its end.
+	// killGrace is the time that a part has after its grace, to kill processes that have not ended.
 	killGrace = time.Second
 )
 

@@ -319,7 +319,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	return h.ruling(ctx, call, h.askPeople)
 }
 
-// ruling is rules with a function that asks the people whom the rules want to be asked.
+// ruling returns the ruling of the policy about a call. Where people must decide, ask is called.
 func (h *hooks) ruling(ctx context.Context, call *hook.Call, ask func(context.Context, *hook.Call, guard.Ruling) hook.Answer) handlers.Ruling {
 	if call.Event != hook.PreToolUse {
 		return handlers.Ruling{}

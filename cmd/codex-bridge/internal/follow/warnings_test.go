@@ -56,7 +56,7 @@ func TestScreenShowsDecisions(t *testing.T) {
 	}
 }
 
-// applied shows one decision, and returns what is on stderr.
+// applied shows one decision, and returns the text on stderr.
 func applied(t *testing.T, params ...string) string {
 	t.Helper()
 	var problems strings.Builder
