@@ -125,6 +125,42 @@ func hasOrphans() bool {
 	return slices.ContainsFunc(Children(os.Getpid()), func(pid int) bool { return !isAwaited(pid) })
 }
 
+// EndSandboxes kills the orphans that bubblewrap should have ended, with their descendants. It gives them grace to end
+// by themselves, and returns at once if there are none. Other orphans run on.
+//
+// A bubblewrap that is killed just when it has made its child leaves it waiting for ever, and Codex kills the sandboxes in
+// which it reads files (measured with Codex 0.169 and 0.171).
+func EndSandboxes(grace time.Duration) {
+	for end := time.Now().Add(grace); len(orphanedSandboxes()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().Before(end) {
+			continue
+		}
+		killSandboxes()
+		return
+	}
+}
+
+func killSandboxes() {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	for _, pid := range orphanedSandboxes() {
+		for _, stray := range append(Descendants(pid), pid) {
+			_ = unix.Kill(stray, unix.SIGKILL)
+		}
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+	}
+}
+
+// orphanedSandboxes returns the children of this process that are bubblewraps which are to die with their parent.
+func orphanedSandboxes() (pids []int) {
+	for _, pid := range Children(os.Getpid()) {
+		if line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil && bytes.Contains(line, []byte("\x00--die-with-parent\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // killRound kills the descendants that run now, and reaps orphans. It reports whether some may be left.
 func killRound(spared int) (left bool) {
 	reaper.mu.Lock()

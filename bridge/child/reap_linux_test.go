@@ -5,6 +5,8 @@ package child_test
 import (
 	"errors"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -79,4 +81,30 @@ func TestKilledDescendantsAreLeftToTheirWait(t *testing.T) {
 			t.Errorf("the descendant %d is left: %v", pid, err)
 		}
 	}
+}
+
+// A sandbox that was to die with its parent, and waits for it for ever, is killed with its descendants. Another orphan,
+// such as a server that the user's command has started, runs on.
+func TestOrphanedSandboxesAreKilled(t *testing.T) {
+	sandboxes := make([]int, 2)
+	for i, option := range []string{"--die-with-parent", "--keep"} {
+		done, err := child.Run(t.Context(), child.Command{MaxStdout: 100, Args: []string{"sh", "-c", `setsid sh -c 'sleep 600; :' bwrap "$0" / >/dev/null 2>&1 & echo $!`, option}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sandboxes[i], err = strconv.Atoi(strings.TrimSpace(string(done.Stdout))); err != nil {
+			t.Fatal(err)
+		}
+		for len(child.Descendants(sandboxes[i])) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	child.EndSandboxes(50 * time.Millisecond)
+	if left := syscall.Kill(sandboxes[0], 0); !errors.Is(left, syscall.ESRCH) {
+		t.Errorf("the sandbox is left: %v", left)
+	}
+	if err := syscall.Kill(sandboxes[1], syscall.SIGKILL); err != nil {
+		t.Errorf("the other orphan: %v", err)
+	}
+	child.KillDescendants(0)
 }

@@ -121,11 +121,12 @@ func (c *Child) Kill() {
 
 // ExitState returns how Codex exited; call it after Done. If a signal killed Codex, ExitState
 // kills its descendants: at the end of its input and on SIGTERM Codex ends its commands itself,
-// but after SIGKILL they would run on (measured).
+// but after SIGKILL they would run on (measured). Sandboxes that hang are killed in each case.
 func (c *Child) ExitState() *os.ProcessState {
 	state := c.cmd.ProcessState
 	if !state.Exited() {
 		c.tree.killOrphans(c.cmd)
 	}
+	endSandboxes()
 	return state
 }

@@ -36,6 +36,7 @@ func RunInForeground(c Command, stop <-chan os.Signal) (*os.ProcessState, error)
 	for {
 		select {
 		case <-done:
+			endSandboxes()
 			return cmd.ProcessState, nil
 		case sig := <-stop:
 			if !isFromTerminal(sig) {

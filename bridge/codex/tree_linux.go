@@ -81,5 +81,8 @@ func (*tree) kill(*exec.Cmd) { child.KillDescendants(0) }
 // and removes the empty folders in which it has mounted something. A sandbox that is killed leaves them.
 func (*tree) killOrphans(*exec.Cmd) { child.KillDescendants(sandboxGrace) }
 
+// endSandboxes kills the sandboxes that hang after Codex has ended.
+func endSandboxes() { child.EndSandboxes(sandboxGrace) }
+
 // sandboxGrace is the time for that. It takes a few milliseconds if the machine is idle.
 const sandboxGrace = 500 * time.Millisecond

@@ -44,3 +44,5 @@ func endWithParent(cmd *exec.Cmd) (started func() (ended func())) {
 func (*tree) kill(cmd *exec.Cmd) { child.KillTree(cmd.Process.Pid) }
 
 func (t *tree) killOrphans(cmd *exec.Cmd) { t.kill(cmd) }
+
+func endSandboxes() {} // this build doesn't find them

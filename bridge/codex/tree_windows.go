@@ -29,3 +29,5 @@ func (t *tree) killOrphans(cmd *exec.Cmd) { t.kill(cmd) }
 func endWithParent(*exec.Cmd) (started func() (ended func())) {
 	return func() func() { return func() {} }
 }
+
+func endSandboxes() {} // there are none

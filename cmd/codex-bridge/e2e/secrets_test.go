@@ -119,6 +119,7 @@ func TestCommandsCannotReadSecrets(t *testing.T) {
 					t.Errorf("command/exec: %v", err)
 				}
 				a.closeAndWait()
+				w.runsNothing()
 				return
 			}
 			if _, said := a.spawnAgent(thread, "RUN: sh reads.sh agent"); !strings.Contains(said, "said: ran") || w.hasFile("workspace/agent") != may {
@@ -133,12 +134,21 @@ func TestCommandsCannotReadSecrets(t *testing.T) {
 			if _, problems, code := w.execute(proxyPath, "", "exec", "--skip-git-repo-check", "RUN: sh reads.sh made"); code != 0 || w.secretsRead() != "ran" {
 				t.Errorf("exec: status %d, could do %q: %s", code, w.secretsRead(), problems)
 			}
+			w.runsNothing()
 			for _, name := range w.names() {
 				if strings.HasPrefix(name, ".") {
 					t.Errorf("left %s", name)
 				}
 			}
 		})
+	}
+}
+
+// runsNothing checks that no process is left. Codex alone leaves a sandbox in which it has just begun to read.
+func (w *world) runsNothing() {
+	w.t.Helper()
+	if left := w.processes(); len(left) > 0 {
+		w.t.Errorf("still running:%.2000s", describe(left))
 	}
 }
 

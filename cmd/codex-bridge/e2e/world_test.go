@@ -205,7 +205,8 @@ func (w *world) start(argv []string, o editor.Options) *editor.Editor {
 }
 
 // processes returns the ids of the running processes of this world. A process keeps the environment
-// of its start, whatever its parent is; zombies have none.
+// of its start, whatever its parent is; zombies have none. Codex's readers in the sandbox get none either, but their
+// arguments name the workspace.
 func (w *world) processes() []int {
 	w.t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -222,11 +223,9 @@ func (w *world) processes() []int {
 		if err != nil {
 			continue // ended, or of another user
 		}
-		for variable := range bytes.SplitSeq(environ, []byte{0}) {
-			if string(variable) == w.marker {
-				pids = append(pids, pid)
-				break
-			}
+		arguments, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		if bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+w.marker+"\x00")) || bytes.Contains(arguments, []byte("\x00"+w.workspace+"\x00")) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
