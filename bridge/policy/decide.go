@@ -197,6 +197,9 @@ func (c *decider) result() Decision {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.configCwd
 		sent.Trusts, sent.KnownFolder = c.wouldTrust(), c.st.KnownFolder
+		if defaults := c.st.Defaults; defaults != nil {
+			sent.WithoutTmpdir, sent.WithoutSlashTmp = defaults.NoTmpdir, defaults.NoSlashTmp
+		}
 		d.Sent, d.Workspace, d.ConfigCwd = &sent, sent.Workspace, c.configCwd
 		if c.addsDistrust() {
 			d.Untrusted = c.untrustedFolder

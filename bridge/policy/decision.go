@@ -154,6 +154,8 @@ type SentSettings struct {
 	// read-only. KnownFolder is that of the thread that is resumed or forked; see State.KnownFolder.
 	Trusts      bool
 	KnownFolder string
+	// WithoutTmpdir and WithoutSlashTmp are those of a Thread.
+	WithoutTmpdir, WithoutSlashTmp bool
 	// Loaded reports that Codex had loaded the thread. It then ignores the request's settings, and
 	// those of the thread count if the policy allows them.
 	Loaded bool

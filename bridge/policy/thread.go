@@ -103,6 +103,9 @@ type Thread struct {
 	Sandbox string
 	// Network, NoTmpdir and NoSlashTmp belong to that sandbox; see SandboxSettings.
 	Network, NoTmpdir, NoSlashTmp bool
+	// WithoutTmpdir and WithoutSlashTmp report that workspace-write does not make a temporary folder writable, by
+	// Codex's configuration when the thread was opened. A sandbox that a client sends has its own members.
+	WithoutTmpdir, WithoutSlashTmp bool
 	// SandboxSummary describes that sandbox, by SummarizeSandbox; "" if unknown.
 	SandboxSummary string
 	// Approval is the last approvalPolicy that Codex reported; nil if unknown.
@@ -193,6 +196,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	if sent != nil {
 		thread.Project, thread.Profile = sent.Project, sent.Profile
 		thread.KnownFolder = sent.KnownFolder
+		thread.WithoutTmpdir, thread.WithoutSlashTmp = sent.WithoutTmpdir, sent.WithoutSlashTmp
 		if sent.Trusts && thread.Sandbox != readOnly.String() {
 			thread.KnownFolder = folder
 		}

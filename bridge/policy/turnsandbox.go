@@ -38,6 +38,9 @@ func (c *decider) decideTurnSandbox([]string) {
 	to, rule, reason := c.allowedLevel(asked)
 	if ok && to == workspaceWrite {
 		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
+		if to != asked {
+			c.turnPolicy = c.putInPlace(c.turnPolicy)
+		}
 	}
 	if !ok {
 		to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
@@ -48,8 +51,19 @@ func (c *decider) decideTurnSandbox([]string) {
 		if to == workspaceWrite && c.innerRoot() != "" {
 			return // the thread keeps its sandbox
 		}
-		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
+		c.setField("sandboxPolicy", c.putInPlace(sandboxPolicy{level: to}).json(), rule, reason)
 	}
+}
+
+// putInPlace returns a sandbox in place of a wider one: workspace-write without the temporary folders that the
+// thread's own would not have.
+func (c *decider) putInPlace(o sandboxPolicy) sandboxPolicy {
+	if t := c.st.Thread; t != nil && o.level == workspaceWrite {
+		own := t.Sandbox == workspaceWrite.String()
+		o.noTmpdir = o.noTmpdir || t.WithoutTmpdir || own && t.NoTmpdir
+		o.noSlashTmp = o.noSlashTmp || t.WithoutSlashTmp || own && t.NoSlashTmp
+	}
+	return o
 }
 
 // narrowKeptSandbox lets a turn write nothing that would keep the thread's workspace-write in a folder
@@ -211,6 +225,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		// thread, but not the workspace-write. See takesDefault.
 		o.network = c.p.network && (o.network && o.level != workspaceWrite || o.level == fullAccess && !o.external)
 		o.level = to
+		o = c.putInPlace(o)
 		c.setField(field, o.json(), rule, reason)
 		if to == workspaceWrite {
 			c.turnPolicy, c.hasTurnPolicy = o, true

@@ -24,10 +24,10 @@ func TestEffortOffered(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if _, err := setting.TurnSandbox("workspace-write", ""); err == nil {
+	if _, err := setting.TurnSandbox("workspace-write", "", setting.Excluded{}); err == nil {
 		t.Error("workspace-write without a folder makes a sandbox")
 	}
-	if _, err := setting.TurnSandbox("full", "/w"); err == nil {
+	if _, err := setting.TurnSandbox("full", "/w", setting.Excluded{}); err == nil {
 		t.Error("an unknown mode makes a sandbox")
 	}
 	for word, want := range map[string]string{"on-failure": "on-request", "never": "never", "untrusted": "untrusted"} {

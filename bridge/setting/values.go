@@ -40,9 +40,29 @@ type SandboxPolicy struct {
 	ExcludeSlashTmp     *bool    `json:"excludeSlashTmp,omitempty"`
 }
 
-// TurnSandbox returns the sandbox of a turn in the folder cwd for a thread's mode: without network,
-// and only that folder is writable.
-func TurnSandbox(mode, cwd string) (SandboxPolicy, error) {
+// Excluded are temporary folders that workspace-write does not make writable.
+type Excluded struct{ Tmpdir, SlashTmp bool }
+
+// And returns what either excludes.
+func (e Excluded) And(other Excluded) Excluded {
+	return Excluded{e.Tmpdir || other.Tmpdir, e.SlashTmp || other.SlashTmp}
+}
+
+// Config returns keys of Codex's configuration that exclude the same.
+func (e Excluded) Config() map[string]bool {
+	keys := make(map[string]bool)
+	if e.Tmpdir {
+		keys["sandbox_workspace_write.exclude_tmpdir_env_var"] = true
+	}
+	if e.SlashTmp {
+		keys["sandbox_workspace_write.exclude_slash_tmp"] = true
+	}
+	return keys
+}
+
+// TurnSandbox returns the sandbox of a turn in the folder cwd for a thread's mode: without network, and
+// only that folder is writable, with the temporary folders that are not excluded.
+func TurnSandbox(mode, cwd string, excluded Excluded) (SandboxPolicy, error) {
 	no := new(bool)
 	switch mode {
 	case DangerFullAccess:
@@ -55,7 +75,7 @@ func TurnSandbox(mode, cwd string) (SandboxPolicy, error) {
 		}
 		return SandboxPolicy{
 			Type: workspaceWrite, WritableRoots: []string{cwd},
-			NetworkAccess: no, ExcludeTmpdirEnvVar: no, ExcludeSlashTmp: no,
+			NetworkAccess: no, ExcludeTmpdirEnvVar: &excluded.Tmpdir, ExcludeSlashTmp: &excluded.SlashTmp,
 		}, nil
 	}
 	return SandboxPolicy{}, fmt.Errorf("%q is not a sandbox mode; write read-only, workspace-write or danger-full-access", mode)

@@ -16,6 +16,7 @@ import (
 
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/rpc"
 )
@@ -166,7 +167,7 @@ func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 func (t *turnRun) warnOfIgnoredFlags(ctx context.Context) {
 	var flags []string
 	for _, flag := range []struct{ name, value string }{{"--cwd", t.Cwd}, {"--model", t.Model}, {"--sandbox", t.Sandbox}} {
-		if flag.value != "" {
+		if flag.value != "" && flag.value != setting.ReadOnly { // which the thread gets
 			flags = append(flags, flag.name)
 		}
 	}

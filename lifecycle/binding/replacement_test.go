@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/rpc"
 )
@@ -75,5 +76,23 @@ func checkJSON(t *testing.T, name string, got any, want string) {
 	}
 	if diff := cmp.Diff(b, a); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", name, diff)
+	}
+}
+
+func TestExcluded(t *testing.T) {
+	for config, want := range map[string]setting.Excluded{
+		`null`: {},
+		`{"sandbox_workspace_write":{"exclude_slash_tmp":true,"exclude_tmpdir_env_var":false}}`: {SlashTmp: true},
+		`{"sandbox_workspace_write.exclude_tmpdir_env_var":true,"sandbox_workspace_write":{}}`:  {Tmpdir: true},
+		`{" sandbox_workspace_write . exclude_slash_tmp ":true}`:                                {SlashTmp: true},
+		`{"sandbox_workspace_write":{"exclude_slash_tmp":"true"},"exclude_slash_tmp":true}`:     {},
+	} {
+		doc, err := rpc.ParseValue([]byte(config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := binding.Excluded(doc.Root()); got != want {
+			t.Errorf("%s excludes %+v, want %+v", config, got, want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ type Turn struct {
 	Cwd         string
 	Approval    string
 	Sandbox     string // a thread's mode
+	Excluded    setting.Excluded
 	Model       string
 	ServiceTier string
 	ClearsTier  bool   // the thread's tier is taken back; then ServiceTier is empty
@@ -57,7 +58,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 		p.Bridge = &bridge{t.Trigger}
 	}
 	if t.Sandbox != "" {
-		s, err := setting.TurnSandbox(t.Sandbox, t.Cwd)
+		s, err := setting.TurnSandbox(t.Sandbox, t.Cwd, t.Excluded)
 		if err != nil {
 			return nil, err
 		}

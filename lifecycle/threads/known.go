@@ -6,16 +6,22 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/params"
 )
 
 // thread is what is known of an open thread.
 type thread struct {
-	session string // "" it belongs to none
-	model   string
-	cwd     string
-	effort  string // "" is the model's usual one
-	trigger params.Trigger
+	session  string // "" it belongs to none
+	model    string
+	cwd      string
+	effort   string // "" is the model's usual one
+	approval string // the word that is in force; "" if there is none, or unknown
+	sandbox  string // the mode; "" if it has none, or unknown
+	// excluded has the temporary folders that its last workspace-write does not make writable, or that of the
+	// request that opened it.
+	excluded setting.Excluded
+	trigger  params.Trigger
 	// bootstrapped tells that it was resumed, and had been told the conversation when it
 	// started.
 	bootstrapped bool
@@ -57,7 +63,7 @@ func (k *known) put(id string, t thread) {
 		k.m = make(map[string]thread)
 	}
 	if was, ok := k.m[id]; ok {
-		t.trigger, t.fresh = was.trigger, t.fresh || was.fresh
+		t.trigger, t.fresh, t.excluded = was.trigger, t.fresh || was.fresh, t.excluded.And(was.excluded)
 		if t.session == "" {
 			t.session, t.bootstrapped = was.session, was.bootstrapped
 		}

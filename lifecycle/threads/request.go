@@ -258,7 +258,7 @@ func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *
 	if d.Action.Binds() {
 		t.session, t.trigger = r.asked.Key, params.Trigger(kept.Mode)
 	}
-	r.opened(result, t)
+	r.opened(r.m.Params, result, t)
 	r.o.Log.Info("a session has its thread", "thread", b.ThreadID, "action", told.Action, "reason", d.Reason)
 	patch := rpc.NewEnvelopePatch(answer)
 	patch.Set(result, "bridge", encode(told))

@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
@@ -80,12 +81,17 @@ func (f *Feature) Bound(ctx context.Context, thread string) (binding.Binding, er
 }
 
 // Settings are the last settings that Codex sent for an open thread; "" is unknown.
-type Settings struct{ Cwd, Model, Effort string }
+type Settings struct {
+	Cwd, Model, Effort string
+	Approval           string           // "" if it is no word, or unknown
+	Sandbox            string           // the mode; "" if it has none, or unknown
+	Excluded           setting.Excluded // by the last workspace-write, or by the request that opened the thread
+}
 
 // Settings returns the settings of an open thread.
 func (f *Feature) Settings(thread string) Settings {
 	t, _ := f.known.get(thread)
-	return Settings{t.cwd, t.model, t.effort}
+	return Settings{t.cwd, t.model, t.effort, t.approval, t.sandbox, t.excluded}
 }
 
 // Fresh reports whether a thread was started for a session, and no turn has run in it.

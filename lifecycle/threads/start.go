@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
 	"codex-bridge.example/rpc"
 )
@@ -102,20 +104,30 @@ func (f *Feature) note(call *bridge.ClientMessage) {
 	if !f.o.Known() {
 		return
 	}
+	asked := call.Params
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if result := a.Result(); result.Get("thread").Exists() {
-			f.opened(result, thread{})
+			f.opened(asked, result, thread{})
 		}
 	})
 }
 
-// opened takes note of a thread by Codex's answer.
-func (f *Feature) opened(result rpc.Value, t thread) {
+// opened takes note of a thread by the request and Codex's answer.
+func (f *Feature) opened(asked, result rpc.Value, t thread) {
 	id, _ := result.Get("thread").Get("id").Text()
 	t.model, _ = result.Get("model").Text()
 	t.cwd, _ = result.Get("cwd").Text()
 	t.effort, _ = result.Get("reasoningEffort").Text()
+	t.approval, t.sandbox = limitsInForce(result, "sandbox")
+	t.excluded = excludedBySandbox(result.Get("sandbox")).And(binding.Excluded(asked.Get("config")))
 	f.known.put(id, t)
+}
+
+// limitsInForce returns the approval policy and the sandbox mode that Codex reports; "" for one that is no word.
+func limitsInForce(reported rpc.Value, member string) (approval, sandbox string) {
+	approval, _ = reported.Get("approvalPolicy").Text()
+	kind, _ := reported.Get(member).Get("type").Text()
+	return approval, setting.ThreadSandbox(kind)
 }
 
 // given is what every new thread is given.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
@@ -89,6 +90,10 @@ func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessag
 			changed = t.session
 		}
 		t.model, t.effort = model, effort
+		t.approval, t.sandbox = limitsInForce(settings, "sandboxPolicy")
+		if t.sandbox == setting.WorkspaceWrite {
+			t.excluded = excludedBySandbox(settings.Get("sandboxPolicy"))
+		}
 	})
 	if changed == "" {
 		return

@@ -7,6 +7,7 @@ import (
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
+	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turn"
 	"codex-bridge.example/rpc"
 )
@@ -81,11 +82,19 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 		Thread: b.ThreadID, Input: items, Cwd: b.Cwd, Approval: b.ApprovalPolicy, Sandbox: nextSandbox(b), Model: b.Model, ServiceTier: b.ServiceTier,
 		ThreadEffort: now.Effort, Trigger: trigger, Instructions: f.o.Threads.TriggerInstructions(),
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c.going = c.next
-	c.next.into(&t, now, f.efforts)
+	c.take(&t, now)
+	if t.Excluded, err = f.excluded(ctx, id, t.Sandbox, t.Cwd); err != nil {
+		return nil, err
+	}
 	return t.Params()
+}
+
+// take gives a turn the settings for the next one.
+func (c *conversation) take(t *params.Turn, now threads.Settings) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.going = c.next
+	c.next.into(t, now, c.f.efforts)
 }
 
 // written returns an input of unchanged items.

@@ -144,16 +144,16 @@ func (f *Feature) known(id string) *conversation {
 	return f.open[id]
 }
 
-// clientStarts records a turn that the client itself starts.
-func (f *Feature) clientStarts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+// clientStarts records a turn that the client itself starts, and what it sets for later turns.
+func (f *Feature) clientStarts(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	if call.Kind != rpc.Request || !f.o.Threads.Open(id) {
-		return nil
+		return f.settingsUpdate(ctx, call)
 	}
 	answered := f.conversation(id).thread.NoteClientStart()
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		turn, _ := a.Result().Get("turn").Get("id").Text()
 		answered(turn)
 	})
-	return nil
+	return f.settingsUpdate(ctx, call)
 }

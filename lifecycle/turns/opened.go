@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/binding"
 	"codex-bridge.example/lifecycle/params"
 	"codex-bridge.example/lifecycle/turn"
@@ -47,6 +48,9 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 		if text != "" {
 			p[name] = text
 		}
+	}
+	if limits := b.Replacement.Excluded().Config(); p["sandbox"] == setting.WorkspaceWrite && len(limits) > 0 {
+		p["config"] = limits
 	}
 	return f.resumed(ctx, b.ThreadID, p, a.session)
 }
@@ -144,9 +148,14 @@ type visit struct {
 
 // Open implements turn.Opener.
 func (v *visit) Open(ctx context.Context) (turn.Session, error) {
-	c, _, err := v.f.opened(ctx, v.address, v.start)
+	c, session, err := v.f.opened(ctx, v.address, v.start)
 	if err != nil {
 		return turn.Session{}, err
+	}
+	if wanted := stricter(v.start, v.f.o.Threads.Settings(c.thread.ID)); wanted != (settings{}) {
+		if _, err := c.set(ctx, session, wanted); err != nil {
+			return turn.Session{}, err
+		}
 	}
 	return v.in(c), nil
 }

@@ -110,26 +110,55 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.setLimits(ctx, c.thread.ID, wanted); err != nil {
+		f.learnEfforts(ctx, wanted.Effort)
+		next, err := c.set(ctx, session, wanted)
+		if err != nil {
 			return nil, err
 		}
-		f.learnEfforts(ctx, wanted.Effort)
-		if session != "" {
-			err = f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
-				now := settings{b.Model, "", tier{name: b.ServiceTier}, b.ApprovalPolicy, b.Sandbox}.over(wanted)
-				b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier.name, now.Approval, now.Sandbox
-				b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		f.mu.Lock()
-		c.next = c.next.over(wanted)
-		next := c.next
-		f.mu.Unlock()
 		return map[string]any{"threadId": c.thread.ID, "next": next}, nil
 	}, nil
+}
+
+// set sets what bridge/turn/set wants, and returns all that is set for the next turn.
+func (c *conversation) set(ctx context.Context, session string, wanted settings) (settings, error) {
+	f := c.f
+	if err := f.setLimits(ctx, c.thread.ID, wanted); err != nil {
+		return settings{}, err
+	}
+	if session != "" {
+		err := f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
+			now := settings{b.Model, "", tier{name: b.ServiceTier}, b.ApprovalPolicy, b.Sandbox}.over(wanted)
+			b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier.name, now.Approval, now.Sandbox
+			b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
+		})
+		if err != nil {
+			return settings{}, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.next = c.next.over(wanted)
+	return c.next, nil
+}
+
+// stricter returns what parameters of thread/start limit more than the settings of a thread do.
+func stricter(start json.RawMessage, now threads.Settings) (wanted settings) {
+	doc, err := rpc.ParseValue(start)
+	if err != nil {
+		return settings{} // Codex gets it if the session needs a thread, and refuses it
+	}
+	if doc.Root().Get("approvalPolicy").Is(setting.Untrusted) && now.Approval != setting.Untrusted {
+		wanted.Approval = setting.Untrusted
+	}
+	if mode, _ := doc.Root().Get("sandbox").Text(); setting.IsSandbox(mode) && isNarrower(mode, now.Sandbox) {
+		wanted.Sandbox = mode
+	}
+	return wanted
+}
+
+// isNarrower reports whether a sandbox mode allows less than was; "" may allow all.
+func isNarrower(mode, was string) bool {
+	return slices.Index(setting.Sandboxes[:], mode) < slices.Index(setting.Sandboxes[:], cmp.Or(was, setting.DangerFullAccess))
 }
 
 // setLimits gives a thread its wanted approval policy and sandbox. So they count for each next turn: also for one
@@ -175,13 +204,26 @@ func (f *Feature) limits(ctx context.Context, id string, wanted settings) (map[s
 		if err != nil {
 			return nil, err
 		}
-		sandbox, err := setting.TurnSandbox(wanted.Sandbox, cmp.Or(b.Cwd, f.o.Threads.Settings(id).Cwd))
+		cwd := cmp.Or(b.Cwd, f.o.Threads.Settings(id).Cwd)
+		excluded, err := f.excluded(ctx, id, wanted.Sandbox, cwd)
+		if err != nil {
+			return nil, err
+		}
+		sandbox, err := setting.TurnSandbox(wanted.Sandbox, cwd, excluded)
 		if err != nil {
 			return nil, invalid("params.sandbox: %v", err)
 		}
 		update["sandboxPolicy"] = sandbox
 	}
 	return update, nil
+}
+
+// excluded returns what a sandbox of that mode excludes in a thread.
+func (f *Feature) excluded(ctx context.Context, id, mode, cwd string) (setting.Excluded, error) {
+	if mode != setting.WorkspaceWrite {
+		return setting.Excluded{}, nil
+	}
+	return f.o.Threads.Excluded(ctx, id, cwd)
 }
 
 // forbiddenLimits returns the values of an update that the policy's refusal names, or all if it names none.
@@ -197,7 +239,8 @@ func forbiddenLimits(refused *rpc.Error, update map[string]any) []string {
 }
 
 // settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client
-// has made it. A setting of bridge/turn/set that no turn has had yet is dropped.
+// has made it, and not undo a turn/start that has made it stricter. A setting of bridge/turn/set that no turn has
+// had yet is dropped then.
 func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
@@ -214,16 +257,23 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 	if doc, err := rpc.ParseValue(slices.Clone(call.Params.Get("sandboxPolicy").Raw())); err == nil {
 		narrowed = doc.Root()
 	}
+	ofTurn := call.Method == "turn/start"
+	if ofTurn {
+		hasApproval = hasApproval && (approval == "" || approval == setting.Untrusted)
+	}
+	setsSandbox := func(was string) bool { return hasSandbox && (!ofTurn || sandbox == "" || isNarrower(sandbox, was)) }
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if !a.Result().Exists() {
 			return
 		}
 		f.mu.Lock()
-		if c := f.open[id]; c != nil && hasApproval {
-			c.next.Approval = ""
-		}
-		if c := f.open[id]; c != nil && hasSandbox {
-			c.next.Sandbox = ""
+		if c := f.open[id]; c != nil {
+			if hasApproval {
+				c.next.Approval = ""
+			}
+			if setsSandbox(c.next.Sandbox) {
+				c.next.Sandbox = ""
+			}
 		}
 		f.mu.Unlock()
 		ctx := context.WithoutCancel(ctx)
@@ -236,7 +286,7 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 						b.Replacement["approvalPolicy"] = granular
 					}
 				}
-				if hasSandbox {
+				if setsSandbox(b.Sandbox) {
 					b.Sandbox, b.KeepsSandbox = sandbox, !whole
 					if sandbox == "" && b.Replacement != nil {
 						b.Replacement.SetSandbox(profile)
@@ -248,13 +298,13 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 			})
 		}
 		if err != nil {
-			f.o.Log.Error("the settings of a session's thread can't be stored; its next turn undoes thread/settings/update", "thread", id, "error", err)
+			f.o.Log.Error("the settings of a session's thread can't be stored; its next turn undoes what the client has set", "thread", id, "error", err)
 		}
 	})
 	return nil
 }
 
-// updatedApproval returns the approval policy that a thread/settings/update sets; "" if it is not a
+// updatedApproval returns the approval policy that a request sets; "" if it is not a
 // word, and then the thread keeps it.
 func updatedApproval(p rpc.Value) (approval string, ok bool) {
 	v := p.Get("approvalPolicy")
@@ -268,7 +318,7 @@ func updatedApproval(p rpc.Value) (approval string, ok bool) {
 	return text, true
 }
 
-// updatedSandbox returns the mode of the sandbox that a thread/settings/update sets; "" if it has
+// updatedSandbox returns the mode of the sandbox that a request sets; "" if it has
 // none. whole reports whether a turn with that mode has the same sandbox.
 func updatedSandbox(p rpc.Value) (mode string, whole, ok bool) {
 	if v := p.Get("permissions"); v.Exists() && v.Kind() != rpc.Null {

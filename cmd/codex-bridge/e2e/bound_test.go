@@ -28,23 +28,24 @@ func (w *world) effortOf() string {
 	return body.Reasoning.Effort
 }
 
-// A session's turn restores its policies, sandbox and tier after any turn of the client in its
-// thread; the policy decides each time. The next process does so for a resumed thread.
+// A session's turn restores its policies, sandbox and tier after a turn of the client in its thread that was less
+// strict; the policy decides each time. The next process does so for a resumed thread.
 func TestBoundTurnRestoresSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: boundPolicy})
 	c := w.open(proxyArgv...).initializeWithBridge()
 	first := c.runSessionTurn("chat", "SAY: one", map[string]any{"thread": map[string]any{
-		"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "danger-full-access", "serviceTier": "fast", "model": "gpt-5.4",
+		"cwd": w.workspace, "approvalPolicy": "untrusted", "sandbox": "read-only", "serviceTier": "fast", "model": "gpt-5.4",
 	}})
 	for range 2 {
 		mark := c.Mark()
 		c.must("turn/start", map[string]any{
 			"threadId": first.ThreadID, "input": []any{map[string]any{"type": "text", "text": "SAY: mine"}},
-			"approvalPolicy": "untrusted", "sandboxPolicy": map[string]any{"type": "readOnly"}, "serviceTier": "flex",
+			"approvalPolicy": "on-request", "sandboxPolicy": map[string]any{"type": "dangerFullAccess"}, "serviceTier": "flex",
 		})
 		c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
-			return m.Param("threadSettings", "approvalPolicy") == "untrusted" && m.Param("threadSettings", "serviceTier") == "flex"
+			return m.Param("threadSettings", "approvalPolicy") == "on-request" && m.Param("threadSettings", "serviceTier") == "flex" &&
+				m.Param("threadSettings", "sandboxPolicy", "type") == "workspaceWrite"
 		})
 		c.waitFor(mark, "turn/completed", nil)
 		mark = c.Mark()
@@ -52,8 +53,8 @@ func TestBoundTurnRestoresSettings(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
-			return m.Param("threadSettings", "approvalPolicy") == "on-request" && m.Param("threadSettings", "serviceTier") == "priority" &&
-				m.Param("threadSettings", "sandboxPolicy", "type") == "workspaceWrite"
+			return m.Param("threadSettings", "approvalPolicy") == "untrusted" && m.Param("threadSettings", "serviceTier") == "priority" &&
+				m.Param("threadSettings", "sandboxPolicy", "type") == "readOnly"
 		})
 		c.closeAndWait()
 		c = w.open(proxyArgv...).initializeWithBridge()
@@ -62,7 +63,8 @@ func TestBoundTurnRestoresSettings(t *testing.T) {
 	c.closeAndWait()
 }
 
-// A session's turn keeps changes by thread/settings/update, also in the next process.
+// A session's turn keeps changes by thread/settings/update, and what a turn of the client has made stricter, also in
+// the next process.
 func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -74,6 +76,8 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 		"profile":          {map[string]any{"permissions": ":read-only"}, "on-request", "readOnly", true},
 		"approvals":        {map[string]any{"approvalPolicy": "untrusted"}, "untrusted", "workspaceWrite", true},
 		"temporary folder": {map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true}}, "on-request", "workspaceWrite", false},
+		"turn's sandbox":   {map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}}, "on-request", "readOnly", true},
+		"turn's approvals": {map[string]any{"approvalPolicy": "untrusted"}, "untrusted", "workspaceWrite", true},
 		"set before":       {map[string]any{"approvalPolicy": "untrusted", "sandboxPolicy": map[string]any{"type": "readOnly"}}, "untrusted", "readOnly", true},
 		"raised":           {map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}}, "on-request", "workspaceWrite", true},
 	} {
@@ -94,7 +98,12 @@ func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
 			}
 			update := map[string]any{"threadId": first.ThreadID}
 			maps.Copy(update, test.update)
-			c.must("thread/settings/update", update)
+			if strings.HasPrefix(name, "turn's ") {
+				turn, mark := c.startTurnWith(first.ThreadID, "SAY: mine", test.update)
+				c.waitTurn(first.ThreadID, turn, mark)
+			} else {
+				c.must("thread/settings/update", update)
+			}
 			for range 2 {
 				if r := c.runSessionTurn("chat", "SAY: two", nil); r.ThreadID != first.ThreadID {
 					t.Fatalf("%+v", r)
