@@ -305,6 +305,7 @@ func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) 
 		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
 		if m.Method == "thread/resume" {
 			state.LoadedProfile, state.Unsubscribed = g.threads.profile(id)
+			state.Left = g.threads.left(id)
 		}
 	}
 	return state

@@ -82,6 +82,16 @@ func (t *threads) profile(id string) (fence *policy.Profile, unsubscribed bool) 
 	return nil, false
 }
 
+// left returns a thread as it was verified before the client has unsubscribed from it; nil for another one.
+func (t *threads) left(id string) *policy.Thread {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded(id); one != nil && one.unsubscribed {
+		return one.lastVerified
+	}
+	return nil
+}
+
 // loadedProfile returns the profile of a thread without a recorded one. It returns nil if Codex has
 // not loaded the thread, and an empty profile, which protects nothing, if the profile is unknown.
 func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {

@@ -129,6 +129,32 @@ func (c *decider) keepsUnknownReadOnly() bool {
 	return true
 }
 
+// keepsUnsubscribed sends the workspace-write of a thread that the client opens again after thread/unsubscribe. Codex
+// alone still has the thread in memory. With the bridge's overlay it loads the thread again, with its default. It reports
+// whether it has decided.
+func (c *decider) keepsUnsubscribed() bool {
+	left := c.st.Left
+	if c.m.Method != "thread/resume" || left == nil || c.st.Defaults == nil || left.Sandbox != workspaceWrite.String() || left.Profile.Defined {
+		return false
+	}
+	to, rule, reason := c.allowedLevel(workspaceWrite)
+	if to == workspaceWrite {
+		c.narrowDefaults(left.sandboxSettings())
+		c.narrowDefaultRoots(left.Roots)
+	}
+	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(reason, "if omitted, Codex would take its default in place of the thread's"))
+	return true
+}
+
+// narrowDefaultRoots has the overlay set those of the writable roots of Codex's configuration that a thread has.
+func (c *decider) narrowDefaultRoots(has []string) {
+	d := *c.st.Defaults
+	kept := slices.DeleteFunc(slices.Clone(d.WritableRoots), func(path string) bool { return !slices.Contains(has, path) })
+	c.overlayRoots = c.overlayRoots || len(kept) < len(d.WritableRoots)
+	d.WritableRoots = kept
+	c.st.Defaults = &d
+}
+
 // decideDefaultOfOverlay decides about a resume or fork without a sandbox whose overlay has keys of
 // sandbox_workspace_write, or a sandbox that does not count. Codex alone takes its default, with these keys. The bridge sends what both that
 // default and the stored sandbox allow: a shared Codex has the keys of a client's command line in the overlay,

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
@@ -58,6 +59,59 @@ func TestKnownProjectOfStoredThread(t *testing.T) {
 			if got != test.want || d.Sent.KnownFolder != test.known {
 				t.Errorf("%s, %s: the sandbox is %s and the known folder %q, want %s and %q", name, method, got, d.Sent.KnownFolder, test.want, test.known)
 			}
+		}
+	}
+}
+
+// A thread that the client opens again after thread/unsubscribe gets no more than it had: with the bridge's overlay Codex
+// loads it again, with the values of its configuration.
+func TestUnsubscribedThreadKeepsSandbox(t *testing.T) {
+	narrow, wide := &policy.Thread{}, &policy.Thread{}
+	*narrow = *state().Thread
+	narrow.Sandbox, narrow.NoTmpdir, narrow.NoSlashTmp = "workspace-write", true, true
+	*wide = *state().Thread
+	wide.Sandbox, wide.Network, wide.Roots = "workspace-write", true, []string{"/srv/out"}
+	for name, test := range map[string]struct {
+		thread       *policy.Thread
+		unsubscribed bool
+		want         string
+	}{
+		"narrower":         {narrow, true, `{"sandbox_workspace_write.exclude_slash_tmp":true,"sandbox_workspace_write.exclude_tmpdir_env_var":true,"sandbox_workspace_write.network_access":false,"sandbox_workspace_write.writable_roots":[]}`},
+		"as the default":   {wide, true, "null"},
+		"still subscribed": {narrow, false, "null"},
+	} {
+		cfg := contract()
+		cfg.ProtectedPaths, cfg.Network, cfg.WritableRoots = nil, true, append(cfg.WritableRoots, "/srv/out")
+		st := state()
+		st.Unsubscribed, st.LoadedProfile = test.unsubscribed, &policy.Profile{}
+		if st.Thread, st.Left = test.thread, nil; test.unsubscribed {
+			st.Thread, st.Left, st.ThreadFolder = nil, test.thread, "/code/proj"
+		}
+		st.Defaults = &policy.Defaults{Sandbox: "workspace-write", Network: true, WritableRoots: []string{"/srv/out"}}
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T"}}`), st)
+		if d.Err != nil {
+			t.Fatalf("%s: %v", name, d.Err)
+		}
+		var sent struct {
+			Params struct {
+				Sandbox string
+				Config  map[string]json.RawMessage
+			}
+		}
+		if err := json.Unmarshal(d.Message, &sent); err != nil {
+			t.Fatal(err)
+		}
+		for key := range sent.Params.Config {
+			if !strings.HasPrefix(key, "sandbox_workspace_write.") {
+				delete(sent.Params.Config, key)
+			}
+		}
+		got, _ := json.Marshal(sent.Params.Config)
+		if len(sent.Params.Config) == 0 {
+			got = []byte("null")
+		}
+		if string(got) != test.want || test.unsubscribed != (sent.Params.Sandbox == "workspace-write") {
+			t.Errorf("%s: the sandbox %q with %s, want %s", name, sent.Params.Sandbox, got, test.want)
 		}
 	}
 }

@@ -86,6 +86,8 @@ type State struct {
 	// Unsubscribed reports that the client has sent thread/unsubscribe, so that Codex may load the
 	// thread again.
 	Unsubscribed bool
+	// Left is the thread as it was verified before the client left it; nil if it has not, or it never was.
+	Left *Thread
 	// StoredSandbox is the sandbox that Codex would restore for a resume or fork, without a mode if it
 	// would take its default; nil if Codex was not asked yet.
 	StoredSandbox *SandboxSettings

@@ -235,6 +235,7 @@ func (c *decider) decideResumedSandbox() {
 	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnknownReadOnly():
+	case c.keepsUnsubscribed():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
 		to := readOnly
 		if c.knowsSandbox() {

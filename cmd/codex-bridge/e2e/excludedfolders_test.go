@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/cmd/internal/editor"
 )
 
 // The bridge's own turns, and a sandbox in place of a wider one, make no temporary folder writable that workspace-write
@@ -72,4 +74,33 @@ func TestRunMakesThreadStricter(t *testing.T) {
 		t.Errorf("files %s, want first and second", got)
 	}
 	c.closeAndWait()
+}
+
+// A client that closes a thread and opens it again in the same process gets the sandbox that the thread had, as with
+// Codex alone, and not Codex's default.
+func TestReopenedThreadKeepsSandbox(t *testing.T) {
+	t.Parallel()
+	const codexConfig = "sandbox_mode = \"workspace-write\"\n[sandbox_workspace_write]\nnetwork_access = true\n"
+	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{codexConfig: codexConfig, config: boundPolicy + "network = true\nconfig_keys = [\"**\"]\n"})
+			c := w.open(argv...)
+			c.initialize(nil)
+			opened := c.must("thread/start", map[string]any{
+				"cwd": w.workspace, "approvalPolicy": "on-request",
+				"config": map[string]any{"sandbox_workspace_write.exclude_slash_tmp": true, "sandbox_workspace_write.network_access": false},
+			})
+			thread := editor.Member(opened, "thread", "id")
+			c.runTurn(thread, "SAY: one")
+			c.must("thread/unsubscribe", map[string]any{"threadId": thread})
+			again := c.must("thread/resume", map[string]any{"threadId": thread})
+			for _, member := range []string{"type", "excludeSlashTmp", "excludeTmpdirEnvVar", "networkAccess"} {
+				if was, is := editor.Member(opened, "sandbox", member), editor.Member(again, "sandbox", member); was != is {
+					t.Errorf("%s was %s, and is %s", member, was, is)
+				}
+			}
+			c.closeAndWait()
+		})
+	}
 }
