@@ -4,133 +4,18 @@ package rpc_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"codex-bridge.example/rpc"
 )
-
-// joinedPair is a Join between two pipes, which the test uses in place of a Pump. The bytes in
-// flight fit into the pipes, so one goroutine can use both ends.
-type joinedPair struct {
-	t         *testing.T
-	say, hear *os.File
-	client    *os.File
-	in        io.Reader
-	out       interface{ WriteRun([]byte) (int, error) }
-	calls     *rpc.JoinCalls
-	buf       []byte
-	lines     int
-}
-
-func newJoinedPair(t *testing.T) *joinedPair {
-	t.Helper()
-	codex, say := connect(t, false)
-	hear, client := connect(t, false)
-	for _, pipe := range []*os.File{say, client} {
-		if _, err := unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, 2*rpc.PumpBufferSize); err != nil {
-			t.Fatal(err)
-		}
-	}
-	in, out := rpc.Join(codex, client)
-	calls, ok := rpc.RecordCalls(in)
-	if !ok {
-		t.Fatal("two pipes were not joined")
-	}
-	l := &joinedPair{t: t, say: say, hear: hear, client: client, in: in, out: out.(interface{ WriteRun([]byte) (int, error) }),
-		calls: calls, buf: make([]byte, rpc.PumpBufferSize)}
-	t.Cleanup(func() { // the end of the input closes the side pipe
-		say.Close()
-		_, _ = io.Copy(io.Discard, in)
-	})
-	return l
-}
-
-// text returns n bytes of different lines.
-func (l *joinedPair) text(n int) string {
-	var b strings.Builder
-	for b.Len() < n {
-		l.lines++
-		fmt.Fprintf(&b, "line %d %s\n", l.lines, strings.Repeat("x", 80))
-	}
-	return b.String()[:n-1] + "\n"
-}
-
-func (l *joinedPair) send(text string) {
-	l.t.Helper()
-	if _, err := io.WriteString(l.say, text); err != nil {
-		l.t.Fatal(err)
-	}
-}
-
-// read reads text into the buffer after the kept bytes.
-func (l *joinedPair) read(kept int, text string) {
-	l.t.Helper()
-	n, err := l.in.Read(l.buf[kept:])
-	if err != nil || string(l.buf[kept:kept+n]) != text {
-		l.t.Fatalf("read %d bytes, %v; want %d", n, err, len(text))
-	}
-}
-
-// forward writes the first n bytes of the buffer, and checks that they arrive.
-func (l *joinedPair) forward(n int) { l.t.Helper(); l.forwardRun(l.buf[:n]) }
-
-func (l *joinedPair) forwardRun(run []byte) {
-	l.t.Helper()
-	want := string(run)
-	if n, err := l.out.WriteRun(run); n != len(run) || err != nil {
-		l.t.Fatalf("WriteRun = %d, %v; want %d", n, err, len(run))
-	}
-	l.wantArrival(want)
-}
-
-func (l *joinedPair) wantArrival(want string) {
-	l.t.Helper()
-	if got := readN(l.t, l.hear, len(want)); got != want {
-		at := 0
-		for got[at] == want[at] {
-			at++
-		}
-		l.t.Fatalf("%d bytes arrived, and are others from byte %d on", len(got), at)
-	}
-}
-
-// readN reads up to n bytes from a pipe.
-func readN(t *testing.T, f *os.File, n int) string {
-	t.Helper()
-	var got []byte
-	for len(got) < n {
-		ready := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
-		if k, err := unix.Poll(ready, 0); k <= 0 {
-			t.Fatalf("%d bytes are missing, %v", n-len(got), err)
-		}
-		b := make([]byte, n-len(got))
-		k, err := f.Read(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, b[:k]...)
-	}
-	return string(got)
-}
-
-// wantCalls compares the calls since the last time.
-func (l *joinedPair) wantCalls(what string, want ...string) {
-	l.t.Helper()
-	if !slices.Equal(l.calls.Log, want) {
-		l.t.Fatalf("%s: %q, want %q", what, l.calls.Log, want)
-	}
-	l.calls.Log = nil
-}
 
 // Behind a read of many short lines, the next read gathers the bytes that arrive during a pause.
 func TestJoinPausesBehindABurst(t *testing.T) {
@@ -158,16 +43,6 @@ func TestJoinPausesBehindABurst(t *testing.T) {
 			t.Errorf("read %.100q, %v; want %.100q, with a pause before: %v", got, err, step.text, step.pause)
 		}
 	}
-}
-
-// warm forwards one large run, with a copy: the next Read expects another.
-func (l *joinedPair) warm() {
-	l.t.Helper()
-	text := l.text(rpc.JoinBulk)
-	l.send(text)
-	l.read(0, text)
-	l.forward(len(text))
-	l.wantCalls("the first run", fmt.Sprint("write ", rpc.JoinBulk))
 }
 
 // After the first large run, Join forwards runs of at least rpc.JoinBulk bytes without a copy.
@@ -212,88 +87,6 @@ func TestJoinForwardsRunsAroundAHandledLine(t *testing.T) {
 	l.read(0, text)
 	l.forwardRun(l.buf[1000:len(text)])
 	l.wantCalls("behind a line that was taken", "tee", "splice")
-}
-
-// The start of an incomplete line is moved to the start of the buffer before the next Read. It is
-// still in the side pipe, and is forwarded with the rest of its line without a copy.
-func TestJoinKeepsTheStartOfALine(t *testing.T) {
-	l := newJoinedPair(t)
-	l.warm()
-	first, line, rest := l.text(rpc.JoinBulk), l.text(1000), l.text(rpc.JoinBulk)
-	for range 3 {
-		l.send(first + line[:600])
-		l.read(0, first+line[:600])
-		l.forward(len(first))
-		l.wantCalls("the first run", "tee", "splice")
-		copy(l.buf, line[:600])
-		l.send(line[600:] + rest)
-		l.read(600, line[600:]+rest)
-		l.forward(len(line) + len(rest))
-		l.wantCalls("the run behind it", "tee", "splice")
-	}
-}
-
-// If no more input is available, the start of a line is discarded from the side pipe, which may
-// be full. It is then copied with the rest of its line; the following lines are not.
-func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
-	l := newJoinedPair(t)
-	l.warm()
-	first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
-	l.send(first + line[:600])
-	l.read(0, first+line[:600])
-	l.forward(len(first))
-	l.wantCalls("the first run", "tee", "splice")
-	l.calls.BehindTee = func(nth int) {
-		if nth == 1 {
-			l.send(line[600:] + rest)
-		}
-	}
-	copy(l.buf, line[:600])
-	l.read(600, line[600:]+rest)
-	l.forward(len(line) + len(rest))
-	l.wantCalls("the run behind it", "tee", "tee", "write 1000", "splice")
-}
-
-// The parts of a line longer than the buffer have no line end to copy up to.
-func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
-	l := newJoinedPair(t)
-	l.warm()
-	first, line := l.text(rpc.JoinBulk), strings.Repeat("y", rpc.JoinBulk+600)
-	l.send(first + line[:600])
-	l.read(0, first+line[:600])
-	l.forward(len(first))
-	l.wantCalls("the first run", "tee", "splice")
-	l.calls.BehindTee = func(nth int) {
-		if nth == 1 {
-			l.send(line[600:])
-		}
-	}
-	copy(l.buf, line[:600])
-	l.read(600, line[600:])
-	l.forward(len(line))
-	l.wantCalls("the long line", "tee", "tee", fmt.Sprint("write ", len(line)))
-}
-
-// A start of a line as long as rpc.JoinBulk is not kept in the side pipe, which has little room.
-func TestJoinDropsALargeStartOfALine(t *testing.T) {
-	line := strings.Repeat("y", 2*rpc.JoinBulk) + "\n"
-	for kept, want := range map[int][]string{
-		rpc.JoinBulk - 1: {"tee", "splice"},
-		rpc.JoinBulk:     {"tee", fmt.Sprint("write ", len(line)), "splice"},
-	} {
-		l := newJoinedPair(t)
-		l.warm()
-		first, rest := l.text(rpc.JoinBulk), l.text(rpc.JoinBulk)
-		l.send(first + line[:kept])
-		l.read(0, first+line[:kept])
-		l.forward(len(first))
-		l.wantCalls("the first run", "tee", "splice")
-		copy(l.buf, line[:kept])
-		l.send(line[kept:] + rest)
-		l.read(kept, line[kept:]+rest)
-		l.forward(len(line) + len(rest))
-		l.wantCalls(fmt.Sprintf("behind a start of %d bytes", kept), want...)
-	}
 }
 
 // Bytes outside the last Read are written with a copy.
@@ -377,81 +170,6 @@ func TestJoinWithoutSplice(t *testing.T) {
 		l.forward(len(text))
 		l.wantCalls("a run", "tee", "splice", fmt.Sprint("write ", rpc.JoinBulk))
 	}
-}
-
-// At the end of the input the side pipe is closed, once, and the remaining bytes are written.
-func TestJoinEnd(t *testing.T) {
-	l := newJoinedPair(t)
-	l.warm()
-	first := l.text(rpc.JoinBulk)
-	l.send(first + "half a li")
-	l.read(0, first+"half a li")
-	l.forward(len(first))
-	l.wantCalls("the last run", "tee", "splice")
-	copy(l.buf, "half a li")
-	l.say.Close()
-	for range 2 {
-		if n, err := l.in.Read(l.buf[9:]); n != 0 || !errors.Is(err, io.EOF) {
-			t.Fatalf("Read = %d, %v; want the end", n, err)
-		}
-	}
-	l.wantCalls("the end", "tee", "tee")
-	l.forward(9)
-	l.wantCalls("what is left", "write 9")
-	l.forwardRun(bytes.Repeat([]byte{'\n'}, rpc.JoinBulk))
-	l.wantCalls("a large run behind the end", fmt.Sprint("write ", rpc.JoinBulk))
-	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("Read = %d, %v; want the end", n, err)
-	}
-	l.wantCalls("the end again")
-}
-
-// At the end of the input, with nothing kept, there is only one tee.
-func TestJoinEndBehindALine(t *testing.T) {
-	l := newJoinedPair(t)
-	l.warm()
-	l.say.Close()
-	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
-		t.Fatalf("Read = %d, %v; want the end", n, err)
-	}
-	l.wantCalls("the end", "tee")
-}
-
-// A write error is returned with the number of bytes that have arrived before it.
-func TestJoinWriteErrors(t *testing.T) {
-	t.Run("a run", func(t *testing.T) {
-		l := newJoinedPair(t)
-		l.warm()
-		text := l.text(rpc.JoinBulk)
-		l.send(text)
-		l.read(0, text)
-		l.hear.Close()
-		if n, err := l.out.WriteRun(l.buf[:len(text)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
-			t.Errorf("WriteRun = %d, %v", n, err)
-		}
-		l.wantCalls("a run", "tee", "splice", fmt.Sprint("write ", len(text)))
-	})
-	t.Run("the start of a line", func(t *testing.T) {
-		l := newJoinedPair(t)
-		l.warm()
-		first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
-		l.send(first + line[:600])
-		l.read(0, first+line[:600])
-		l.forward(len(first))
-		l.calls.BehindTee = func(nth int) {
-			if nth == 1 {
-				l.send(line[600:] + rest)
-			}
-		}
-		copy(l.buf, line[:600])
-		l.read(600, line[600:]+rest)
-		l.calls.Log = nil
-		l.hear.Close()
-		if n, err := l.out.WriteRun(l.buf[:len(line)+len(rest)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
-			t.Errorf("WriteRun = %d, %v", n, err)
-		}
-		l.wantCalls("the start", "write 1000")
-	})
 }
 
 // Join joins only pipes and sockets, and only if both ends are.

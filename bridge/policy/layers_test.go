@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -154,5 +155,35 @@ func TestProjectThatBecomesTrusted(t *testing.T) {
 				t.Errorf("%v, Codex gets %q", decision.Err, got)
 			}
 		})
+	}
+}
+
+// TestSandboxOfLayers checks which of sandbox_mode and default_permissions counts. Each case was
+// measured with Codex 0.169.
+func TestSandboxOfLayers(t *testing.T) {
+	for _, c := range []struct{ first, second, sends string }{
+		{`{"sandbox_mode":"read-only"}`, `{"default_permissions":":workspace"}`, `{}`},
+		{`{"default_permissions":":workspace"}`, `{"sandbox_mode":"danger-full-access"}`, `{}`},
+		{`{"sandbox_mode":"danger-full-access"}`, `{"default_permissions":":read-only"}`, `{"sandbox":"workspace-write"}`},
+		{`{"sandbox_mode":"danger-full-access","default_permissions":":read-only"}`, `{}`, `{}`},
+	} {
+		all := map[string]any{}
+		for _, layer := range []string{c.second, c.first} {
+			if err := json.Unmarshal([]byte(layer), &all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		merged, _ := json.Marshal(all)
+		d, err := policy.ParseDefaults(value(t, `{"config":`+string(merged)+`,"layers":[{"name":{"type":"sessionFlags"},"config":`+c.first+
+			`},{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":`+c.second+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Defaults = d
+		got := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{}}`), st)
+		if want := `{"id":1,"method":"thread/start","params":` + c.sends + `}`; string(got.Message) != want {
+			t.Errorf("%s over %s: %s, want %s", c.first, c.second, got.Message, want)
+		}
 	}
 }

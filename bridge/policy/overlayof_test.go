@@ -1,6 +1,11 @@
 package policy_test
 
-import "testing"
+import (
+	"testing"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+)
 
 // A policy allows the overlay of a thread that was opened under a policy with the same or a stricter
 // project_trust, and the same or fewer config_keys, models and efforts.
@@ -32,5 +37,21 @@ func TestAllowsOverlayOf(t *testing.T) {
 		if got := is.AllowsOverlayOf(was); got != test.want {
 			t.Errorf("%s: allowed: %v", test.name, got)
 		}
+	}
+}
+
+// TestOverlayOfNarrowestValuesIsAllowedLater checks that a later policy accepts a thread that Codex
+// loaded with such an overlay: the values pass under every policy.
+func TestOverlayOfNarrowestValuesIsAllowedLater(t *testing.T) {
+	cfg := contract()
+	cfg.ConfigKeys = nil
+	was, now := compile(t, cfg), compile(t, cfg)
+	if !now.AllowsOverlayOf(was) {
+		t.Error("the same policy does not allow the overlay")
+	}
+	cfg.Mode = config.Audit
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"config":{"features.goals":false}}}`), state())
+	if d.Verdict != policy.Pass {
+		t.Errorf("%+v", d)
 	}
 }
