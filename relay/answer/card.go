@@ -12,9 +12,9 @@ import (
 // cuts longer texts.
 type Card struct {
 	Title, Description string
-	// More has lines to show below the description: the parts that it has cut, and each text of others in whole if
-	// the description does not show it as it is. Two questions never look the same.
-	More []string
+	// Lines are what a terminal shows, which has room for the parts that the description cuts. Each text of others is
+	// there once, as it is, or whole and quoted. Two questions never look the same.
+	Lines []string
 }
 
 const (
@@ -46,12 +46,14 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 		tail = "\nSession: " + cleanAndCount(session, 80, asPath)
 	}
 	card.Description = fitted(max(descriptionLength-len([]rune(tail)), 0), lines) + tail
+	shown := strings.Split(card.Description, "\n")
+	var cut []string
 	for _, line := range lines(detail{100, 100}) {
-		if !strings.HasPrefix(line, "Command: ") && !slices.Contains(strings.Split(card.Description, "\n"), line) {
-			card.More = append(card.More, line)
+		if !strings.HasPrefix(line, "Command: ") && !slices.Contains(shown, line) {
+			cut = append(cut, line)
 		}
 	}
-	card.More = append(card.More, exactLines(method, params, card.Description)...)
+	card.Lines = append([]string{card.Title}, mergeExact(shown, cut, exactLines(method, params, shown))...)
 	return card, true
 }
 

@@ -110,7 +110,7 @@ func TestCardsHideNothing(t *testing.T) {
 		},
 	} {
 		card, _ := answer.ApprovalCard(c.method, value(t, []byte(c.params)), "agent:main:session-1")
-		all := card.Description + "\n" + strings.Join(card.More, "\n")
+		all := card.Description + "\n" + strings.Join(card.Lines, "\n")
 		for _, want := range c.want {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s: the card says\n%.600s\nwithout %q", name, all, want)
@@ -121,8 +121,8 @@ func TestCardsHideNothing(t *testing.T) {
 		t.Error(got)
 	}
 	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'go test'","commandActions":[{"command":"go test"}]}`)), "")
-	if fmt.Sprint(card.More) != "[Shell: /bin/bash -lc]" {
-		t.Errorf("below a whole description is %q", card.More)
+	if fmt.Sprint(card.Lines[1:]) != "[Command: go test Shell: /bin/bash -lc]" {
+		t.Errorf("a terminal shows %q", card.Lines)
 	}
 }
 
@@ -132,13 +132,41 @@ func TestElicitationCardHidesNothing(t *testing.T) {
 	card := answer.ElicitationCard(value(t, []byte(`{"serverName":"s","message":"`+long+`","_meta":{"tool_name":"post","tool_params_display":[`+
 		`{"name":"a","display_name":"A","value":"`+strings.Repeat("\\u200b", 600)+`end"},{"name":"to","value":"me"},{"name":"deep","value":{"a":{"b":{"c":{"hidden":1}}}}}],`+
 		`"tool_params":{"at":"/home/other/x","to":"you","body":"`+long+`","deep":{"a":{"b":{"c":{"hidden":1}}}}}}}`)))
-	all := card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
+	all := card.Title + "\n" + card.Description + "\n" + strings.Join(card.Lines, "\n")
 	for _, want := range []string{
 		"x… (+5", `- A: "end" (600 characters not shown)`, `- to: "me"`, `- to: "you"`, "- body: \"x", "x… (+506 more characters)",
 		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters", `- at: "～/x"`, `{"at":"/home/other/x","to":"you","body":"` + long + `"`, `"c":{"hidden":1}`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the card says\n%s\nwithout %q", all, want)
+		}
+	}
+}
+
+// A terminal shows each text once: as it is, or whole and quoted, in the place of the line that cuts it or has other
+// characters. The title of a tool's question is the start of its message.
+func TestTerminalShowsTextsOnce(t *testing.T) {
+	const command, files = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
+	long := strings.Repeat("x", 200)
+	for _, c := range []struct{ method, params, session, want string }{
+		{files, `{"reason":"plain"}`, "s", "Reason: plain|Session: s"},
+		{files, `{"reason":"[codex-bridge: leaves the sandbox] a_b"}`, "s", "Reason: [codex-bridge: leaves the sandbox] a_b|Session: s"},
+		{files, `{"reason":"` + long + `","grantRoot":"/a_b"}`, strings.Repeat("s", 80), "Reason: " + long + "|(+1 more line)|Session: " + strings.Repeat("s", 80) + "|Write access: /a_b"},
+		{command, `{"reason":"a_b","networkApprovalContext":{"protocol":"https","host":"h"}}`, "", "Reason: a_b|Network: https h"},
+		{command, `{"command":"ls","reason":"a_b"}`, "", "Command: ls|Reason: a_b"},
+		{"", `{"message":"May it run?","_meta":{"tool_name":"post"}}`, "", "May it run?||Tool: post"},
+		{"", `{"message":"May it run? [codex-bridge: leaves the sandbox] a_b","_meta":{"tool_name":"post"}}`, "", "May it run? [codex-bridge: leaves the sandbox] a_b||Tool: post"},
+		{"", `{"message":"Tool: post\u200b","_meta":{"tool_name":"post"}}`, "", `"Tool: post\u200b"||Tool: post|Not shown: 1 characters`},
+		{"", `{"message":"` + long + long + `","_meta":{"tool_name":"post"}}`, "", long + long + "||Tool: post"},
+	} {
+		card, ok := answer.ApprovalCard(c.method, value(t, []byte(c.params)), c.session)
+		if ok {
+			c.want = card.Title + "|" + c.want
+		} else {
+			card = answer.ElicitationCard(value(t, []byte(c.params)))
+		}
+		if got := strings.Join(card.Lines, "|"); got != c.want {
+			t.Errorf("%s: a terminal shows\n%s\nwant\n%s", c.params, got, c.want)
 		}
 	}
 }
@@ -178,7 +206,7 @@ func TestCardCountsWhatItLeavesOut(t *testing.T) {
 func TestCardsDifferProperty(t *testing.T) {
 	const command = "item/commandExecution/requestApproval"
 	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'touch a # then\nrm  -rf b'","cwd":"/w x"}`)), "")
-	if got := strings.Join(card.More, "\n"); got != "Whole command:\n  | /bin/bash -lc 'touch a # then\n  | rm  -rf b'\nFolder: /w x" || card.Description != `Command: /bin/bash -lc 'touch a # then⏎rm  -rf b'` {
+	if got := strings.Join(card.Lines[2:], "\n"); got != "Whole command:\n  | /bin/bash -lc 'touch a # then\n  | rm  -rf b'\nFolder: /w x" || card.Description != `Command: /bin/bash -lc 'touch a # then⏎rm  -rf b'` {
 		t.Errorf("the card says\n%s\n%s", card.Description, got)
 	}
 	texts := rapid.OneOf(
@@ -198,7 +226,7 @@ func TestCardsDifferProperty(t *testing.T) {
 			if !ok {
 				card = answer.ElicitationCard(value(t, fmt.Appendf(nil, q.params, quoted(text))))
 			}
-			return card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
+			return strings.Join(card.Lines, "\n")
 		}
 		rapid.Check(t, func(t *rapid.T) {
 			one, other := texts.Draw(t, "one"), texts.Draw(t, "other")
@@ -229,8 +257,8 @@ func TestCardWithoutCommand(t *testing.T) {
 		`{"command":"","networkApprovalContext":{"protocol":"https","host":"a.b"}}`:   true,
 	} {
 		card, _ := answer.ApprovalCard(method, value(t, []byte(params)), "")
-		if slices.Contains(card.More, "Whole command:") != shown {
-			t.Errorf("%s: %q", params, card.More)
+		if slices.Contains(card.Lines, "Whole command:") != shown {
+			t.Errorf("%s: %q", params, card.Lines)
 		}
 	}
 }

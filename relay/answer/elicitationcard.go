@@ -61,22 +61,27 @@ func ElicitationCard(params rpc.Value) Card {
 	}
 	lines = append(lines, listed("Fields:", "- Additional fields: %d more", fields, most)...)
 	card := Card{Title: heading, Description: strings.TrimSpace(strings.Join(lines, "\n"))}
+	shown := strings.Split(card.Description, "\n")
+	exact := exactElicitation(params, shown)
 	if omitted > 0 {
-		card.More = []string{fmt.Sprintf("Not shown: %d characters", omitted)}
+		exact = append([]string{fmt.Sprintf("Not shown: %d characters", omitted)}, exact...)
 	}
-	card.More = append(card.More, exactElicitation(params, card.Description)...)
+	card.Lines = append(shown, exact...) // the title is the start of the message
+	if whole := exactText("", params, "message", shown[:1]); whole != nil {
+		card.Lines[0] = whole[0]
+	}
 	return card
 }
 
-// exactElicitation returns lines with the texts of an elicitation that the description does not show as they are.
-func exactElicitation(params rpc.Value, description string) (lines []string) {
-	shown, meta := strings.Split(description, "\n"), params.Get("_meta")
+// exactElicitation returns lines with the texts of an elicitation, except its message, that the lines of the description
+// do not show as they are.
+func exactElicitation(params rpc.Value, shown []string) (lines []string) {
+	meta := params.Get("_meta")
 	add := func(label string, of rpc.Value, key string) {
 		if text := text(of, key); !slices.Contains(shown, text) {
 			lines = append(lines, exactText(label, of, key, shown)...)
 		}
 	}
-	add("Whole message: ", params, "message")
 	for _, one := range [...]struct{ label, key string }{
 		{"App: ", "connector_name"}, {"Tool: ", "tool_title"}, {"Tool: ", "tool_name"}, {"Whole description: ", "tool_description"},
 	} {

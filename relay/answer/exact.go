@@ -10,9 +10,9 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// exactLines returns lines with the texts of an approval request that the description does not show as they are.
-func exactLines(method string, params rpc.Value, description string) (lines []string) {
-	shown := strings.Split(description, "\n")
+// exactLines returns lines with the texts of an approval request that the lines of its description do not show as they
+// are.
+func exactLines(method string, params rpc.Value, shown []string) (lines []string) {
 	switch method {
 	case "item/commandExecution/requestApproval":
 		lines = exactCommand(params, shown)
@@ -28,6 +28,28 @@ func exactLines(method string, params rpc.Value, description string) (lines []st
 		}
 	}
 	return append(lines, exactText("Reason: ", params, "reason", shown)...)
+}
+
+// mergeExact returns the lines of a description, those that it has cut, and the exact ones. An exact line takes the
+// place of the line with the same label, such as "Reason: ".
+func mergeExact(shown, cut, exact []string) (lines []string) {
+	placed := make([]bool, len(exact))
+	for _, line := range slices.Concat(shown, cut) {
+		label, _, hasLabel := strings.Cut(line, ": ")
+		i := slices.IndexFunc(exact, func(one string) bool { return hasLabel && strings.HasPrefix(one, label+": ") })
+		switch {
+		case i < 0:
+			lines = append(lines, line)
+		case !placed[i]:
+			lines, placed[i] = append(lines, exact[i]), true
+		}
+	}
+	for i, line := range exact {
+		if !placed[i] {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // shellCommand matches a command that Codex runs with a shell of the system.

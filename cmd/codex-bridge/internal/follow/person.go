@@ -75,7 +75,7 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 
 // ask shows a card and reads the user's answer.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
-	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
+	text := strings.Join(card.Lines, "\n") + "\n"
 	if method == fileChange {
 		item, _ := params.Get("itemId").Text()
 		text += strings.Join(p.screen.patchOf(item), "\n") + "\n"
