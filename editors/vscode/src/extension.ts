@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { relativeTime } from "./core/text";
 import type { Thread } from "./core/protocol";
-import * as strings from "./core/strings";
+import * as strings from "./core/strings/bridge";
 import { App } from "./editor/app";
 import { chooseFolder, closeChat, newChat, openChat, pickChat } from "./editor/chatCommands";
 import { restoreBridge, useBridge } from "./editor/official";

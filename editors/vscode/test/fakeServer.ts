@@ -37,7 +37,7 @@ export const threadResponse = (id: string, turns: unknown[] = []): object => ({
 });
 
 /** The response of a bridge to initialize. */
-export const bridgeInitialize = (): object => ({
+const bridgeInitialize = (): object => ({
   userAgent: "t", bridge: { version: 1, name: "b", methods: ["bridge/status", "bridge/binding/read", "bridge/tool/register"], policy: { mode: "enforce" } },
 });
 
@@ -200,3 +200,12 @@ export function session(servers: Server[], conversation?: Conversation, more: Pa
   };
   return { session: new Session(host, editor, conversation), editor };
 }
+
+/** A plain Codex with these responses. */
+export const codex = (answers: Answers = {}): Server => new Server(answers, "codex");
+/** A codex-bridge with these responses. */
+export const bridge = (answers: Answers = {}): Server => new Server({ initialize: bridgeInitialize, ...answers }, "bridge");
+/** Returns the kinds of entries with their texts. */
+export const texts = (entries: { kind: string; text?: string }[]): string[] => entries.map((e) => `${e.kind} ${e.text ?? ""}`.trim());
+/** Returns the params of a notification about an item of the turn. */
+export const item = (type: string, id: string, more: object = {}): Record<string, unknown> => ({ threadId: "t1", turnId: "turn1", item: { type, id, ...more } });

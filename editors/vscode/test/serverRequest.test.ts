@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/requests";
 import type { Choice } from "../src/core/choice";
 import { askerOf, toResponse, type ServerRequest, toServerRequest, type Values } from "../src/core/serverRequest";
 

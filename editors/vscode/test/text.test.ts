@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeBlock, relativePath, relativeTime, visible, visibleJson, visibleLine, visibleValue } from "../src/core/text";
+import { clock, codeBlock, duration, relativePath, relativeTime, visible, visibleJson, visibleLine, visibleValue } from "../src/core/text";
 
 test("relativeTime uses the largest unit", () => {
   const minute = 60_000;
@@ -45,3 +45,8 @@ for (const { text, exact, lines, line } of cases) {
     assert.doesNotMatch(json, /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[^\P{White_Space} \n]/u);
   });
 }
+
+test("times are in words", () => {
+  assert.deepEqual([0, 1_000, 59_000, 60_000, 90 * 60_000, 3_600_000].map(duration), ["1 second", "1 second", "1 minute", "1 minute", "90 minutes", "1 hour"]);
+  assert.deepEqual([-5, 1, 65_000, 120_000].map(clock), ["0:00", "0:01", "1:05", "2:00"]);
+});

@@ -1,6 +1,7 @@
 // The state of the thread around the message: the plan, the settings, the context meter and the time of the turn.
 import type { Chosen } from "../src/core/choices";
-import * as strings from "../src/core/strings";
+import * as bridgeStrings from "../src/core/strings/bridge";
+import * as chatStrings from "../src/core/strings/chat";
 import { percent, type StepStatus, type ThreadInfo, type Usage } from "../src/core/threadInfo";
 import type { PickerKind } from "../src/view/messages";
 import { button, byId, el } from "./dom";
@@ -32,8 +33,8 @@ export class Bar {
     };
     this.model = picker("model");
     this.permissions = picker("permissions");
-    const add = button("+", "plain", () => actions.addContext(), strings.context.add);
-    add.title = strings.context.add;
+    const add = button("+", "plain", () => actions.addContext(), chatStrings.context.add);
+    add.title = chatStrings.context.add;
     add.id = "add-context";
     this.time.setAttribute("aria-live", "off");
     this.meter.setAttribute("aria-valuemin", "0");
@@ -46,15 +47,15 @@ export class Bar {
   /** Shows the folder of the chat; "" hides it. */
   showFolder(folder: string): void {
     this.folder.hidden = folder === "";
-    name(this.folder, folder, strings.folder.is(folder));
+    name(this.folder, folder, bridgeStrings.folder.is(folder));
   }
 
   show(info: ThreadInfo, chosen: Chosen): void {
     const value = (setting: keyof Chosen): string => chosen[setting] ?? info[setting];
-    const model = strings.picker.modelButton(value("model"), value("effort"));
-    name(this.model, model, strings.picker.modelIs(model));
-    const permissions = strings.picker.permissionsButton(value("approvalPolicy"), value("sandbox"));
-    name(this.permissions, permissions, strings.picker.permissionsAre(permissions));
+    const model = chatStrings.picker.modelButton(value("model"), value("effort"));
+    name(this.model, model, chatStrings.picker.modelIs(model));
+    const permissions = chatStrings.picker.permissionsButton(value("approvalPolicy"), value("sandbox"));
+    name(this.permissions, permissions, chatStrings.picker.permissionsAre(permissions));
     this.model.classList.toggle("chosen", chosen.model !== undefined || chosen.effort !== undefined);
     this.permissions.classList.toggle("chosen", chosen.approvalPolicy !== undefined || chosen.sandbox !== undefined);
     this.showUsage(info.usage);
@@ -71,16 +72,16 @@ export class Bar {
 
   private tick(): void {
     this.time.hidden = this.since === 0;
-    this.time.textContent = this.since === 0 ? "" : strings.chat.workingFor(Date.now() - this.since);
+    this.time.textContent = this.since === 0 ? "" : chatStrings.chat.workingFor(Date.now() - this.since);
   }
 
   private showUsage(usage: Usage | null): void {
     this.meter.hidden = usage === null;
     if (!usage) return;
     const share = percent(usage);
-    const text = share === undefined ? strings.usage.tokens(usage.context) : strings.usage.context(share);
+    const text = share === undefined ? chatStrings.usage.tokens(usage.context) : chatStrings.usage.context(share);
     this.meter.textContent = text;
-    this.meter.title = strings.usage.title(usage.context, usage.window, usage.total);
+    this.meter.title = chatStrings.usage.title(usage.context, usage.window, usage.total);
     this.meter.setAttribute("aria-label", this.meter.title);
     this.meter.setAttribute("aria-valuenow", String(share ?? 0));
     this.meter.setAttribute("aria-valuetext", text);
@@ -92,9 +93,9 @@ export class Bar {
     const isOpen = this.plan.querySelector("details")?.open ?? true;
     this.plan.hidden = steps.length === 0;
     if (steps.length === 0) return this.plan.replaceChildren();
-    const title = strings.plan.title(steps.filter((step) => step.status === "completed").length, steps.length);
+    const title = chatStrings.plan.title(steps.filter((step) => step.status === "completed").length, steps.length);
     const rows = steps.map(({ text, status }) => {
-      const row = el("li", {}, el("span", { class: "mark", role: "img", label: strings.plan.steps[status] }, marks[status]), el("span", {}, text));
+      const row = el("li", {}, el("span", { class: "mark", role: "img", label: chatStrings.plan.steps[status] }, marks[status]), el("span", {}, text));
       row.dataset["status"] = status;
       return row;
     });

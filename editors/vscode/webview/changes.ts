@@ -1,6 +1,6 @@
 // The card of the changes of a turn: its files and their hunks, with buttons to see, keep and undo them.
 import type { ChangesEntry, Decided, Entry, TurnFile, TurnHunk } from "../src/core/entry";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/changes";
 import type { ChangeAction } from "../src/view/messages";
 import { button, el } from "./dom";
 import { FileGroups } from "./fileGroups";

@@ -1,7 +1,7 @@
 // The context of the message, above it: a list of chips with a button each to remove it. Also takes pasted and dropped images.
 import type { Chip } from "../src/core/attachments";
 import { maxImage } from "../src/core/image";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { maxFiles } from "../src/view/messages";
 import { byId, el } from "./dom";
 

@@ -1,7 +1,7 @@
 // Completes @mentions and /commands in the message. The focus stays in the message; a screen reader gets the chosen
 // suggestion by aria-activedescendant.
 import { isCommand, matching } from "../src/core/slash";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import type { Suggestion } from "../src/view/messages";
 import { el } from "./dom";
 

@@ -1,7 +1,7 @@
 // The message that the user is writing. The extension keeps the draft: VS Code destroys a hidden
 // webview, and saves its state with a delay.
 import { parseSlash, type SlashCommand } from "../src/core/slash";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { Completion } from "./completion";
 import { button, byId } from "./dom";
 

@@ -1,7 +1,7 @@
 // Shows the newest entries in order, with at most one redraw per frame. It follows the end unless the user scrolls up.
 import type { Entry, DeltaField } from "../src/core/entry";
 import { button, byId, el } from "./dom";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { view } from "./entries";
 import type { EntryActions, View } from "./view";
 

@@ -2,7 +2,10 @@
 import type { Entry, NoticeAction, State } from "../src/core/entry";
 import type { Decision } from "../src/core/policy";
 import { maxFlat } from "../src/core/fileGroups";
-import * as strings from "../src/core/strings";
+import * as bridgeStrings from "../src/core/strings/bridge";
+import * as changeStrings from "../src/core/strings/changes";
+import * as chatStrings from "../src/core/strings/chat";
+import * as requestStrings from "../src/core/strings/requests";
 import { changes } from "./changes";
 import { button, el } from "./dom";
 import { FileGroups } from "./fileGroups";
@@ -13,7 +16,7 @@ import { Markdown } from "./markdown";
 import type { EntryActions, View } from "./view";
 
 const marks: Record<State, string> = { running: "…", done: "✓", failed: "✗", declined: "⊘" };
-const stateLabels: Record<State, string> = strings.chat.states;
+const stateLabels: Record<State, string> = chatStrings.chat.states;
 
 export function view(entry: Entry, actions: EntryActions): View {
   switch (entry.kind) {
@@ -44,11 +47,11 @@ const firstPart = 2000;
 const fixed = (node: HTMLElement, update: (entry: Entry) => void): View => ({ node, update, append: () => undefined, draw: () => undefined });
 
 function user(first: Entry): View {
-  const node = el("article", { class: "user", label: strings.chat.you });
+  const node = el("article", { class: "user", label: chatStrings.chat.you });
   let isWhole = false;
   const text = (entry: Entry & { kind: "user" }): (Node | string)[] => {
     if (isWhole || entry.text.length <= maxMessage) return entry.text ? [entry.text] : [];
-    const more = button(strings.chat.showRest, "secondary", () => {
+    const more = button(chatStrings.chat.showRest, "secondary", () => {
       isWhole = true;
       update(entry);
       node.tabIndex = -1;
@@ -60,7 +63,7 @@ function user(first: Entry): View {
     if (entry.kind !== "user") return;
     const sent = entry.attachments.map(({ label, text }) =>
       text === "" ? el("span", { class: "sent" }, label) : el("details", { class: "sent" }, el("summary", {}, label), el("pre", {}, text)));
-    const list = sent.length > 0 ? [el("div", { class: "attachments", role: "group", label: strings.chat.sentWith }, ...sent)] : [];
+    const list = sent.length > 0 ? [el("div", { class: "attachments", role: "group", label: chatStrings.chat.sentWith }, ...sent)] : [];
     node.replaceChildren(...text(entry), ...list);
     node.classList.toggle("pending", entry.pending);
   };
@@ -69,7 +72,7 @@ function user(first: Entry): View {
 }
 
 function notice(first: Entry, actions: EntryActions): View {
-  const node = el("article", { class: "notice", label: strings.chat.notice });
+  const node = el("article", { class: "notice", label: chatStrings.chat.notice });
   const update = (entry: Entry): void => {
     if (entry.kind !== "notice") return;
     node.dataset["level"] = entry.level;
@@ -83,13 +86,13 @@ function notice(first: Entry, actions: EntryActions): View {
 function noticeLabel(action: NoticeAction): string {
   switch (action) {
     case "settings":
-      return strings.program.settings;
+      return bridgeStrings.program.settings;
     case "log":
-      return strings.program.log;
+      return bridgeStrings.program.log;
     case "restart":
-      return strings.program.restart;
+      return bridgeStrings.program.restart;
     default:
-      return strings.policy.open;
+      return requestStrings.policy.open;
   }
 }
 
@@ -97,7 +100,7 @@ function policy(first: Entry, actions: EntryActions): View {
   const node = el("article", { class: "policy" });
   const update = (entry: Entry): void => {
     if (entry.kind !== "policy") return;
-    const title = strings.policy[entry.card];
+    const title = requestStrings.policy[entry.card];
     node.dataset["card"] = entry.card;
     node.setAttribute("aria-label", `${title}: ${entry.decisions.map((one) => one.what).join("; ")}`);
     node.replaceChildren(el("h3", {}, title), ...entry.decisions.flatMap((one, i) => decision(entry.id, one, i, actions)));
@@ -107,7 +110,7 @@ function policy(first: Entry, actions: EntryActions): View {
 }
 
 function decision(entry: string, one: Decision, index: number, actions: EntryActions): HTMLElement[] {
-  const { what, why, rule, where, open, explain } = strings.policy;
+  const { what, why, rule, where, open, explain } = requestStrings.policy;
   const rows = [[what, one.what], [why, one.why], [rule, one.rule], [where, one.where]].filter(([, text]) => text !== "");
   const list = el("dl", {}, ...rows.flatMap(([name = "", text = ""]) => [el("dt", {}, name), el("dd", {}, name === what ? el("code", {}, text) : text)]));
   const more = el("div", { class: "explanation", hidden: true }, ...one.explanation.map((line) => el("p", {}, line)));
@@ -124,7 +127,7 @@ function decision(entry: string, one: Decision, index: number, actions: EntryAct
 
 function assistant(first: Entry, openLink: (href: string) => void): View {
   const markdown = new Markdown(openLink);
-  const node = el("article", { class: "assistant", label: strings.chat.codex }, markdown.node);
+  const node = el("article", { class: "assistant", label: chatStrings.chat.codex }, markdown.node);
   const update = (entry: Entry): void => {
     if (entry.kind === "assistant") {
       node.hidden = entry.text === ""; // Codex starts one for a review, which it never fills
@@ -146,8 +149,8 @@ function assistant(first: Entry, openLink: (href: string) => void): View {
 
 function reasoning(first: Entry, openLink: (href: string) => void): View {
   const markdown = new Markdown(openLink);
-  const details = el("details", {}, el("summary", {}, strings.chat.reasoning), markdown.node);
-  const node = el("article", { class: "reasoning", label: strings.chat.reasoning }, details);
+  const details = el("details", {}, el("summary", {}, chatStrings.chat.reasoning), markdown.node);
+  const node = el("article", { class: "reasoning", label: chatStrings.chat.reasoning }, details);
   const update = (entry: Entry): void => {
     if (entry.kind === "reasoning") {
       node.hidden = entry.text.trim() === "";
@@ -196,8 +199,8 @@ function call(first: Entry): View {
     mark.textContent = marks[entry.state];
     mark.setAttribute("aria-label", stateLabels[entry.state]);
     node.dataset["state"] = entry.state;
-    node.setAttribute("aria-label", (entry.kind === "command" ? strings.chat.commandIs : strings.chat.toolIs)(what, stateLabels[entry.state]));
-    note.textContent = entry.kind === "command" && entry.exitCode ? strings.chat.exit(entry.exitCode) : entry.state === "declined" ? stateLabels.declined : "";
+    node.setAttribute("aria-label", (entry.kind === "command" ? chatStrings.chat.commandIs : chatStrings.chat.toolIs)(what, stateLabels[entry.state]));
+    note.textContent = entry.kind === "command" && entry.exitCode ? chatStrings.chat.exit(entry.exitCode) : entry.state === "declined" ? stateLabels.declined : "";
     input.textContent = entry.kind === "tool" ? entry.input : entry.command.includes("\n") || entry.command.length > 60 ? entry.command : "";
     input.hidden = input.textContent === "";
     setOutput(entry.output, entry.state !== "running");
@@ -214,14 +217,14 @@ function patch(first: Entry): View {
   const update = (entry: Entry): void => {
     if (entry.kind !== "patch") return;
     node.dataset["state"] = entry.state;
-    node.setAttribute("aria-label", strings.chat.patchIs(stateLabels[entry.state]));
+    node.setAttribute("aria-label", chatStrings.chat.patchIs(stateLabels[entry.state]));
     drawn = entry;
     const isGrouped = entry.files.length > maxFlat;
     const mark = el("span", { class: "mark", role: "img", label: stateLabels[entry.state] }, marks[entry.state]);
     const note = entry.state === "declined" ? stateLabels.declined : "";
     const refocus = keepFocus(node);
     const rows = groups.rows(entry.files, (file, i, folder) => [fileRow(file, isGrouped || i > 0 ? { folder } : { mark, note })]);
-    node.replaceChildren(...(isGrouped ? [el("p", { class: "summary" }, mark, strings.files.count(entry.files.length), ...(note ? [`, ${note}`] : []))] : []), ...rows);
+    node.replaceChildren(...(isGrouped ? [el("p", { class: "summary" }, mark, changeStrings.files.count(entry.files.length), ...(note ? [`, ${note}`] : []))] : []), ...rows);
     refocus();
   };
   update(first);

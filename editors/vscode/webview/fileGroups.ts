@@ -1,7 +1,7 @@
 // The files of a card, by folder if there are many. The rows of a closed folder do not exist.
 import type { FileChange } from "../src/core/entry";
 import { type FileGroup, groupFiles } from "../src/core/fileGroups";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/changes";
 import { button, el } from "./dom";
 import { counts, displayPath, fileRow } from "./fileRow";
 import { keepFocus, named } from "./focus";

@@ -1,7 +1,7 @@
 // The row of a changed file in a card.
 import type { FileChange } from "../src/core/entry";
 import type { Counted } from "../src/core/fileGroups";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { relativePath } from "../src/core/text";
 import { el } from "./dom";
 

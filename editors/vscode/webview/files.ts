@@ -1,6 +1,6 @@
 // Names of files in answers and outputs. The extension says which of them exist; only these become links.
 import { findFiles, type Candidate } from "../src/core/fileLinks";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { maxFiles } from "../src/view/messages";
 import { el } from "./dom";
 

@@ -1,5 +1,6 @@
 // The script of the webview. It shows the messages of the extension.
-import * as strings from "../src/core/strings";
+import * as chatStrings from "../src/core/strings/chat";
+import * as requestStrings from "../src/core/strings/requests";
 import type { Entry } from "../src/core/entry";
 import type { FromPage, PageState, ShownRequest, ToPage } from "../src/view/messages";
 import { Bar } from "./bar";
@@ -103,9 +104,9 @@ function showRequests(list: ShownRequest[]): void {
     });
     cards.append(node);
     seen.observe(node);
-    const what = [request.chat ? strings.chats.inChat(request.chat) : "", request.leaves ? `${strings.request.leaves}. ${strings.request.whatLeaves(request.leaves)}` : "", request.title, request.command];
-    const left = request.expiresAt === null ? "" : strings.request.expiresSoon(request.expiresAt - Date.now());
-    announce(strings.chat.waiting([...what, left].filter(Boolean).join(" ")));
+    const what = [request.chat ? chatStrings.chats.inChat(request.chat) : "", request.leaves ? `${requestStrings.request.leaves}. ${requestStrings.request.whatLeaves(request.leaves)}` : "", request.title, request.command];
+    const left = request.expiresAt === null ? "" : requestStrings.request.expiresSoon(request.expiresAt - Date.now());
+    announce(chatStrings.chat.waiting([...what, left].filter(Boolean).join(" ")));
   }
   if (focused !== undefined && !ids.has(focused)) composer.focus();
   log.scrollToEnd();
@@ -113,7 +114,7 @@ function showRequests(list: ShownRequest[]): void {
 
 function showEntry(entry: Entry): void {
   log.entry(entry);
-  if (entry.kind === "policy") announce([strings.policy[entry.card], ...entry.decisions.map((one) => `${one.what}. ${one.why}`)].join(". "));
+  if (entry.kind === "policy") announce([requestStrings.policy[entry.card], ...entry.decisions.map((one) => `${one.what}. ${one.why}`)].join(". "));
 }
 
 function setRunning(since: number): void {
@@ -121,7 +122,7 @@ function setRunning(since: number): void {
   composer.setRunning(running);
   bar.setRunning(since);
   if (!running) checkAgain();
-  announce(running ? strings.chat.working : strings.chat.finished(log.lastWords()));
+  announce(running ? chatStrings.chat.working : chatStrings.chat.finished(log.lastWords()));
 }
 
 function setTitle(text: string): void {
@@ -135,7 +136,7 @@ function showChips(list: PageState["chips"]): void {
   chips.show(list);
   composer.setContext(list.length > 0);
   const last = list.at(-1);
-  if (list.length > before && last) announce(strings.context.added(last.label));
+  if (list.length > before && last) announce(chatStrings.context.added(last.label));
 }
 
 function showState(state: PageState): void {

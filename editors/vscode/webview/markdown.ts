@@ -1,7 +1,7 @@
 // Draws Markdown. Appended text redraws only the last block, because earlier blocks are final. Of a very long text, the
 // first part is drawn, and the rest when the user asks for it.
 import { type Block, type Inline, parse } from "../src/core/markdown";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { button, el } from "./dom";
 import { withFiles } from "./files";
 import { highlight } from "./highlight";

@@ -1,7 +1,7 @@
 // A dialog with one list for each setting. A choice that the policy does not allow can be reached, to read its reason,
 // but not chosen.
 import type { Group, Option, Setting } from "../src/core/choices";
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import type { PickerKind } from "../src/view/messages";
 import { button, byId, el } from "./dom";
 

@@ -3,7 +3,8 @@ import { fieldError } from "../src/core/fields";
 import type { Choice } from "../src/core/choice";
 import type { Field, Values } from "../src/core/serverRequest";
 import type { ShownRequest } from "../src/view/messages";
-import * as strings from "../src/core/strings";
+import * as chatStrings from "../src/core/strings/chat";
+import * as requestStrings from "../src/core/strings/requests";
 import { button, el } from "./dom";
 import { fileList } from "./fileGroups";
 
@@ -19,7 +20,7 @@ export interface RequestActions {
 export function nameChat(card: HTMLElement, chat: string): void {
   const node = card.querySelector<HTMLElement>(".chat-name");
   if (!node) return;
-  node.textContent = chat === "" ? "" : strings.chats.inChat(chat);
+  node.textContent = chat === "" ? "" : chatStrings.chats.inChat(chat);
   node.hidden = chat === "";
 }
 
@@ -28,16 +29,16 @@ export function showEdit(card: HTMLElement, { edit, keptMs }: ShownRequest): voi
   const isOpen = edit === "open";
   for (const node of card.querySelectorAll<HTMLElement>("[data-choice], [data-edit]")) {
     const { choice, edit: action } = node.dataset;
-    if (choice === "accept") node.textContent = isOpen ? strings.edit.accept : strings.choice(choice, keptMs);
+    if (choice === "accept") node.textContent = isOpen ? requestStrings.edit.accept : requestStrings.choice(choice, keptMs);
     if (choice === "acceptForSession") node.hidden = isOpen;
-    if (action === "start") node.textContent = isOpen ? strings.edit.show : strings.edit.start;
+    if (action === "start") node.textContent = isOpen ? requestStrings.edit.show : requestStrings.edit.start;
     if (action !== undefined) node.hidden = edit === "none" || (action === "discard" && !isOpen);
   }
 }
 
 export function card(request: ShownRequest, actions: RequestActions): HTMLElement {
   const escalates = request.leaves !== "";
-  const name = `${escalates ? `${strings.request.leaves}. ` : ""}${request.title} ${request.command}`.trim();
+  const name = `${escalates ? `${requestStrings.request.leaves}. ` : ""}${request.title} ${request.command}`.trim();
   const node = el("form", { class: "request", role: "group", label: name });
   node.noValidate = true; // the card checks its fields, and shows errors beside them
   node.dataset["request"] = request.id;
@@ -45,19 +46,19 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
   nameChat(node, request.chat);
   if (escalates) {
     node.classList.add("escalation");
-    node.append(el("h3", {}, strings.request.leaves), el("p", { class: "leaves" }, strings.request.whatLeaves(request.leaves)), el("p", {}, request.title));
+    node.append(el("h3", {}, requestStrings.request.leaves), el("p", { class: "leaves" }, requestStrings.request.whatLeaves(request.leaves)), el("p", {}, request.title));
   } else {
     node.append(el("h3", {}, request.title));
   }
   if (request.reason) node.append(el("p", { class: "reason" }, request.reason));
   if (request.command) {
-    const pre = el("pre", { class: "command", label: strings.request.theCommand }, el("code", {}, ...commandLines(request.command)));
+    const pre = el("pre", { class: "command", label: requestStrings.request.theCommand }, el("code", {}, ...commandLines(request.command)));
     pre.tabIndex = 0;
     node.append(pre);
   }
   if (request.details) node.append(el("pre", { class: "details" }, request.details));
   if (request.files.length > 0) node.append(fileList(request.files));
-  if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, strings.request.inFolder, el("code", {}, request.cwd)));
+  if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, requestStrings.request.inFolder, el("code", {}, request.cwd)));
   if (request.url) {
     const link = el("a", { title: request.url }, request.url);
     link.href = request.url;
@@ -83,17 +84,17 @@ export function card(request: ShownRequest, actions: RequestActions): HTMLElemen
   const row = el("div", { class: "row" });
   for (const choice of request.choices) {
     const main = choice === "accept" || choice === "submit";
-    const input = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, strings.choice(choice, request.keptMs));
+    const input = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, requestStrings.choice(choice, request.keptMs));
     input.dataset["choice"] = choice;
-    if (choice === "acceptForSession") input.title = strings.request.keptSession;
-    if (choice === "acceptAlways") input.title = strings.request.keptAlways;
+    if (choice === "acceptForSession") input.title = requestStrings.request.keptSession;
+    if (choice === "acceptAlways") input.title = requestStrings.request.keptAlways;
     if (!main) input.addEventListener("click", () => answer(choice));
     row.append(input);
   }
   if (request.kind === "patch") {
-    const [edit, discard] = [button(strings.edit.start, "secondary", () => actions.edit(request.id)), button(strings.edit.discard, "secondary", () => actions.discardEdit(request.id))];
+    const [edit, discard] = [button(requestStrings.edit.start, "secondary", () => actions.edit(request.id)), button(requestStrings.edit.discard, "secondary", () => actions.discardEdit(request.id))];
     [edit.dataset["edit"], discard.dataset["edit"]] = ["start", "discard"];
-    row.append(button(strings.request.showDiff, "secondary", () => actions.diff(request.id)), edit, discard);
+    row.append(button(requestStrings.request.showDiff, "secondary", () => actions.diff(request.id)), edit, discard);
   }
   node.append(row);
   if (request.whyNoEdit) node.append(el("p", { class: "note" }, request.whyNoEdit));
@@ -116,7 +117,7 @@ function commandLines(command: string): (Node | string)[] {
 function quotation(words: string): HTMLElement {
   const quote = el("blockquote", {}, words);
   quote.tabIndex = 0; // long words scroll
-  return el("figure", { class: "said" }, el("figcaption", {}, strings.request.said), quote);
+  return el("figure", { class: "said" }, el("figcaption", {}, requestStrings.request.said), quote);
 }
 
 /** Shows the time until the bridge declines. A screen reader hears it with the request, not each second. */
@@ -126,7 +127,7 @@ function countdown(card: HTMLElement, expiresAt: number): HTMLElement {
   let timer: ReturnType<typeof setInterval> | undefined;
   const draw = (): void => {
     const left = expiresAt - Date.now();
-    node.textContent = strings.request.expires(left);
+    node.textContent = requestStrings.request.expires(left);
     node.classList.toggle("soon", left < 15_000);
     if (timer !== undefined && !card.isConnected) clearInterval(timer);
   };
@@ -156,7 +157,7 @@ function input(request: string, field: Field): Input {
     control.setAttribute("aria-describedby", error.id);
     return text !== "";
   };
-  const legend = (): Node[] => [document.createTextNode(field.question || field.label), ...(field.required ? [el("span", { class: "required" }, ` (${strings.request.required})`)] : [])];
+  const legend = (): Node[] => [document.createTextNode(field.question || field.label), ...(field.required ? [el("span", { class: "required" }, ` (${requestStrings.request.required})`)] : [])];
   if (field.type === "choice") return choice(name, field, legend(), error, mark);
   const types = { boolean: "checkbox", number: "number", integer: "number", secret: "password", text: "text" } as const;
   const byFormat = { "": "text", email: "email", uri: "url", date: "date", "date-time": "text" } as const;
@@ -177,8 +178,8 @@ function input(request: string, field: Field): Input {
 }
 
 function choice(name: string, field: Field, legend: Node[], error: HTMLElement, mark: (control: HTMLElement) => (value: string) => boolean): Input {
-  const free = el("input", { type: "text", label: strings.request.anotherAnswer, class: "free" });
-  free.placeholder = strings.request.anotherAnswer;
+  const free = el("input", { type: "text", label: requestStrings.request.anotherAnswer, class: "free" });
+  free.placeholder = requestStrings.request.anotherAnswer;
   const radios = field.options.map((option) => {
     const radio = el("input", { type: "radio" });
     radio.name = name;

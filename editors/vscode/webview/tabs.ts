@@ -1,5 +1,5 @@
 // The open chats, if there are several: as tabs, or as a list where tabs would be too narrow to read.
-import * as strings from "../src/core/strings";
+import * as strings from "../src/core/strings/chat";
 import { withoutSharedStart } from "../src/core/tabTitles";
 import type { ChatTab } from "../src/view/messages";
 import { button, byId, el } from "./dom";

@@ -1,7 +1,7 @@
 // Formats an approval as a notification, which has one line.
 import type { Choice } from "./choice";
 import type { ServerRequest } from "./serverRequest";
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { relativePath } from "./text";
 
 export interface ApprovalNotification {

@@ -8,7 +8,7 @@ import type { Git } from "./git";
 import { findHunks, merge, mergeText } from "./merge";
 import { isAlive, ownId } from "./owner";
 import { Snapshots, utf8 } from "./snapshots";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 import { emptyRecord, toStep, type ChangedFile, type Changes, type Interrupted, type Plan, type Plans, type Record, type Save, type Step, type Verdict } from "./turnRecord";
 
 /** Returns an id as a component of a ref. */

@@ -1,7 +1,8 @@
 // The pickers of model, effort, approval policy and sandbox: their options, and the reason why the policy does not allow one.
 import { approvalValue, asked, asksAll, isGranular, kinds, toggle } from "./granular";
 import { isCut } from "./policy";
-import * as strings from "./strings";
+import * as chatStrings from "./strings/chat";
+import * as requestStrings from "./strings/requests";
 import { visibleLine } from "./text";
 import type { ThreadInfo } from "./threadInfo";
 
@@ -63,8 +64,8 @@ export function whyNot(judgement: Judgement, setting: Setting): string {
     ? (judgement.error?.data ?? {})
     : (judgement.changes ?? []).find((change) => (change.field === field || change.field?.startsWith(`${field}.`)) && isCut(change));
   if (!cut) return "";
-  const reason = visibleLine(cut.reason ?? "") || strings.policy.noReason;
-  return strings.picker.why(reason, visibleLine(cut.rule ?? ""), visibleLine(cut.origin ?? "") || strings.policy.noPlace);
+  const reason = visibleLine(cut.reason ?? "") || requestStrings.policy.noReason;
+  return chatStrings.picker.why(reason, visibleLine(cut.rule ?? ""), visibleLine(cut.origin ?? "") || requestStrings.policy.noPlace);
 }
 
 /** Returns the choice that an option of a picker stands for: that of a kind of questions changes the approval policy. */
@@ -80,7 +81,7 @@ export function optionsOf(setting: Setting, models: Model[], info: ThreadInfo, c
   const approval = chosen.approvalPolicy ?? info.approvalPolicy;
   if (setting === "granular") {
     const asks = asked(approval);
-    return isGranular(approval) ? kinds.map((kind) => option(kind, strings.picker.kinds[kind], asks.includes(kind) ? strings.picker.asks : strings.picker.refuses, asks.includes(kind))) : [];
+    return isGranular(approval) ? kinds.map((kind) => option(kind, chatStrings.picker.kinds[kind], asks.includes(kind) ? chatStrings.picker.asks : chatStrings.picker.refuses, asks.includes(kind))) : [];
   }
   const current = chosen[setting] ?? (info[setting] || (setting === "model" ? model?.model : setting === "effort" ? model?.defaultReasoningEffort : ""));
   switch (setting) {
@@ -89,15 +90,15 @@ export function optionsOf(setting: Setting, models: Model[], info: ThreadInfo, c
     case "effort":
       return (model?.supportedReasoningEfforts ?? []).map((one) => option(one.reasoningEffort, one.reasoningEffort, one.description));
     case "approvalPolicy": {
-      const { granular, ...others } = strings.picker.approvalPolicy;
+      const { granular, ...others } = chatStrings.picker.approvalPolicy;
       const options = Object.entries(others).map(([value, description]) => option(value, value, description));
       const name = isGranular(approval) ? approval : asksAll;
-      const words = (wanted: boolean): string[] => kinds.filter((kind) => asked(name).includes(kind) === wanted).map((kind) => strings.picker.kinds[kind]);
-      options.splice(-1, 0, option(name, strings.picker.approvalLabel(name), granular(words(true), words(false)))); // before "never"
+      const words = (wanted: boolean): string[] => kinds.filter((kind) => asked(name).includes(kind) === wanted).map((kind) => chatStrings.picker.kinds[kind]);
+      options.splice(-1, 0, option(name, chatStrings.picker.approvalLabel(name), granular(words(true), words(false)))); // before "never"
       return options;
     }
     case "sandbox":
-      return Object.entries(strings.picker[setting]).map(([value, description]) => option(value, value, description));
+      return Object.entries(chatStrings.picker[setting]).map(([value, description]) => option(value, value, description));
   }
 }
 

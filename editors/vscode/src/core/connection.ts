@@ -7,7 +7,7 @@ import type { InitializeResponse, Status } from "./protocol";
 import type { Keeper } from "./serverRequest";
 import type { SessionHost } from "./sessionHost";
 import type { Grant } from "./status";
-import * as strings from "./strings";
+import * as strings from "./strings/bridge";
 import type { Child } from "../rpc/child";
 import { ExitError, type Handlers, type Peer } from "../rpc/peer";
 

@@ -1,6 +1,6 @@
 // Describes the permissions that an approval grants, one per line. It shows unknown fields as JSON, so that nothing is
 // hidden. The Neovim plugin has the same texts in requests/describe.lua.
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { visibleJson, visibleValue } from "./text";
 
 type Members = Record<string, unknown>;

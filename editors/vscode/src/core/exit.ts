@@ -1,6 +1,6 @@
 // The reason for which a program ended, as a sentence for people.
 import type { NoticeAction } from "./entry";
-import * as strings from "./strings";
+import * as strings from "./strings/bridge";
 
 /** A line of a program's stderr, and when it came, in milliseconds. */
 export interface StderrLine {

@@ -1,5 +1,5 @@
 // The fields of a form of an MCP server, and the check of their values.
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { visible } from "./text";
 
 export type Format = "" | "email" | "uri" | "date" | "date-time";

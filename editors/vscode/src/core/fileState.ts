@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, readFile, readlink, realpath, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ownId, temporaryPrefix } from "./owner";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 
 export interface State {
   kind: "absent" | "file" | "link" | "folder" | "special";

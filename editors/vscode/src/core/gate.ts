@@ -1,6 +1,6 @@
 // The state of the gate, with the reason, as texts for the status bar.
 import type { Status } from "./protocol";
-import * as strings from "./strings";
+import * as strings from "./strings/bridge";
 
 export interface Gate {
   level: "on" | "waiting" | "off" | "broken";

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, relative } from "node:path";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 
 const options = [
   "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.hooksPath=/dev/null",

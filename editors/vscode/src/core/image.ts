@@ -1,5 +1,5 @@
 // Checks a pasted or dropped image before it is stored.
-import * as strings from "./strings";
+import * as strings from "./strings/chat";
 
 /** The maximal size of an image in bytes. */
 export const maxImage = 10 * 1024 * 1024;

@@ -1,6 +1,6 @@
 // Converts Codex's items to entries of the chat.
 import type { Entry, FileChange, SentAttachment, State } from "./entry";
-import * as strings from "./strings";
+import * as strings from "./strings/chat";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
 import { visible, visibleJson } from "./text";
 

@@ -8,7 +8,7 @@ import { toDiffSides } from "./patch";
 import type { Change } from "./protocol";
 import type { ServerRequest } from "./serverRequest";
 import type { Session } from "./session";
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { visibleValue } from "./text";
 import { unifiedDiff } from "./unifiedDiff";
 

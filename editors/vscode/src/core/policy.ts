@@ -1,5 +1,5 @@
 // Converts bridge/policy/applied, and errors with the data of a refusal, to cards of the chat.
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { visible, visibleJson, visibleLine, visibleValue } from "./text";
 
 /** One decision of a card. All texts are safe to show. */

@@ -1,6 +1,6 @@
 // Chooses the program to start, and its framing. Access to the disk is a parameter, for tests.
 import * as path from "node:path";
-import * as strings from "./strings";
+import * as strings from "./strings/bridge";
 
 export interface Program {
   readonly kind: "bridge" | "codex";

@@ -3,7 +3,7 @@
 import { countChanges } from "./items";
 import { describeCommand, describePermissions } from "./describe";
 import { fieldError, toContent, toField, type Field, type Property, type Values } from "./fields";
-import * as strings from "./strings";
+import * as strings from "./strings/requests";
 import { visible, visibleJson, visibleLine, visiblePath, visibleValue } from "./text";
 import type { Choice } from "./choice";
 import type { FileChange } from "./entry";

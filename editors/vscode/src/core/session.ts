@@ -8,7 +8,10 @@ import { type Applied, errorCard, isErrorOfRequest, isTimeout, toCard } from "./
 import { whatOf } from "./approvalNotification";
 import { actionsFor } from "./exit";
 import type { Grant } from "./status";
-import * as strings from "./strings";
+import * as bridgeStrings from "./strings/bridge";
+import * as changeStrings from "./strings/changes";
+import * as chatStrings from "./strings/chat";
+import * as requestStrings from "./strings/requests";
 import { userContent } from "./items";
 import { visible, visibleValue } from "./text";
 import type { Change, ThreadResponse, Status, Thread, UserInput } from "./protocol";
@@ -126,7 +129,7 @@ export class Session {
     try {
       const threadId = await this.open();
       const peer = await this.connection.open();
-      await this.snapshot(threadId, method === "review/start" ? strings.changes.review : strings.changes.compaction);
+      await this.snapshot(threadId, method === "review/start" ? changeStrings.changes.review : changeStrings.changes.compaction);
       const { turn } = await peer.request<{ turn?: { id: string } }>(method, { threadId, ...params });
       if (turn) this.began(threadId, turn.id);
     } catch (cause) {
@@ -138,7 +141,7 @@ export class Session {
   /** Takes the snapshot before a turn, or says why there is none. */
   private async snapshot(threadId: string, text: string): Promise<void> {
     const why = await this.host.beforeTurn?.(threadId, text);
-    if (why) this.transcript.notice("warning", strings.changes.noRestorePoint(why));
+    if (why) this.transcript.notice("warning", changeStrings.changes.noRestorePoint(why));
   }
 
   private began(threadId: string, turnId: string): void {
@@ -247,7 +250,7 @@ export class Session {
     const unfinished = this.transcript.unfinished();
     void this.showChanges(this.threadId, this.turnId);
     this.leaveThread();
-    const text = unfinished.length > 0 ? strings.program.incomplete(why) : strings.program.exited(why);
+    const text = unfinished.length > 0 ? bridgeStrings.program.incomplete(why) : bridgeStrings.program.exited(why);
     const notice = this.transcript.notice("error", text, actionsFor(why, ["log"]));
     // Codex's record of the thread has neither the unfinished answer nor the reason.
     this.unfinished = unfinished.length > 0 ? [...this.entries().filter((entry) => unfinished.some((one) => one.id === entry.id)), notice] : [];
@@ -278,15 +281,15 @@ export class Session {
     const isExplained = this.entries().some((entry) => entry.kind === "policy" && entry.card === "changed" && !shown.has(entry.id));
     this.observer.title(thread.name ?? thread.preview);
     if (before?.key && thread.id !== before.threadId) {
-      this.transcript.notice("warning", strings.thread.lost(reason(opened)));
+      this.transcript.notice("warning", bridgeStrings.thread.lost(reason(opened)));
     }
-    const approval = strings.picker.approvalLabel(this.info.approvalPolicy);
+    const approval = chatStrings.picker.approvalLabel(this.info.approvalPolicy);
     if (approval !== settings.approvalPolicy && !isExplained) {
-      this.transcript.notice("info", strings.thread.effectiveApproval(approval, settings.approvalPolicy));
+      this.transcript.notice("info", bridgeStrings.thread.effectiveApproval(approval, settings.approvalPolicy));
     }
     const sandbox = toKebabCase(opened.sandbox.type);
     if (sandbox !== settings.sandbox && !isExplained) {
-      this.transcript.notice("info", strings.thread.effectiveSandbox(sandbox, settings.sandbox));
+      this.transcript.notice("info", bridgeStrings.thread.effectiveSandbox(sandbox, settings.sandbox));
     }
     this.observer.threadsChanged();
     return thread.id;
@@ -394,7 +397,7 @@ export class Session {
 
   private settingsUpdated(settings: unknown): void {
     const changes = this.settingsWatch.updated(settings);
-    if (changes.length > 0) this.transcript.notice("info", strings.thread.changedElsewhere(changes));
+    if (changes.length > 0) this.transcript.notice("info", bridgeStrings.thread.changedElsewhere(changes));
     this.setInfo({ ...this.info, ...toSettings(settings) });
   }
 
@@ -404,10 +407,10 @@ export class Session {
     if (this.turnId === turnId || this.rootTurnId === turnId || this.turnId === undefined) this.setTurn(undefined);
     this.pendingRequests.declineAll((request) => request.threadId === this.threadId);
     this.transcript.failRunning();
-    if (status === "interrupted") this.transcript.notice("info", strings.chat.stopped);
+    if (status === "interrupted") this.transcript.notice("info", chatStrings.chat.stopped);
     const last = this.entries().at(-1);
     const isShown = last?.kind === "notice" && last.level === "error" && last.text === error;
-    if (status === "failed" && !isShown) this.transcript.notice("error", error || strings.chat.turnFailed);
+    if (status === "failed" && !isShown) this.transcript.notice("error", error || chatStrings.chat.turnFailed);
     void this.showChanges(this.threadId, turnId);
     this.observer.threadsChanged();
     this.observer.completed();
@@ -446,7 +449,7 @@ export class Session {
     }
     const { itemId = "", command, bridge } = (params ?? {}) as { itemId?: string; command?: string; bridge?: { answeredBy?: string } };
     if (bridge?.answeredBy && !this.connection.isPlain) {
-      this.transcript.notice("info", strings.request.waitsElsewhere(visible(bridge.answeredBy), visibleValue(command ?? this.patchText(itemId))));
+      this.transcript.notice("info", requestStrings.request.waitsElsewhere(visible(bridge.answeredBy), visibleValue(command ?? this.patchText(itemId))));
       return new Promise(() => undefined); // the other client's answer ends it
     }
     return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? [], this.connection.keeper);

@@ -1,6 +1,7 @@
 // Finds the changes of a thread's settings that this client has not requested. Measured with Codex 0.169: each client of a
 // thread gets thread/settings/updated with all settings, also the one whose turn/start changed them, and nothing says who did.
-import * as strings from "./strings";
+import * as bridgeStrings from "./strings/bridge";
+import * as chatStrings from "./strings/chat";
 import { visibleValue } from "./text";
 import { toKebabCase, toSettings } from "./threadInfo";
 
@@ -36,8 +37,8 @@ export class SettingsWatch {
     const now = (this.known = toTexts(raw));
     if (!before) return [];
     return names.filter((name) => before[name] !== now[name] && !this.isOwn(name, now[name] ?? "")).map((name) => {
-      const text = (value: string | undefined): string => value || strings.thread.unset;
-      return strings.thread.change(strings.thread.settings[name], text(before[name]), text(now[name]));
+      const text = (value: string | undefined): string => value || bridgeStrings.thread.unset;
+      return bridgeStrings.thread.change(bridgeStrings.thread.settings[name], text(before[name]), text(now[name]));
     });
   }
 
@@ -51,13 +52,13 @@ export class SettingsWatch {
 function toTexts(raw: unknown): Settings {
   const { model, effort, approvalPolicy } = toSettings(raw);
   const { sandbox, sandboxPolicy } = (raw ?? {}) as { sandbox?: unknown; sandboxPolicy?: unknown };
-  return { model: model ?? "", effort: effort ?? "", approvalPolicy: strings.picker.approvalLabel(approvalPolicy ?? ""), sandbox: sandboxText(sandbox ?? sandboxPolicy) };
+  return { model: model ?? "", effort: effort ?? "", approvalPolicy: chatStrings.picker.approvalLabel(approvalPolicy ?? ""), sandbox: sandboxText(sandbox ?? sandboxPolicy) };
 }
 
 /** Returns a sandbox with what it allows beyond its type. */
 function sandboxText(raw: unknown): string {
   const { type = "", networkAccess, writableRoots = [] } = (raw ?? {}) as { type?: string; networkAccess?: unknown; writableRoots?: string[] };
   const text = visibleValue(toKebabCase(type));
-  const withNetwork = networkAccess === true || networkAccess === "enabled" ? strings.thread.withNetwork(text) : text;
-  return writableRoots.length > 0 ? strings.thread.withRoots(withNetwork, writableRoots.map(visibleValue).join(", ")) : withNetwork;
+  const withNetwork = networkAccess === true || networkAccess === "enabled" ? bridgeStrings.thread.withNetwork(text) : text;
+  return writableRoots.length > 0 ? bridgeStrings.thread.withRoots(withNetwork, writableRoots.map(visibleValue).join(", ")) : withNetwork;
 }

@@ -1,5 +1,5 @@
 // The slash commands of the composer.
-import * as strings from "./strings";
+import * as strings from "./strings/chat";
 
 export const commands = ["new", "review", "compact", "model", "permissions", "status", "diff"] as const;
 export type SlashCommand = (typeof commands)[number];

@@ -10,7 +10,7 @@ import { Git } from "./git";
 import { excludes } from "./ignore";
 import { put } from "./merge";
 import { isTemporary } from "./owner";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 import type { Modes, Record } from "./turnRecord";
 
 const hour = 3600 * 1000;

@@ -1,7 +1,7 @@
 // The rows of Show Status, and the entries of the lists of grants and decisions.
 import { parseOrigin } from "./policy";
 import type { Status } from "./protocol";
-import * as strings from "./strings";
+import * as strings from "./strings/bridge";
 import { visibleLine, visibleValue } from "./text";
 import type { Gate } from "./gate";
 

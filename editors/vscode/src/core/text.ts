@@ -1,5 +1,5 @@
-// Formats texts for people: paths, times, code blocks and texts that others wrote. Two of the latter never look the same:
-// the rules are those of bridge/display in Go, and of display.lua of the Neovim plugin.
+// Formats texts for people: paths, times, counts, code blocks and texts that others wrote. Two of the latter never look the
+// same: the rules are those of bridge/display in Go, and of display.lua of the Neovim plugin.
 
 const invisible = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /** Matches a character that can't be told from another: it is invisible, turns the text, or is a blank of another width. */
@@ -46,6 +46,37 @@ function quote(text: string): string {
 function escape(char: string): string {
   const short = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[char];
   return short ?? char.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+}
+
+/** Formats a count with its noun, such as "1 file" or "2 files". */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Formats a time such as "30 minutes". */
+export function duration(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return plural(Math.max(1, Math.round(ms / 1000)), "second");
+  return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
+}
+
+/** Formats a past time such as "0:07" or "1:02:03". */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const hours = Math.floor(seconds / 3600);
+  return hours > 0 ? `${hours}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}` : `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
+}
+
+/** Formats a remaining time such as "1:05". */
+export function clock(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** Formats a size such as "1.5 MB". */
+export function megabytes(bytes: number): string {
+  return `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
 }
 
 /** Formats the time since then, such as "5 min". */

@@ -4,7 +4,7 @@ import type { ChangesEntry, DeltaField, Entry, Level, NoticeAction, SentAttachme
 import { toEntry } from "./items";
 import type { PolicyCard } from "./policy";
 import type { Item, Turn } from "./protocol";
-import * as strings from "./strings";
+import * as strings from "./strings/chat";
 
 export interface TranscriptObserver {
   entry(entry: Entry): void;

@@ -2,7 +2,7 @@
 import { message } from "./connection";
 import type { ChangesEntry } from "./entry";
 import type { SessionHost } from "./sessionHost";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 import { visibleValue } from "./text";
 import type { Transcript } from "./transcript";
 import { parseTurnDiff } from "./turnDiff";

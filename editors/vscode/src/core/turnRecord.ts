@@ -2,7 +2,7 @@
 import type { Decided, TurnHunk } from "./entry";
 import type { State } from "./fileState";
 import { linesOf, reverse, type Hunk } from "./merge";
-import * as strings from "./strings";
+import * as strings from "./strings/changes";
 import { visibleValue } from "./text";
 
 /** The maximal number of lines of a hunk in the chat, and of the characters of each. */

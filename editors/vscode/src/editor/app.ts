@@ -5,7 +5,8 @@ import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Status } from "../core/protocol";
 import type { Grant } from "../core/status";
-import * as strings from "../core/strings";
+import * as bridgeStrings from "../core/strings/bridge";
+import * as requestStrings from "../core/strings/requests";
 import type { Entry, DeltaField } from "../core/entry";
 import { toGate, type Gate } from "../core/gate";
 import { choose } from "../core/program";
@@ -190,7 +191,7 @@ export class App implements Front, ComposingHost {
   /** Sends a request to the program of a thread's chat, else to that of the shown one. */
   async callFor<T>(threadId: string, method: string, params: object): Promise<T> {
     const session = this.chats?.withThread(threadId)?.session ?? this.session;
-    if (!session) throw new Error(blocked()?.text ?? strings.program.notStarted);
+    if (!session) throw new Error(blocked()?.text ?? bridgeStrings.program.notStarted);
     return session.call<T>(method, params);
   }
 
@@ -243,7 +244,7 @@ export class App implements Front, ComposingHost {
 
   /** Sends a request of the bridge. */
   async askBridge<T>(method: string, params: object): Promise<T> {
-    if (!this.session) throw new Error(blocked()?.text ?? strings.program.needsBridge);
+    if (!this.session) throw new Error(blocked()?.text ?? bridgeStrings.program.needsBridge);
     return this.session.askBridge<T>(method, params);
   }
 
@@ -298,8 +299,8 @@ export class App implements Front, ComposingHost {
   }
 
   private async notifyExpired(what: string): Promise<void> {
-    const text = escapeLinks(strings.notification.expired(what.split("\n")[0]!.slice(0, 200)));
-    if (await vscode.window.showWarningMessage(text, strings.notification.openChat)) await this.chat.focus();
+    const text = escapeLinks(requestStrings.notification.expired(what.split("\n")[0]!.slice(0, 200)));
+    if (await vscode.window.showWarningMessage(text, requestStrings.notification.openChat)) await this.chat.focus();
   }
 
   runningChanged(chat: OpenChat): void {
@@ -318,8 +319,8 @@ export class App implements Front, ComposingHost {
   }
 
   private async notifyCompleted(chat: OpenChat): Promise<void> {
-    const text = escapeLinks(strings.notification.finished(visibleLine(chat.threadTitle ? chat.name : "")));
-    if (await vscode.window.showInformationMessage(text, strings.notification.openChat)) await selectChat(this, chat);
+    const text = escapeLinks(requestStrings.notification.finished(visibleLine(chat.threadTitle ? chat.name : "")));
+    if (await vscode.window.showInformationMessage(text, requestStrings.notification.openChat)) await selectChat(this, chat);
   }
 
   info(info: ThreadInfo): void {
@@ -365,5 +366,5 @@ export class App implements Front, ComposingHost {
 /** Returns the tab of a chat, with the name of its folder if there are several. */
 function withFolder({ tab, folder }: OpenChat): PageState["tabs"][number] {
   const name = folderName(folder);
-  return name === "" ? tab : { ...tab, title: strings.folder.chat(name, tab.title) };
+  return name === "" ? tab : { ...tab, title: bridgeStrings.folder.chat(name, tab.title) };
 }

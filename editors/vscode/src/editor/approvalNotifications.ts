@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Choice } from "../core/choice";
 import type { ServerRequest } from "../core/serverRequest";
 import { toNotification } from "../core/approvalNotification";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/requests";
 
 export interface Answers {
   answer(id: string, choice: Choice): boolean;

@@ -7,7 +7,7 @@ import { Checkpoint } from "../core/checkpoint";
 import type { ChangesEntry, Decided, TurnFile } from "../core/entry";
 import { isSame } from "../core/fileState";
 import { isBelow } from "../core/git";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/changes";
 import { relativeTime, visibleLine, visibleValue } from "../core/text";
 import { hunkState, toTurnHunks, type ChangedFile, type Interrupted, type Plan, type Plans, type Record, type Save } from "../core/turnRecord";
 import type { ChangeAction } from "../view/messages";

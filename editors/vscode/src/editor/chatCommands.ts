@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Conversation } from "../core/sessionHost";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import { visibleLine } from "../core/text";
 import type { Chat } from "../view/chat";
 import type { Chats, OpenChat } from "./chats";

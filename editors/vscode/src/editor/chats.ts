@@ -7,7 +7,7 @@ import type { Gate } from "../core/gate";
 import type { ServerRequest } from "../core/serverRequest";
 import { Session } from "../core/session";
 import type { Conversation, SessionHost, SessionObserver } from "../core/sessionHost";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import type { ThreadInfo } from "../core/threadInfo";
 import type { ChatTab } from "../view/messages";
 import type { SavedChats } from "./conversationStore";

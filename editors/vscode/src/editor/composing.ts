@@ -1,7 +1,7 @@
 // Serves the composer of the chat: context, images, choices, suggestions and files.
 import * as vscode from "vscode";
 import { choiceOf, type Setting } from "../core/choices";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import type { ThreadInfo } from "../core/threadInfo";
 import type { Chat } from "../view/chat";
 import type { FromPage, PickerKind } from "../view/messages";

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { asMention } from "../core/attachments";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import { codeBlock, relativePath, visibleValue } from "../core/text";
 import { formatProblems } from "../core/toolOutput";
 import type { Suggestion } from "../view/messages";

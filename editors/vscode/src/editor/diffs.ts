@@ -3,7 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { toDiffSides, type DiffSides } from "../core/patch";
 import type { Change } from "../core/protocol";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/requests";
 
 export const scheme = "codex-bridge-patch";
 

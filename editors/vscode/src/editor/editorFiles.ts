@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { DiskFiles, isSame, type Files, type State } from "../core/fileState";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/changes";
 
 const bom = "\uFEFF";
 

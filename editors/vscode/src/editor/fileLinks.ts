@@ -3,7 +3,8 @@
 import { realpathSync, statSync } from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import * as strings from "../core/strings";
+import * as chatStrings from "../core/strings/chat";
+import * as requestStrings from "../core/strings/requests";
 import { visibleValue } from "../core/text";
 import { folders } from "./folder";
 
@@ -34,13 +35,13 @@ export function resolveFile(name: string, first: string): string | undefined {
 export async function openFile(name: string, line: number, column: number, first: string): Promise<void> {
   const file = resolveFile(name, first);
   if (file === undefined) {
-    void vscode.window.showInformationMessage(strings.link.missing(visibleValue(name)));
+    void vscode.window.showInformationMessage(chatStrings.link.missing(visibleValue(name)));
     return;
   }
   const at = new vscode.Position(Math.max(0, line - 1), Math.max(0, column - 1));
   try {
     await vscode.window.showTextDocument(vscode.Uri.file(file), line > 0 ? { selection: new vscode.Range(at, at) } : {});
   } catch (cause) {
-    void vscode.window.showErrorMessage(strings.policy.cannotOpen(file, cause instanceof Error ? cause.message : String(cause)));
+    void vscode.window.showErrorMessage(requestStrings.policy.cannotOpen(file, cause instanceof Error ? cause.message : String(cause)));
   }
 }

@@ -1,6 +1,6 @@
 // The folders of the window, of which each chat has one, and whether Codex may start in them.
 import * as vscode from "vscode";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 import type { Blocked } from "../view/messages";
 
 /** Returns the local folders of the window. */

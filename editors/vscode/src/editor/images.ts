@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkImage } from "../core/image";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import { visibleValue } from "../core/text";
 import type { OpenChat } from "./chats";
 

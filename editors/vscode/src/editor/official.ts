@@ -1,7 +1,7 @@
 // Sets and restores chatgpt.cliExecutable, the program that the official Codex extension starts.
 import * as vscode from "vscode";
 import { type SavedSetting, restoreSetting, useBridgeSetting } from "../core/program";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 import { find } from "./settings";
 import * as settings from "./settings";
 

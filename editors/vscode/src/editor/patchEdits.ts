@@ -7,7 +7,7 @@ import type { Choice } from "../core/choice";
 import { acceptEdited, readProposal, type EditedFile } from "../core/patchEdit";
 import type { Change } from "../core/protocol";
 import type { Session } from "../core/session";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/requests";
 import { visibleValue } from "../core/text";
 import { modifiedIn } from "./diffs";
 import { EditorFiles } from "./editorFiles";

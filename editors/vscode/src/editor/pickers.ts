@@ -1,6 +1,6 @@
 // Lists the choices of a picker, each with the judgement of the policy.
 import { choiceOf, type Chosen, type Group, type Judgement, type Model, optionsOf, type Setting, toTurnParams, whyNot } from "../core/choices";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import type { PickerKind } from "../view/messages";
 import type { OpenChat } from "./chats";
 

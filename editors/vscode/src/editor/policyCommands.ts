@@ -7,7 +7,8 @@ import { choose } from "../core/program";
 import {
   type Check, commandQuestion, decisionRow, describeExplanation, type Explanation, type Grant, grantRow, type LoggedDecision, type Row, type RowAction, statusRows,
 } from "../core/status";
-import * as strings from "../core/strings";
+import * as bridgeStrings from "../core/strings/bridge";
+import * as requestStrings from "../core/strings/requests";
 import type { Status } from "../core/protocol";
 import type { Chat } from "../view/chat";
 import * as settings from "./settings";
@@ -34,7 +35,7 @@ export interface PolicyHost {
 /** Runs a command of the bridge in a folder with its settings, and returns its output. doctor exits with 1 after it has found a problem. */
 function runBridge(args: string[], cwd: string): Promise<string> {
   const program = choose(settings.programs(), settings.find);
-  if (program.kind !== "bridge") return Promise.reject(new Error(strings.program.needsBridge));
+  if (program.kind !== "bridge") return Promise.reject(new Error(bridgeStrings.program.needsBridge));
   return new Promise((done, failed) => {
     execFile(program.command, args, { cwd: cwd || undefined, env: { ...process.env, ...program.env }, timeout, maxBuffer: 64 << 20 }, (cause, stdout, stderr) => {
       if (cause && stdout.trim() === "") failed(new Error(stderr.trim().split("\n").at(-1) || cause.message));
@@ -49,7 +50,7 @@ export async function openPlace(place: { file: string; line: number }): Promise<
     const at = new vscode.Position(Math.max(0, place.line - 1), 0);
     await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(at, at) });
   } catch (cause) {
-    void vscode.window.showErrorMessage(strings.policy.cannotOpen(place.file, message(cause)));
+    void vscode.window.showErrorMessage(requestStrings.policy.cannotOpen(place.file, message(cause)));
   }
 }
 
@@ -61,7 +62,7 @@ export async function openSettings(): Promise<void> {
 }
 
 export async function showStatus(app: PolicyHost): Promise<void> {
-  const s = strings.status;
+  const s = bridgeStrings.status;
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { row?: Row; run?: RowAction }>();
   pick.title = s.title;
   pick.placeholder = s.checking;
@@ -129,14 +130,14 @@ export async function showGrants(app: PolicyHost): Promise<void> {
   try {
     const { grants } = await app.askBridge<{ grants: Grant[] }>("bridge/grant/list", {});
     if (grants.length === 0) {
-      void vscode.window.showInformationMessage(strings.grants.none);
+      void vscode.window.showInformationMessage(bridgeStrings.grants.none);
       return;
     }
     const items = grants.map((grant) => ({ ...grantRow(grant, Date.now()), id: grant.id }));
-    const picked = await vscode.window.showQuickPick(items, { title: strings.grants.title, placeHolder: strings.grants.hint, canPickMany: true, matchOnDetail: true });
+    const picked = await vscode.window.showQuickPick(items, { title: bridgeStrings.grants.title, placeHolder: bridgeStrings.grants.hint, canPickMany: true, matchOnDetail: true });
     if (!picked?.length) return;
     const { revoked } = await app.askBridge<{ revoked: string[] }>("bridge/grant/revoke", { ids: picked.map((item) => item.id) });
-    void vscode.window.showInformationMessage(strings.grants.revoked(revoked.length));
+    void vscode.window.showInformationMessage(bridgeStrings.grants.revoked(revoked.length));
   } catch (cause) {
     void vscode.window.showErrorMessage(escapeLinks(message(cause)));
   }
@@ -148,19 +149,19 @@ export async function showDecisions(app: PolicyHost): Promise<void> {
   try {
     all = JSON.parse(await runBridge(["decisions", "list", "--json", `--limit=${maxDecisions}`], app.folder)) as LoggedDecision[];
   } catch (cause) {
-    void vscode.window.showErrorMessage(escapeLinks(strings.decisions.failed(message(cause))));
+    void vscode.window.showErrorMessage(escapeLinks(bridgeStrings.decisions.failed(message(cause))));
     return;
   }
   if (all.length === 0) {
-    void vscode.window.showInformationMessage(strings.decisions.none);
+    void vscode.window.showInformationMessage(bridgeStrings.decisions.none);
     return;
   }
   const items = all.toReversed().map((one) => ({ ...decisionRow(one), one }));
-  const picked = await vscode.window.showQuickPick(items, { title: strings.decisions.title, placeHolder: strings.decisions.hint, matchOnDescription: true, matchOnDetail: true });
+  const picked = await vscode.window.showQuickPick(items, { title: bridgeStrings.decisions.title, placeHolder: bridgeStrings.decisions.hint, matchOnDescription: true, matchOnDetail: true });
   if (!picked) return;
   const place = parseOrigin(picked.one.origin);
   const text = `${picked.label} — ${picked.detail}`;
-  const open = place ? [strings.policy.open] : [];
+  const open = place ? [requestStrings.policy.open] : [];
   if ((await vscode.window.showInformationMessage(escapeLinks(text), ...open)) && place) await openPlace(place);
 }
 
@@ -179,12 +180,12 @@ async function explain(app: PolicyHost, command: string): Promise<Explanation> {
 
 /** Asks the policy about a command, which does not run. */
 export async function tryCommand(app: PolicyHost): Promise<void> {
-  const command = await vscode.window.showInputBox({ title: strings.attempt.title, prompt: strings.attempt.prompt, placeHolder: "git push", ignoreFocusOut: true });
+  const command = await vscode.window.showInputBox({ title: bridgeStrings.attempt.title, prompt: bridgeStrings.attempt.prompt, placeHolder: "git push", ignoreFocusOut: true });
   if (!command?.trim()) return;
   try {
     const { text, open } = describeExplanation(command, await explain(app, command));
-    const picked = await vscode.window.showInformationMessage(escapeLinks(text), ...(open ? [strings.policy.open] : []), strings.attempt.again);
-    if (picked === strings.attempt.again) await tryCommand(app);
+    const picked = await vscode.window.showInformationMessage(escapeLinks(text), ...(open ? [requestStrings.policy.open] : []), bridgeStrings.attempt.again);
+    if (picked === bridgeStrings.attempt.again) await tryCommand(app);
     else if (picked && open) await openPlace(open);
   } catch (cause) {
     void vscode.window.showErrorMessage(escapeLinks(message(cause)));

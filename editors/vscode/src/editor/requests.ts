@@ -11,7 +11,7 @@ import { ApprovalNotifications } from "./approvalNotifications";
 import type { Chats, OpenChat } from "./chats";
 import { Diffs } from "./diffs";
 import { PatchEdits, rootsOf } from "./patchEdits";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/requests";
 import { setContext } from "./setContext";
 import * as settings from "./settings";
 import type { StatusBar } from "./statusBar";

@@ -1,7 +1,7 @@
 // The item in the status bar. It shows the state of the gate, and whether Codex waits for the user.
 import * as vscode from "vscode";
 import type { Gate } from "../core/gate";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 
 const icons: Record<Gate["level"], string> = { on: "$(shield)", waiting: "$(circle-outline)", off: "$(warning)", broken: "$(error)" };
 

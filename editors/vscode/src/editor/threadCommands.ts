@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
 import type { Thread } from "../core/protocol";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 import { relativeTime, visibleLine } from "../core/text";
 import type { App } from "./app";
 import { openChat } from "./chatCommands";

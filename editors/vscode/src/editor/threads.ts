@@ -1,7 +1,7 @@
 // The tree view of the folder's threads.
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 import { relativeTime, visibleLine } from "../core/text";
 
 /** Why the threads can't be listed. */

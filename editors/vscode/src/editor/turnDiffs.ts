@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import type { State } from "../core/fileState";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/changes";
 import { visibleValue } from "../core/text";
 import type { ChangedFile } from "../core/turnRecord";
 

@@ -1,7 +1,7 @@
 // Shows the uncommitted changes of the folder as one list of diffs, by the Git extension of VS Code.
 import * as vscode from "vscode";
 import { escapeLinks } from "../core/approvalNotification";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/changes";
 import { visibleLine } from "../core/text";
 
 interface Changed {

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
 import { exitReason, type StderrLine } from "../core/exit";
 import type { Program } from "../core/program";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 import { LineReader, LineWriter } from "./lines";
 import { connect, type Handlers, type Peer } from "./peer";
 

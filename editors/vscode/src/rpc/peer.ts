@@ -1,7 +1,7 @@
 // A JSON-RPC connection to an app-server. It adds the id of a request to vscode-jsonrpc's handler, because Codex sends
 // the id again in serverRequest/resolved.
 import { createMessageConnection, ErrorCodes, type Logger, type MessageReader, type MessageWriter, ResponseError } from "vscode-jsonrpc/node";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/bridge";
 
 export type Id = number | string;
 

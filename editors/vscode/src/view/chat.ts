@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { DeltaBatch } from "../core/deltaBatch";
-import * as strings from "../core/strings";
+import * as strings from "../core/strings/chat";
 import { html } from "./html";
 import { parseMessage, type FromPage, type PageState, type ToPage } from "./messages";
 
