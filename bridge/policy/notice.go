@@ -7,10 +7,9 @@ import (
 
 // Notice returns what a change takes away from a client that does not know the bridge, as a sentence
 // for its user, and the kind of change. It returns two empty texts if the client loses nothing that it
-// sent, unless a thread opens read-only because of its folder, or with less than Codex's configuration
-// says.
+// sent, unless the change narrows what Codex's configuration says.
 func (c Change) Notice() (kind, sentence string) {
-	if c.From == nil && !c.Narrows && !c.forbidsWorkspace() || !c.restricts() {
+	if !c.Narrows && (c.From == nil || !c.restricts()) {
 		return "", ""
 	}
 	field := strings.TrimPrefix(c.Field, "params.")
@@ -49,10 +48,7 @@ func (c Change) restricts() bool {
 	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys, ruleUser:
 		return true
 	case ruleRoots: // otherwise it is the canonical path of the same folder
-		return c.To == nil || c.forbidsWorkspace() || strings.HasPrefix(c.Field, "params.sandboxPolicy")
+		return c.To == nil || strings.HasPrefix(c.Field, "params.sandboxPolicy")
 	}
 	return false
 }
-
-// forbidsWorkspace reports whether the change makes a thread read-only because of its folder.
-func (c Change) forbidsWorkspace() bool { return c.Rule == ruleRoots && c.Field == "params.sandbox" }

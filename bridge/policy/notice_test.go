@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,15 +26,11 @@ func TestNotice(t *testing.T) {
 			"params.sandboxPolicy", "policy.sandbox", "r.", `{"type":"dangerFullAccess"}`, `{"type":"readOnly"}`, "codex-bridge has changed sandboxPolicy: r. The setting is policy.sandbox in user f:3.",
 		},
 		// The value may have keys in it.
-		"removed":          {"params.config.mcp_servers", "policy.config_keys", "r", `{"x":{"env":{"KEY":"secret"}}}`, "", "codex-bridge has removed config.mcp_servers: r. The setting is policy.config_keys in user f:3."},
-		"a member":         {"params.config.mcp_servers.x.args", "policy.config_keys", "r", `[]`, "", "codex-bridge has removed config.mcp_servers.x: r. The setting is policy.config_keys in user f:3."},
-		"a folder":         {"params.cwd", "policy.writable_roots", "r", `"/etc"`, "", "codex-bridge has removed cwd: r. The setting is policy.writable_roots in user f:3."},
-		"a root of a turn": {"params.sandboxPolicy.writableRoots", "policy.writable_roots", "r", `["/etc"]`, `[]`, "codex-bridge has changed sandboxPolicy.writableRoots: r. The setting is policy.writable_roots in user f:3."},
-		"a canonical path": {"params.cwd", "policy.writable_roots", "r", `"/code/x/.."`, `"/code"`, ""},
-		"a forbidden folder": {
-			"params.sandbox", "policy.writable_roots", "if omitted, Codex may use its default: r", "", `"read-only"`,
-			"codex-bridge has changed sandbox to read-only: if omitted, Codex may use its default: r. The setting is policy.writable_roots in user f:3.",
-		},
+		"removed":           {"params.config.mcp_servers", "policy.config_keys", "r", `{"x":{"env":{"KEY":"secret"}}}`, "", "codex-bridge has removed config.mcp_servers: r. The setting is policy.config_keys in user f:3."},
+		"a member":          {"params.config.mcp_servers.x.args", "policy.config_keys", "r", `[]`, "", "codex-bridge has removed config.mcp_servers.x: r. The setting is policy.config_keys in user f:3."},
+		"a folder":          {"params.cwd", "policy.writable_roots", "r", `"/etc"`, "", "codex-bridge has removed cwd: r. The setting is policy.writable_roots in user f:3."},
+		"a root of a turn":  {"params.sandboxPolicy.writableRoots", "policy.writable_roots", "r", `["/etc"]`, `[]`, "codex-bridge has changed sandboxPolicy.writableRoots: r. The setting is policy.writable_roots in user f:3."},
+		"a canonical path":  {"params.cwd", "policy.writable_roots", "r", `"/code/x/.."`, `"/code"`, ""},
 		"not sent":          {"params.approvalPolicy", "policy.approval", "r", "", `"untrusted"`, ""},
 		"the profile":       {"params.sandbox", "policy.protected_paths", "r", `"workspace-write"`, "", ""},
 		"an unknown field":  {"params.new", "policy.unknown_methods", "r", `1`, "", ""},
@@ -43,6 +40,12 @@ func TestNotice(t *testing.T) {
 		kind, got := c.Notice()
 		if got != test.want || (kind == "") != (test.want == "") || strings.Contains(got, "secret") {
 			t.Errorf("%s: %q, %q, want %q", name, kind, got, test.want)
+		}
+	}
+	for _, rule := range []string{"policy.writable_roots", "policy.project_trust"} {
+		c := policy.Change{Field: "params.sandbox", Rule: rule, Reason: "r", To: raw(`"read-only"`), Narrows: true}
+		if _, got := c.Notice(); got != "codex-bridge has changed sandbox to read-only: r. The setting is "+rule+"." {
+			t.Errorf("%s: the notice of a narrower sandbox is %q", rule, got)
 		}
 	}
 	long := policy.Change{Field: "params.config." + strings.Repeat("x", 1<<20), Rule: "policy.config_keys", From: raw("1")}
@@ -55,5 +58,18 @@ func TestNotice(t *testing.T) {
 	b, text := other.Notice()
 	if a != b || !strings.HasSuffix(text, "The setting is policy.writable_roots.") {
 		t.Errorf("kinds %q and %q, %q", a, b, text)
+	}
+}
+
+// The user learns that a thread is read-only because of its folder, also if the client names no sandbox.
+func TestForbiddenFolderNarrows(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"/srv"}
+	for _, sandbox := range []string{"", `,"sandbox":"workspace-write"`} {
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"`+sandbox+`}}`), state())
+		told := slices.ContainsFunc(d.Changes, func(c policy.Change) bool { return c.Field == "params.sandbox" && c.Narrows })
+		if !told || d.Err != nil {
+			t.Errorf("with %q: %+v, error %v", sandbox, d.Changes, d.Err)
+		}
 	}
 }

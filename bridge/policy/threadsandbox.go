@@ -278,6 +278,9 @@ func (c *decider) isDefaultAllowed() bool {
 
 func (c *decider) setMode(to level, rule, reason string) {
 	c.setField("sandbox", jsonString(to.String()), rule, reason)
+	if rule == ruleRoots {
+		c.changes[len(c.changes)-1].Narrows = true
+	}
 	c.setLevel(to)
 }
 

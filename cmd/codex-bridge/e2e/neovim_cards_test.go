@@ -58,6 +58,10 @@ func TestNeovimPolicyCards(t *testing.T) {
   require("codex-bridge.policy").applied({ method = "turn/start", verdict = "rewrite", changes = {
     { field = "params.model", rule = "policy.models", reason = "gpt-4 is not allowed", from = "gpt-4", to = "gpt-5" } } })
 end`)
+	// A change may narrow what the client has not sent.
+	v.lua(`require("codex-bridge.policy").applied({ method = "thread/start", verdict = "rewrite", changes = {
+  { field = "params.sandbox", rule = "policy.writable_roots", reason = "read-only", to = "read-only", narrows = true } } })`)
+	v.checkContains(v.chatText(), "> What   sandbox: not set → read-only\n")
 	if n := strings.Count(v.chatText(), "> What   model: gpt-4 → gpt-5\n"); n != 1 {
 		t.Errorf("the change is shown %d times", n)
 	}

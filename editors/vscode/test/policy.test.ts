@@ -41,6 +41,14 @@ test("a change is a card if it takes something away", () => {
   assert.equal(card.decisions[1]!.where, "the default, which no file sets");
 });
 
+test("a thread that may do less than Codex's configuration says has a card, also if the client asked for nothing", () => {
+  const change = { field: "params.sandbox", rule: "policy.sandbox", reason: "the permissions profile mine is more", to: "read-only" };
+  const applied = { method: "thread/start", id: 1, verdict: "rewrite", changes: [change] };
+  assert.equal(toCard(applied), undefined);
+  const card = toCard({ ...applied, changes: [{ ...change, narrows: true }] });
+  assert.deepEqual(card?.decisions.map((one) => [one.what, one.why]), [["sandbox: not set → read-only", "the permissions profile mine is more"]]);
+});
+
 test("a changed command is no command that did not run", () => {
   const changes = [{ field: "tool_input.command", rule: "policy.sandbox", reason: "your rule for Codex would let it leave the sandbox", origin: "user /c.toml:2", from: "make", to: "true; make" }];
   const [one] = toCard({ method: "hook/preToolUse", verdict: "rewrite", changes, what: "make" })!.decisions;

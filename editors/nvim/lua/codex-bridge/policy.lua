@@ -89,12 +89,16 @@ local function change_text(change)
   if change.to == nil then
     return S.removed:format(field, value(change.from))
   end
-  return S.replaced:format(field, value(change.from), value(change.to))
+  return S.replaced:format(field, change.from == nil and S.absent or value(change.from), value(change.to))
 end
 
--- Reports whether a change removes or lowers a value that the client sent. Other changes add a missing value, mark a
--- reason, or turn an answer that the bridge remembers into a plain "accept" for Codex.
+-- Reports whether a change removes or lowers a value that the client sent, or gives the thread less than Codex's
+-- configuration says. Other changes add a missing value, mark a reason, or turn an answer that the bridge remembers into a
+-- plain "accept" for Codex.
 local function takes(change)
+  if change.narrows then
+    return true
+  end
   if change.from == nil or change.field == "params.reason" or vim.startswith(change.field, "result") then
     return false
   end

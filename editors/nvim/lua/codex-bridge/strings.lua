@@ -1,5 +1,5 @@
 -- All texts that a user reads, each once. A text with %s is a format. The VS Code extension has the same words in
--- src/strings.ts.
+-- src/core/strings.
 local M = {}
 
 -- The titles, rows and actions of the cards.
@@ -20,6 +20,7 @@ M.default_place = "default (no file sets it)"
 M.default_enabled = "default; the policy is enabled in %s"
 M.removed = "%s: %s removed"
 M.replaced = "%s: %s → %s"
+M.absent = "not set"
 M.remembered = "Accepted without a question: %s"
 
 -- The dry run.

@@ -28,6 +28,8 @@ interface Change {
   origin?: string;
   from?: unknown;
   to?: unknown;
+  /** Whether the thread may do less than Codex's configuration says. Older bridges do not say it. */
+  narrows?: boolean;
 }
 
 export interface Refusal {
@@ -90,8 +92,9 @@ export function parseOrigin(origin: string): { file: string; line: number } | un
   return match ? { file: match[1]!, line: Number(match[2]) } : undefined;
 }
 
-/** Reports whether a change takes something away from the client's message. */
+/** Reports whether a change takes something away: from the client's message, or from what Codex's configuration allows. */
 export function isCut(change: Change): boolean {
+  if (change.narrows === true) return true;
   if (change.from === undefined || change.from === null) return false; // the bridge added a value that the client left open
   if (change.rule === gateRule) return false; // the client's approval policy applies; the bridge asks in Codex's place
   if (change.rule === protectedRule && change.to === undefined) return false; // the bridge's own profile has the client's sandbox
