@@ -98,6 +98,12 @@ type source struct {
 // isEmpty reports whether a file has no text, not even a comment.
 func (s source) isEmpty() bool { return strings.TrimSpace(s.text) == "" }
 
+// setsNothing reports whether a file has neither a key nor a section, as one with comments only.
+func (s source) setsNothing(home string) bool {
+	l, invalid := decode(s, home, false)
+	return s.err == nil && s.bundle == nil && l != nil && len(invalid) == 0 && len(l.leaves) == 0 && len(l.sections) == 0
+}
+
 // readAll reads the files, and the bundle that one of them names.
 func readAll(opts Options) []source {
 	list := readFiles(opts)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -28,8 +27,8 @@ const (
 // not valid the last valid content counts, so that changes of others are effective; WorkspaceError has its
 // error. Watch calls changed from its caller's goroutine until ctx ends.
 //
-// Files may be replaced, appear later or be links. If the workspace disappears, as with the connection to its
-// file system, its files count as before. Watch does not report a change of time stamps alone.
+// Files may be replaced, appear later or be links. A file that disappears or becomes empty, as with the connection to
+// its file system, counts as before. Watch does not report a change of time stamps alone.
 func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 	w := newWatcher(opts)
 	ticker := time.NewTicker(checkInterval)
@@ -54,19 +53,18 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 
 // watcher finds changes of files.
 type watcher struct {
-	opts         Options
-	hasWorkspace bool    // since the first time that its folder was found
-	bundleFile   string  // "" for none
-	content      string  // what differs has read last; without the bundle, which is verified only by check
-	seen         string  // the digest of the files and the bundle that last is of, or that changed has the error of
-	last         *Config // the last valid configuration; nil for none
+	opts       Options
+	bundleFile string  // "" for none
+	content    string  // what differs has read last; without the bundle, which is verified only by check
+	seen       string  // the digest of the files and the bundle that last is of, or that changed has the error of
+	last       *Config // the last valid configuration; nil for none
 }
 
 func newWatcher(opts Options) *watcher {
 	w := &watcher{last: opts.Loaded}
 	// A command may replace a link to the workspace, and must not choose another policy by it.
 	if folder, err := filepath.EvalSymlinks(opts.Workspace); err == nil && opts.Workspace != "" {
-		opts.Workspace, w.hasWorkspace = folder, true
+		opts.Workspace = folder
 	}
 	w.opts = opts
 	if w.last != nil {
@@ -79,25 +77,27 @@ func newWatcher(opts Options) *watcher {
 	return w
 }
 
-// addLost adds the last files of a workspace of which the folder can no longer be found, as ones that can't be
-// read.
-func (w *watcher) addLost(sources []source) []source {
-	if w.opts.Workspace == "" {
+// addMissing adds the files that had settings before and are gone now, as ones with an error, so that these settings
+// count on: a slip, a script or a lost file system would end the policy.
+func (w *watcher) addMissing(sources []source) []source {
+	if w.last == nil {
 		return sources
 	}
-	_, err := os.Stat(w.opts.Workspace)
-	w.hasWorkspace = w.hasWorkspace || err == nil
-	if !w.hasWorkspace || err == nil || w.last == nil {
-		return sources
-	}
-	for _, s := range w.last.sources {
-		read := slices.ContainsFunc(sources, func(now source) bool { return now.file == s.file })
-		if s.layer == Workspace && !read {
-			s.text, s.err = "", newError("cannot be read: the workspace is gone", "restore it, or restart the bridge")
-			s.err.File = s.file
-			sources = append(sources, s)
+	for _, before := range w.last.sources {
+		read := slices.ContainsFunc(sources, func(now source) bool { return now.layer == before.layer && now.file == before.file })
+		if read || before.setsNothing(w.opts.Home) {
+			continue
 		}
+		before.text, before.err = "", newError("is gone; its settings before count on", "restore it; to end them, write a comment into it, or restart the bridge")
+		before.err.File = before.file
+		sources = append(sources, before)
 	}
+	slices.SortStableFunc(sources, func(a, b source) int {
+		if a.layer == Workspace && b.layer == Workspace {
+			return len(a.file) - len(b.file) // the outermost first
+		}
+		return int(a.layer) - int(b.layer)
+	})
 	return sources
 }
 
@@ -106,8 +106,8 @@ func (w *watcher) addLost(sources []source) []source {
 func (w *watcher) rejectEmptied(sources []source) {
 	for i := range sources {
 		s := &sources[i]
-		if before, ok := w.last.source(*s); ok && s.err == nil && s.isEmpty() && !before.isEmpty() {
-			s.err = newError("is empty now; its settings before count on", "restore it; to end them, remove the file or write a comment into it")
+		if before, ok := w.last.source(*s); ok && s.err == nil && s.isEmpty() && !before.setsNothing(w.opts.Home) {
+			s.err = newError("is empty now; its settings before count on", "restore it; to end them, write a comment into it, or restart the bridge")
 			s.err.File = s.file
 		}
 	}
@@ -173,7 +173,7 @@ func (w *watcher) check(changed func(*Config, error)) {
 		}
 	}
 	read := w.contentOf(sources)
-	sources = w.addLost(sources)
+	sources = w.addMissing(sources)
 	w.rejectEmptied(sources)
 	now := digest(sources)
 	if now != w.seen || read != w.content {

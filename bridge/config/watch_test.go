@@ -140,10 +140,6 @@ func testWatch(t *testing.T) {
 	}
 	expect(t, changes, config.Enforce)
 
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, changes, config.Off)
 	put(t, file, policy("audit"))
 	expect(t, changes, config.Audit)
 }
@@ -172,7 +168,7 @@ func testWatchFolders(t *testing.T) {
 	file := filepath.Join(dir, "config.toml")
 	opts := config.Options{Managed: filepath.Join(dir, "etc", "a", "b", "config.toml"), User: file, Workspace: filepath.Join(dir, "repository")}
 	changes := start(t, opts, file)
-	for range 2 {
+	for _, mode := range []string{"audit", "off"} {
 		if err := os.MkdirAll(filepath.Dir(opts.Managed), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -181,8 +177,15 @@ func testWatchFolders(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(dir, "etc")); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, changes, config.Audit)
+		expectError(t, changes)
+		put(t, file, policy(mode)+"# changed\n")
+		expect(t, changes, config.Enforce) // the managed file counts on
 	}
+	if err := os.MkdirAll(filepath.Dir(opts.Managed), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, opts.Managed, "# nothing\n")
+	expect(t, changes, config.Off)
 	if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -273,17 +276,36 @@ func TestWatchKeepsPolicyOfLostWorkspace(t *testing.T) {
 	})
 }
 
-// A file that becomes empty, as by a write that failed, does not end the policy. A comment or its removal does.
-func TestEmptiedFileKeepsItsPolicy(t *testing.T) {
+// A file that becomes empty, as by a write that failed, or that is removed does not end the policy. A comment in it does,
+// and then it can go.
+func TestLostFileKeepsItsPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "config.toml")
-		changes := start(t, config.Options{User: file}, file)
-		for _, text := range []string{"", " \n"} {
-			put(t, file, policy("enforce"))
-			expect(t, changes, config.Enforce)
-			put(t, file, text)
-			expectError(t, changes)
-			put(t, file, "# nothing\n")
+		dir := t.TempDir()
+		opts := config.Options{Managed: filepath.Join(dir, "managed.toml"), User: filepath.Join(dir, "user.toml"), Workspace: filepath.Join(dir, "repository")}
+		if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		changes := start(t, opts, opts.User)
+		put(t, opts.User, "# nothing\n")
+		expect(t, changes, config.Off)
+		for _, file := range []string{opts.Managed, opts.User, filepath.Join(opts.Workspace, config.WorkspaceFile)} {
+			for _, lose := range []func() error{
+				func() error { return os.WriteFile(file, nil, 0o600) },
+				func() error { return os.WriteFile(file, []byte(" \n"), 0o600) },
+				func() error { return os.Remove(file) },
+			} {
+				put(t, file, policy("enforce"))
+				expect(t, changes, config.Enforce)
+				if err := lose(); err != nil {
+					t.Fatal(err)
+				}
+				expectError(t, changes)
+				put(t, file, "# nothing\n")
+				expect(t, changes, config.Off)
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
 			expect(t, changes, config.Off)
 		}
 	})
