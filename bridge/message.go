@@ -199,6 +199,8 @@ type ClientResponse struct {
 	*rpc.Message
 	// Line is the line that Codex gets.
 	Line []byte
+	// Received is the client's line; nil if it was too long.
+	Received []byte
 	// Unreadable says why the client's line could not be read, if this error stands in its place.
 	Unreadable *rpc.Error
 

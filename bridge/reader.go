@@ -74,7 +74,7 @@ func (r *reader) read() {
 				refused.Err = p.logRefused(r.ctx, nil, line, refused.Err)
 			}
 			p.sendResponse(refused.ID, rpc.EncodeError(refused.ID, refused.Err))
-			if r.receiveUnreadable(refused) {
+			if r.receiveUnreadable(refused, line) {
 				return
 			}
 			continue
@@ -123,13 +123,13 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 		}
 		return r.takeTurn(at, msg, func() { p.handle(r.ctx, msg, routes) })
 	}
-	return r.receiveResponse(msg, nil)
+	return r.receiveResponse(msg, nil, m.Bytes())
 }
 
 // receiveUnreadable handles a response that can't be read, as if the client had sent an error: so the request has an
 // end, which is never a yes. Measured with Codex 0.169 and 0.171: it drops most such lines and waits on, but takes
-// a result beside an error, and the last of duplicate keys. replaced is that of receive.
-func (r *reader) receiveUnreadable(refused *rpc.MessageError) (replaced bool) {
+// a result beside an error, and the last of duplicate keys. line is nil if it is too long. replaced is that of receive.
+func (r *reader) receiveUnreadable(refused *rpc.MessageError, line []byte) (replaced bool) {
 	if !refused.Answers.IsValid() {
 		return false
 	}
@@ -139,12 +139,13 @@ func (r *reader) receiveUnreadable(refused *rpc.MessageError) (replaced bool) {
 		r.p.opts.Log.Error("the refusal in place of an unreadable answer can't be read", "error", err)
 		return false
 	}
-	_, replaced = r.receiveResponse(&ClientMessage{Message: m, Line: m.Bytes()}, unreadable)
+	_, replaced = r.receiveResponse(&ClientMessage{Message: m, Line: m.Bytes()}, unreadable, line)
 	return replaced
 }
 
-// receiveResponse handles a response of the client. unreadable is the error of one that could not be read.
-func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error) (kept, replaced bool) {
+// receiveResponse handles a response of the client. unreadable is the error of one that could not be read, and line what
+// the client has sent.
+func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error, line []byte) (kept, replaced bool) {
 	p, m := r.p, msg.Message
 	request, ok := p.state.removeAnswered(m.ID.Key())
 	unsolicited := activeRoutes(p.routes[Client].named[Unsolicited])
@@ -155,7 +156,7 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error) (kep
 		p.deliverClientResponse(request, m, unreadable)
 	case ok && len(request.handlers) > 0:
 		return r.takeTurn(order{immediate: true, unbounded: true}, msg, func() {
-			reply := &ClientResponse{Message: m, Line: m.Bytes(), Unreadable: unreadable}
+			reply := &ClientResponse{Message: m, Line: m.Bytes(), Received: line, Unreadable: unreadable}
 			for _, f := range request.handlers {
 				if f(reply); reply.withheld {
 					return
@@ -167,7 +168,7 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error) (kep
 	case ok || len(unsolicited) == 0:
 		p.handle(r.ctx, msg, nil)
 	case unreadable != nil: // the client has its error
-		p.logRefused(r.ctx, nil, m.Bytes(), unreadable)
+		p.logRefused(r.ctx, nil, line, unreadable)
 	default:
 		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}

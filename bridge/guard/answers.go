@@ -116,7 +116,7 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		return
 	}
 	if r.Unreadable != nil {
-		g.refuseUnreadableAnswer(ctx, p.Mode(), request, r.Unreadable)
+		g.refuseUnreadableAnswer(ctx, request, r)
 		return
 	}
 	state := g.currentState(params)
@@ -157,15 +157,15 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 
 // refuseUnreadableAnswer logs that a response of the client can't be read, and tells the user. In each mode Codex gets an
 // error, which declines.
-func (g *Guard) refuseUnreadableAnswer(ctx context.Context, mode config.Mode, request *rpc.Envelope, unreadable *rpc.Error) {
+func (g *Guard) refuseUnreadableAnswer(ctx context.Context, request *rpc.Envelope, r *bridge.ClientResponse) {
 	params := request.Root().Get("params")
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-		Method: request.Method, Rule: "protocol", Reason: unreadable.Message, Hint: "answer each request once, with a result or an error",
+		Method: request.Method, Rule: "protocol", Reason: r.Unreadable.Message, Hint: "answer each request once, with a result or an error",
 	})}
-	g.logDecision(config.Enforce, request.Method, d)
-	about := subjectOf(request.Method, params, request.Root().Raw())
+	g.logDecision(effective, request.Method, d)
+	about := subjectOf(request.Method, params, r.Received)
 	about.facts = unknownFacts("", "the client's answer can't be read")
-	_ = g.record(ctx, mode, about, d) // the answer counts as a refusal even if this fails
+	_ = g.record(ctx, effective, about, d) // the answer counts as a refusal even if this fails
 	g.notifyApplied(request.Method, request.ID, params, d)
 }
 

@@ -81,7 +81,7 @@ func (g *Guard) WantsNotification(method string) bool {
 // and the reason. facts are those of the decision to ask; "" for those of the request. The error
 // reports that the decision can't be logged.
 func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason, facts string) error {
-	p, params := g.policy.Load(), request.Root().Get("params")
+	params := request.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
 	refusal := policy.Refusal{Method: request.Method, Rule: rule, Reason: reason, Hint: "ask again"}
 	if rule == policy.RuleNobody {
@@ -92,13 +92,13 @@ func (g *Guard) RecordAnswer(ctx context.Context, request *rpc.Envelope, verdict
 	} else {
 		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
 	}
-	g.logDecision(p.Mode(), request.Method, d)
-	about := subjectOf(request.Method, params, nil)
+	g.logDecision(effective, request.Method, d)
+	about := subjectOf(request.Method, params, request.Root().Raw())
 	about.recordTimeout = shortRecordTimeout
 	if about.facts = facts; facts == "" {
 		about.facts = g.RequestFacts(request.Method, params, false)
 	}
-	if err := g.record(ctx, p.Mode(), about, d); err != nil {
+	if err := g.record(ctx, effective, about, d); err != nil {
 		if verdict == policy.Deny { // a refusal applies even if it can't be logged
 			g.notifyApplied(request.Method, request.ID, params, d)
 		}
@@ -127,7 +127,7 @@ func (g *Guard) AcceptsCall(ctx context.Context, question *rpc.Envelope) bool {
 		return false
 	}
 	g.logDecision(p.Mode(), question.Method, d)
-	about := subjectOf(question.Method, params, nil)
+	about := subjectOf(question.Method, params, question.Root().Raw())
 	about.facts = requestFacts(policies, question.Method, params, state)
 	if err := g.record(ctx, p.Mode(), about, d); err != nil {
 		return false
@@ -161,12 +161,12 @@ func (g *Guard) RecordNarrowed(ctx context.Context, request *rpc.Envelope, line 
 }
 
 func (g *Guard) recordRewrite(ctx context.Context, request *rpc.Envelope, line []byte, d policy.Decision) {
-	p, params := g.policy.Load(), request.Root().Get("params")
-	g.logDecision(p.Mode(), request.Method, d)
+	params := request.Root().Get("params")
+	g.logDecision(effective, request.Method, d)
 	about := subjectOf(request.Method, params, line)
 	about.canWait = true // the change tightens, and applies even if it can't be logged
 	about.facts = g.RequestFacts(request.Method, params, false)
-	_ = g.record(ctx, p.Mode(), about, d)
+	_ = g.record(ctx, effective, about, d)
 }
 
 // Consents reports whether every policy of the thread in params allows a server's tool without the

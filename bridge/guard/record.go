@@ -38,6 +38,10 @@ const (
 	shortRecordTimeout = 2 * time.Second
 )
 
+// effective is the mode that the log has for a decision that applies in each mode of the policy, such as the refusal of a
+// line that is no message. A decision with the mode audit is only logged.
+const effective = config.Enforce
+
 // recordEffect is record for a decision that must not take effect without its entry. It returns the
 // decision that applies: d, or a refusal, which is logged, too.
 func (g *Guard) recordEffect(ctx context.Context, mode config.Mode, m subject, d policy.Decision) policy.Decision {
@@ -62,8 +66,11 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	defer cancel()
 	entry := store.Decision{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
-		Mode: string(mode), Verdict: string(d.Verdict), Message: store.Sum(bytes.TrimSpace(m.line)), Facts: m.facts,
+		Mode: string(mode), Verdict: string(d.Verdict), Facts: m.facts,
 		CanWait: m.canWait || d.Verdict == policy.Deny || mode != config.Enforce,
+	}
+	if line := bytes.TrimSpace(m.line); len(line) > 0 {
+		entry.Message = store.Sum(line)
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Field)
@@ -108,7 +115,7 @@ const maxReasons = 20
 // subject is the message that a decision is about.
 type subject struct {
 	method, thread, turn string
-	line                 []byte
+	line                 []byte        // empty: not known
 	facts                string        // Decision.Facts
 	canWait              bool          // Decision.CanWait, whatever the verdict
 	recordTimeout        time.Duration // 0: recordTimeout

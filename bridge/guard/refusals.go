@@ -78,9 +78,9 @@ func (g *Guard) RefuseUnreadable(ctx context.Context, call UnreadableCall) {
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Reason: call.Reason.Error(),
 	})}
-	g.logDecision(config.Enforce, method, d)
+	g.logDecision(effective, method, d)
 	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: unknownFacts(clip(call.ID), "the bridge could not read the call")}
-	_ = g.record(ctx, config.Enforce, about, d) // the call is denied even if this fails
+	_ = g.record(ctx, effective, about, d) // the call is denied even if this fails
 	if call.ID != "" {
 		g.calls.start(turnOf{call.Thread, call.Turn}, call.ID) // so that the user is told once
 	}
@@ -100,8 +100,8 @@ func (g *Guard) RefusedLine(ctx context.Context, m *rpc.Message, line []byte, re
 	}
 	about.recordTimeout, about.facts = shortRecordTimeout, unknownFacts("", "the line breaks the protocol")
 	d := policy.Decision{Verdict: policy.Deny, Err: rpc.WithData(rpc.Errorf(refused.Code, "%s", refused.Message), policy.Refusal{Method: about.method, Rule: "protocol", Reason: refused.Message})}
-	g.logDecision(config.Enforce, about.method, d)
-	_ = g.record(ctx, config.Enforce, about, d) // the line is refused even if this fails
+	g.logDecision(effective, about.method, d)
+	_ = g.record(ctx, effective, about, d) // the line is refused even if this fails
 	g.notifyApplied(about.method, id, rpc.Value{}, d)
 	if refused.Code == rpc.CodeInvalidParams {
 		return d.Err
@@ -126,12 +126,12 @@ func (g *Guard) RecordDenied(ctx context.Context, call DeniedCall) {
 	}
 	method := "hook/" + call.Event
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: call.Rule, Reason: display.Line(clipWhat(call.Reason))})}
-	g.logDecision(config.Enforce, method, d)
+	g.logDecision(effective, method, d)
 	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: call.Facts}
 	if about.facts == "" {
 		about.facts = unknownFacts(clip(call.ID), "no rule of the policy has denied it")
 	}
-	_ = g.record(ctx, config.Enforce, about, d)
+	_ = g.record(ctx, effective, about, d)
 }
 
 // UnansweredHook logs that the process of a hook has denied a call, since it got no answer of the bridge in time, and tells
@@ -143,9 +143,9 @@ func (g *Guard) UnansweredHook(ctx context.Context, thread, turn, event, why str
 	}
 	method, why := "hook/"+clip(event), display.Line(clipWhat(why))
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: "hooks.on_failure", Reason: why})}
-	g.logDecision(config.Enforce, method, d)
+	g.logDecision(effective, method, d)
 	about := subject{method: method, thread: thread, turn: turn, facts: unknownFacts("", "the hook got no answer of the bridge")}
-	_ = g.record(ctx, config.Enforce, about, d) // the call is denied even if this fails
+	_ = g.record(ctx, effective, about, d) // the call is denied even if this fails
 	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn}, d)
 	g.warnThread(thread, "codex-bridge has refused a tool call: "+why)
 }
@@ -246,8 +246,8 @@ func (g *Guard) Refuse(ctx context.Context, call *bridge.ClientMessage, code rpc
 	if g.policies(thread)[0].Mode() == config.Off {
 		return d.Err
 	}
-	g.logDecision(config.Enforce, call.Method, d)
-	_ = g.record(ctx, config.Enforce, subjectOf(call.Method, call.Params, call.Bytes()), d)
+	g.logDecision(effective, call.Method, d)
+	_ = g.record(ctx, effective, subjectOf(call.Method, call.Params, call.Bytes()), d)
 	g.notifyApplied(call.Method, call.ID, call.Params, d)
 	return d.Err
 }

@@ -68,7 +68,7 @@ func TestTurnInRemovedFolder(t *testing.T) {
 func TestUnreadableCallIsLogged(t *testing.T) {
 	for _, mode := range []string{"enforce", "audit"} {
 		b := &book{}
-		c, g, _ := converse(t, strings.Replace(strictPolicy, `"enforce"`, `"`+mode+`"`, 1), b)
+		c, g, _ := converse(t, strings.Replace(strictPolicy, "[policy]\n", "[policy]\nmode = \""+mode+"\"\n", 1), b)
 		opens(c, "thread/start", "t1", "untrusted")
 		b.entries = nil
 		g.RefuseUnreadable(t.Context(), guard.UnreadableCall{

@@ -44,14 +44,14 @@ func examineState(cfg *config.Config) []finding {
 	return append([]finding{{"state", fine, detail, ""}, examineDecisions(ctx, s), examineSessions(ctx, s)}, examineLostPolicy(ctx, cfg, s)...)
 }
 
-// examineLostPolicy warns if the last decision was made under an enforced policy, and no file has one now.
+// examineLostPolicy warns if the last decision had an effect, so under a policy, and no file has one now.
 func examineLostPolicy(ctx context.Context, cfg *config.Config, s *store.Store) []finding {
 	if cfg.Policy.Mode != config.Off {
 		return nil
 	}
 	for last, err := range s.Decisions(ctx, store.Filter{Limit: 1}) {
 		if err == nil && last.Mode == string(config.Enforce) {
-			return []finding{{"policy", warn, "no file has a policy here, but the last decision, of " + last.Time.Local().Format(time.DateTime) + ", was made under an enforced one",
+			return []finding{{"policy", warn, "no file has a policy here, but the last decision, of " + last.Time.Local().Format(time.DateTime) + ", was made under one",
 				"if you have not removed it, restore the configuration file; a policy of another workspace does not count here"}}
 		}
 	}

@@ -72,7 +72,7 @@ func hasAllowAnswer(answers rpc.Value) bool {
 }
 
 // RecordConsent writes a person's consent to the decision log, in full, because the editor
-// may have shown less. mode is the policy's mode. patch has the paths that a patch changes,
+// may have shown less. The entry has the mode enforce: the consent applies in each mode of the policy. mode is that mode. patch has the paths that a patch changes,
 // if the question does not name them. facts are those of the decision to ask. If RecordConsent returns an error under enforce, the
 // consent must not count.
 func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client string, asked *rpc.Envelope, patch []string, facts string, result rpc.Value) error {
@@ -112,7 +112,7 @@ func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client
 	}
 	turn, _ := params.Get("turnId").Text()
 	return to.Append(ctx, store.Decision{
-		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: string(mode),
+		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: string(config.Enforce),
 		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
 		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts, CanWait: mode != config.Enforce,
 	})
