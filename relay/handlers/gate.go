@@ -182,7 +182,8 @@ func (g *Gate) decide(ctx context.Context, q *Question, key approvals.Key) (yes 
 			return g.useSharedAnswer(ctx, q, same)
 		case <-ctx.Done():
 			g.pending.Settle(q.id)
-			return false, context.Cause(ctx)
+			late := context.Cause(ctx)
+			return false, errors.Join(late, g.logDecision(ctx, q, policy.Deny, "approvals.timeout", problem.Text(late)))
 		}
 	}
 	defer func() {
@@ -207,7 +208,8 @@ func (g *Gate) useSharedAnswer(ctx context.Context, q *Question, same sharedAnsw
 		return false, g.logDecision(ctx, q, policy.Deny, rule, "the client has refused an equal question")
 	}
 	if err := g.logDecision(ctx, q, policy.Accept, rule, "the client has allowed an equal question"); err != nil {
-		return false, err
+		_ = g.logDecision(ctx, q, policy.Deny, approvals.RuleStore, "the client's answer to an equal question can't be written to the decision log")
+		return false, err // it is denied even if the log fails again
 	}
 	g.options.Calls.accept(q)
 	return true, nil

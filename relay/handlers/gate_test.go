@@ -27,7 +27,7 @@ import (
 // fakePolicy is a policy and a decision log that can fail.
 type fakePolicy struct {
 	folder          string
-	logFails        bool
+	logFails        bool // of answers that accept
 	optsOut         bool
 	consentLogFails bool // consents can't be logged
 
@@ -52,7 +52,7 @@ func (j *fakePolicy) WarnOnce(_, text string) {
 func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.logFails {
+	if j.logFails && v == policy.Accept {
 		return errors.New("disk full")
 	}
 	j.rules = append(j.rules, string(v)+" "+rule)
@@ -75,7 +75,8 @@ func (j *fakePolicy) Append(_ context.Context, d store.Decision) error {
 type fakeCodex struct {
 	gate     *handlers.Gate
 	peer     *bridge.Conn
-	previous chan struct{} // closed when the previous call has its answer
+	previous chan struct{}      // closed when the previous call has its answer
+	end      context.CancelFunc // ends the last call
 }
 
 func (h *fakeCodex) Attach(p *bridge.Conn) { h.peer = p }
@@ -99,6 +100,7 @@ func (h *fakeCodex) Routes() []bridge.Route {
 			end, _ := time.Parse(time.DateOnly, since) // without one, all answers count
 			before, told := h.previous, make(chan struct{})
 			h.previous = told
+			ctx, h.end = context.WithCancel(ctx)
 			go func() { // as the hook server does
 				defer close(told)
 				answer := h.gate.Ask(ctx, call, handlers.GateReason{Text: text, Escalated: leaves, Shell: shell, Terms: policy.AnswerTerms{Since: end}})
@@ -110,6 +112,11 @@ func (h *fakeCodex) Routes() []bridge.Route {
 		}},
 		{From: bridge.Codex, Method: "one waits", HandleServer: func(context.Context, *bridge.ServerMessage) {
 			for h.gate.Waiting() != 1 {
+				time.Sleep(time.Millisecond)
+			}
+		}},
+		{From: bridge.Codex, Method: "the waiting call ends", HandleServer: func(context.Context, *bridge.ServerMessage) {
+			for h.end(); h.gate.Waiting() != 0; {
 				time.Sleep(time.Millisecond)
 			}
 		}},
@@ -137,6 +144,7 @@ func TestRecordedSessions(t *testing.T) {
 	}{
 		"answers":    {warnings: 1},
 		"deaf":       {judge: &fakePolicy{optsOut: true}},
+		"ends":       {rules: []string{"deny approvals.timeout"}},
 		"hint":       {known: true, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":      {},
@@ -145,7 +153,7 @@ func TestRecordedSessions(t *testing.T) {
 		"turns":      {},
 		"unreadable": {judge: &fakePolicy{optsOut: true}, rules: slices.Repeat([]string{"deny protocol"}, 12)},
 		"unrecorded": {judge: &fakePolicy{consentLogFails: true}},
-		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &fakePolicy{logFails: true}},
+		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &fakePolicy{logFails: true}, rules: []string{"deny store"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder, err := filepath.EvalSymlinks(t.TempDir())
