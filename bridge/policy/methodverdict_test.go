@@ -44,12 +44,14 @@ func TestMethodNeedsConsent(t *testing.T) {
 	}
 }
 
-// TestDeniesMethod checks that only a method in policy.methods is denied by it.
+// TestDeniesMethod checks that only a method in policy.methods is denied by it, and a method of the bridge also by "ask",
+// in each mode: a policy test reads the file of an audit as if it were enforced.
 func TestDeniesMethod(t *testing.T) {
 	cfg := contract()
-	cfg.Methods = map[string]string{"bridge/search": "deny", "bridge/explain": "allow", "thread/name/set": "ask"}
+	cfg.Methods = map[string]string{"bridge/search": "deny", "bridge/explain": "allow", "thread/name/set": "ask", "bridge/turn/run": "ask"}
+	cfg.Mode = config.Audit
 	p := compile(t, cfg)
-	for method, want := range map[string]bool{"bridge/search": true, "bridge/explain": false, "thread/name/set": false, "bridge/other": false, "fs/writeFile": false} {
+	for method, want := range map[string]bool{"bridge/search": true, "bridge/turn/run": true, "bridge/explain": false, "thread/name/set": false, "bridge/other": false, "fs/writeFile": false} {
 		if got := p.DeniesMethod(method); got != want {
 			t.Errorf("%s: %v", method, got)
 		}

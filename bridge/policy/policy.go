@@ -179,6 +179,11 @@ func (p *Policy) compileMethods(cfg config.Policy) error {
 		}
 	}
 	p.overrides = maps.Clone(cfg.Methods)
+	for name, verdict := range p.overrides {
+		if verdict == "ask" && strings.HasPrefix(name, ownPrefix) {
+			p.overrides[name] = "deny" // the bridge does not ask about its own methods
+		}
+	}
 	p.deniesToolQuestions = p.overrides["mcpServer/elicitation/request"] == "deny"
 	return nil
 }
