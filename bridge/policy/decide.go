@@ -235,7 +235,9 @@ func (c *decider) refuseChangedSettings() {
 			// In a terminal a user chooses both at once, most often to let Codex write.
 			hint += "; the sandbox is chosen when a thread opens, in a terminal by codex-bridge -s workspace-write"
 		}
-		c.refuse(rpc.CodeRefused, change.Field, change.Rule, reason, hint)
+		c.err = NewRefusalError(rpc.CodeRefused, Refusal{
+			Method: c.m.Method, Rule: change.Rule, Reason: reason, Field: change.Field, Origin: c.p.originOrDefault(change.Rule), Hint: hint, Allowed: change.To,
+		})
 		return
 	}
 }

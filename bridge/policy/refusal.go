@@ -23,6 +23,8 @@ type Refusal struct {
 	// enables the policy.
 	Origin string `json:"origin,omitempty"`
 	Hint   string `json:"hint,omitempty"`
+	// Allowed is what a turn gets in place of a forbidden setting of a thread; nil: the turn keeps that of the thread.
+	Allowed json.RawMessage `json:"allowed,omitempty"`
 	// Sent and Echoed are the values of a failed verification.
 	Sent   json.RawMessage `json:"sent,omitempty"`
 	Echoed json.RawMessage `json:"echoed,omitempty"`

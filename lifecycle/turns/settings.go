@@ -20,11 +20,29 @@ import (
 
 // settings are the settings for the next turn. "" keeps the current value.
 type settings struct {
-	Model       string `json:"model,omitempty"`
-	Effort      string `json:"effort,omitempty"`
-	ServiceTier tier   `json:"serviceTier,omitzero"`
-	Approval    string `json:"approvalPolicy,omitempty"`
-	Sandbox     string `json:"sandbox,omitempty"`
+	Model       string
+	Effort      string
+	ServiceTier tier
+	Approval    string
+	Sandbox     string
+	limits      limits
+}
+
+// limits are the approval policy, as JSON, and the sandbox that a turn gets with settings: those that the policy
+// allows. "" is that of the thread.
+type limits struct{ approval, sandbox string }
+
+// effectiveSettings are settings with the approval policy and the sandbox that a turn gets.
+type effectiveSettings struct {
+	Model       string          `json:"model,omitempty"`
+	Effort      string          `json:"effort,omitempty"`
+	ServiceTier tier            `json:"serviceTier,omitzero"`
+	Approval    json.RawMessage `json:"approvalPolicy,omitempty"`
+	Sandbox     string          `json:"sandbox,omitempty"`
+}
+
+func (s settings) effective() *effectiveSettings {
+	return &effectiveSettings{s.Model, s.Effort, s.ServiceTier, json.RawMessage(s.limits.approval), s.limits.sandbox}
 }
 
 // tier is a service tier, or none. The zero value keeps the current one.
@@ -63,12 +81,12 @@ func (s settings) into(t *params.Turn, now threads.Settings, offered map[string]
 
 // over returns s with the non-empty settings of other.
 func (s settings) over(other settings) settings {
-	for from, to := range map[*string]*string{
-		&other.Model: &s.Model, &other.Effort: &s.Effort, &other.Approval: &s.Approval, &other.Sandbox: &s.Sandbox,
-	} {
-		if *from != "" {
-			*to = *from
-		}
+	s.Model, s.Effort = cmp.Or(other.Model, s.Model), cmp.Or(other.Effort, s.Effort)
+	if other.Approval != "" {
+		s.Approval, s.limits.approval = other.Approval, other.limits.approval
+	}
+	if other.Sandbox != "" {
+		s.Sandbox, s.limits.sandbox = other.Sandbox, other.limits.sandbox
 	}
 	s.ServiceTier = cmp.Or(other.ServiceTier, s.ServiceTier)
 	return s
@@ -120,25 +138,26 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 }
 
 // set sets what bridge/turn/set wants, and returns all that is set for the next turn.
-func (c *conversation) set(ctx context.Context, session string, wanted settings) (settings, error) {
+func (c *conversation) set(ctx context.Context, session string, wanted settings) (*effectiveSettings, error) {
 	f := c.f
-	if err := f.setLimits(ctx, c.thread.ID, wanted); err != nil {
-		return settings{}, err
+	var err error
+	if wanted.limits, err = f.setLimits(ctx, c.thread.ID, wanted); err != nil {
+		return nil, err
 	}
 	if session != "" {
 		err := f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
-			now := settings{b.Model, "", tier{name: b.ServiceTier}, b.ApprovalPolicy, b.Sandbox}.over(wanted)
+			now := settings{Model: b.Model, ServiceTier: tier{name: b.ServiceTier}, Approval: b.ApprovalPolicy, Sandbox: b.Sandbox}.over(wanted)
 			b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier.name, now.Approval, now.Sandbox
 			b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
 		})
 		if err != nil {
-			return settings{}, err
+			return nil, err
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.next = c.next.over(wanted)
-	return c.next, nil
+	return c.next.effective(), nil
 }
 
 // stricter returns what parameters of thread/start limit more than the settings of a thread do.
@@ -166,11 +185,15 @@ func isNarrower(mode, was string) bool {
 //
 // A value that the policy forbids for the thread is left to the next turn, which gets the nearest allowed one. But the
 // strictest values are an error then: such a turn would not have them. After an error the thread has neither value: the
-// others are sent together, and a refused message changes nothing.
-func (f *Feature) setLimits(ctx context.Context, id string, wanted settings) error {
+// others are sent together, and a refused message changes nothing. setLimits returns the limits that a turn gets.
+func (f *Feature) setLimits(ctx context.Context, id string, wanted settings) (effective limits, err error) {
 	update, err := f.limits(ctx, id, wanted)
 	if err != nil {
-		return err
+		return effective, err
+	}
+	if effective.sandbox = wanted.Sandbox; wanted.Approval != "" {
+		word, _ := json.Marshal(wanted.Approval) // a string can be encoded
+		effective.approval = string(word)
 	}
 	strictest := map[string]bool{"approvalPolicy": wanted.Approval == setting.Untrusted, "sandboxPolicy": wanted.Sandbox == setting.ReadOnly}
 	for len(update) > 0 {
@@ -179,18 +202,39 @@ func (f *Feature) setLimits(ctx context.Context, id string, wanted settings) err
 		_, err := f.peer.CallAsClient(ctx, "thread/settings/update", params)
 		var refused *rpc.Error
 		if err == nil || !errors.As(err, &refused) || refused.Code != rpc.CodeRefused {
-			return err
+			return effective, err
 		}
-		forbidden := forbiddenLimits(refused, update)
+		refusal := refusalOf(refused)
+		forbidden := forbiddenLimits(refusal, update)
 		for _, name := range forbidden {
 			if strictest[name] {
-				return err
+				return effective, err
 			}
 			delete(update, name)
+			effective.lower(name, refusal)
 		}
 		f.o.Log.Info("settings of bridge/turn/set wait for the next turn", "thread", id, "settings", forbidden, "error", err)
 	}
-	return nil
+	return effective, nil
+}
+
+// lower replaces a limit that the policy forbids by that which the refusal allows.
+func (l *limits) lower(name string, refusal policy.Refusal) {
+	switch at := "params." + name; {
+	case refusal.Field != at && refusal.Field != "": // a member of the sandbox
+	case name == "approvalPolicy":
+		l.approval = string(refusal.Allowed)
+	default:
+		var allowed setting.SandboxPolicy
+		_ = json.Unmarshal(refusal.Allowed, &allowed) // without one, a turn keeps the sandbox of the thread
+		l.sandbox = setting.ThreadSandbox(allowed.Type)
+	}
+}
+
+// refusalOf returns the policy's refusal; without data it names no value.
+func refusalOf(refused *rpc.Error) (refusal policy.Refusal) {
+	_ = json.Unmarshal(refused.Data, &refusal)
+	return refusal
 }
 
 // limits returns the wanted approval policy and sandbox as params of thread/settings/update.
@@ -227,9 +271,7 @@ func (f *Feature) excluded(ctx context.Context, id, mode, cwd string) (setting.E
 }
 
 // forbiddenLimits returns the values of an update that the policy's refusal names, or all if it names none.
-func forbiddenLimits(refused *rpc.Error, update map[string]any) []string {
-	var refusal policy.Refusal
-	_ = json.Unmarshal(refused.Data, &refusal) // without data the refusal names no value
+func forbiddenLimits(refusal policy.Refusal, update map[string]any) []string {
 	for name := range update {
 		if at := "params." + name; refusal.Field == at || strings.HasPrefix(refusal.Field, at+".") {
 			return []string{name}
@@ -269,10 +311,10 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 		f.mu.Lock()
 		if c := f.open[id]; c != nil {
 			if hasApproval {
-				c.next.Approval = ""
+				c.next.Approval, c.next.limits.approval = "", ""
 			}
 			if setsSandbox(c.next.Sandbox) {
-				c.next.Sandbox = ""
+				c.next.Sandbox, c.next.limits.sandbox = "", ""
 			}
 		}
 		f.mu.Unlock()

@@ -15,10 +15,10 @@ type State struct {
 
 // Thread is one thread of State.
 type Thread struct {
-	ID      string    `json:"threadId"`
-	Turn    string    `json:"turnId,omitempty"` // the running turn
-	Waiting int       `json:"waiting,omitempty"`
-	Next    *settings `json:"next,omitempty"` // settings for the next turn
+	ID      string             `json:"threadId"`
+	Turn    string             `json:"turnId,omitempty"` // the running turn
+	Waiting int                `json:"waiting,omitempty"`
+	Next    *effectiveSettings `json:"next,omitempty"` // settings for the next turn
 }
 
 // State returns the current state.
@@ -36,8 +36,7 @@ func (f *Feature) State() State {
 			s.Waiting += t.Waiting
 		}
 		if c.next != (settings{}) {
-			next := c.next
-			t.Next = &next
+			t.Next = c.next.effective()
 		}
 		if t.Turn != "" || t.Waiting > 0 || t.Next != nil {
 			s.Threads = append(s.Threads, t)
