@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // holdMountPoints keeps the mount points of a thread's read-only folders that do not exist until its
@@ -76,7 +77,11 @@ func (g *Guard) holdForRequest(ctx context.Context, call *bridge.ClientMessage, 
 	if g.mountPoints == nil {
 		return
 	}
-	if d.Sent != nil && d.Sent.Profile.Denies() && state.Stored == nil && call.Method == "thread/resume" {
+	switch {
+	case d.Sent == nil || !d.Sent.Profile.Denies() || call.Method != "thread/resume":
+	case call.Params.Get("runtimeWorkspaceRoots").Kind() == rpc.Array:
+		state.Stored = nil // Codex does not restore its roots
+	case state.Stored == nil:
 		if stored, err := g.readSettings(ctx, textOf(call, "threadId")); err == nil && stored.settings != nil {
 			state.Stored = policy.ParseStoredProfile(stored.settings.Root())
 		}

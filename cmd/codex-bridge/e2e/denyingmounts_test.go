@@ -117,7 +117,7 @@ func TestThreadsOpenBesideEndingTurns(t *testing.T) {
 }
 
 // A turn may move to another folder, or add one, in which protected paths do not exist, either. A resume restores that
-// folder. After kill -9 the next bridge removes the mount points in both.
+// folder, unless it names others. After kill -9 the next bridge removes the mount points in both.
 func TestTurnsInOtherRootOfDenyingProfile(t *testing.T) {
 	t.Parallel()
 	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
@@ -148,6 +148,10 @@ func TestTurnsInOtherRootOfDenyingProfile(t *testing.T) {
 					t.Error("the killed bridge had no mount points")
 				}
 				a = w.newAcceptingEditor(argv...)
+				a.must("thread/resume", map[string]any{"threadId": thread, "cwd": w.workspace, "runtimeWorkspaceRoots": []any{w.workspace}})
+				if !w.hasFile("workspace/.vscode") || w.hasFile("other/.vscode") {
+					t.Error("a resume with roots of its own has other mount points than in these")
+				}
 			}
 			a.closeAndWait()
 			if got := w.names(); !slices.Equal(got, before) {
