@@ -31,7 +31,18 @@ func (c *decider) decideWorkspace([]string) {
 	if path != text {
 		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
 	}
-	c.workspace, c.sent.Workspace = path, path
+	if c.workspace, c.sent.Workspace = path, path; c.keepsCwd(path) {
+		c.workspace, c.sent.Workspace, c.sent.CwdWithin = c.st.Thread.Workspace, "", c.st.Thread.Workspace
+	}
+}
+
+// keepsCwd reports whether a resume names the folder to which a turn has moved a thread that Codex has in memory. Such
+// a request does what one without a cwd does: the thread keeps its workspace and profile.
+//
+// Measured with Codex 0.169: it ignores the cwd of a resume of such a thread.
+func (c *decider) keepsCwd(path string) bool {
+	t := c.st.Thread
+	return c.m.Method == "thread/resume" && t != nil && t.Workspace != "" && path == t.Cwd && path != t.Workspace && c.st.LoadedProfile != nil && !c.st.Unsubscribed
 }
 
 func (c *decider) decideOmittedWorkspace() {

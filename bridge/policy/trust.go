@@ -102,10 +102,13 @@ func (c *decider) trustedLevel(asked level) level {
 // projectFolder returns the folder in which the thread opens, or "" for an unknown thread; false if
 // it can't be determined.
 func (c *decider) projectFolder() (folder string, ok bool) {
-	_, named := c.params.Get("cwd").Text()
+	cwd, named := c.params.Get("cwd").Text()
 	switch {
 	case c.err != nil:
 		return "", false
+	case named && c.sent.CwdWithin != "": // see keepsCwd
+		cwd, err := c.st.ResolveCwd(cwd)
+		return cwd, err == nil
 	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see decideOmittedWorkspace
 		return c.workspace, true
 	case !c.spec.startsThread:

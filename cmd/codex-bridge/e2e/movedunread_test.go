@@ -110,3 +110,39 @@ func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
 		})
 	}
 }
+
+// A loaded thread that a turn has moved to another writable folder resumes with that folder as cwd, as without one, and
+// goes on in it with its protected paths. Codex ignores another cwd, so such a resume is refused.
+func TestLoadedMovedThreadResumesWhereItIs(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n", codexConfig: inWorkspace})
+			lib := filepath.Dir(w.write("lib/x", ""))
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".git\", \".vscode\"]\nwritable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
+			a := w.newAcceptingEditor(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			turn, mark := a.startTurnWith(thread, "RUN: true", map[string]any{"cwd": lib})
+			a.waitTurn(thread, turn, mark)
+			for _, cwd := range []string{lib, w.workspace} {
+				if opened, err := a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": cwd}); err == nil {
+					if got := editor.Member(opened, "cwd"); got != lib {
+						t.Errorf("with %s the thread is in %s", cwd, got)
+					}
+				} else if cwd == lib || name == "codex alone" {
+					t.Errorf("with %s: %v", cwd, err)
+				}
+			}
+			if name == "the bridge" {
+				a.must("thread/resume", map[string]any{"threadId": thread, "cwd": lib})
+				a.turn(thread, "RUN: touch made")
+				a.turn(thread, "RUN: d=.vsc; mkdir -p ${d}ode; touch ${d}ode/made")
+				if !w.hasFile("lib/made") || w.hasFile("lib/.vscode/made") {
+					t.Errorf("the model got %q", w.lastToolOutput())
+				}
+			}
+			a.closeAndWait()
+		})
+	}
+}
