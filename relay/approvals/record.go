@@ -72,9 +72,10 @@ func hasAllowAnswer(answers rpc.Value) bool {
 }
 
 // RecordConsent writes a person's consent to the decision log, in full, because the editor
-// may have shown less. The entry has the mode enforce: the consent applies in each mode of the policy. mode is that mode. patch has the paths that a patch changes,
-// if the question does not name them. facts are those of the decision to ask. If RecordConsent returns an error under enforce, the
-// consent must not count.
+// may have shown less. The entry has the mode enforce, since a consent applies in each mode.
+// mode is the policy's mode. patch has the paths that a patch changes, if the question does not
+// name them. facts are those of the decision to ask. If RecordConsent returns an error under
+// enforce, the consent must not count.
 func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client string, asked *rpc.Envelope, patch []string, facts string, result rpc.Value) error {
 	params := asked.Root().Get("params")
 	all := map[string]json.RawMessage{"answer": withoutTexts(result)}
