@@ -34,6 +34,8 @@ type Profile struct {
 	User string
 	// UserWrites reports that a thread with User alone can write its workspace.
 	UserWrites bool
+	// UserNetwork reports that commands of a thread with User alone have a network.
+	UserNetwork bool
 	// ReadOnly has the entries of the variant readOnly, which extends ReadOnlyBase. Without User and
 	// State.Secrets there is no such variant.
 	ReadOnly     map[string]any
@@ -96,7 +98,7 @@ func coversEntries[V any](has, needed map[string]V) bool {
 // equal reports whether two profiles are the same.
 func (f Profile) equal(other Profile) bool {
 	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots) &&
-		f.User == other.User && f.UserWrites == other.UserWrites && f.ReadOnlyBase == other.ReadOnlyBase &&
+		f.User == other.User && f.UserWrites == other.UserWrites && f.UserNetwork == other.UserNetwork && f.ReadOnlyBase == other.ReadOnlyBase &&
 		reflect.DeepEqual(f.ReadOnly, other.ReadOnly) && reflect.DeepEqual(f.Network, other.Network)
 }
 
@@ -272,7 +274,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	if user != nil {
 		all := slices.Concat(folders, roots)
 		user = c.withoutSecrets(c.withRemovedRoots(user), all)
-		profile.User, profile.UserWrites, profile.Network = user.Name, user.Writes, user.network
+		profile.User, profile.UserWrites, profile.UserNetwork, profile.Network = user.Name, user.Writes, user.networkOn, user.network
 		profile.Entries, profile.Roots = c.narrowEntries(entries, user, all), c.openRoots(roots, user, all)
 		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
 		if user.base != "" {

@@ -109,7 +109,7 @@ func (c *decider) decideUserTurn(name string) (decided bool) {
 		to, rule, reason = c.allowedLevel(workspaceWrite)
 	}
 	if to == workspaceWrite && c.innerRoot() == "" {
-		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
+		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to, network: t.Profile.UserNetwork}, true
 		return true
 	}
 	c.dropField("permissions", cmp.Or(rule, ruleUser), cmp.Or(reason, "the bridge's profile has what it denies, and lets commands write nothing"))

@@ -172,6 +172,34 @@ func TestTurnKeepsDenialsOfUser(t *testing.T) {
 	}
 }
 
+// A turn that names the user's own profile of its thread gets the network of that profile, if the policy allows it.
+func TestTurnKeepsNetworkOfUser(t *testing.T) {
+	profiles := strings.Replace(guardedProfile, `"network":null`, `"network":{"enabled":true}`, 1)
+	for profiles, on := range map[string]bool{profiles: true, guardedProfile: false} {
+		for _, allowed := range []bool{true, false} {
+			cfg := contract()
+			cfg.Network = allowed
+			p := compile(t, cfg)
+			_, opened := sendThread(t, p, codexDefaults(t, profiles), "")
+			if opened.Err != nil {
+				t.Fatal(opened.Err)
+			}
+			st := state()
+			st.Thread.Sandbox, st.Thread.Profile = "workspace-write", opened.Sent.Profile
+			for _, method := range []string{"turn/start", "thread/settings/update"} {
+				d := p.Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","input":[],"permissions":"mine"}}`), st)
+				want := "codex-bridge-of-mine"
+				if on && allowed {
+					want = "codex-bridge-network-of-mine"
+				}
+				if d.Err != nil || !strings.Contains(string(d.Message), `"permissions":"`+want+`"`) {
+					t.Errorf("%s, network of the profile %v, of the policy %v: %v, Codex gets %s", method, on, allowed, d.Err, d.Message)
+				}
+			}
+		}
+	}
+}
+
 // TestEchoWithoutDenials checks that a read-only thread without the bridge's profile is not
 // verified if the user's profile denies something.
 func TestEchoWithoutDenials(t *testing.T) {

@@ -114,6 +114,34 @@ func TestPolicyKeepsDenialsOfUser(t *testing.T) {
 	}
 }
 
+// A turn that names the user's own profile of its thread has the network of that profile, as with Codex alone, and so have
+// later turns. A policy without network allows it to none.
+func TestTurnNamesProfileWithNetwork(t *testing.T) {
+	t.Parallel()
+	const config = "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nnetwork = "
+	for _, test := range []struct {
+		name, config string
+		argv         []string
+		open         bool
+	}{
+		{"control: Codex alone", "", []string{codexPath, "app-server"}, true}, {"bridge", config + "true\n", proxyArgv, true}, {"bridge without network", config + "false\n", proxyArgv, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			a := newDenyingWorld(t, test.config, denyingProfile+"[permissions.guarded.network]\nenabled = true\n").newAcceptingEditor(test.argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			for _, more := range []map[string]any{nil, {"permissions": "guarded"}, nil} {
+				a.turnWith(thread, "RUN: python3 -c 'import socket; socket.socket(socket.AF_INET); print(\"has a socket\")'; cat .env; echo ran", more)
+				out := a.lastToolOutput()
+				if !strings.Contains(out, "ran") || strings.Contains(out, deniedSecret) || strings.Contains(out, "has a socket") != test.open {
+					t.Errorf("a turn with %v: %q", more, out)
+				}
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
 // A flag of the command line and the configuration of a trusted project change the sandbox of a thread,
 // but keep what the user's own profile denies. Codex alone drops that. A project that changes the profile
 // itself opens no thread.
