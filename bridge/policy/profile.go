@@ -132,9 +132,9 @@ func (c *decider) decideProfile([]string) {
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
 		c.needsStoredSandbox = true
 		return
-	case !c.spec.startsThread && (stays && c.knowsSandbox() || c.st.StoredSandbox.Mode != ""):
+	case !c.spec.startsThread:
 		// Measured with Codex 0.169: with profiles in the overlay it does not restore a sandbox.
-		if !stays && d == nil && c.takesDefault() {
+		if !(stays && c.knowsSandbox()) && d == nil && c.takesDefault() {
 			c.needsDefaults = true
 			return
 		}

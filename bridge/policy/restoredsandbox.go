@@ -26,12 +26,15 @@ func (c *decider) takesDefault() bool {
 }
 
 // restoredSandbox returns the sandbox of a resume or fork without one. stays reports that Codex has the thread
-// in memory and keeps its sandbox.
+// in memory and keeps its sandbox. State.Defaults must be known if takesDefault.
 func (c *decider) restoredSandbox(stays bool) SandboxSettings {
 	if stays && c.knowsSandbox() {
 		return c.st.Thread.sandboxSettings()
 	}
 	stored := *c.st.StoredSandbox
+	if stored.Mode == "" {
+		stored = c.defaultSandbox()
+	}
 	if c.knowsSandbox() {
 		stored = stored.Intersect(c.st.Thread.sandboxSettings())
 	}
@@ -179,6 +182,39 @@ func (c *decider) decideDefaultOfOverlay() {
 		c.narrowDefaults(both)
 	}
 	c.setMode(to, rule, cmp.Or(reason, "with a sandbox in the config, Codex would forget that of the thread"))
+}
+
+// decideForbiddenDefault decides about a resume or fork without a sandbox where the policy forbids Codex's default, or
+// a part of it. The bridge sends what Codex alone would restore or take, as far as the policy allows it.
+func (c *decider) decideForbiddenDefault() {
+	const reason = "if omitted, Codex may use its default, which the policy does not allow"
+	resumes := c.m.Method == "thread/resume"
+	stays := resumes && c.st.LoadedProfile != nil && !c.st.Unsubscribed && c.knowsSandbox()
+	switch {
+	case c.st.UnknownThread:
+		c.setMode(readOnly, ruleSandbox, reason) // Codex will refuse the request, too
+		return
+	case resumes && c.st.LoadedProfile == nil && !c.st.NotLoaded:
+		c.needsLoadedProfile = true
+		return
+	case !stays && c.st.StoredSandbox == nil:
+		c.needsStoredSandbox = true
+		return
+	}
+	restored := c.restoredSandbox(stays)
+	last, _ := parseMode(restored.Mode)
+	to, _, _ := c.allowedLevel(last)
+	switch user := c.userProfile(); {
+	case user != nil && to != readOnly && !stays:
+		c.decideUserSandbox(user)
+		return
+	case restored.Profile == builtinProfiles[to] && !stays:
+		c.setBuiltinProfile(to, "with a sandbox, a later resume would not restore the thread's profile")
+		return
+	case to == workspaceWrite && !stays:
+		c.narrowDefaults(restored)
+	}
+	c.setMode(to, ruleSandbox, reason)
 }
 
 // narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread

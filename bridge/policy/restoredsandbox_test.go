@@ -115,3 +115,58 @@ func TestUnsubscribedThreadKeepsSandbox(t *testing.T) {
 		}
 	}
 }
+
+// A resume or fork without a sandbox gets what Codex alone would restore or take, without the writable roots and
+// the network that the policy forbids, whatever the policy's highest sandbox is.
+func TestDefaultIsNarrowedForStoredThread(t *testing.T) {
+	const rootsOff, networkOff = `"sandbox_workspace_write.writable_roots":[]`, `"sandbox_workspace_write.network_access":false`
+	const roots, network = `{"writable_roots":["/opt"]}`, `{"network_access":true}`
+	write := policy.SandboxSettings{Mode: "workspace-write"}
+	for name, test := range map[string]struct {
+		mode, defaults string // sandbox_mode and sandbox_workspace_write
+		stored         policy.SandboxSettings
+		want, key      string // the field that Codex gets, and a key of the overlay
+	}{
+		"roots":                   {"workspace-write", roots, write, `"sandbox":"workspace-write"`, rootsOff},
+		"network":                 {"workspace-write", network, write, `"sandbox":"workspace-write"`, networkOff},
+		"stored with the network": {"workspace-write", network, policy.SandboxSettings{Mode: "workspace-write", Network: true}, `"sandbox":"workspace-write"`, networkOff},
+		"read-only":               {"workspace-write", roots, policy.SandboxSettings{Mode: "read-only"}, `"sandbox":"read-only"`, rootsOff},
+		"read-only by default":    {"read-only", roots, write, `"sandbox":"read-only"`, rootsOff},
+		"builtin profile":         {"workspace-write", roots, policy.SandboxSettings{Mode: "workspace-write", Profile: ":workspace"}, `"permissions":":workspace"`, ""},
+		"read-only profile":       {"workspace-write", roots, policy.SandboxSettings{Mode: "read-only", Profile: ":read-only"}, `"permissions":":read-only"`, ""},
+		"allowed roots":           {"workspace-write", `{"writable_roots":["/srv/out"]}`, write, "", ""},
+	} {
+		for _, highest := range []string{"workspace-write", "danger-full-access"} {
+			for _, method := range []string{"thread/resume", "thread/fork"} {
+				cfg := contract()
+				cfg.Sandbox, cfg.WritableRoots = highest, []string{"${workspace}", "/srv/out"}
+				st := withoutThread(state())
+				st.ThreadFolder, st.StoredSandbox, st.StoredApproval = "/code/proj", &test.stored, json.RawMessage(`"on-request"`)
+				st.Defaults = parseDefaults(t, []byte(`{"config":{"sandbox_mode":"`+test.mode+`","sandbox_workspace_write":`+test.defaults+`},"layers":[]}`))
+				d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"}}`), st)
+				got := string(d.Message)
+				if d.Err != nil || !strings.Contains(got, test.want) || !strings.Contains(got, test.key) || test.key == "" && strings.Contains(got, "sandbox_workspace_write") || test.want == "" && strings.Contains(got, `"sandbox":`) {
+					t.Errorf("%s, %s under %s: %v, Codex gets %s", name, method, highest, d.Err, got)
+				}
+			}
+		}
+	}
+}
+
+// Codex takes its default for a thread whose file has no settings, as of one that was only named. It gets no more
+// beside the bridge's profile.
+func TestThreadWithoutSettingsTakesDefault(t *testing.T) {
+	for mode, want := range map[string]string{"read-only": `"sandbox":"read-only"`, "workspace-write": `"permissions":"codex-bridge"`, "danger-full-access": `"sandbox":"danger-full-access"`} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			cfg := contract()
+			cfg.Sandbox, cfg.ProtectedPaths = "danger-full-access", []string{".github/workflows"}
+			st := withoutThread(state())
+			st.ThreadFolder, st.StoredSandbox, st.Stored, st.StoredApproval = "/code/proj", new(policy.SandboxSettings), new(policy.StoredProfile), json.RawMessage(`null`)
+			st.Defaults = parseDefaults(t, []byte(`{"config":{"sandbox_mode":"`+mode+`"},"layers":[]}`))
+			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T"}}`), st)
+			if d.Err != nil || !strings.Contains(string(d.Message), want) {
+				t.Errorf("%s by default, %s: %v, Codex gets %s", mode, method, d.Err, d.Message)
+			}
+		}
+	}
+}

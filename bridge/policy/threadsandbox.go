@@ -43,14 +43,14 @@ func (c *decider) decideOverlayWorkspace() {
 		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
 		return
 	}
-	c.setBuiltinProfile(askedByConfig)
+	c.setBuiltinProfile(workspaceWrite, askedByConfig)
 }
 
-// setBuiltinProfile gives the thread Codex's own profile for workspace-write.
-func (c *decider) setBuiltinProfile(reason string) {
+// setBuiltinProfile gives the thread Codex's own profile of a level.
+func (c *decider) setBuiltinProfile(to level, reason string) {
 	c.builtinProfile = true
-	c.setField(permissionsKey, jsonString(builtinProfiles[workspaceWrite]), ruleSandbox, reason)
-	c.setLevel(workspaceWrite)
+	c.setField(permissionsKey, jsonString(builtinProfiles[to]), ruleSandbox, reason)
+	c.setLevel(to)
 }
 
 func (c *decider) decideMode(v rpc.Value) {
@@ -237,36 +237,15 @@ func (c *decider) decideResumedSandbox() {
 	case c.keepsUnknownReadOnly():
 	case c.keepsUnsubscribed():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
-		to := readOnly
-		if c.knowsSandbox() {
-			stays := c.m.Method == "thread/resume" // in memory
-			if !stays && c.st.StoredSandbox == nil {
-				c.needsStoredSandbox = true
-				return
-			}
-			restored := c.restoredSandbox(stays)
-			last, _ := parseMode(restored.Mode)
-			to, _, _ = c.allowedLevel(last)
-			switch {
-			case to != workspaceWrite || stays:
-			case restored.Profile == builtinProfiles[workspaceWrite]:
-				c.setBuiltinProfile("with a sandbox, a later resume would not restore the thread's profile")
-				return
-			default:
-				c.narrowDefaults(restored)
-			}
-		}
-		c.setMode(to, ruleSandbox, "if omitted, Codex may use its default, which the policy does not allow")
+		c.decideForbiddenDefault()
 	}
 }
 
-// isDefaultAllowed reports whether the policy allows Codex's default sandbox.
+// isDefaultAllowed reports whether the policy allows Codex's default sandbox, and all writable roots of its
+// configuration. These stay with a thread that a turn gives workspace-write.
 func (c *decider) isDefaultAllowed() bool {
 	asked, profiled, ok := c.st.Defaults.level()
-	if !ok || c.p.maxLevel == fullAccess {
-		return ok
-	}
-	if to, _, _ := c.allowedLevel(asked); to != asked {
+	if to, _, _ := c.allowedLevel(asked); !ok || to != asked {
 		return false
 	}
 	if profiled {
