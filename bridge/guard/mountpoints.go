@@ -23,13 +23,13 @@ func (g *Guard) holdMountPoints(ctx context.Context, id, turn string, t *policy.
 	if root := g.rootThread(g.policy.Load(), id); root != nil {
 		profile = root.Profile // a subagent inherits it
 	}
-	g.reportRemoved(g.mountPoints.Hold(ctx, id, turn, mountPointsOf(t, profile, g.world)))
+	g.reportBlocked(g.mountPoints.Hold(ctx, id, turn, mountPointsOf(t, profile, g.world)))
 }
 
-// reportRemoved tells the user about empty files that Hold has removed.
-func (g *Guard) reportRemoved(files []string) {
+// reportBlocked tells the user about files that Hold has found in place of folders.
+func (g *Guard) reportBlocked(files []string) {
 	for _, file := range files {
-		text := "codex-bridge has removed " + strconv.Quote(file) + ": a killed command had left this empty file in place of a protected folder, and Codex could not have run a command."
+		text := "Codex can't run a command in this thread: " + strconv.Quote(file) + " is a file, and a protected path is in a folder of that name. If the file is empty and not yours, a killed command has left it: remove it. Or open another thread, which protects the file itself."
 		g.log.Warn(text)
 		if !g.peer.OptedOut(configWarning) {
 			g.peer.Notify(configWarning, map[string]any{"summary": text, "details": nil})
@@ -86,7 +86,7 @@ func (g *Guard) holdForRequest(ctx context.Context, call *bridge.ClientMessage, 
 			state.Stored = policy.ParseStoredProfile(stored.settings.Root())
 		}
 	}
-	g.reportRemoved(g.mountPoints.Hold(ctx, ofDenials, "", mountPointsOfRequest(d, state)))
+	g.reportBlocked(g.mountPoints.Hold(ctx, ofDenials, "", mountPointsOfRequest(d, state)))
 }
 
 // mountPointsOfRequest returns the folders that Codex mounts read-only after a request, if the profile of

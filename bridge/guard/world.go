@@ -11,7 +11,6 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 )
 
@@ -285,7 +284,7 @@ func (filesystem) PolicyFiles(folder string) []string {
 // isFile implements policy.State.IsFile.
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular() && !mountpoint.IsLeftOver(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Canonical implements policy.Paths.

@@ -46,7 +46,7 @@ type pass struct {
 	done chan struct{}
 
 	// Set before done is closed.
-	removed []string // empty files that were in place of folders
+	blocked []string // files that are newly in place of folders above held ones
 	unheld  bool     // folders are left that no thread holds
 }
 
@@ -97,9 +97,9 @@ type turn struct {
 }
 
 // Hold keeps the folders for a turn until Release, in addition to those that the turn has already. A folder
-// that exists is not changed. Hold returns the empty files that a killed command had left in place
-// of folders, and that it has removed. It does not wait longer than holdTimeout for the disk.
-func (k *Keeper) Hold(ctx context.Context, thread, id string, folders []Folder) (removed []string) {
+// that exists is not changed. Hold returns the files that are in place of folders above, each once as long as the
+// root has folders: Codex can't run a command. It does not wait longer than holdTimeout for the disk.
+func (k *Keeper) Hold(ctx context.Context, thread, id string, folders []Folder) (blocked []string) {
 	if k == nil || len(folders) == 0 {
 		return nil
 	}
@@ -108,13 +108,13 @@ func (k *Keeper) Hold(ctx context.Context, thread, id string, folders []Folder) 
 	for _, p := range k.hold(turn{thread: thread, id: id}, folders) {
 		select {
 		case <-p.done:
-			removed = append(removed, k.takeRemoved(p)...)
+			blocked = append(blocked, k.takeBlocked(p)...)
 		case <-ctx.Done():
 			k.log.Warn("can't create the mount points of protected paths in time: the disk does not answer; Codex protects the paths by empty files, which git lists", "thread", thread)
-			return removed
+			return blocked
 		}
 	}
-	return removed
+	return blocked
 }
 
 // hold adds folders to those of a turn, and returns the passes that create them.
@@ -135,13 +135,13 @@ func (k *Keeper) hold(by turn, folders []Folder) (passes []*pass) {
 	return passes
 }
 
-// takeRemoved returns the files that a pass has removed to the first caller.
-func (k *Keeper) takeRemoved(p *pass) []string {
+// takeBlocked returns the files that a pass has found to the first caller.
+func (k *Keeper) takeBlocked(p *pass) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	removed := p.removed
-	p.removed = nil
-	return removed
+	blocked := p.blocked
+	p.blocked = nil
+	return blocked
 }
 
 // Release ends what Hold began for some turns of a thread, or without any for all, and returns at once. A moment later,
@@ -248,8 +248,8 @@ func (k *Keeper) work(r *root) {
 		if p == nil {
 			return
 		}
-		removed, unheld := r.folders.apply(held)
-		k.finish(r, p, removed, unheld)
+		blocked, unheld := r.folders.apply(held)
+		k.finish(r, p, blocked, unheld)
 	}
 }
 
@@ -279,10 +279,10 @@ func (k *Keeper) begin(r *root) (p *pass, held []Folder) {
 
 // finish ends a pass. If folders are left that no thread holds, another pass follows, after longer and
 // longer times.
-func (k *Keeper) finish(r *root, p *pass, removed []string, unheld bool) {
+func (k *Keeper) finish(r *root, p *pass, blocked []string, unheld bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.removed, p.unheld = removed, unheld
+	p.blocked, p.unheld = blocked, unheld
 	close(p.done)
 	if r.retry != nil {
 		r.retry.Stop()

@@ -173,18 +173,57 @@ func TestKilledKeeper(t *testing.T) {
 	w.checkNoRecords()
 }
 
-// TestLeftOver checks that an empty read-only file in place of a folder is removed, and no other file.
-func TestLeftOver(t *testing.T) {
+// TestUserFilesStay checks that no file is removed, also not an empty read-only one, as a killed command leaves it. Hold
+// returns each file once that is in place of a folder above a held one.
+func TestUserFilesStay(t *testing.T) {
 	w := newTree(t)
 	w.must(os.WriteFile(filepath.Join(w.root, ".github"), nil, 0o444))
-	w.must(os.WriteFile(filepath.Join(w.root, ".vscode"), nil, 0o644))
-	w.must(os.WriteFile(filepath.Join(w.root, "ci"), []byte("x"), 0o444))
+	w.must(os.WriteFile(filepath.Join(w.root, ".vscode"), nil, 0o444))
+	w.must(os.WriteFile(filepath.Join(w.root, "ci"), []byte("x"), 0o644))
 	k := w.keeper()
-	if removed := k.Hold(w.t.Context(), "a", "", w.folders(".github/workflows", ".vscode", "ci/x")); !slices.Equal(removed, []string{filepath.Join(w.root, ".github")}) {
-		t.Errorf("removed %q", removed)
+	folders := w.folders(".github/workflows", ".github/actions", ".vscode", "ci/x", "new")
+	if blocked := k.Hold(w.t.Context(), "a", "", folders); !slices.Equal(blocked, []string{filepath.Join(w.root, ".github"), filepath.Join(w.root, "ci")}) {
+		t.Errorf("Hold returned %q", blocked)
 	}
+	if blocked := k.Hold(w.t.Context(), "b", "", folders); len(blocked) > 0 {
+		t.Errorf("Hold returned %q again", blocked)
+	}
+	w.check("held", ".github", ".vscode", "ci", "new")
 	k.Close()
-	w.check("closed", ".vscode", "ci")
+	w.check("closed", ".github", ".vscode", "ci")
+	w.checkNoRecords()
+}
+
+// TestEmptyUserFoldersStay checks that an empty folder of the user stays, also one that was created in place of a folder
+// of the bridge, and when the bridge that made the first one was killed.
+func TestEmptyUserFoldersStay(t *testing.T) {
+	for _, end := range []string{"closed", "released", "killed"} {
+		t.Run(end, func(t *testing.T) {
+			w := newTree(t)
+			for _, name := range []string{".github/workflows", "lib"} {
+				w.must(os.MkdirAll(filepath.Join(w.root, name), 0o555))
+			}
+			w.must(os.Mkdir(filepath.Join(w.root, ".idea"), 0o555))
+			k := w.keeper()
+			k.Hold(w.t.Context(), "a", "", w.folders(".github/workflows", ".idea", ".vscode", "lib/conf", "py.typed"))
+			w.check("held", ".github", ".github/workflows", ".idea", ".vscode", "lib", "lib/conf", "py.typed")
+			w.must(os.Remove(filepath.Join(w.root, ".vscode")))
+			w.must(os.Mkdir(filepath.Join(w.root, ".vscode"), 0o555))
+			w.must(os.Remove(filepath.Join(w.root, "py.typed")))
+			w.must(os.WriteFile(filepath.Join(w.root, "py.typed"), nil, 0o444))
+			switch end {
+			case "released":
+				k.Release("a")
+				k.wait()
+			case "killed":
+				k.abandon()
+				k = w.keeper()
+			}
+			k.Close()
+			w.check(end, ".github", ".github/workflows", ".idea", ".vscode", "lib", "py.typed")
+			w.checkNoRecords()
+		})
+	}
 }
 
 // TestRootThatDoesNotAnswer checks that a disk that does not answer makes no other thread wait than the one that

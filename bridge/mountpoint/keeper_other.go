@@ -21,6 +21,3 @@ func (*Keeper) Release(string, ...string) {}
 
 // Close does nothing.
 func (*Keeper) Close() {}
-
-// IsLeftOver returns false.
-func IsLeftOver(string) bool { return false }

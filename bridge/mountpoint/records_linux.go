@@ -21,6 +21,32 @@ type records struct {
 	own    *os.File // nil before the first write
 }
 
+// made is a folder that a bridge has created. Another one that later has its name differs in Inode or Born.
+type made struct {
+	Folder
+	Inode uint64 `json:"inode"`
+	Born  int64  `json:"born"` // when it was created, in nanoseconds; 0 if the file system does not know
+}
+
+// identify returns a folder as made records it; without an inode if it can't be opened.
+func identify(root *os.Root, folder Folder) made {
+	found := made{Folder: folder}
+	f, err := root.Open(folder.Name)
+	if err != nil {
+		return found
+	}
+	defer func() { _ = f.Close() }()
+	var info unix.Statx_t
+	if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &info) != nil {
+		return found
+	}
+	found.Inode = info.Ino
+	if info.Mask&unix.STATX_BTIME != 0 {
+		found.Born = info.Btime.Sec*int64(time.Second) + int64(info.Btime.Nsec)
+	}
+	return found
+}
+
 const (
 	recordSuffix = ".json"
 	lockSuffix   = ".lock" // of the file that a bridge locks for a change
@@ -55,7 +81,7 @@ func recordKey(name string) string {
 // locked calls do while no other bridge changes folders of the root. others are the folders that
 // running bridges record, left those of bridges that were killed. After do succeeds, these files are
 // removed.
-func (r *records) locked(do func(others map[Folder]bool, left []Folder) error) error {
+func (r *records) locked(do func(others map[made]bool, left []made) error) error {
 	lock, err := r.lock()
 	if err != nil {
 		return err
@@ -112,12 +138,12 @@ func isAt(f *os.File, path string) bool {
 func tryLock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
 // read reads the files of the other bridges; dead are the files of those that were killed.
-func (r *records) read() (others map[Folder]bool, left []Folder, dead []string, err error) {
+func (r *records) read() (others map[made]bool, left []made, dead []string, err error) {
 	files, err := r.files()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	others = make(map[Folder]bool)
+	others = make(map[made]bool)
 	for _, at := range files {
 		if r.own != nil && at == r.own.Name() {
 			continue
@@ -138,7 +164,7 @@ func (r *records) read() (others map[Folder]bool, left []Folder, dead []string, 
 }
 
 // readRecord reads the file of a bridge, and reports whether that bridge runs.
-func readRecord(at string) (folders []Folder, running bool, err error) {
+func readRecord(at string) (folders []made, running bool, err error) {
 	file, err := os.OpenFile(at, os.O_RDWR, 0)
 	if err != nil {
 		return nil, false, err
@@ -150,7 +176,7 @@ func readRecord(at string) (folders []Folder, running bool, err error) {
 }
 
 // write replaces what the file of this bridge records. Without folders it removes the file.
-func (r *records) write(folders []Folder) error {
+func (r *records) write(folders []made) error {
 	if len(folders) == 0 {
 		if r.own != nil {
 			_ = os.Remove(r.own.Name())

@@ -44,7 +44,7 @@ func linkedProtected(st State, entries map[string]any, folders []string) string 
 			reason := display.Quote(path) + " is a link to " + display.Quote(to)
 			switch {
 			case errors.Is(err, syscall.ENOTDIR):
-				continue // a file above it, as a killed command leaves one; see package mountpoint
+				continue // a file above it, which Codex protects itself
 			case err != nil:
 				reason = display.Quote(path) + " can't be resolved: " + err.Error()
 			case rules.FoldCase(to) == rules.FoldCase(path):

@@ -124,7 +124,7 @@ type State struct {
 	Policies []*Policy
 	// Repositories may be nil; then a folder has no roots.
 	Repositories Repositories
-	// IsFile reports whether a path is a regular file that the bridge does not remove; nil: none is.
+	// IsFile reports whether a path is a regular file; nil: none is.
 	IsFile func(path string) bool
 	// PolicyFiles may be nil; then no workspace policy file applies.
 	PolicyFiles PolicyFiles

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/store"
@@ -86,28 +86,34 @@ func examineExposed(cfg *config.Config) []finding {
 	return []finding{{"protection", fine, "commands can't write the configuration, the state or codex's own folder by way of a temporary folder; the hooks' socket is in " + folder, ""}}
 }
 
-// examineLeftOvers reports the empty files that killed commands have left in the current folder in place
-// of protected paths.
+// examineLeftOvers reports the empty read-only files in place of folders above protected paths of the current folder.
+// Killed commands of Codex leave such files on Linux.
 func examineLeftOvers(cfg *config.Config) (all []finding) {
 	folder, err := os.Getwd()
-	if err != nil || cfg.Policy.Mode != config.Enforce {
+	if err != nil || cfg.Policy.Mode != config.Enforce || runtime.GOOS != "linux" {
 		return nil
 	}
 	var seen []string
 	for _, path := range cfg.Policy.ProtectedPaths {
 		names := strings.Split(filepath.ToSlash(filepath.Clean(path)), "/")
-		for i := range names {
-			at := filepath.Join(folder, filepath.Join(names[:i+1]...))
-			if !slices.Contains(seen, at) && mountpoint.IsLeftOver(at) {
+		for i := 1; i < len(names); i++ {
+			at := filepath.Join(folder, filepath.Join(names[:i]...))
+			if !slices.Contains(seen, at) && isLeftOver(at) {
 				seen = append(seen, at)
 				all = append(all, finding{
-					"protection", warn, at + " is an empty file, which a killed command has left in place of a protected path",
-					"remove it with \"rm -f\", or let the next command under codex-bridge do so",
+					"protection", warn, at + " is an empty read-only file in place of a folder of the protected path " + path,
+					"if a killed command has left it, remove it with \"rm -f\"",
 				})
 			}
 		}
 	}
 	return all
+}
+
+// isLeftOver reports whether a file is empty and read-only, as Codex creates its mount points.
+func isLeftOver(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && info.Mode().Perm()&0o222 == 0
 }
 
 // missingRoots returns the entries of policy.writable_roots that do not exist.

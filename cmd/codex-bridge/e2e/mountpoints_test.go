@@ -250,27 +250,59 @@ func TestStartingCommandStaysConfined(t *testing.T) {
 	a.closeAndWait()
 }
 
-// Empty files that an earlier version has left in place of protected folders do not stop a command.
-// The client is told.
-func TestLeftMountPoints(t *testing.T) {
+// Empty read-only files at protected paths stay, though a killed command leaves such files: they may be the user's. Commands
+// run and can't change them. A file that comes in place of a folder of an open thread stops its commands; the client
+// gets its name. Codex alone keeps the files, too.
+func TestReadOnlyFilesAtProtectedPaths(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{config: missingConfig})
-	for _, name := range []string{".github", ".vscode"} {
-		if err := os.WriteFile(filepath.Join(w.workspace, name), nil, 0o444); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a := w.newAcceptingEditor()
-	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-	a.turn(thread, "RUN: echo RAN; true")
-	if output := w.lastToolOutput(); !strings.Contains(output, "RAN") {
-		t.Errorf("the model got %q", output)
-	}
-	for _, name := range []string{".github", ".vscode"} {
-		a.waitFor(0, "configWarning", func(m editor.Message) bool {
-			return strings.Contains(m.Param("summary"), filepath.Join(w.workspace, name))
+	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: strings.Replace(missingConfig, `".vscode"`, `".vscode", "pkg/py.typed"`, 1)})
+			w.write("workspace/pkg/a.py", "")
+			files := []string{".github", ".vscode", "pkg/py.typed"}
+			for _, file := range files {
+				w.writeEmpty(file)
+			}
+			a := w.newAcceptingEditor(argv...)
+			settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			script, thread := "true", a.thread(settings)
+			if name == "the bridge" {
+				script = "for f in .github .vscode pkg/py.typed; do echo x > $f; rm -f $f; mv $f $f.gone; done"
+			}
+			a.turn(thread, "RUN: ("+script+") 2>&1; echo RAN")
+			if output := w.lastToolOutput(); !strings.Contains(output, "RAN") {
+				t.Errorf("the model got %q", output)
+			}
+			if name == "the bridge" {
+				w.remove("workspace/.github")
+				thread = a.thread(settings)
+				w.writeEmpty(".github")
+				a.turn(thread, "RUN: echo RAN")
+				if output := w.lastToolOutput(); strings.Contains(output, "RAN") {
+					t.Errorf("a command ran: %q", output)
+				}
+				a.waitFor(0, "configWarning", func(m editor.Message) bool {
+					return strings.Contains(m.Param("summary"), filepath.Join(w.workspace, ".github")+`" is a file`)
+				})
+			}
+			a.closeAndWait()
+			for _, file := range files {
+				if info, err := os.Lstat(filepath.Join(w.workspace, file)); err != nil || info.Mode() != 0o444 || info.Size() != 0 {
+					t.Errorf("%s: %v, %v", file, info, err)
+				}
+			}
+			if names := w.names(); !slices.Equal(names, []string{".github", ".vscode", "pkg", "pkg/a.py", "pkg/py.typed"}) {
+				t.Errorf("the workspace has %q", names)
+			}
 		})
 	}
-	a.waitNames("after a command")
-	a.closeAndWait()
+}
+
+// writeEmpty creates an empty read-only file in the workspace.
+func (w *world) writeEmpty(name string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.workspace, name), nil, 0o444); err != nil {
+		w.t.Fatal(err)
+	}
 }
