@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/BurntSushi/toml"
 
@@ -136,10 +137,10 @@ const (
 // addRoles adds the settings of a role from the files below folder.
 func addRoles(found *policy.AgentSettings, folder, role string) error {
 	folder, err := filepath.EvalSymlinks(folder) // Codex follows no links below the folder
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // .codex may be a file
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("roles can't be read: %w", err)
 	}
 	count := 0

@@ -137,6 +137,12 @@ func TestSpawnedAgentSettings(t *testing.T) {
 			w.write("home/agents/folder.toml/x", "")
 			w.write("project/.codex/agents/p.toml", "name = \"project\"\nmodel = \"p\"\n")
 			w.write(".codex/agents/a.toml", "name = \"above\"\nmodel = \"a\"\n")
+			if name == "of the user" {
+				if err := os.RemoveAll(filepath.Join(w.root, "project/.codex")); err != nil {
+					t.Fatal(err)
+				}
+				w.write("project/.codex", "a file")
+			}
 			found := w.spawns(test.agents, test.input)
 			if found.UnknownReason != "" || !slices.Equal(found.Models, test.models) || !slices.Equal(found.Efforts, test.efforts) {
 				t.Errorf("got %+v, want %q %q", found, test.models, test.efforts)

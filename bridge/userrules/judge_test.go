@@ -181,7 +181,22 @@ func TestJudgeInAnyCase(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	if got := userrules.Wrap("a # b"); got != "{ a # b\n}" {
-		t.Errorf("%q", got)
+	for line, want := range map[string]string{
+		"a # b":                      "{ a # b\n}",
+		"# b\na":                     "{ # b\na\n}",
+		"":                           "{ :; }; ",
+		" \t\n":                      "{ :; };  \t\n",
+		"# b":                        "{ :; }; # b",
+		" # b\n\n# c\n":              "{ :; };  # b\n\n# c\n",
+		"\r":                         "{ \r\n}",
+		"cat <<E\nx\nE":              "{ cat <<E\nx\nE\n}",
+		"cat <<-'E' <<F\n\tE\nF\nls": "{ cat <<-'E' <<F\n\tE\nF\nls\n}",
+		"cat <<E":                    "{ :; }; cat <<E",
+		"cat <<E\nx\n":               "{ :; }; cat <<E\nx\n",
+		"cat <<E <<\"F\"\nE\n}":      "{ :; }; cat <<E <<\"F\"\nE\n}",
+	} {
+		if got := userrules.Wrap(line); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Limits of the files.
@@ -154,7 +155,7 @@ var readDir = os.ReadDir
 // another Codex loses none of their rules.
 func list(folder string) ([]fileState, error) {
 	entries, err := readDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -168,7 +169,7 @@ func list(folder string) ([]fileState, error) {
 		path := filepath.Join(folder, e.Name())
 		info, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a broken link
+		case isAbsent(err): // a broken link
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("the rules for commands can't be read: %w; let their owner read them", err)
@@ -180,6 +181,14 @@ func list(folder string) ([]fileState, error) {
 		}
 	}
 	return files, nil
+}
+
+// isAbsent reports whether an error of looking for a file proves that there is none, also by a file in place of a folder.
+//
+// Measured with Codex 0.169 and 0.171: a thread opens where .codex is a file, and has no rules of that project. None opens
+// if the folder of rules itself is a file.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 var (

@@ -109,6 +109,9 @@ func TestReader(t *testing.T) {
 	if fate("ls") != userrules.Stays {
 		t.Error("there are no rules")
 	}
+	if set := r.Read(filepath.Join(write("file", "x"), "rules")); set.Err != nil {
+		t.Errorf("a file is in place of a folder: %v", set.Err)
+	}
 	path := write("b.rules", `prefix_rule(pattern=["ls"])`)
 	write("a.txt", `prefix_rule(pattern=["cat"])`)
 	if err := os.Mkdir(filepath.Join(dir, "c.rules"), 0o700); err != nil {

@@ -163,5 +163,31 @@ func (s *Set) AllowingShell() *Rule {
 }
 
 // Wrap returns a line with the same effect that no rule for its commands matches: Codex does not
-// take a line with braces for plain (measured).
-func Wrap(line string) string { return fmt.Sprintf("{ %s\n}", line) }
+// take a line with braces for plain, wherever they are (measured with 0.169 and 0.171).
+//
+// Braces around a line without a command are a syntax error, and an unfinished here-document would contain the end
+// brace. Such a line comes after a group that does nothing. A line that is taken for such a one by mistake is hidden
+// from rules all the same.
+func Wrap(line string) string {
+	if noCommand().MatchString(line) || hasOpenDocument(line) {
+		return "{ :; }; " + line
+	}
+	return fmt.Sprintf("{ %s\n}", line)
+}
+
+// noCommand matches lines of blanks and comments.
+var noCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[ \t]*(?:#[^\n]*)?(?:\n|$))*$`) })
+
+// documentStart matches the start of a here-document whose end is a plain word.
+var documentStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<<-?[ \t]*['"\\]?([A-Za-z0-9_]+)`) })
+
+// hasOpenDocument reports whether a here-document of a line seems to have no end.
+func hasOpenDocument(line string) bool {
+	for _, m := range documentStart().FindAllStringSubmatchIndex(line, -1) {
+		end := line[m[2]:m[3]]
+		if !slices.ContainsFunc(strings.Split(line[m[3]:], "\n")[1:], func(text string) bool { return strings.TrimLeft(text, "\t") == end }) {
+			return true
+		}
+	}
+	return false
+}
