@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"codex-bridge.example/bridge/bridgetest"
 )
 
@@ -211,6 +213,8 @@ func TestEmptyUserFoldersStay(t *testing.T) {
 			w.must(os.Mkdir(filepath.Join(w.root, ".vscode"), 0o555))
 			w.must(os.Remove(filepath.Join(w.root, "py.typed")))
 			w.must(os.WriteFile(filepath.Join(w.root, "py.typed"), nil, 0o444))
+			w.must(os.Remove(filepath.Join(w.root, "lib/conf")))
+			w.must(unix.Mkfifo(filepath.Join(w.root, "lib/conf"), 0o600)) // nothing waits for a writer
 			switch end {
 			case "released":
 				k.Release("a")
@@ -220,7 +224,7 @@ func TestEmptyUserFoldersStay(t *testing.T) {
 				k = w.keeper()
 			}
 			k.Close()
-			w.check(end, ".github", ".github/workflows", ".idea", ".vscode", "lib", "py.typed")
+			w.check(end, ".github", ".github/workflows", ".idea", ".vscode", "lib", "lib/conf", "py.typed")
 			w.checkNoRecords()
 		})
 	}

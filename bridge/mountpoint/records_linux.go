@@ -31,7 +31,7 @@ type made struct {
 // identify returns a folder as made records it; without an inode if it can't be opened.
 func identify(root *os.Root, folder Folder) made {
 	found := made{Folder: folder}
-	f, err := root.Open(folder.Name)
+	f, err := root.OpenFile(folder.Name, unix.O_DIRECTORY, 0) // Open would wait for the writer of a pipe
 	if err != nil {
 		return found
 	}
