@@ -25,7 +25,7 @@ type records struct {
 type made struct {
 	Folder
 	Inode uint64 `json:"inode"`
-	Born  int64  `json:"born"` // when it was created, in nanoseconds; 0 if the file system does not know
+	Born  int64  `json:"born"` // when it was created, in nanoseconds; 0 if that is not known
 }
 
 // identify returns a folder as made records it; without an inode if it can't be opened.
@@ -36,13 +36,14 @@ func identify(root *os.Root, folder Folder) made {
 		return found
 	}
 	defer func() { _ = f.Close() }()
-	var info unix.Statx_t
-	if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &info) != nil {
+	var info unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &info) != nil {
 		return found
 	}
 	found.Inode = info.Ino
-	if info.Mask&unix.STATX_BTIME != 0 {
-		found.Born = info.Btime.Sec*int64(time.Second) + int64(info.Btime.Nsec)
+	var more unix.Statx_t // a container may forbid statx
+	if unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &more) == nil && more.Mask&unix.STATX_BTIME != 0 {
+		found.Born = more.Btime.Sec*int64(time.Second) + int64(more.Btime.Nsec)
 	}
 	return found
 }
