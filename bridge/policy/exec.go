@@ -56,8 +56,10 @@ func (c *decider) decideExecSandbox([]string) {
 		to, rule, reason := c.allowedLevel(asked)
 		switch {
 		case !isUnset(object):
-			c.dropField("permissionProfile", ruleSandbox, "it conflicts with sandboxPolicy, which counts")
-			c.decideSandboxPolicy(object)
+			level, _ := levelOfPolicy(object)
+			if c.dropOtherSandbox("permissionProfile", profile, "sandboxPolicy", level); c.err == nil {
+				c.decideSandboxPolicy(object)
+			}
 			return
 		case !ok:
 			to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"

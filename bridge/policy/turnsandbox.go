@@ -13,10 +13,10 @@ const ruleNetwork = "policy.network"
 func (c *decider) decideTurnSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !isUnset(object) {
-		if !isUnset(profile) {
-			c.dropField("permissions", ruleSandbox, "it conflicts with sandboxPolicy, which counts")
+		asked, _ := levelOfPolicy(object)
+		if c.dropOtherSandbox("permissions", profile, "sandboxPolicy", asked); c.err == nil {
+			c.decideSandboxPolicy(object)
 		}
-		c.decideSandboxPolicy(object)
 		return
 	}
 	if isUnset(profile) {
@@ -122,16 +122,21 @@ func (c *decider) decideUserTurn(name string) (decided bool) {
 func (c *decider) requestsWorkspaceWrite() bool {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !isUnset(object) {
-		asked, ok := levelNamed(object.Get("type"), typeNames[:])
-		if object.Get("type").Is("externalSandbox") {
-			asked, ok = fullAccess, true
-		}
+		asked, ok := levelOfPolicy(object)
 		to, _, _ := c.allowedLevel(asked)
 		return ok && to == workspaceWrite
 	}
 	asked, ok := levelNamed(profile, builtinProfiles[:])
 	to, _, _ := c.allowedLevel(asked)
 	return ok && to == workspaceWrite && to != asked
+}
+
+// levelOfPolicy returns the level of a sandboxPolicy; readOnly and false for an unknown type.
+func levelOfPolicy(object rpc.Value) (level, bool) {
+	if object.Get("type").Is("externalSandbox") {
+		return fullAccess, true
+	}
+	return levelNamed(object.Get("type"), typeNames[:])
 }
 
 // sandboxPolicy has the members of a sandboxPolicy that the bridge could read.
@@ -195,12 +200,9 @@ func (c *decider) hasLooserSandbox(o sandboxPolicy) bool {
 // single members of others.
 func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	const field = "sandboxPolicy"
-	kind := v.Get("type")
-	o := sandboxPolicy{external: kind.Is("externalSandbox")}
+	o := sandboxPolicy{external: v.Get("type").Is("externalSandbox")}
 	var ok bool
-	if o.level, ok = levelNamed(kind, typeNames[:]); o.external {
-		o.level, ok = fullAccess, true
-	}
+	o.level, ok = levelOfPolicy(v)
 	if !ok {
 		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
 		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is not one of the four types of sandboxPolicy")
