@@ -131,30 +131,32 @@ func hasOrphans() bool {
 // A bubblewrap that is killed just when it has made its child leaves it waiting for ever, and Codex kills the sandboxes in
 // which it reads files (measured with Codex 0.169 and 0.171).
 func EndSandboxes(grace time.Duration) {
-	for end := time.Now().Add(grace); len(orphanedSandboxes()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().Before(end) {
-			continue
-		}
-		killSandboxes()
-		return
+	for end := time.Now().Add(grace); endSandboxes(!time.Now().Before(end)); time.Sleep(5 * time.Millisecond) {
 	}
 }
 
-func killSandboxes() {
+// endSandboxes reports whether there are sandboxes to wait for. With kill it kills them.
+func endSandboxes(kill bool) (left bool) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
-	for _, pid := range orphanedSandboxes() {
+	pids := orphanedSandboxes()
+	if !kill {
+		return len(pids) > 0
+	}
+	for _, pid := range pids {
 		for _, stray := range append(Descendants(pid), pid) {
 			_ = unix.Kill(stray, unix.SIGKILL)
 		}
 		_, _ = unix.Wait4(pid, nil, 0, nil)
 	}
+	return false
 }
 
-// orphanedSandboxes returns the children of this process that are bubblewraps which are to die with their parent.
+// orphanedSandboxes returns the orphans that are bubblewraps which are to die with their parent. The caller holds the
+// reaper's lock.
 func orphanedSandboxes() (pids []int) {
 	for _, pid := range Children(os.Getpid()) {
-		if line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil && bytes.Contains(line, []byte("\x00--die-with-parent\x00")) {
+		if line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil && bytes.Contains(line, []byte("\x00--die-with-parent\x00")) && !isAwaited(pid) {
 			pids = append(pids, pid)
 		}
 	}

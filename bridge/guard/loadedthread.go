@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // loadedThread is the record of a thread that Codex may have in memory, even if the thread takes no
@@ -21,7 +22,7 @@ type loadedThread struct {
 	unsubscribed    bool             // the client has sent thread/unsubscribe since it opened the thread
 	fence           *policy.Profile  // the profile with which Codex has loaded it; nil if it has not
 	earlierProfiles []policy.Profile // the profiles before Codex unloaded it; a subagent of it may have one of them
-	lastVerified    *policy.Thread   // as it was last verified; nil if it never was
+	lastVerified    *policy.Thread   // as it was last verified, or reported after the client has left it; nil if it never was
 }
 
 // unload resets the state that ends when Codex unloads the thread.
@@ -48,6 +49,16 @@ func (t *threads) loaded(id string) *loadedThread {
 func (l *loadedThread) setVerified(thread policy.Thread) {
 	l.varied = l.varied || l.lastVerified != nil && !policy.SameSettings(l.lastVerified, &thread)
 	l.lastVerified = &thread
+}
+
+// leaveWith records settings that Codex has reported after the client had left the thread, which takes no turns.
+func (l *loadedThread) leaveWith(settings rpc.Value) {
+	l.varied = true
+	if l.lastVerified != nil {
+		left := *l.lastVerified
+		left.Update(settings)
+		l.lastVerified = &left
+	}
 }
 
 // setProfile records the profile that a request has defined. Codex keeps the profile of the request

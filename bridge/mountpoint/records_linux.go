@@ -172,7 +172,7 @@ func readRecord(at string) (folders []made, running bool, err error) {
 	}
 	defer func() { _ = file.Close() }()
 	running = !tryLock(file)
-	_ = json.NewDecoder(file).Decode(&folders) // an incomplete file names what was not created yet
+	_ = json.NewDecoder(file).Decode(&folders) // what an incomplete file does not name stays
 	return folders, running, nil
 }
 

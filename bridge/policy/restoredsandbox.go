@@ -132,15 +132,19 @@ func (c *decider) keepsUnknownReadOnly() bool {
 	return true
 }
 
-// keepsUnsubscribed sends the workspace-write of a thread that the client opens again after thread/unsubscribe. Codex
-// alone still has the thread in memory. With the bridge's overlay it loads the thread again, with its default. It reports
-// whether it has decided.
+// keepsUnsubscribed sends the sandbox of a thread that the client opens again after thread/unsubscribe, if a mode can
+// say it. Codex alone still has the thread in memory. With the bridge's overlay it loads the thread again, with its
+// default in place of workspace-write. It reports whether it has decided.
 func (c *decider) keepsUnsubscribed() bool {
 	left := c.st.Left
-	if c.m.Method != "thread/resume" || left == nil || c.st.Defaults == nil || left.Sandbox != workspaceWrite.String() || left.Profile.Defined {
+	if c.m.Method != "thread/resume" || left == nil || c.st.Defaults == nil || left.Profile.Defined {
 		return false
 	}
-	to, rule, reason := c.allowedLevel(workspaceWrite)
+	has, known := parseMode(left.Sandbox)
+	if !known || has == fullAccess || has == readOnly && left.Network {
+		return false
+	}
+	to, rule, reason := c.allowedLevel(has)
 	if to == workspaceWrite {
 		c.narrowDefaults(left.sandboxSettings())
 		c.narrowDefaultRoots(left.Roots)
@@ -203,7 +207,7 @@ func (c *decider) decideForbiddenDefault() {
 	}
 	restored := c.restoredSandbox(stays)
 	last, _ := parseMode(restored.Mode)
-	to, _, _ := c.allowedLevel(last)
+	to, rule, why := c.allowedLevel(last)
 	switch user := c.userProfile(); {
 	case user != nil && to != readOnly && !stays:
 		c.decideUserSandbox(user)
@@ -214,7 +218,7 @@ func (c *decider) decideForbiddenDefault() {
 	case to == workspaceWrite && !stays:
 		c.narrowDefaults(restored)
 	}
-	c.setMode(to, ruleSandbox, reason)
+	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(why, reason))
 }
 
 // narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread
@@ -238,7 +242,7 @@ func (c *decider) narrowDefaults(to SandboxSettings) {
 		require("writable_roots", "[]")
 		d.WritableRoots = nil
 	}
-	d.Network, d.NoTmpdir, d.NoSlashTmp = to.Network, to.NoTmpdir, to.NoSlashTmp
+	d.Network, d.NoTmpdir, d.NoSlashTmp = to.Network, d.NoTmpdir || to.NoTmpdir, d.NoSlashTmp || to.NoSlashTmp
 	c.st.Defaults = &d
 }
 

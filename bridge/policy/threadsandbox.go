@@ -247,8 +247,8 @@ func (c *decider) decideResumedSandbox() {
 		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
 	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
-	case c.keepsUnknownReadOnly():
 	case c.keepsUnsubscribed():
+	case c.keepsUnknownReadOnly():
 	case c.st.Defaults != nil && !c.isDefaultAllowed():
 		c.decideForbiddenDefault()
 	}

@@ -103,7 +103,11 @@ func TestElicitationVectors(t *testing.T) {
 			}
 			return
 		}
-		if want := c.Asked[0].Title + "\n" + c.Asked[0].Description + "\n"; !startsLike(want, shown) {
+		want := c.Asked[0].Description + "\n"
+		if !strings.HasPrefix(want, c.Asked[0].Title+"\n") { // a terminal shows it once
+			want = c.Asked[0].Title + "\n" + want
+		}
+		if !startsLike(want, shown) {
 			t.Errorf("the bridge showed\n%s\nwant\n%s", shown, want)
 		}
 	})

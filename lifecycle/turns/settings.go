@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
 	"codex-bridge.example/lifecycle/binding"
@@ -169,7 +168,11 @@ func stricter(start json.RawMessage, now threads.Settings) (wanted settings) {
 	if doc.Root().Get("approvalPolicy").Is(setting.Untrusted) && now.Approval != setting.Untrusted {
 		wanted.Approval = setting.Untrusted
 	}
-	if mode, _ := doc.Root().Get("sandbox").Text(); setting.IsSandbox(mode) && isNarrower(mode, now.Sandbox) {
+	mode, _ := doc.Root().Get("sandbox").Text()
+	if profile, ok := doc.Root().Get("permissions").Text(); ok {
+		mode = modesOfProfiles[profile]
+	}
+	if setting.IsSandbox(mode) && isNarrower(mode, now.Sandbox) {
 		wanted.Sandbox = mode
 	}
 	return wanted
@@ -278,109 +281,6 @@ func forbiddenLimits(refusal policy.Refusal, update map[string]any) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(update))
-}
-
-// settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client
-// has made it, and not undo a turn/start that has made it stricter. A setting of bridge/turn/set that no turn has
-// had yet is dropped then.
-func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
-	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
-		return nil
-	}
-	id, _ := call.Params.Get("threadId").Text()
-	approval, hasApproval := updatedApproval(call.Params)
-	sandbox, whole, hasSandbox := updatedSandbox(call.Params)
-	if !hasApproval && !hasSandbox {
-		return nil
-	}
-	granular := slices.Clone(call.Params.Get("approvalPolicy").Raw()) // counts if approval is ""
-	profile, _ := call.Params.Get("permissions").Text()
-	var narrowed rpc.Value
-	if doc, err := rpc.ParseValue(slices.Clone(call.Params.Get("sandboxPolicy").Raw())); err == nil {
-		narrowed = doc.Root()
-	}
-	ofTurn := call.Method == "turn/start"
-	if ofTurn {
-		hasApproval = hasApproval && (approval == "" || approval == setting.Untrusted)
-	}
-	setsSandbox := func(was string) bool { return hasSandbox && (!ofTurn || sandbox == "" || isNarrower(sandbox, was)) }
-	call.OnResponse(func(a *bridge.ServerResponse) {
-		if !a.Result().Exists() {
-			return
-		}
-		f.mu.Lock()
-		if c := f.open[id]; c != nil {
-			if hasApproval {
-				c.next.Approval, c.next.limits.approval = "", ""
-			}
-			if setsSandbox(c.next.Sandbox) {
-				c.next.Sandbox, c.next.limits.sandbox = "", ""
-			}
-		}
-		f.mu.Unlock()
-		ctx := context.WithoutCancel(ctx)
-		session, err := f.o.Threads.SessionOf(ctx, id)
-		if err == nil && session != "" {
-			err = f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) {
-				if hasApproval {
-					b.ApprovalPolicy = approval
-					if b.Replacement != nil {
-						b.Replacement["approvalPolicy"] = granular
-					}
-				}
-				if setsSandbox(b.Sandbox) {
-					b.Sandbox, b.KeepsSandbox = sandbox, !whole
-					if sandbox == "" && b.Replacement != nil {
-						b.Replacement.SetSandbox(profile)
-					}
-					if b.Replacement != nil {
-						b.Replacement.Narrow(narrowed)
-					}
-				}
-			})
-		}
-		if err != nil {
-			f.o.Log.Error("the settings of a session's thread can't be stored; its next turn undoes what the client has set", "thread", id, "error", err)
-		}
-	})
-	return nil
-}
-
-// updatedApproval returns the approval policy that a request sets; "" if it is not a
-// word, and then the thread keeps it.
-func updatedApproval(p rpc.Value) (approval string, ok bool) {
-	v := p.Get("approvalPolicy")
-	if !v.Exists() || v.Kind() == rpc.Null {
-		return "", false
-	}
-	text, _ := v.Text()
-	if !setting.IsApproval(text) {
-		text = ""
-	}
-	return text, true
-}
-
-// updatedSandbox returns the mode of the sandbox that a request sets; "" if it has
-// none. whole reports whether a turn with that mode has the same sandbox.
-func updatedSandbox(p rpc.Value) (mode string, whole, ok bool) {
-	if v := p.Get("permissions"); v.Exists() && v.Kind() != rpc.Null {
-		name, _ := v.Text()
-		mode = map[string]string{":read-only": setting.ReadOnly, ":workspace": setting.WorkspaceWrite, ":danger-full-access": setting.DangerFullAccess}[name]
-		return mode, mode == setting.ReadOnly || mode == setting.DangerFullAccess, true
-	}
-	v := p.Get("sandboxPolicy")
-	if !v.Exists() || v.Kind() == rpc.Null {
-		return "", false, false
-	}
-	kind, _ := v.Get("type").Text()
-	mode, whole = setting.ThreadSandbox(kind), true
-	for name, m := range v.Members() {
-		set, _ := m.Bool() // a network, or a temporary folder that is not writable
-		if set || name == "writableRoots" && m.Len() > 0 {
-			whole = false
-		}
-	}
-	return mode, whole && mode != "", true
 }
 
 // learnEfforts requests the efforts of the models once, if level needs them. If the request fails,

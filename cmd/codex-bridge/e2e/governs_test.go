@@ -283,9 +283,7 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 	if ran := runs(old); ran != nil {
 		t.Errorf("commands before the change: %q", ran)
 	}
-	if err := os.Remove(filepath.Join(w.workspace, ".codex-bridge.toml")); err != nil {
-		t.Fatal(err)
-	}
+	w.write("workspace/.codex-bridge.toml", "# sets nothing\n")
 	w.write("config.toml", governsConfig)
 	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "still checked against the policies") }); err != nil {
 		t.Fatal(err)
