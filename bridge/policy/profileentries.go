@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -241,11 +242,23 @@ func (f Profile) table() []byte {
 		}
 		if v.roots {
 			for _, root := range f.Roots {
-				one.Filesystem[root] = accessWrite
+				one.Filesystem[root] = writableRoot(f.Entries[root])
 			}
 		}
 		table[f.nameOf(v)] = one
 	}
 	raw, _ := json.Marshal(table) // texts, and JSON of a parsed text: it can't fail
 	return raw
+}
+
+// writableRoot returns the entry of a variant for a writable root. It takes the place of the entry that the profile has
+// for the same path, and so repeats what that says about paths below.
+func writableRoot(entry any) any {
+	below, ok := entry.(map[string]string)
+	if !ok {
+		return accessWrite
+	}
+	below = maps.Clone(below)
+	below["."] = accessWrite
+	return below
 }

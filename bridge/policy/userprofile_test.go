@@ -432,3 +432,22 @@ func TestResumedThreadHasNamedProfile(t *testing.T) {
 		}
 	}
 }
+
+// A writable root of Codex's configuration keeps what the user's profile denies below it: the entry of a variant takes the
+// place of the whole entry for the same path.
+func TestWritableRootKeepsDenialsOfUser(t *testing.T) {
+	st := withoutThread(state())
+	st.Defaults = codexDefaults(t, `{"mine":{"extends":":workspace","filesystem":{"/srv/out":{"token":"deny"}}}}`)
+	st.Defaults.Permissions, st.Defaults.WritableRoots = "mine", []string{"/srv/out"}
+	cfg := contract()
+	cfg.WritableRoots = append(cfg.WritableRoots, "/srv/out")
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write"}}`), st)
+	var sent sentThread
+	if d.Err != nil || json.Unmarshal(d.Message, &sent) != nil {
+		t.Fatalf("%v, Codex gets %s", d.Err, d.Message)
+	}
+	root, _ := sent.Params.Config.Permissions["codex-bridge-roots-of-mine"].Filesystem["/srv/out"].(map[string]any)
+	if sent.Params.Permissions != "codex-bridge-roots-of-mine" || root["token"] != "deny" || root["."] != "write" {
+		t.Errorf("the profile %s with %v for the root", sent.Params.Permissions, root)
+	}
+}
