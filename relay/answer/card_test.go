@@ -144,7 +144,7 @@ func TestElicitationCardHidesNothing(t *testing.T) {
 }
 
 // A terminal shows each text once: as it is, or whole and quoted, in the place of the line that cuts it or has other
-// characters. The title of a tool's question is the start of its message.
+// characters. The title of a tool's question is the start of its message, which stands whole below if it must be quoted.
 func TestTerminalShowsTextsOnce(t *testing.T) {
 	const command, files = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
 	long := strings.Repeat("x", 200)
@@ -156,7 +156,7 @@ func TestTerminalShowsTextsOnce(t *testing.T) {
 		{command, `{"command":"ls","reason":"a_b"}`, "", "Command: ls|Reason: a_b"},
 		{"", `{"message":"May it run?","_meta":{"tool_name":"post"}}`, "", "May it run?||Tool: post"},
 		{"", `{"message":"May it run? [codex-bridge: leaves the sandbox] a_b","_meta":{"tool_name":"post"}}`, "", "May it run? [codex-bridge: leaves the sandbox] a_b||Tool: post"},
-		{"", `{"message":"Tool: post\u200b","_meta":{"tool_name":"post"}}`, "", `"Tool: post\u200b"||Tool: post|Not shown: 1 characters`},
+		{"", `{"message":"Tool: post\u200b","_meta":{"tool_name":"post"}}`, "", `Tool: post||Tool: post|Not shown: 1 characters|Whole message: "Tool: post\u200b"`},
 		{"", `{"message":"` + long + long + `","_meta":{"tool_name":"post"}}`, "", long + long + "||Tool: post"},
 	} {
 		card, ok := answer.ApprovalCard(c.method, value(t, []byte(c.params)), c.session)

@@ -66,10 +66,13 @@ func ElicitationCard(params rpc.Value) Card {
 	if omitted > 0 {
 		exact = append([]string{fmt.Sprintf("Not shown: %d characters", omitted)}, exact...)
 	}
-	card.Lines = append(shown, exact...) // the title is the start of the message
-	if whole := exactText("", params, "message", shown[:1]); whole != nil {
-		card.Lines[0] = whole[0]
+	// The title is the start of the message. A message that must be quoted has a line of its own.
+	if message, _ := params.Get("message").Text(); display.Exact(message) == message && message != "" {
+		shown[0] = message
+	} else {
+		exact = append(exact, exactText("Whole message: ", params, "message", shown[:1])...)
 	}
+	card.Lines = append(shown, exact...)
 	return card
 }
 
