@@ -51,8 +51,8 @@ func (l *loadedThread) setVerified(thread policy.Thread) {
 	l.lastVerified = &thread
 }
 
-// leaveWith records settings that Codex has reported after the client had left the thread, which takes no turns.
-func (l *loadedThread) leaveWith(settings rpc.Value) {
+// updateLeft records settings that Codex reports after the client has left the thread, which takes no turns.
+func (l *loadedThread) updateLeft(settings rpc.Value) {
 	l.varied = true
 	if l.lastVerified != nil {
 		left := *l.lastVerified

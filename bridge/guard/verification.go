@@ -101,7 +101,7 @@ func (t *threads) beginUpdate(active func() *policy.Policy, client *Guard, id st
 	record.noteApproval(settings.Get("approvalPolicy"))
 	if record.verified == nil && record.pending == nil {
 		if record.loaded != nil {
-			record.loaded.leaveWith(settings)
+			record.loaded.updateLeft(settings)
 		}
 		return nil
 	}

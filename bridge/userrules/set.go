@@ -166,8 +166,8 @@ func (s *Set) AllowingShell() *Rule {
 // take a line with braces for plain, wherever they are (measured with 0.169 and 0.171).
 //
 // Braces around a line without a command are a syntax error, and an unfinished here-document would contain the end
-// brace. Such a line comes after a group that does nothing. A line that is taken for such a one by mistake is hidden
-// from rules all the same.
+// brace. Such a line comes after a group that does nothing. If another line is taken for such a one, the rules do
+// not see its command either.
 func Wrap(line string) string {
 	if noCommand().MatchString(line) || hasOpenDocument(line) {
 		return "{ :; }; " + line

@@ -19,7 +19,7 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 		return nil
 	}
 	id, _ := call.Params.Get("threadId").Text()
-	u, changes := newUpdate(call)
+	s, changes := clientSettingsOf(call)
 	if !changes {
 		return nil
 	}
@@ -29,10 +29,10 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 		}
 		f.mu.Lock()
 		if c := f.open[id]; c != nil {
-			if u.setsApproval(c.next.Approval) {
+			if s.setsApproval(c.next.Approval) {
 				c.next.Approval, c.next.limits.approval = "", ""
 			}
-			if u.setsSandbox(c.next.Sandbox) {
+			if s.setsSandbox(c.next.Sandbox) {
 				c.next.Sandbox, c.next.limits.sandbox = "", ""
 			}
 		}
@@ -40,7 +40,7 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 		ctx := context.WithoutCancel(ctx)
 		session, err := f.o.Threads.SessionOf(ctx, id)
 		if err == nil && session != "" {
-			err = f.o.Threads.Change(ctx, session, id, u.keep)
+			err = f.o.Threads.Change(ctx, session, id, s.keep)
 		}
 		if err != nil {
 			f.o.Log.Error("the settings of a session's thread can't be stored; its next turn undoes what the client has set", "thread", id, "error", err)
@@ -49,8 +49,8 @@ func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage
 	return nil
 }
 
-// update is what a request of the client sets for the later turns of a thread.
-type update struct {
+// clientSettings are what a request of the client sets for the later turns of a thread.
+type clientSettings struct {
 	ofTurn                  bool // turn/start
 	hasApproval, hasSandbox bool
 	approval, sandbox       string          // see updatedApproval and updatedSandbox
@@ -60,48 +60,51 @@ type update struct {
 	narrowed                rpc.Value       // the sandboxPolicy
 }
 
-func newUpdate(call *bridge.ClientMessage) (u update, changes bool) {
-	u.ofTurn = call.Method == "turn/start"
-	u.approval, u.hasApproval = updatedApproval(call.Params)
-	u.sandbox, u.whole, u.hasSandbox = updatedSandbox(call.Params)
-	u.granular = slices.Clone(call.Params.Get("approvalPolicy").Raw())
-	u.profile, _ = call.Params.Get("permissions").Text()
-	if doc, err := rpc.ParseValue(slices.Clone(call.Params.Get("sandboxPolicy").Raw())); err == nil {
-		u.narrowed = doc.Root()
+func clientSettingsOf(call *bridge.ClientMessage) (s clientSettings, changes bool) {
+	s.ofTurn = call.Method == "turn/start"
+	s.approval, s.hasApproval = updatedApproval(call.Params)
+	s.sandbox, s.whole, s.hasSandbox = updatedSandbox(call.Params)
+	if !s.hasApproval && !s.hasSandbox {
+		return s, false // as most turns
 	}
-	return u, u.hasApproval || u.hasSandbox
+	s.granular = slices.Clone(call.Params.Get("approvalPolicy").Raw())
+	s.profile, _ = call.Params.Get("permissions").Text()
+	if doc, err := rpc.ParseValue(slices.Clone(call.Params.Get("sandboxPolicy").Raw())); err == nil {
+		s.narrowed = doc.Root()
+	}
+	return s, true
 }
 
 // setsApproval reports whether the request's approval policy takes the place of another one. That of a turn does not if
 // the other one is stricter, or may be.
-func (u update) setsApproval(was string) bool {
-	return u.hasApproval && (!u.ofTurn || u.approval == setting.Untrusted || u.approval == "" && was != setting.Untrusted)
+func (s clientSettings) setsApproval(was string) bool {
+	return s.hasApproval && (!s.ofTurn || s.approval == setting.Untrusted || s.approval == "" && was != setting.Untrusted)
 }
 
 // setsSandbox is setsApproval for the sandbox.
-func (u update) setsSandbox(was string) bool {
-	return u.hasSandbox && (!u.ofTurn || u.sandbox != "" && isNarrower(u.sandbox, was) || u.sandbox == "" && was != setting.ReadOnly)
+func (s clientSettings) setsSandbox(was string) bool {
+	return s.hasSandbox && (!s.ofTurn || s.sandbox != "" && isNarrower(s.sandbox, was) || s.sandbox == "" && was != setting.ReadOnly)
 }
 
 // keep has the turns of a session keep what the request has set.
-func (u update) keep(b *binding.Binding) {
-	if u.setsApproval(b.ApprovalPolicy) {
-		b.ApprovalPolicy = u.approval
+func (s clientSettings) keep(b *binding.Binding) {
+	if s.setsApproval(b.ApprovalPolicy) {
+		b.ApprovalPolicy = s.approval
 		if b.Replacement != nil {
-			b.Replacement["approvalPolicy"] = u.granular
+			b.Replacement["approvalPolicy"] = s.granular
 		}
 	}
-	if !u.setsSandbox(b.Sandbox) {
+	if !s.setsSandbox(b.Sandbox) {
 		return
 	}
-	b.Sandbox, b.KeepsSandbox = u.sandbox, !u.whole
+	b.Sandbox, b.KeepsSandbox = s.sandbox, !s.whole
 	if b.Replacement == nil {
 		return
 	}
-	if u.sandbox == "" {
-		b.Replacement.SetSandbox(u.profile)
+	if s.sandbox == "" {
+		b.Replacement.SetSandbox(s.profile)
 	}
-	b.Replacement.Narrow(u.narrowed)
+	b.Replacement.Narrow(s.narrowed)
 }
 
 // updatedApproval returns the approval policy that a request sets; "" if it is not a

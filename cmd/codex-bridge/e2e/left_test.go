@@ -81,7 +81,7 @@ func TestLeftWorkIsAsked(t *testing.T) {
 }
 
 // If a policy allows several approval policies, the thread's own would return, and Codex continues
-// a goal at once: the thread opens with an allowed one. In place of "never" that is one that asks nobody, too.
+// a goal at once: the thread opens with an allowed one. A thread with "never" gets one that also asks for nothing.
 func TestLeftWorkUnderSeveralApprovals(t *testing.T) {
 	t.Parallel()
 	for name, l := range leftBehind {
