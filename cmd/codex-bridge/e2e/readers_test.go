@@ -9,16 +9,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Readers that stop or are slow, and the bridge's memory in the meantime.
 const (
 	stoppedReader = 16 * mib
 	tracedReader  = 64 * mib
-	// control limits the bytes before the bridge's own response: the content of the pipe, and the
-	// output during a millisecond in which a Go lock may be unfair.
+	// control limits the bytes before the bridge's own response: the content of the pipe, and what the bridge
+	// copies to a slow reader until the system runs the goroutine that waits to write the response.
 	control = 16 * mib
 )
 
@@ -97,27 +95,6 @@ func waitFull(t *testing.T, said *atomic.Int64, least int64) {
 	}
 }
 
-// waitRead waits until the bridge has read all input of the client.
-func (x *wire) waitRead() {
-	x.t.Helper()
-	conn, err := x.in.SyscallConn()
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		var unread int
-		if failed := conn.Control(func(fd uintptr) { unread, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); failed != nil || err != nil {
-			x.t.Fatal(failed, err)
-		}
-		if unread == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			x.t.Fatalf("%d bytes unread", unread)
-		}
-	}
-}
-
 // A client that stops reading blocks only Codex's output. Its own messages still reach Codex, and
 // the bridge's responses arrive as soon as the client has read the pipe. All messages arrive, and
 // the bridge uses no more memory.
@@ -132,8 +109,10 @@ func TestStoppedClient(t *testing.T) {
 			x.clientSays(`{"id":"stop","method":"turn/interrupt","params":{"threadId":"t","turnId":"u"}}`)
 			line(t, x.codexInput, `"id":"stop"`)
 			x.clientSays(`{"id":"mine","method":7}`) // the bridge responds to it
-			x.waitRead()
+			x.clientSays(`{"id":"after","method":"turn/interrupt","params":{"threadId":"t","turnId":"u"}}`)
+			line(t, x.codexInput, `"id":"after"`) // so the bridge has queued its response
 			answered := -1
+			x.client.Reset(slowUntil{x.out, &answered})
 			x.readStream(deltas(), func(text string, before int) {
 				if !strings.Contains(text, `"id":"mine"`) || !strings.Contains(text, `"code":-32600`) {
 					t.Fatalf("the client got %.200s", text)
@@ -150,6 +129,21 @@ func TestStoppedClient(t *testing.T) {
 			x.checkPeak(x.bound(name))
 		})
 	}
+}
+
+// slowUntil reads slowly until the response has come. A fast reader could take many MiB before a busy machine
+// runs the goroutine that writes the response.
+type slowUntil struct {
+	io.Reader
+	answered *int // negative before the response
+}
+
+func (r slowUntil) Read(b []byte) (int, error) {
+	if *r.answered < 0 {
+		time.Sleep(100 * time.Microsecond)
+		b = b[:min(len(b), 1<<16)]
+	}
+	return r.Reader.Read(b)
 }
 
 // sendRequests sends requests of the client and counts them in sent.
