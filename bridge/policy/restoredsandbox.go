@@ -163,45 +163,36 @@ func (c *decider) narrowDefaultRoots(has []string) {
 }
 
 // decideDefaultOfOverlay decides about a resume or fork without a sandbox whose overlay has keys of
-// sandbox_workspace_write, or a sandbox that does not count. Codex alone takes its default, with these keys. The bridge sends what both that
-// default and the stored sandbox allow: a shared Codex has the keys of a client's command line in the overlay,
-// where Codex alone would restore the stored sandbox.
+// sandbox_workspace_write, or a sandbox that does not count. Codex alone takes its default, with these keys. The
+// bridge sends what both that default and the stored sandbox allow: a shared Codex has the keys of a client's
+// command line in the overlay, where Codex alone would restore the stored sandbox.
 func (c *decider) decideDefaultOfOverlay() {
-	switch {
-	case c.st.Defaults == nil:
+	if c.st.Defaults == nil {
 		c.needsDefaults = true
 		return
-	case c.st.StoredSandbox == nil:
-		c.needsStoredSandbox = true
-		return
 	}
-	both := c.restoredSandbox(false)
-	asked, _ := parseMode(both.Mode)
-	to, rule, reason := c.allowedLevel(asked)
-	switch user := c.userProfile(); {
-	case user != nil && to != readOnly:
-		c.decideUserSandbox(user)
-		return
-	case to == workspaceWrite:
-		c.narrowDefaults(both)
-	}
-	c.setMode(to, rule, cmp.Or(reason, "with a sandbox in the config, Codex would forget that of the thread"))
+	c.sendRestored(false, "with a sandbox in the config, Codex would forget that of the thread")
 }
 
 // decideForbiddenDefault decides about a resume or fork without a sandbox where the policy forbids Codex's default, or
-// a part of it. The bridge sends what Codex alone would restore or take, as far as the policy allows it.
+// a part of it.
 func (c *decider) decideForbiddenDefault() {
 	const reason = "if omitted, Codex may use its default, which the policy does not allow"
 	resumes := c.m.Method == "thread/resume"
-	stays := resumes && c.st.LoadedProfile != nil && !c.st.Unsubscribed && c.knowsSandbox()
 	switch {
 	case c.st.UnknownThread:
 		c.setMode(readOnly, ruleSandbox, reason) // Codex will refuse the request, too
-		return
 	case resumes && c.st.LoadedProfile == nil && !c.st.NotLoaded:
 		c.needsLoadedProfile = true
-		return
-	case !stays && c.st.StoredSandbox == nil:
+	default:
+		c.sendRestored(resumes && c.st.LoadedProfile != nil && !c.st.Unsubscribed && c.knowsSandbox(), reason)
+	}
+}
+
+// sendRestored sends the sandbox that Codex alone would restore or take, as far as the policy allows it. stays reports
+// that Codex has the thread in memory and keeps its sandbox.
+func (c *decider) sendRestored(stays bool, reason string) {
+	if !stays && c.st.StoredSandbox == nil {
 		c.needsStoredSandbox = true
 		return
 	}
@@ -209,13 +200,14 @@ func (c *decider) decideForbiddenDefault() {
 	last, _ := parseMode(restored.Mode)
 	to, rule, why := c.allowedLevel(last)
 	switch user := c.userProfile(); {
-	case user != nil && to != readOnly && !stays:
+	case stays:
+	case user != nil && to != readOnly:
 		c.decideUserSandbox(user)
 		return
-	case restored.Profile == builtinProfiles[to] && !stays:
+	case restored.Profile == builtinProfiles[to] && !c.takesDefault():
 		c.setBuiltinProfile(to, "with a sandbox, a later resume would not restore the thread's profile")
 		return
-	case to == workspaceWrite && !stays:
+	case to == workspaceWrite:
 		c.narrowDefaults(restored)
 	}
 	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(why, reason))
