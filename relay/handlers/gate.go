@@ -182,8 +182,8 @@ func (g *Gate) decide(ctx context.Context, q *Question, key approvals.Key) (yes 
 			return g.useSharedAnswer(ctx, q, same)
 		case <-ctx.Done():
 			g.pending.Settle(q.id)
-			late := context.Cause(ctx)
-			return false, errors.Join(late, g.logDecision(ctx, q, policy.Deny, "approvals.timeout", problem.Text(late)))
+			rule, why := unanswered(ctx)
+			return false, errors.Join(why, g.logDecision(ctx, q, policy.Deny, rule, problem.Text(why)))
 		}
 	}
 	defer func() {
@@ -241,8 +241,8 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	rule := policy.RuleNobody
 	var failed *rpc.Error
 	var unreadable *bridge.UnreadableError
-	if late := context.Cause(ctx); late != nil {
-		rule, err = "approvals.timeout", late
+	if ctx.Err() != nil {
+		rule, err = unanswered(ctx)
 	} else if errors.As(err, &unreadable) {
 		rule = ruleProtocol
 	} else if errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod {
@@ -252,6 +252,17 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 		g.options.Log.Error("approval not logged", "method", q.method, "error", failed)
 	}
 	return false, err
+}
+
+// errCallEnded is why a question has no answer whose call Codex ends, as it does when a turn is interrupted.
+var errCallEnded = errors.New("Codex has ended the call before the answer")
+
+// unanswered returns the rule and the reason for the denial of a question whose context has ended.
+func unanswered(ctx context.Context) (rule string, reason error) {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return "approvals.timeout", cause
+	}
+	return policy.RuleNobody, errCallEnded
 }
 
 func (g *Gate) ask(ctx context.Context, q *Question) (Answered, error) {

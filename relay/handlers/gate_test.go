@@ -120,6 +120,10 @@ func (h *fakeCodex) Routes() []bridge.Route {
 				time.Sleep(time.Millisecond)
 			}
 		}},
+		{From: bridge.Codex, Method: "the asking call ends", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+			msg.Line = nil
+			h.end()
+		}},
 		{From: bridge.Codex, Method: "question", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
 			method, _ := msg.Root().Get("params").Get("method").Text()
 			asked, err := rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(rand.Text()), method, msg.Root().Get("params").Get("params").Raw()))
@@ -144,9 +148,9 @@ func TestRecordedSessions(t *testing.T) {
 	}{
 		"answers":    {warnings: 1},
 		"deaf":       {judge: &fakePolicy{optsOut: true}},
-		"ends":       {rules: []string{"deny approvals.timeout"}},
+		"ends":       {rules: []string{"deny approvals.nobody", "deny approvals.nobody"}},
 		"hint":       {known: true, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
-		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
+		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}, rules: []string{"deny approvals.timeout"}},
 		"limit":      {},
 		"memory":     {warnings: 1, approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.nobody", "deny approvals.shared"}},
